@@ -11,10 +11,10 @@ namespace signalbox {
 namespace {
 
 // The encoding: CRC-32C of the rest (u32), format (u8), position, dropped_at (u64), digest of the
-// base (32), its length in bytes (u64), whether the files were rewritten (u8), the frontier's
-// length in bytes (u32) and the frontier as in a head, then first and last (u64) of each kept
-// range.
-constexpr std::uint8_t horizon_format = 1;
+// base (32), its length in bytes (u64), the number in its keys (u64; not in format 1, where it is
+// dropped_at), whether the files were rewritten (u8), the frontier's length in bytes (u32) and the
+// frontier as in a head, then first and last (u64) of each kept range.
+constexpr std::uint8_t horizon_format = 2;
 constexpr std::size_t range_bytes = 2 * sizeof(Position);
 
 tl::unexpected<StoreError> not_a_horizon() {
@@ -84,6 +84,7 @@ std::string encode_horizon(const Horizon& horizon) {
   append_integer(body, horizon.dropped_at);
   body.append(reinterpret_cast<const char*>(horizon.base_sha256.bytes.data()), sizeof(Digest));
   append_integer(body, horizon.base_bytes);
+  append_integer(body, horizon.base_key);
   append_integer(body, static_cast<std::uint8_t>(horizon.files_rewritten));
   append_integer(body, static_cast<std::uint32_t>(frontier.size()));
   body += frontier;
@@ -104,7 +105,7 @@ Stored<Horizon> decode_horizon(std::string_view bytes) {
   Horizon horizon;
   if (!take_number(bytes, checksum) || checksum != crc32c(bytes)) return not_a_horizon();
   if (!take_number(bytes, format)) return not_a_horizon();
-  if (format != horizon_format) {
+  if (format < 1 || format > horizon_format) {
     return store_failure(StoreError::Kind::unsupported,
                          "a newer version dropped records of this log");
   }
@@ -114,8 +115,11 @@ Stored<Horizon> decode_horizon(std::string_view bytes) {
   }
   std::copy_n(bytes.begin(), sizeof(Digest), horizon.base_sha256.bytes.begin());
   bytes.remove_prefix(sizeof(Digest));
-  if (!take_number(bytes, horizon.base_bytes) || !take_number(bytes, gone) ||
-      !take_number(bytes, frontier_bytes) || bytes.size() < frontier_bytes) {
+  if (!take_number(bytes, horizon.base_bytes)) return not_a_horizon();
+  horizon.base_key = horizon.dropped_at;
+  if (format > 1 && !take_number(bytes, horizon.base_key)) return not_a_horizon();
+  if (!take_number(bytes, gone) || !take_number(bytes, frontier_bytes) ||
+      bytes.size() < frontier_bytes) {
     return not_a_horizon();
   }
   horizon.files_rewritten = gone != 0;

@@ -30,6 +30,9 @@ struct Horizon {
   Position dropped_at = 0;  // position of the HistoryDropped event of this drop
   Digest base_sha256;
   std::uint64_t base_bytes = 0;
+  // The number in the keys of the base's parts: a position at or before dropped_at that no earlier
+  // base has. They are written while others still append, so dropped_at isn't known yet.
+  Position base_key = 0;
   bool files_rewritten = false;  // the files were rewritten without the dropped records
   // The records up to the position that are still there: whole entries, ascending, no two ranges
   // adjacent.

@@ -95,17 +95,22 @@ std::optional<Position> tail_after(const std::string& batch) {
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit) {
   const std::unique_ptr<rocksdb::Iterator> entries = database.entries(/*whole_log=*/true);
+  return walk_entries(database, *entries, from, to, visit);
+}
+
+Stored<Position> walk_entries(const RocksDatabase& database, rocksdb::Iterator& entries,
+                              Position from, Position to, const VisitEntry& visit) {
   Walk walk{from, to, visit, from};
-  entries->SeekForPrev(entry_key(from));
-  if (!entries->Valid() && entries->status().ok()) entries->SeekToFirst();
+  entries.SeekForPrev(entry_key(from));
+  if (!entries.Valid() && entries.status().ok()) entries.SeekToFirst();
   Stored<bool> more = from <= to;
   std::size_t bytes = 0;
-  for (; more && *more && entries->Valid() && bytes < read_ahead_bytes_min; entries->Next()) {
-    bytes += entries->value().size();
-    more = walk.step(entries->key().ToStringView(), entries->value().ToStringView());
+  for (; more && *more && entries.Valid() && bytes < read_ahead_bytes_min; entries.Next()) {
+    bytes += entries.value().size();
+    more = walk.step(entries.key().ToStringView(), entries.value().ToStringView());
   }
-  if (more && *more && entries->Valid()) {
-    ReadAhead ahead(*entries, entry_key(to));
+  if (more && *more && entries.Valid()) {
+    ReadAhead ahead(entries, entry_key(to));
     while (more && *more) {
       const ReadAhead::Chunk& chunk = ahead.next();
       if (chunk.entries.empty()) break;
@@ -116,8 +121,8 @@ Stored<Position> walk_entries(const RocksDatabase& database, Position from, Posi
     }
   }
   if (!more) return tl::unexpected(more.error());
-  if (*more && !entries->status().ok()) {
-    StoreError error = database.error(entries->status());
+  if (*more && !entries.status().ok()) {
+    StoreError error = database.error(entries.status());
     error.position = walk.next;
     return tl::unexpected(std::move(error));
   }

@@ -23,6 +23,9 @@ namespace signalbox {
 using VisitEntry = std::function<Stored<EntryEnd>(std::string_view entry, Position first)>;
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit);
+// Does the same over `entries`, which sees the database as of its creation.
+Stored<Position> walk_entries(const RocksDatabase& database, rocksdb::Iterator& entries,
+                              Position from, Position to, const VisitEntry& visit);
 
 // Notes the redacted records and the PayloadRedacted events of the range in `redactions`.
 Stored<void> note_redactions(const RocksDatabase& database, const PositionRange& range,

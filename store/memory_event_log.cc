@@ -208,8 +208,13 @@ Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
     return tl::unexpected(
         damaged_at(drop.position, "what is to be dropped isn't what was archived"));
   }
-  Horizon next{drop.position, std::move(frontier), expected_tail + 1,
-               event->base,   drop.base.size(),    true,
+  Horizon next{drop.position,
+               std::move(frontier),
+               expected_tail + 1,
+               event->base,
+               drop.base.size(),
+               expected_tail + 1,
+               true,
                drop.kept};
   for (const PositionRange& range : next.kept) {
     for (const Position begin : {range.first, range.last + 1}) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "store/event_log.h"
 #include "store/frame.h"
@@ -26,6 +27,17 @@ namespace signalbox {
 struct Checkpoint {
   Position position = 0;
   MerkleFrontier frontier;  // over the records 1 … position
+};
+
+// A drop that is ready to be committed.
+struct StagedDrop {
+  HistoryDrop drop;
+  MerkleFrontier frontier;        // the tree up to the drop's position
+  std::vector<LeafGroup> groups;  // of the tree's hashes; to be stored
+  Digest base_sha256;
+  Position base_key = 0;           // see Horizon
+  std::size_t base_parts = 0;      // how many parts of the base are stored
+  Position dropped_at_before = 0;  // of the horizon that it was staged on
 };
 
 // The findings of opening a log.
@@ -94,7 +106,29 @@ class RocksEventLog final : public EventLog {
 
   [[nodiscard]] Horizon horizon() const override;
   [[nodiscard]] Stored<std::string> base() const override;
+  // Does all of the steps below.
   Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
+
+  // A drop in steps, for a log that others append to meanwhile: stage_drop(), store_base_part()
+  // until there are no more, commit_drop(), purge_dropped(), note_purged(). One drop at a time. It
+  // may be given up before commit_drop(): the next one, or the next opening, removes the base.
+  //
+  // Reads the records and returns what the drop will store. Blocks for as long as it takes to read
+  // them. Any thread.
+  [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop) const;
+  // Writes the next part of the base, of 1 MiB, and returns whether there are more. On the
+  // appending thread. After an error append() is as after a failed append.
+  Stored<bool> store_base_part(StagedDrop& staged);
+  // Like EventLog::drop() without the rewriting of files; the result is as of append(). On the
+  // appending thread.
+  Stored<AppendResult> commit_drop(Position expected_tail, const Commit& commit,
+                                   const StagedDrop& staged);
+  // Rewrites the files without the dropped records. Blocks for as long as it takes to write what is
+  // left of the tables. Any thread; others may append and read meanwhile.
+  [[nodiscard]] Stored<void> purge_dropped() const;
+  // Notes that purge_dropped() succeeded, and removes bases that nothing refers to. On the
+  // appending thread.
+  Stored<void> note_purged();
   // Calls `visit` with the groups of hashes that the tree keeps of the records up to the horizon,
   // dropped and kept, in order.
   using VisitGroup = std::function<void(LeafGroup&&)>;

@@ -4,6 +4,9 @@
 // the drop is atomic. The base is written before that batch, when nothing refers to it yet. After
 // the batch the files are rewritten without the erased bytes; the next opening repeats that if it
 // wasn't finished.
+//
+// Only what writes runs on the appending thread, in steps of at most a part of the base. Reading
+// the records and rewriting the files, which take as long as the history is, run beside it.
 #include <algorithm>
 
 #include "domain/check.h"
@@ -18,12 +21,13 @@ namespace signalbox {
 namespace {
 
 constexpr std::string_view horizon_key = "horizon";
-constexpr std::string_view base_prefix = "base/";      // then dropped_at, index: u64, big endian
+constexpr std::string_view base_prefix = "base/";      // then base_key, index: u64, big endian
 constexpr std::string_view group_prefix = "leaves/";   // then the number of the group, likewise
 constexpr std::size_t base_chunk_bytes = 1024 * 1024;  // RocksDB handles values of this size well
 
-std::string base_key(Position dropped_at, std::uint64_t index) {
-  return std::string(base_prefix) + entry_key(dropped_at) + entry_key(index);
+std::string base_parts_prefix(Position key) { return std::string(base_prefix) + entry_key(key); }
+std::string base_part_key(Position key, std::uint64_t index) {
+  return base_parts_prefix(key) + entry_key(index);
 }
 std::string group_key(std::uint64_t number) {
   return std::string(group_prefix) + entry_key(number);
@@ -32,7 +36,7 @@ std::string group_key(std::uint64_t number) {
 Stored<std::string> read_base(const RocksDatabase& database, const Horizon& horizon) {
   std::string base;
   base.reserve(horizon.base_bytes);
-  const std::string prefix = std::string(base_prefix) + entry_key(horizon.dropped_at);
+  const std::string prefix = base_parts_prefix(horizon.base_key);
   TRY(database.values(prefix, prefix, [&base](std::string_view, std::string_view chunk) {
     base += chunk;
     return true;
@@ -78,14 +82,10 @@ Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
   return {};
 }
 
-// The tree up to the new horizon, and the groups of its hashes that are to be stored.
-struct DroppedTree {
-  MerkleFrontier frontier;
-  std::vector<LeafGroup> groups;
-};
-
-Stored<DroppedTree> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
-                                       const HistoryDrop& drop) {
+// Computes the tree up to the new horizon, and the groups of its hashes that are to be stored.
+Stored<void> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
+                                StagedDrop& staged) {
+  const HistoryDrop& drop = staged.drop;
   LeafGrouping grouping(before, drop.kept, drop.position);
   for (const std::uint64_t number : grouping.groups_to_update()) {
     std::optional<LeafGroup> found;
@@ -99,7 +99,6 @@ Stored<DroppedTree> build_dropped_tree(const RocksDatabase& database, const Hori
     }
     grouping.take(std::move(*found));
   }
-  DroppedTree dropped_tree{before.frontier, {}};
   Sha256 sha256;
   TRY(walk_entries(database, before.position + 1, drop.position,
                    [&](std::string_view entry, Position first) {
@@ -107,13 +106,13 @@ Stored<DroppedTree> build_dropped_tree(const RocksDatabase& database, const Hori
                        if (frame.position > drop.position) return false;
                        if (frame.position <= before.position) return true;
                        const Digest leaf = leaf_hash(frame, sha256);
-                       append_leaf(dropped_tree.frontier, leaf, sha256);
+                       append_leaf(staged.frontier, leaf, sha256);
                        grouping.add(leaf);
                        return true;
                      });
                    }));
-  dropped_tree.groups = grouping.finish();
-  return dropped_tree;
+  staged.groups = grouping.finish();
+  return {};
 }
 
 // Requires that an entry begins at `begin`; or, unless `is_there`, that no entry covers `begin`.
@@ -151,78 +150,131 @@ Stored<void> RocksEventLog::State::read_horizon() {
   return compare_with_event(*database, horizon);
 }
 
-// Completes a drop of which a crash or an earlier failure left a part undone: removes bases that
-// nothing refers to, and rewrites files that may still have erased bytes.
-Stored<void> RocksEventLog::State::finish_drop() {
+// Returns the keys of bases that the horizon doesn't name: of drops that were given up.
+Stored<std::vector<std::string>> RocksEventLog::State::stray_bases() const {
   std::vector<std::string> strays;
-  auto read = database->values(base_prefix, base_prefix, [&](std::string_view key, auto) {
-    const std::string current = std::string(base_prefix) + entry_key(horizon.dropped_at);
-    if (horizon.position == 0 || !key.starts_with(current)) strays.emplace_back(key);
-    return true;
-  });
-  if (!read) return read;
-  if (strays.empty() && (horizon.position == 0 || horizon.files_rewritten)) return {};
-  if (horizon.position > 0) {
-    if (auto forgotten = database->purge_erased(horizon.position + 1); !forgotten) {
-      return forgotten;
-    }
-    if (auto synced = sync_directory(log_directory(data)); !synced) return synced;
-  }
+  const std::string current = base_parts_prefix(horizon.base_key);
+  bool is_at_current = false;
+  const auto note = [&](std::string_view key, auto) {
+    is_at_current = horizon.position > 0 && key.starts_with(current);
+    if (!is_at_current) strays.emplace_back(key);
+    return !is_at_current;
+  };
+  TRY(database->values(base_prefix, base_prefix, note));
+  if (!is_at_current) return strays;
+  // Continues after the current base, without reading it.
+  TRY(database->values(base_prefix, base_parts_prefix(horizon.base_key + 1), note));
+  return strays;
+}
+
+Stored<void> RocksEventLog::State::purge_dropped(Position through) const {
+  TRY(database->purge_erased(through + 1));
+  return sync_directory(log_directory(data));
+}
+
+Stored<void> RocksEventLog::State::note_finished(const std::vector<std::string>& strays,
+                                                 bool is_purged) {
+  if (strays.empty() && !is_purged) return {};
+  Horizon next = horizon;
   rocksdb::WriteBatch batch = RocksDatabase::batch(0);
   for (const std::string& key : strays) database->erase_value(batch, key);
   database->touch_entries(batch);
-  if (horizon.position > 0) {
-    horizon.files_rewritten = true;
-    database->put_value(batch, horizon_key, encode_horizon(horizon));
+  if (is_purged) {
+    next.files_rewritten = true;
+    database->put_value(batch, horizon_key, encode_horizon(next));
   }
   const rocksdb::Status written = database->write(batch);
-  if (!written.ok()) return tl::unexpected(database->error(written));
+  if (!written.ok()) {
+    const StoreError error = database->error(written);
+    static_cast<void>(failed(error));
+    return tl::unexpected(error);
+  }
   last_sequence = database->last_sequence();
+  const std::unique_lock changing(horizon_mutex);
+  horizon = std::move(next);
   return {};
 }
 
-Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
-                                 const HistoryDrop& drop) {
-  State& state = *state_;
-  SIGNALBOX_CHECK(state.writing == State::Writing::possible && expected_tail == state.tail);
-  const auto* event = event_as<HistoryDropped>(commit.front().event);
-  const bool renews = drop.renews(state.horizon);
-  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr && event->horizon == drop.position &&
-                  (drop.position > state.horizon.position || renews) &&
-                  drop.position <= expected_tail);
-  check_numbering(expected_tail, {&commit, 1});
+// Completes a drop of which a crash or an earlier failure left a part undone: removes bases that
+// nothing refers to, and rewrites files that may still have erased bytes.
+Stored<void> RocksEventLog::State::finish_drop() {
+  const auto strays = TRY(stray_bases());
+  if (strays.empty() && (horizon.position == 0 || horizon.files_rewritten)) return {};
+  if (horizon.position > 0) TRY(purge_dropped(horizon.position));
+  return note_finished(strays, horizon.position > 0);
+}
+
+Stored<StagedDrop> RocksEventLog::stage_drop(HistoryDrop drop) const {
+  const State& state = *state_;
+  const Horizon before = horizon();
+  const Position tail = state.tail;
+  const bool renews = drop.renews(before);
+  SIGNALBOX_CHECK((drop.position > before.position || renews) && drop.position <= tail);
   const auto located = [&state](const StoreError& error) {
     return tl::unexpected(state.located(error));
   };
-
-  if (auto whole = require_whole_entries(*state.database, drop, expected_tail); !whole) {
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  if (auto whole = require_whole_entries(*state.database, drop, tail); !whole) {
     return located(whole.error());
   }
-  auto dropped_tree = renews ? Stored<DroppedTree>(DroppedTree{state.horizon.frontier, {}})
-                             : build_dropped_tree(*state.database, state.horizon, drop);
-  if (!dropped_tree) return located(dropped_tree.error());
-  Horizon next{drop.position,     dropped_tree->frontier, expected_tail + 1,
-               sha256(drop.base), drop.base.size(),       false,
-               drop.kept};
-  if (event->root != merkle_root(next.frontier, state.sha256) || event->base != next.base_sha256) {
-    return located(damaged_at(drop.position, "what is to be dropped isn't what was archived"));
+  StagedDrop staged;
+  staged.drop = std::move(drop);
+  staged.dropped_at_before = before.dropped_at;
+  staged.frontier = before.frontier;
+  staged.base_sha256 = sha256(staged.drop.base);
+  staged.base_key = tail + 1;
+  if (renews) return staged;
+  if (auto built = build_dropped_tree(*state.database, before, staged); !built) {
+    return located(built.error());
   }
+  return staged;
+}
 
-  const auto failed = [&state](const rocksdb::Status& status) {
-    const StoreError error = state.database->error(status);
+Stored<bool> RocksEventLog::store_base_part(StagedDrop& staged) {
+  State& state = *state_;
+  if (state.refused()) {
+    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
+  }
+  if (staged.base_parts == 0) {
+    const auto strays = TRY(state.stray_bases());
+    TRY(state.note_finished(strays, /*is_purged=*/false));
+  }
+  const std::size_t at = staged.base_parts * base_chunk_bytes;
+  if (at >= staged.drop.base.size()) return false;
+  rocksdb::WriteBatch chunk = RocksDatabase::batch(base_chunk_bytes);
+  state.database->put_value(chunk, base_part_key(staged.base_key, staged.base_parts),
+                            std::string_view(staged.drop.base).substr(at, base_chunk_bytes));
+  state.database->touch_entries(chunk);
+  const rocksdb::Status written = state.database->write(chunk);
+  if (!written.ok()) {
+    const StoreError error = state.database->error(written);
     static_cast<void>(state.failed(error));
     return tl::unexpected(error);
-  };
-  for (std::size_t index = 0; index * base_chunk_bytes < drop.base.size(); ++index) {
-    rocksdb::WriteBatch chunk = RocksDatabase::batch(base_chunk_bytes);
-    state.database->put_value(
-        chunk, base_key(next.dropped_at, index),
-        std::string_view(drop.base).substr(index * base_chunk_bytes, base_chunk_bytes));
-    state.database->touch_entries(chunk);
-    const rocksdb::Status written = state.database->write(chunk);
-    if (!written.ok()) return failed(written);
-    state.last_sequence = state.database->last_sequence();
   }
+  state.last_sequence = state.database->last_sequence();
+  ++staged.base_parts;
+  return at + base_chunk_bytes < staged.drop.base.size();
+}
+
+Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Commit& commit,
+                                                const StagedDrop& staged) {
+  State& state = *state_;
+  const HistoryDrop& drop = staged.drop;
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr && event->horizon == drop.position);
+  SIGNALBOX_CHECK(staged.dropped_at_before == state.horizon.dropped_at);
+  SIGNALBOX_CHECK(staged.base_parts * base_chunk_bytes >= drop.base.size());
+  if (expected_tail != state.tail) return AppendResult{AppendStatus::conflict, state.tail, {}};
+  check_numbering(expected_tail, {&commit, 1});
+  Horizon next{
+      drop.position,   staged.frontier, expected_tail + 1, staged.base_sha256, drop.base.size(),
+      staged.base_key, false,           drop.kept};
+  if (event->root != merkle_root(next.frontier, state.sha256) || event->base != next.base_sha256) {
+    return tl::unexpected(
+        state.located(damaged_at(drop.position, "what is to be dropped isn't what was archived")));
+  }
+  if (auto refused = state.refused()) return *std::move(refused);
 
   MerkleFrontier frontier = state.frontier;
   std::string entry;
@@ -238,7 +290,7 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   if (dropped_from <= drop.position) {
     state.database->erase_entries(batch, dropped_from, drop.position + 1);
   }
-  for (const LeafGroup& group : dropped_tree->groups) {
+  for (const LeafGroup& group : staged.groups) {
     state.database->put_value(batch, group_key(group.number), encode_leaf_group(group));
   }
   state.database->put_value(batch, horizon_key, encode_horizon(next));
@@ -246,38 +298,74 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   std::string head;
   encode_head(frontier, head);
   state.database->put_head(batch, head);
+  StoreError failure;
   {
     // Readers must see either the records without the horizon or the horizon without the records.
-    std::unique_lock exclusive(state.mutex);
+    const std::unique_lock changing(state.horizon_mutex);
     const rocksdb::Status written = state.database->write(batch);
-    if (!written.ok()) {
-      exclusive.unlock();  // failed() locks it
-      return failed(written);
+    if (written.ok()) {
+      state.horizon = std::move(next);
+      return state.wrote(std::move(frontier));
     }
-    state.horizon = std::move(next);
+    failure = state.database->error(written);
   }
-  static_cast<void>(state.wrote(std::move(frontier)));
+  return state.failed(failure);
+}
+
+Stored<void> RocksEventLog::purge_dropped() const {
+  const State& state = *state_;
+  const Position through = horizon().position;
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  return state.purge_dropped(through);
+}
+
+Stored<void> RocksEventLog::note_purged() {
+  State& state = *state_;
+  if (state.refused()) {
+    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
+  }
+  const auto strays = TRY(state.stray_bases());
+  return state.note_finished(strays, /*is_purged=*/true);
+}
+
+Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
+                                 const HistoryDrop& drop) {
+  SIGNALBOX_CHECK(state_->writing == State::Writing::possible && expected_tail == state_->tail);
+  auto staged = TRY(stage_drop(drop));
+  for (bool more = true; more;) more = TRY(store_base_part(staged));
+  const auto result = TRY(commit_drop(expected_tail, commit, staged));
+  if (result.status != AppendStatus::ok) {
+    const bool is_full = result.status == AppendStatus::full;
+    return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, result.message);
+  }
   // The drop is durable. If its bytes can't be removed now, the next opening tries again.
-  static_cast<void>(state.finish_drop());
+  static_cast<void>(state_->finish_drop());
   return {};
 }
 
 Horizon RocksEventLog::horizon() const {
-  const std::shared_lock reading(state_->mutex);
+  const std::shared_lock consistent(state_->horizon_mutex);
   return state_->horizon;
 }
 
 Stored<std::string> RocksEventLog::base() const {
   const std::shared_lock reading(state_->mutex);
-  if (state_->horizon.position == 0) return std::string();
-  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
-  auto base = read_base(*state_->database, state_->horizon);
-  if (!base) return tl::unexpected(state_->located(base.error()));
-  return base;
+  for (;;) {
+    const Horizon seen = horizon();
+    if (seen.position == 0) return std::string();
+    if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
+    auto base = read_base(*state_->database, seen);
+    if (base) return base;
+    // The base may have been replaced meanwhile.
+    if (horizon().dropped_at == seen.dropped_at)
+      return tl::unexpected(state_->located(base.error()));
+  }
 }
 
 Stored<void> RocksEventLog::scan_groups(const VisitGroup& visit) const {
   const std::shared_lock reading(state_->mutex);
+  const std::shared_lock consistent(state_->horizon_mutex);
   if (state_->horizon.position == 0) return {};
   if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
   auto read = read_groups(*state_->database, 0, [&visit](LeafGroup&& group) {

@@ -27,7 +27,8 @@ StoreError RocksEventLog::State::unreadable() const {
   return error;
 }
 
-// Walks up to the first dropped record. Fails with `dropped` there if the visitor still wants more
+// Walks up to the first dropped record, on the log as it is when the walk begins. Fails with
+// `dropped` there if the visitor still wants more
 // (`wanted`).
 Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bool& wanted,
                                             const WalkEntry& visit) const {
@@ -36,17 +37,26 @@ Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bo
   if (from > to) return from - 1;
   const std::shared_lock reading(mutex);
   if (database == nullptr) return tl::unexpected(unreadable());
-  const std::optional<Position> dropped = horizon.first_dropped(from, to);
+  std::optional<Position> dropped;
+  std::optional<StoreError> at_dropped;
+  std::unique_ptr<rocksdb::Iterator> entries;
+  {
+    // A drop that comes later doesn't concern this walk: the iterator still sees its records.
+    const std::shared_lock consistent(horizon_mutex);
+    dropped = horizon.first_dropped(from, to);
+    if (dropped) at_dropped = dropped_record(*dropped, horizon);
+    entries = database->entries(/*whole_log=*/true);
+  }
   if (dropped) to = *dropped - 1;
   Position last = from - 1;
   if (from <= to) {
     const auto next = walk_entries(
-        *database, from, to,
+        *database, *entries, from, to,
         [&](std::string_view entry, Position first) { return visit(entry, first, from, to); });
     if (!next) return tl::unexpected(located(next.error()));
     last = *next - 1;
   }
-  if (dropped && wanted && last == to) return tl::unexpected(dropped_record(*dropped, horizon));
+  if (dropped && wanted && last == to) return tl::unexpected(*std::move(at_dropped));
   return last;
 }
 
@@ -83,6 +93,7 @@ Stored<Commit> RocksEventLog::read_commit(Position position) const {
   }
   const std::shared_lock reading(state.mutex);
   if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  const std::shared_lock consistent(state.horizon_mutex);
   if (state.horizon.first_dropped(position, position)) {
     return tl::unexpected(dropped_record(position, state.horizon));
   }
@@ -100,6 +111,7 @@ Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
   const State& state = *state_;
   const std::shared_lock reading(state.mutex);
   if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  const std::shared_lock consistent(state.horizon_mutex);
   TRY(state.database->verify_files());
   const auto head = state.database->head();
   if (!head) return head;

@@ -11,6 +11,7 @@
 #include <shared_mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "store/batch_encoder.h"
 #include "store/directory_lock.h"
@@ -31,7 +32,10 @@ struct RocksEventLog::State {
   // Locked shared by readers while they use the database; exclusively to close and reopen it.
   mutable std::shared_mutex mutex;
   std::unique_ptr<RocksDatabase> database;  // null only if it couldn't be reopened
-  Horizon horizon;                          // changed only under the exclusive lock
+  // Locked shared while a reader looks at the horizon and takes its view of the entries (an
+  // iterator, or a copy), exclusively while both change. Held for moments, and taken after `mutex`.
+  mutable std::shared_mutex horizon_mutex;
+  Horizon horizon;  // changed by the appending thread only
 
   std::atomic<Position> tail = 0;
 
@@ -78,6 +82,10 @@ struct RocksEventLog::State {
   // Defined in rocks_log_drop.cc.
   Stored<void> read_horizon();
   Stored<void> finish_drop();
+  Stored<void> purge_dropped(Position through) const;
+  // Erases the bases with these keys and notes whether the files were rewritten, in one write.
+  Stored<void> note_finished(const std::vector<std::string>& strays, bool is_purged);
+  [[nodiscard]] Stored<std::vector<std::string>> stray_bases() const;
   [[nodiscard]] Stored<void> verify_dropped() const;
 };
 

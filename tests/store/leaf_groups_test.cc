@@ -149,6 +149,7 @@ TEST(Horizon, TellsWhatIsThere) {
   Sha256 sha256;
   for (int leaf = 0; leaf < 20; ++leaf) append_leaf(horizon.frontier, Digest{}, sha256);
   horizon.dropped_at = 25;
+  horizon.base_key = 23;
   const std::string bytes = encode_horizon(horizon);
   EXPECT_EQ(decode_horizon(bytes).value(), horizon);
   for (std::size_t at = 0; at < bytes.size(); ++at) {

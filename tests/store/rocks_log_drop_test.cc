@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include "store/entry.h"
 #include "store/rocks_database.h"
@@ -234,6 +235,91 @@ TEST_F(RocksLogDrop, GivesTheTreesOfWhatWasDropped) {
   Sha256 sha256;
   ASSERT_TRUE(log->scan_groups([&](LeafGroup&& group) { append_group(tree, group, sha256); }));
   EXPECT_EQ(tree, tree_);
+}
+
+// In steps, with appends between them, and a walk that began before.
+TEST_F(RocksLogDrop, GoesOnBesideAppendsAndWalks) {
+  std::string base;
+  for (int part = 0; base.size() < 2'500'000; ++part) base += std::to_string(part);
+  Position next = 601;
+  auto log = open_log(data_.path());
+  const auto append = [&] {
+    const Commit commit = sample_commit(next, 3);
+    ASSERT_EQ(log->append(next - 1, {&commit, 1}).status, AppendStatus::ok);
+    next += 3;
+  };
+  auto staged = log->stage_drop(prepare_drop(*log, tree_, {{100, 105}}, base).drop);
+  ASSERT_TRUE(staged) << staged.error().message;
+  append();
+  int parts = 0;
+  for (bool more = true; more; append()) {
+    const auto stored = log->store_base_part(*staged);
+    ASSERT_TRUE(stored) << stored.error().message;
+    more = *stored;
+    ++parts;
+  }
+  EXPECT_EQ(parts, 3);
+  EXPECT_EQ(log->horizon().position, 0U);
+
+  Position walked = 0;
+  const auto whole = log->scan(1, 600, [&](Record&& record) {
+    if (record.position == 50) {
+      std::thread([&] {
+        const PreparedDrop now = prepare_drop(*log, tree_, {{100, 105}}, base);
+        const auto dropped = log->commit_drop(log->tail(), now.commit, *staged);
+        ASSERT_TRUE(dropped) << dropped.error().message;
+        EXPECT_EQ(dropped->status, AppendStatus::ok);
+      }).join();
+      ++next;
+    }
+    walked = record.position;
+    return true;
+  });
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(walked, 600U);
+  EXPECT_EQ(log->scan(1, 600, [](Record&&) { return true; }).error().kind,
+            StoreError::Kind::dropped);
+
+  ASSERT_TRUE(log->purge_dropped());
+  EXPECT_FALSE(log->horizon().files_rewritten);
+  append();
+  ASSERT_TRUE(log->note_purged());
+  EXPECT_TRUE(log->horizon().files_rewritten);
+  EXPECT_EQ(files_with(secret + std::to_string(4)), 0);
+  append();
+  EXPECT_EQ(log->base().value(), base);
+  ASSERT_TRUE(log->close());
+  log = open_log(data_.path());
+  EXPECT_EQ(log->tail(), next - 1);
+  EXPECT_EQ(log->base().value(), base);
+  EXPECT_TRUE(log->verify(log->tail()));
+}
+
+// Of a drop that is given up the next one leaves nothing, nor does the next opening.
+TEST_F(RocksLogDrop, IsGivenUpWithoutATrace) {
+  const auto bases = [&] {
+    auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_only, nullptr);
+    int found = 0;
+    EXPECT_TRUE((*database)->values("base/", "base/", [&](auto, auto) { return ++found > 0; }));
+    return found;
+  };
+  const std::string large(3'000'000, 'x');
+  {
+    auto log = open_log(data_.path());
+    auto given_up = log->stage_drop(prepare_drop(*log, tree_, {}, large).drop);
+    ASSERT_TRUE(given_up);
+    ASSERT_TRUE(log->store_base_part(*given_up).value());
+    ASSERT_TRUE(log->store_base_part(*given_up).value());
+    drop(*log);
+    EXPECT_EQ(log->base().value(), "base");
+    given_up = log->stage_drop({450, {{100, 105}}, large});
+    ASSERT_TRUE(given_up);
+    ASSERT_TRUE(log->store_base_part(*given_up).value());
+    ASSERT_TRUE(log->close());
+  }
+  EXPECT_EQ(bases(), 2);
+  EXPECT_EQ(open_log(data_.path())->base().value(), "base");
+  EXPECT_EQ(bases(), 1);
 }
 
 }  // namespace
