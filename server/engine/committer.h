@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,10 @@ struct CommitOutcome {
   std::int64_t took_ns = 0;   // duration of the append
 };
 
+// Writes one commit in another way than EventLog::append(), e.g. together with a drop. Called on
+// the thread that appends; the result is as of append().
+using LogWrite = std::function<AppendResult(Position expected_tail, const Commit& commit)>;
+
 // Commits one batch at a time: start() may be called again only after `done` of the previous batch.
 class Committer {
  public:
@@ -28,6 +33,8 @@ class Committer {
   virtual ~Committer() = default;
   // Begins to append `batch` to a log that ends at `expected_tail`. Doesn't block.
   virtual void start(Position expected_tail, std::vector<Commit> batch) = 0;
+  // The same for one commit that `write` writes. Not every committer can.
+  virtual void start_write(Position expected_tail, Commit commit, LogWrite write);
 };
 
 // Appends on a thread of its own and calls `done` on that thread. The destructor blocks until the
@@ -38,6 +45,12 @@ class CommitThread final : public Committer {
   ~CommitThread() override;
 
   void start(Position expected_tail, std::vector<Commit> batch) override;
+  void start_write(Position expected_tail, Commit commit, LogWrite write) override;
+
+  // Runs `step` on the commit thread, between two batches: they wait for it, so it must be short.
+  // Steps run in the order of the calls; those that were not begun are dropped by the destructor.
+  // Any thread.
+  void run_between(std::function<void()> step);
 
   // Calls `passed` on the commit thread after the batch under way, which proves that the thread
   // isn't stuck. Only one probe is pending at a time: a later one replaces it.
@@ -47,8 +60,10 @@ class CommitThread final : public Committer {
   struct Work {
     Position expected_tail = 0;
     std::vector<Commit> batch;
+    LogWrite write;  // empty: append()
   };
 
+  void begin(Work work);
   void run();
 
   EventLog& log_;
@@ -56,6 +71,7 @@ class CommitThread final : public Committer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Work> work_;
+  std::deque<std::function<void()>> steps_;
   std::function<void()> probe_;
   bool stopping_ = false;
   std::thread thread_;

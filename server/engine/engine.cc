@@ -1,6 +1,7 @@
 #include "server/engine/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -23,13 +24,18 @@ Engine::Engine(World world, const Clock& clock, Hooks hooks)
       hooks_(std::move(hooks)),
       durable_(world_.position) {}
 
-Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
-  if (engine_.failed_) {
+Decided<void> Engine::accepts_events() const {
+  if (failed_) {
     return reject(ErrorCode::UNKNOWN_OUTCOME, "the log can't be written; the service is stopping",
                   {}, {"signalbox serve"});
   }
-  if (engine_.storage_full_) return tl::unexpected(engine_.storage_full_refusal());
-  if (engine_.closed_) return tl::unexpected(*engine_.closed_);
+  if (storage_full_) return tl::unexpected(storage_full_refusal());
+  if (closed_) return tl::unexpected(*closed_);
+  return {};
+}
+
+Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
+  TRY(engine_.accepts_events());
   const std::int64_t now_ns = engine_.clock_.wall_ns();
   auto decided = TRY(decide(engine_.world_, command, Now{now_ns, origin_.sender()}));
   // Records are large and growth would move them, so reserve the size of nearly all commits.
@@ -51,6 +57,22 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   check_invariants(engine_.world_);
 #endif
   return decided.size();
+}
+
+Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
+                                  LogWrite write) {
+  TRY(accepts_events());
+  SIGNALBOX_CHECK(!special_.has_value());
+  Record record;
+  record.position = world_.position + 1;
+  record.stream = stream;
+  record.recorded_at_ns = clock_.wall_ns();
+  record.actor = origin.actor;
+  record.event = std::move(event);
+  evolve(world_, record);
+  special_ = SpecialWrite{gathered_.size(), std::move(write)};
+  gather({std::move(record)});
+  return {};
 }
 
 Rejection Engine::storage_full_refusal() const {
@@ -82,7 +104,23 @@ void Engine::flush() {
   if (committing_ || failed_ || gathered_.empty()) return;
   SIGNALBOX_CHECK(committer_ != nullptr);
   committing_ = true;
-  committer_->start(durable_, std::exchange(gathered_, {}));
+  if (!special_) {
+    committer_->start(durable_, std::exchange(gathered_, {}));
+    return;
+  }
+  // Only what is gathered before the special commit, or that one alone.
+  const auto end =
+      gathered_.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(special_->at, 1));
+  std::vector<Commit> batch(std::make_move_iterator(gathered_.begin()),
+                            std::make_move_iterator(end));
+  gathered_.erase(gathered_.begin(), end);
+  if (std::exchange(special_->at, 0) > 0) {
+    committer_->start(durable_, std::move(batch));
+  } else {
+    LogWrite write = std::move(special_->write);
+    special_.reset();
+    committer_->start_write(durable_, std::move(batch.front()), std::move(write));
+  }
 }
 
 void Engine::release(Position through, Durability durability) {
@@ -109,6 +147,7 @@ void Engine::on_committed(CommitOutcome outcome) {
       storage_full_ = true;
       storage_full_because_ = outcome.result.message;
       gathered_.clear();
+      special_.reset();
       world_ = hooks_.roll_back(outcome.result.message);
       SIGNALBOX_CHECK(world_.position == durable_);
       // Removed before the calls: what an action registers anew depends on the rolled-back world.
@@ -120,6 +159,7 @@ void Engine::on_committed(CommitOutcome outcome) {
     case AppendStatus::unknown:
       failed_ = true;
       gathered_.clear();
+      special_.reset();
       release(std::numeric_limits<Position>::max(), Durability::unknown);
       hooks_.fatal(outcome.result.message);
       return;

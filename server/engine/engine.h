@@ -98,6 +98,12 @@ class Engine {
   };
   Transaction begin(Origin origin) { return {*this, std::move(origin)}; }
 
+  // Applies `event`, which isn't the result of a command, and has `write` write its commit, after
+  // the commits before it and apart from them. Refused as Transaction::apply(). Only one such event
+  // is under way at a time, and the committer must be able to.
+  Decided<void> write_event(const Origin& origin, const Stream& stream, Event event,
+                            LogWrite write);
+
   // Calls `action` once everything applied so far is durable, immediately if it already is.
   // Actions run in the order of the calls. If the write fails, they get the other Durability.
   void release_when_durable(Released action);
@@ -114,6 +120,13 @@ class Engine {
     Released action;
   };
 
+  // A commit among the gathered ones that append() doesn't write.
+  struct SpecialWrite {
+    std::size_t at = 0;  // index in gathered_
+    LogWrite write;
+  };
+
+  [[nodiscard]] Decided<void> accepts_events() const;
   void gather(Commit records);
   void release(Position through, Durability durability);
 
@@ -128,6 +141,7 @@ class Engine {
   bool failed_ = false;
   std::optional<Rejection> closed_;
   std::vector<Commit> gathered_;
+  std::optional<SpecialWrite> special_;
   std::deque<Waiting> waiting_;
 };
 
