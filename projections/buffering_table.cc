@@ -193,6 +193,11 @@ void BufferingTable::finish_rebuild(std::unique_ptr<Table> filled) {
   discard_rows(below_.applied(), std::nullopt);
 }
 
+void BufferingTable::replace(std::unique_ptr<Table> filled) {
+  below_.replace(std::move(filled));
+  discard_rows(below_.applied(), std::nullopt);
+}
+
 Stored<void> BufferingTable::reopen() {
   if (!held()) return {};
   const auto keep_holding = [this](const StoreError& error) {

@@ -42,6 +42,8 @@ class BufferingTable final : public Table {
   // Discards the buffered rows.
   Stored<std::unique_ptr<Table>> begin_rebuild() override;
   void finish_rebuild(std::unique_ptr<Table> filled) override;
+  // Discards the buffered rows.
+  void replace(std::unique_ptr<Table> filled) override;
 
  private:
   // Rows by key; nullopt: erased. A map is never changed once readers share it.

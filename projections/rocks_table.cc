@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -149,7 +150,8 @@ struct RocksTable::State {
   // Returns the open database; nullptr while it is closed. Readers keep the pointer during a read,
   // so that the database isn't destroyed under them.
   [[nodiscard]] std::shared_ptr<rocksdb::DB> opened() const {
-    const std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
+    replaced.wait(lock, [this] { return !replacing; });
     return database;
   }
   // Closes the database after blocking until no reader uses it; reads are short.
@@ -165,6 +167,8 @@ struct RocksTable::State {
   void note_damage(const std::string& what);
 
   mutable std::mutex mutex;
+  mutable std::condition_variable replaced;
+  bool replacing = false;  // the rows are being replaced; readers wait
   std::shared_ptr<rocksdb::DB> database;
   std::optional<std::string> damage;
   std::optional<StoreError> refusal;  // why it is open for reading only, or closed
@@ -415,6 +419,33 @@ void RocksTable::finish_rebuild(std::unique_ptr<Table> filled) {
   state_->applied = fresh.applied.load();
   state_->refusal = std::move(fresh.refusal);
   state_->damage.reset();
+}
+
+void RocksTable::replace(std::unique_ptr<Table> filled) {
+  const std::filesystem::path fresh = static_cast<RocksTable&>(*filled).state_->directory;
+  const std::filesystem::path old = state_->directory.string() + ".replaced";
+  filled.reset();  // closes its database
+  const auto set_replacing = [this](bool replacing) {
+    const std::lock_guard lock(state_->mutex);
+    state_->replacing = replacing;
+  };
+  set_replacing(true);
+  state_->close();
+  std::error_code failure;
+  std::filesystem::remove_all(old, failure);
+  std::filesystem::rename(state_->directory, old, failure);
+  if (!failure) std::filesystem::rename(fresh, state_->directory, failure);
+  state_->refusal.reset();
+  Stored<void> opened;
+  if (failure) {
+    opened = store_failure(StoreError::Kind::io, failure.message());
+  } else {
+    opened = state_->open(/*read_only=*/false);
+  }
+  if (!opened) state_->note_damage("they couldn't be replaced: " + opened.error().message);
+  set_replacing(false);
+  state_->replaced.notify_all();
+  std::filesystem::remove_all(old, failure);
 }
 
 }  // namespace signalbox

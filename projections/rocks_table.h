@@ -42,6 +42,9 @@ class RocksTable final : public Table {
   void check_files(const std::function<bool()>& go_on) const override;
   Stored<std::unique_ptr<Table>> begin_rebuild() override;
   void finish_rebuild(std::unique_ptr<Table> filled) override;
+  // Renames the directory of `filled`, which must be on the same file system, and then deletes the
+  // replaced one: a crash in between leaves at worst no read models.
+  void replace(std::unique_ptr<Table> filled) override;
 
  private:
   struct State;

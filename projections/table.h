@@ -101,6 +101,11 @@ class Table {
   // Takes over the rows of the table from begin_rebuild(): there is no damage any more. Called on
   // the writer's thread.
   virtual void finish_rebuild(std::unique_ptr<Table> /*filled*/) {}
+
+  // Replaces all rows by those of `filled`, a table of the same kind in another place next to this
+  // one's. Blocks until no read is under way; reads wait meanwhile, for moments. If that fails the
+  // damage is noted. Called on the writer's thread.
+  virtual void replace(std::unique_ptr<Table> /*filled*/) {}
 };
 
 // Returns the smallest string greater than all strings that begin with `prefix`; nullopt if there

@@ -135,7 +135,11 @@ Stored<void> Projector::apply_up_to(Position tail) {
     return begun;
   }
   while (applied_.load() < tail) {
-    auto records = TRY(log_.read(applied_.load() + 1, apply_events_at_once));
+    auto read = log_.read(applied_.load() + 1, apply_events_at_once);
+    if (!read && read.error().kind == StoreError::Kind::dropped) {
+      index_.table().note_damage(read.error().message);  // they begin with an older base
+    }
+    const auto records = TRY(std::move(read));
     if (auto ok = index_.apply(records); !ok) {
       using Kind = StoreError::Kind;
       if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) {
@@ -212,11 +216,40 @@ void Projector::answer_queries() {
   }
 }
 
+void Projector::replace_rows(std::unique_ptr<Table> rows) {
+  {
+    const std::lock_guard lock(mutex_);
+    offered_rows_ = std::move(rows);
+  }
+  changed_.notify_all();
+}
+
+// Rows that can't be brought to the position of the present ones aren't used: the present ones are
+// then computed anew, as after damage.
+void Projector::replace_rows_now(std::unique_ptr<Table> rows) {
+  Stored<void> filled;
+  {
+    RunIndex filling(*rows);
+    while (filled && filling.applied() < applied_.load()) {
+      const auto records = log_.read(filling.applied() + 1, apply_events_at_once);
+      filled = records ? filling.apply(*records) : tl::unexpected(records.error());
+    }
+  }
+  if (!filled) {
+    index_.table().note_damage("they couldn't be replaced: " + filled.error().message);
+    return;
+  }
+  index_.table().replace(std::move(rows));
+  if (index_.table().damage()) return;
+  hold_place(std::nullopt);
+  set_applied(index_.applied());
+}
+
 bool Projector::wait_for_work() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, apply_pause, [this] {
     const Position tail = log_.tail();
-    if (stopping_ || index_.table().damage()) return true;
+    if (stopping_ || offered_rows_ || index_.table().damage()) return true;
     if (!queries_.empty() && queries_.front().position <= tail) return true;
     if (place_held_) return false;
     if (tail - applied_.load() > apply_events_before_pause_ends) return true;
@@ -236,6 +269,12 @@ void Projector::fail(const StoreError& error) {
 
 void Projector::run() {
   while (wait_for_work()) {
+    std::unique_ptr<Table> offered;
+    {
+      const std::lock_guard lock(mutex_);
+      offered = std::move(offered_rows_);
+    }
+    if (offered && !index_.table().damage()) replace_rows_now(std::move(offered));
     if (index_.table().damage()) {
       if (!rebuild()) return;
       continue;

@@ -12,6 +12,9 @@
 // If the rows turn out to be damaged, they are erased and computed from the log again, on the same
 // thread, while the service goes on. No query is answered from a part of them: until they are
 // complete, queries are refused with `rebuilding`.
+//
+// After a drop of old records somebody else computes the rows anew, beside the living ones, and the
+// projector exchanges the two in a moment (replace_rows()). No query is refused.
 #pragma once
 
 #include <atomic>
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -55,6 +59,12 @@ class Projector {
   Stored<void> catch_up();
   // Starts the thread; the destructor ends it.
   void start();
+
+  // Replaces all rows by those of `rows`, a table next to that of the index, which were computed
+  // from the log's present base: after a drop the rows of what was dropped go in this way. What the
+  // log has since is applied to them first. Returns at once; it is done on the projector's thread,
+  // between two queries. Any thread.
+  void replace_rows(std::unique_ptr<Table> rows);
 
   // Reports that the log's tail has moved. Cheap. Any thread.
   void notify();
@@ -105,6 +115,7 @@ class Projector {
   void run();
   // Reads all files of the read models at the start and then at intervals.
   void check_files();
+  void replace_rows_now(std::unique_ptr<Table> rows);
   void begin_rebuild();
   // Returns false if the projector is to end.
   bool rebuild();
@@ -147,6 +158,7 @@ class Projector {
   bool broken_ = false;                   // failed_ was called
   std::optional<StoreError> place_held_;  // why nothing after applied_ is applied
   std::optional<Rebuild> rebuilding_;
+  std::unique_ptr<Table> offered_rows_;  // by replace_rows()
   std::thread thread_;
   std::thread checker_;
 };

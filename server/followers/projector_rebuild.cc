@@ -97,6 +97,8 @@ Projector::Filled Projector::fill(Table& table) {
     answer_queries();
     if (filling.applied() >= log_.tail()) return Filled::complete;
     const auto records = log_.read(filling.applied() + 1, fill_events_at_once);
+    // Records were dropped meanwhile, so the rows begin with the new base.
+    if (!records && records.error().kind == StoreError::Kind::dropped) return Filled::try_again;
     if (!records) {
       fail(records.error());
       return Filled::log_failed;
