@@ -158,9 +158,10 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
       const bool kept = retained.nouns.runs.contains(id);
       (kept ? runs_kept : runs_dropped).insert(id);
       is_retained = is_retained || kept;
-    } else if (record.stream.kind == StreamKind::card && retained.nouns.cards.contains(id)) {
-      cards_kept.insert(id);
-      is_retained = true;
+    } else if (record.stream.kind == StreamKind::card) {
+      const bool kept = retained.nouns.cards.contains(id);
+      (kept ? cards_kept : plan.dropped_nouns).insert(id);
+      is_retained = is_retained || kept;
     }
     if (const auto* revoked = event_as<AccessTokenRevoked>(record.event)) {
       is_retained = is_retained || retained.tokens.contains(revoked->id);
@@ -209,6 +210,7 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
   plan.records_dropped = records - plan.records_kept;
   plan.runs_kept = runs_kept.size();
   plan.runs_dropped = runs_dropped.size();
+  plan.dropped_nouns.merge(runs_dropped);
   plan.cards_kept = cards_kept.size();
   plan.failed_runs_kept = retained.failed_runs;
   plan.audit_key = retained.audit_key;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "domain/access_token.h"
 #include "projections/table.h"
@@ -38,6 +39,9 @@ struct RetentionPlan {
   std::uint64_t work_records = 0;
   std::uint64_t housekeeping_records = 0;
   std::optional<AuditKey> audit_key;  // the key that the log has adopted, at its tail
+  // The runs and cards whose records would be dropped. If one of them gets a record after the plan
+  // was made, e.g. because it is retried, the plan is outdated.
+  std::set<Uuid> dropped_nouns;
 
   [[nodiscard]] bool drops_nothing() const { return !has_new_records || records_dropped == 0; }
   // Returns whether an idle service has reason enough for an archive.

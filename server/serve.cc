@@ -25,10 +25,8 @@
 #include "server/platform/service_manager.h"
 #include "server/platform/start_progress.h"
 #include "server/platform/stop_deadline.h"
-#include "server/scheduler/maintenance_signals.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
-#include "server/text/time_text.h"
 #include "store/durable_file.h"
 
 namespace signalbox {
@@ -121,43 +119,6 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
   return recovered;
 }
 
-// Cleans up before a signal ends the process while no Server exists.
-void end_in_maintenance(const std::vector<SocketFile>& socket_files, spdlog::logger& logger,
-                        const std::string& signal) {
-  notify_stopping();
-  for (const SocketFile& each : socket_files) each.remove();
-  logger.info("stopping: signal {}; the next start finds out whether the retention was done",
-              signal);
-  logger.flush();
-}
-
-// Runs the retention. A failure is only logged and reported in the outcome, so that the service
-// continues.
-RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
-                                const RetainRecords& retain, spdlog::logger& logger) {
-  const RetentionSettings& settings = *config.retention;
-  RetentionOutcome outcome;
-  try {
-    outcome = retain(log, config.data, settings, SystemClock().wall_ns());
-  } catch (const std::exception& failure) {
-    outcome.error = failure.what();
-  }
-  outcome.at_ns = SystemClock().wall_ns();
-  if (outcome.failed()) {
-    outcome.next_commands.emplace_back("signalbox loop trigger retention");
-    std::string next;
-    for (const std::string& command : outcome.next_commands) next += "; try: " + command;
-    logger.error("retention: {}; the service continues, and tries again when it is next due{}",
-                 outcome.error, next);
-  } else if (outcome.dropped_at == 0) {
-    logger.info("retention: every old record is still needed");
-  } else {
-    logger.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
-                outcome.horizon, outcome.archive);
-  }
-  return outcome;
-}
-
 // Ends the process after a stop, because threads hang that may still use the service's objects. All
 // that was acknowledged is durable.
 [[noreturn]] void end_with_hanging(const std::vector<std::string>& hanging, RocksEventLog& log,
@@ -172,100 +133,42 @@ RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
   std::_Exit(exit_code);
 }
 
-// The result of serving once, from opening the log to closing it.
-struct ServeResult {
-  int exit_code = 0;
-  bool serve_again = false;  // serving stopped for a retention
-};
-
-// Serves repeatedly in one process, with a retention between two rounds.
-
-class Service {
- public:
-  Service(Config& config, const ReloadSource& reload_source, const RetainRecords& retain,
-          spdlog::logger& logger)
-      : config_(config), reload_source_(reload_source), retain_(retain), logger_(logger) {}
-
-  ServeResult serve_once();
-
- private:
-  // Runs one Server over `recovered`; its read models are closed on return.
-  Stored<ServeResult> serve(Recovered& recovered);
-  void begin_maintenance();
-
-  Config& config_;
-  const ReloadSource& reload_source_;
-  const RetainRecords& retain_;
-  spdlog::logger& logger_;
-  std::unique_ptr<StartProgress> progress_ = std::make_unique<StartProgress>();
-  Server::Handover handover_;
-  std::unique_ptr<MaintenanceSignals> maintenance_signals_;
-  std::unique_ptr<StopDeadline> stop_deadline_;
-};
-
-ServeResult Service::serve_once() {
-  auto recovered = recover_log(config_, *progress_, logger_);
-  if (!recovered) return {refuse(logger_, recovered.error())};
-  const auto result = serve(*recovered);
-  if (!result) return {refuse(logger_, result.error())};
-  if (result->serve_again) {
-    handover_.retention = retain_records(config_, *recovered->log, retain_, logger_);
-  }
-  if (auto closed = recovered->log->close(); !closed && result->exit_code == 0) {
-    return {refuse(logger_, closed.error())};
-  }
-  return *result;
-}
-
-Stored<ServeResult> Service::serve(Recovered& recovered) {
-  progress_->phase("bringing up the read models");
-  const auto rows = TRY(open_read_models(config_, *recovered.log, logger_));
+// Runs the Server over `recovered`; its read models are closed on return.
+Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
+                      const StageRetention& stage_retention, Recovered& recovered,
+                      std::unique_ptr<StartProgress> progress, spdlog::logger& logger) {
+  progress->phase("bringing up the read models");
+  const auto rows = TRY(open_read_models(config, *recovered.log, logger));
   BufferingTable table(*rows);
   RunIndex index(table);
   TRY(catch_up_read_models(*recovered.log, index));
-  handover_.job_key = TRY(load_job_key(config_.data, secure_random()));
-  Server server(config_, recovered, index, logger_, reload_source_, std::exchange(handover_, {}));
-  progress_.reset();  // the rest of the start is short and ends with READY=1
-  maintenance_signals_ = std::make_unique<MaintenanceSignals>();
-  stop_deadline_ =
-      std::make_unique<StopDeadline>(limits::stop_ms_max, EX_IOERR, [&logger = logger_] {
-        logger.error("the stop took longer than {} ms: ending without a clean end",
-                     limits::stop_ms_max);
-        logger.flush();
-      });
-  ServeResult result;
-  result.exit_code = server.run();
-  result.serve_again = server.in_maintenance();
+  const auto job_key = TRY(load_job_key(config.data, secure_random()));
+  Server server(config, recovered, index, logger, {reload_source, stage_retention, job_key});
+  progress.reset();  // the rest of the start is short and ends with READY=1
+  const StopDeadline stop_deadline(limits::stop_ms_max, EX_IOERR, [&logger] {
+    logger.error("the stop took longer than {} ms: ending without a clean end",
+                 limits::stop_ms_max);
+    logger.flush();
+  });
+  const int exit_code = server.run();
   if (!server.hanging().empty()) {
-    if (result.serve_again) {
-      logger_.error("a retention can't begin while threads hang; the next start does it");
-      for (const KeptSocket& each : server.take_handover().sockets) {
-        if (each.file) each.file->remove();
-      }
-      result.exit_code = EX_IOERR;
-    }
-    end_with_hanging(server.hanging(), *recovered.log, result.exit_code, logger_);
+    end_with_hanging(server.hanging(), *recovered.log, exit_code, logger);
   }
-  if (result.serve_again) {
-    handover_ = server.take_handover();
-    begin_maintenance();
-  }
-  return result;
+  return exit_code;
 }
 
-void Service::begin_maintenance() {
-  stop_deadline_.reset();
-  progress_ = std::make_unique<StartProgress>(/*again=*/true);
-  progress_->phase("retention: moving what is older than " +
-                   format_duration_ms(config_.retention->older_than_ms) + " into " +
-                   config_.retention->archives.string());
-  std::vector<SocketFile> socket_files;
-  for (const KeptSocket& each : handover_.sockets) {
-    if (each.file) socket_files.push_back(*each.file);
+int serve_once(Config& config, const ReloadSource& reload_source,
+               const StageRetention& stage_retention, spdlog::logger& logger) {
+  auto progress = std::make_unique<StartProgress>();
+  auto recovered = recover_log(config, *progress, logger);
+  if (!recovered) return refuse(logger, recovered.error());
+  const auto exit_code =
+      serve_log(config, reload_source, stage_retention, *recovered, std::move(progress), logger);
+  if (!exit_code) return refuse(logger, exit_code.error());
+  if (auto closed = recovered->log->close(); !closed && *exit_code == 0) {
+    return refuse(logger, closed.error());
   }
-  maintenance_signals_->begin([&logger = logger_, socket_files](const std::string& signal) {
-    end_in_maintenance(socket_files, logger, signal);
-  });
+  return *exit_code;
 }
 
 // Takes the rights of other users from a data directory that was made with them.
@@ -282,7 +185,7 @@ void keep_private(const Config& config, spdlog::logger& logger) {
   }
 }
 
-int serve(Config& config, const ReloadSource& reload_source, const RetainRecords& retain,
+int serve(Config& config, const ReloadSource& reload_source, const StageRetention& stage_retention,
           spdlog::logger& logger) {
   if (const auto why = clock_problem(SystemClock().wall_ns())) {
     logger.error("{}", *why);
@@ -297,16 +200,14 @@ int serve(Config& config, const ReloadSource& reload_source, const RetainRecords
     logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
                 *why);
   }
-  Service service(config, reload_source, retain, logger);
-  ServeResult result = service.serve_once();
-  while (result.serve_again) result = service.serve_once();
-  if (result.exit_code == 0) logger.info("stopped");
-  return result.exit_code;
+  const int exit_code = serve_once(config, reload_source, stage_retention, logger);
+  if (exit_code == 0) logger.info("stopped");
+  return exit_code;
 }
 
 }  // namespace
 
-int run_server(const ServeOptions& options, const RetainRecords& retain) {
+int run_server(const ServeOptions& options, const StageRetention& stage_retention) {
   // All that belongs to the whole process is set before the first thread.
   report_resource_shortage();
   keep_owner_bits();
@@ -322,7 +223,7 @@ int run_server(const ServeOptions& options, const RetainRecords& retain) {
   const auto logger = make_logger(config->log_level, config->log_format);
   const ReloadSource reload_source{reload_signal, [options] { return load_config(options); }};
   try {
-    return serve(*config, reload_source, retain, *logger);
+    return serve(*config, reload_source, stage_retention, *logger);
   } catch (const std::exception& failure) {
     const char* const shortage = resource_shortage_text(std::current_exception());
     if (*shortage != '\0') {

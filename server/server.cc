@@ -20,10 +20,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Extends the service manager's watchdog timeout during a retention, whose steps send no sign of
-// life: a disk may take long to sync.
-constexpr std::int64_t maintenance_alive_us = 600'000'000;
-
 const Rejection server_stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 
@@ -163,7 +159,7 @@ int Server::run() {
   traces_.start();
   const bool begun = begin_incarnation();
   set_job_pauses(all_job_pauses(engine_.world()));
-  conclude_retention(engine_, log_, previous_retention_);
+  conclude_retention(engine_, log_);
   arm();
   projector_.wait_for_rebuild(std::chrono::milliseconds(limits::read_models_start_wait_ms_max));
   if (begun && listen()) {
@@ -284,24 +280,22 @@ void Server::resume_writes() {
   schedule_turn();
 }
 
-// Like stop(), but keeps the listening sockets open so that new connections queue.
-void Server::enter_maintenance() {
-  if (stopping_) return;
-  in_maintenance_ = true;
-  notify_maintenance("retention", maintenance_alive_us);
-  kept_sockets_ = listener_.hand_over();
-  stop("retention: there are records to move into the archive; back when they are");
+void Server::log_retention(const RetentionOutcome& outcome) {
+  if (outcome.failed()) {
+    std::string next;
+    for (const std::string& command : outcome.next_commands) next += "; try: " + command;
+    logger_.error("retention: {}; the service continues, and tries again when it is next due{}",
+                  outcome.error, next);
+  } else if (outcome.dropped_at == 0) {
+    logger_.info("retention: every old record is still needed");
+  } else {
+    logger_.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
+                 outcome.horizon, outcome.archive);
+  }
 }
 
-// A signal that arrives while the service stops for a retention cancels the retention; the next
-// start does it.
 void Server::stop_on_signal(int signal) {
   notify_stopping();
-  in_maintenance_ = false;
-  for (const KeptSocket& each : std::exchange(kept_sockets_, {})) {
-    if (each.file) each.file->remove();
-  }
-  if (stopping_) logger_.info("stopping for good: signal {}", strsignal(signal));
   stop(std::string("signal ") + strsignal(signal));
 }
 

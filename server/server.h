@@ -60,32 +60,23 @@ struct MethodParts;
 
 class Server {
  public:
-  // State that a Server passes to the next one when a retention happens between them.
-  struct Handover {
-    std::vector<KeptSocket> sockets;
-    std::optional<RetentionOutcome> retention;
-    std::optional<TlsIdentity> tls;  // so that a bad file ends no running service
-    std::optional<SettingsStatus> settings;
-    std::string job_key;  // of this data directory (access/job_secret.h); read at each start
+  // What the program and the data directory give beside the configuration.
+  struct Given {
+    const ReloadSource& reload_source;
+    StageRetention stage_retention;
+    std::string job_key;  // of this data directory (access/job_secret.h)
   };
 
   // Moves the world out of `recovered` and keeps a reference to its log. The world is the fold of
-  // the whole log, and `index` (the read models) is at the same position or damaged. `handover`
-  // comes from the previous Server of this process, if there was one. All references outlive the
-  // Server. A reload changes `config`.
+  // the whole log, and `index` (the read models) is at the same position or damaged. All references
+  // outlive the Server. A reload changes `config`.
   Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-         const ReloadSource& reload_source, Handover handover = {});
+         const Given& given);
   ~Server();
 
-  // Blocks until a signal, a fatal error or a due retention, and serves meanwhile. Returns the
-  // exit code of the process.
+  // Blocks until a signal or a fatal error, and serves meanwhile. Returns the exit code of the
+  // process.
   int run();
-  // Returns true after run() if it stopped cleanly for a retention. Then take_handover() returns
-  // what the next Server gets, without the retention's outcome.
-  [[nodiscard]] bool in_maintenance() const { return in_maintenance_ && exit_code_ == 0; }
-  [[nodiscard]] Handover take_handover() {
-    return {std::move(kept_sockets_), {}, std::move(tls_), settings_reload_.status(), {}};
-  }
   // Returns after run() what its threads hang in; mostly nothing. If there is something, this
   // object must not be destroyed: the process has to end.
   [[nodiscard]] const std::vector<std::string>& hanging() const { return hanging_; }
@@ -98,7 +89,8 @@ class Server {
   Engine::Hooks hooks();
   Api api();
   MethodParts method_parts();
-  std::unique_ptr<RetentionLoop> retention_loop();
+  std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
+  void log_retention(const RetentionOutcome& outcome);
   AgentLogs::Context agent_log_context();
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
@@ -130,8 +122,7 @@ class Server {
   void arm_clock_timer();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
-  void resume_writes();      // when the disk has space again
-  void enter_maintenance();  // for a retention
+  void resume_writes();  // when the disk has space again
   void stop(const std::string& why);
   void stop_on_signal(int signal);
   void stop_when_idle();
@@ -144,7 +135,7 @@ class Server {
   const Config& config_;
   const std::uint64_t torn_bytes_;
   const std::string job_key_;
-  EventLog& log_;
+  RocksEventLog& log_;
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
   ServiceLanes lanes_;
@@ -168,8 +159,7 @@ class Server {
   TimerLoop timer_loop_;
   BoardLoops board_;
   ServiceLoops loops_;
-  const std::optional<RetentionOutcome> previous_retention_;  // just before this Server started
-  std::unique_ptr<RetentionLoop> retention_;                  // nullptr: no policy is configured
+  std::unique_ptr<RetentionLoop> retention_;  // nullptr: no policy is configured
   EventFeed feed_;
   AgentLogs agent_logs_;
   Authentication authentication_;
@@ -189,9 +179,7 @@ class Server {
   std::int64_t clock_timer_due_ns_ = no_time;  // expiry of clock_timer_ (monotonic)
   bool turn_scheduled_ = false;
   bool stopping_ = false;
-  bool stopped_ = false;         // ServerStopped was applied
-  bool in_maintenance_ = false;  // the service stops for a retention
-  std::vector<KeptSocket> kept_sockets_;
+  bool stopped_ = false;              // ServerStopped was applied
   std::vector<std::string> hanging_;  // lanes whose threads didn't end
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // the number of this start

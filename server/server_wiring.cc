@@ -8,9 +8,11 @@
 
 #include <boost/asio/post.hpp>
 
+#include "domain/try.h"
 #include "server/access/job_secret.h"
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
+#include "server/followers/fresh_rows.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
@@ -56,10 +58,10 @@ Authentication::Settings Server::access_settings(const Config& config) const {
 }
 
 Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-               const ReloadSource& reload_source, Handover handover)
+               const Given& given)
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
-      job_key_(std::move(handover.job_key)),
+      job_key_(given.job_key),
       log_(*recovered.log),
       logger_(logger),
       machine_(machine_id(config.data)),
@@ -98,8 +100,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
               std::make_shared<GitBoardFiles>(config.data / "runs"), log_outcome()},
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
-      previous_retention_(std::move(handover.retention)),
-      retention_(retention_loop()),
+      retention_(retention_loop(given.stage_retention)),
       feed_(
           log_,
           [this](const StoreError& error) {
@@ -118,20 +119,17 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
           clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
-      listener_(io_, http_service(), std::move(handover.sockets)),
+      listener_(io_, http_service()),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_),
-      tls_(std::move(handover.tls)),
       certificate_watch_(io_, clock_, log_outcome()),
-      settings_reload_(
-          config, reload_source, blocking_pool(lanes_.files, /*while_serving=*/false), clock_,
-          logger,
-          [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
-            apply_settings(changed, tls);
-          },
-          std::move(handover.settings)) {
+      settings_reload_(config, given.reload_source,
+                       blocking_pool(lanes_.files, /*while_serving=*/false), clock_, logger,
+                       [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
+                         apply_settings(changed, tls);
+                       }) {
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
 }
@@ -139,13 +137,22 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
 // Mostly the threads have ended in run(). Lanes end before what their work refers to.
 Server::~Server() { (void)lanes_.stop(CallBounds::never_ms); }
 
-std::unique_ptr<RetentionLoop> Server::retention_loop() {
+std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stage) {
   if (!config_.retention) return nullptr;
   return std::make_unique<RetentionLoop>(
-      RetentionLoop::Parts{engine_, clock_, log_,
-                           blocking_pool(lanes_.log_readers, /*while_serving=*/false),
-                           [this] { enter_maintenance(); }},
-      *config_.retention, previous_retention_);
+      RetentionLoop::Parts{
+          engine_, clock_, log_, config_.data,
+          blocking_pool(lanes_.retentions, /*while_serving=*/false), stage,
+          [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
+          [this](Position position) { return projector_.follow_to(position); },
+          [this](const std::atomic<bool>& stopped) -> Stored<void> {
+            auto rows =
+                TRY(compute_rows(log_, config_.data / "projections" / "read_models.next", stopped));
+            projector_.replace_rows(std::move(rows));
+            return {};
+          },
+          [this](const RetentionOutcome& outcome) { log_retention(outcome); }},
+      *config_.retention);
 }
 
 Post Server::post_to_engine() {
@@ -182,6 +189,7 @@ Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
         timer_loop_.apply(records);
+        if (retention_) retention_->note_applied(records);
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {

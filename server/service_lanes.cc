@@ -6,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-// Subscribers that catch up leave the processors to commands.
+// Subscribers that catch up leave the processors to commands, and so does a retention.
 constexpr int backlog_niceness = 10;
 
 }  // namespace
@@ -26,6 +26,14 @@ LanePool::Bounds ServiceLanes::backlog_bounds() {
   return own;
 }
 
+// One thread, however long its work takes.
+LanePool::Bounds ServiceLanes::retention_bounds() {
+  LanePool::Bounds own = bounds(1);
+  own.threads_max = 1;
+  own.niceness = backlog_niceness;
+  return own;
+}
+
 LanePool::Bounds ServiceLanes::remote_bounds() {
   LanePool::Bounds own = bounds(limits::remote_jobs_working_max);
   own.lane_working_max = limits::endpoint_working_max;
@@ -33,8 +41,8 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
 }
 
 void ServiceLanes::request_stop() {
-  for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &agent_logs, &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions, &agent_logs,
+                         &local_jobs, &remote_jobs}) {
     pool->request_stop();
   }
 }
@@ -42,8 +50,8 @@ void ServiceLanes::request_stop() {
 std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
-  for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &agent_logs, &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions, &agent_logs,
+                         &local_jobs, &remote_jobs}) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }
   return hanging;

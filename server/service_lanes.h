@@ -25,6 +25,7 @@ class ServiceLanes {
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
+  LanePool retentions{retention_bounds()};                // archiving and dropping old records
   LanePool run_root_writes{bounds(1)};                    // called by the run root writer alone
   LanePool agent_logs{bounds(1)};                         // what agents print, for subscribers
   LanePool local_jobs{bounds(limits::local_jobs_working_max)};
@@ -33,6 +34,7 @@ class ServiceLanes {
  private:
   static LanePool::Bounds bounds(std::size_t working_max);
   static LanePool::Bounds backlog_bounds();
+  static LanePool::Bounds retention_bounds();
   static LanePool::Bounds remote_bounds();
 };
 

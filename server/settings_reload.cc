@@ -28,15 +28,14 @@ std::string reload_text(const ChangedSettings& changed) {
 }  // namespace
 
 SettingsReload::SettingsReload(Config& config, const ReloadSource& source, BlockingPool files,
-                               const Clock& clock, spdlog::logger& logger, Apply apply,
-                               std::optional<SettingsStatus> status)
+                               const Clock& clock, spdlog::logger& logger, Apply apply)
     : config_(config),
       source_(source),
       files_(std::move(files)),
       clock_(clock),
       logger_(logger),
       apply_(std::move(apply)),
-      status_(status ? std::move(*status) : SettingsStatus{clock.wall_ns(), 0, {}}) {}
+      status_{clock.wall_ns(), 0, {}} {}
 
 void SettingsReload::start(const Post& post) {
   source_.signal.on_signal([this, post] { post([this] { reload(); }); });

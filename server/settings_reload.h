@@ -43,9 +43,9 @@ class SettingsReload {
   // Applies the settings. `tls` is set if there is TLS.
   using Apply = std::function<void(const Config& config, const std::optional<TlsIdentity>& tls)>;
 
-  // Changes `config` with each reload. `status` is that of a former Server of this process.
+  // Changes `config` with each reload.
   SettingsReload(Config& config, const ReloadSource& source, BlockingPool files, const Clock& clock,
-                 spdlog::logger& logger, Apply apply, std::optional<SettingsStatus> status);
+                 spdlog::logger& logger, Apply apply);
 
   ~SettingsReload() { stop(); }
   SettingsReload(const SettingsReload&) = delete;

@@ -6,6 +6,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -101,8 +102,8 @@ class RocksDatabase {
   void erase_entries(rocksdb::WriteBatch& batch, Position first, Position end) const;
   // Rewrites the files so that neither a table nor a write-ahead log has any bytes of entries that
   // were erased before `end`. Blocks for as long as it takes to write the entries that are left of
-  // them.
-  [[nodiscard]] Stored<void> purge_erased(Position end) const;
+  // them; fails with `io` soon after `canceled` is set (nullptr: it can't be).
+  [[nodiscard]] Stored<void> purge_erased(Position end, std::atomic<bool>* canceled) const;
 
   struct Table {
     std::string name;  // of the file

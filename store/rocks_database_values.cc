@@ -49,13 +49,14 @@ void RocksDatabase::erase_entries(rocksdb::WriteBatch& batch, Position first, Po
   batch.DeleteRange(entries_, entry_key(first), entry_key(end)).PermitUncheckedError();
 }
 
-Stored<void> RocksDatabase::purge_erased(Position end) const {
+Stored<void> RocksDatabase::purge_erased(Position end, std::atomic<bool>* canceled) const {
   rocksdb::FlushOptions flush;
   flush.wait = true;
   rocksdb::Status status = database_->Flush(flush, {entries_, head_});
   if (!status.ok()) return tl::unexpected(error(status));
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = true;
+  options.canceled = canceled;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   const std::string limit = entry_key(end);
   const rocksdb::Slice until(limit);

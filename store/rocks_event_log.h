@@ -4,6 +4,7 @@
 //   <data>/server.lock  see directory_lock.h  FORMAT.md has the bytes
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -124,8 +125,9 @@ class RocksEventLog final : public EventLog {
   Stored<AppendResult> commit_drop(Position expected_tail, const Commit& commit,
                                    const StagedDrop& staged);
   // Rewrites the files without the dropped records. Blocks for as long as it takes to write what is
-  // left of the tables. Any thread; others may append and read meanwhile.
-  [[nodiscard]] Stored<void> purge_dropped() const;
+  // left of the tables; fails with `io` soon after `canceled` is set. Any thread; others may append
+  // and read meanwhile.
+  [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled = nullptr) const;
   // Notes that purge_dropped() succeeded, and removes bases that nothing refers to. On the
   // appending thread.
   Stored<void> note_purged();

@@ -167,8 +167,9 @@ Stored<std::vector<std::string>> RocksEventLog::State::stray_bases() const {
   return strays;
 }
 
-Stored<void> RocksEventLog::State::purge_dropped(Position through) const {
-  TRY(database->purge_erased(through + 1));
+Stored<void> RocksEventLog::State::purge_dropped(Position through,
+                                                 std::atomic<bool>* canceled) const {
+  TRY(database->purge_erased(through + 1, canceled));
   return sync_directory(log_directory(data));
 }
 
@@ -200,7 +201,7 @@ Stored<void> RocksEventLog::State::note_finished(const std::vector<std::string>&
 Stored<void> RocksEventLog::State::finish_drop() {
   const auto strays = TRY(stray_bases());
   if (strays.empty() && (horizon.position == 0 || horizon.files_rewritten)) return {};
-  if (horizon.position > 0) TRY(purge_dropped(horizon.position));
+  if (horizon.position > 0) TRY(purge_dropped(horizon.position, nullptr));
   return note_finished(strays, horizon.position > 0);
 }
 
@@ -312,12 +313,12 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
   return state.failed(failure);
 }
 
-Stored<void> RocksEventLog::purge_dropped() const {
+Stored<void> RocksEventLog::purge_dropped(std::atomic<bool>* canceled) const {
   const State& state = *state_;
   const Position through = horizon().position;
   const std::shared_lock reading(state.mutex);
   if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  return state.purge_dropped(through);
+  return state.purge_dropped(through, canceled);
 }
 
 Stored<void> RocksEventLog::note_purged() {

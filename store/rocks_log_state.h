@@ -82,7 +82,7 @@ struct RocksEventLog::State {
   // Defined in rocks_log_drop.cc.
   Stored<void> read_horizon();
   Stored<void> finish_drop();
-  Stored<void> purge_dropped(Position through) const;
+  Stored<void> purge_dropped(Position through, std::atomic<bool>* canceled) const;
   // Erases the bases with these keys and notes whether the files were rewritten, in one write.
   Stored<void> note_finished(const std::vector<std::string>& strays, bool is_purged);
   [[nodiscard]] Stored<std::vector<std::string>> stray_bases() const;

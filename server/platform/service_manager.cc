@@ -47,18 +47,9 @@ std::optional<std::string> check_notify_socket() {
 
 void notify_status(const std::string& text) { notify("STATUS=" + printable(text)); }
 
-void notify_ready(const std::string& text) {
-  const auto interval_us = watchdog_interval_us();  // the value from before notify_maintenance()
-  notify("READY=1\nSTATUS=" + printable(text) +
-         (interval_us ? "\nWATCHDOG_USEC=" + std::to_string(*interval_us) : ""));
-}
+void notify_ready(const std::string& text) { notify("READY=1\nSTATUS=" + printable(text)); }
 
 void notify_reloading(const std::string& text) { notify(reloading_fields(text)); }
-
-void notify_maintenance(const std::string& text, std::int64_t alive_us) {
-  notify(reloading_fields(text) +
-         (watchdog_interval_us() ? "\nWATCHDOG_USEC=" + std::to_string(alive_us) : ""));
-}
 
 void notify_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
 void notify_alive() { notify("WATCHDOG=1"); }

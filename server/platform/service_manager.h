@@ -20,11 +20,8 @@ std::optional<std::string> check_notify_socket();
 // Sets the status text that `systemctl status` shows. This and the following functions may be
 // called on any thread and don't wait for an answer.
 void notify_status(const std::string& text);
-// Reports that the service is ready, and restores the watchdog's interval after maintenance.
+// Reports that the service is ready.
 void notify_ready(const std::string& text);
-// Reports that the service doesn't serve for a while and will be ready again (a reload). Until
-// notify_ready(), notify_alive() is expected only every `alive_us` microseconds.
-void notify_maintenance(const std::string& text, std::int64_t alive_us);
 // Reports that the service reloads its settings, and goes on serving meanwhile. notify_ready() ends
 // it.
 void notify_reloading(const std::string& text);

@@ -31,7 +31,7 @@ std::uint64_t work_done() {
 
 }  // namespace
 
-StartProgress::StartProgress(bool was_ready) : was_ready_(was_ready), thread_([this] { run(); }) {}
+StartProgress::StartProgress() : thread_([this] { run(); }) {}
 
 StartProgress::~StartProgress() {
   {
@@ -74,7 +74,6 @@ void StartProgress::run() {
     bool moved = false;
     const std::string text = describe_progress(moved);
     lock.unlock();
-    if (moved && was_ready_) notify_alive();
     if (moved) {
       notify_starting(text, extension_us);
     } else if (text != sent) {

@@ -19,9 +19,8 @@ namespace signalbox {
 
 class StartProgress {
  public:
-  // Starts the reporting thread. With `was_ready`, for a service that was ready before, it also
-  // resets the watchdog.
-  explicit StartProgress(bool was_ready = false);
+  // Starts the reporting thread.
+  StartProgress();
   // Ends the reporting, whether the start succeeded or failed. Joins the thread.
   ~StartProgress();
   StartProgress(const StartProgress&) = delete;
@@ -37,7 +36,6 @@ class StartProgress {
   // Returns the status text and sets `moved` if there was progress since the last call.
   std::string describe_progress(bool& moved);
 
-  const bool was_ready_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string phase_ = "starting";

@@ -1,6 +1,7 @@
 #include "server/scheduler/retention_loop.h"
 
 #include <algorithm>
+#include <future>
 #include <set>
 #include <utility>
 
@@ -55,19 +56,14 @@ Stored<bool> has_old_records(const EventLog& log, Position from, std::int64_t un
 
 }  // namespace
 
-void conclude_retention(Engine& engine, const EventLog& log,
-                        const std::optional<RetentionOutcome>& outcome) {
+void conclude_retention(Engine& engine, const EventLog& log) {
   const Tick* tick = engine.world().find_tick(std::string(retention_loop_name));
   if (tick == nullptr) return;
   const bool dropped = log.horizon().dropped_at > tick->token;
-  if (tick->status == TickStatus::running && (outcome || dropped)) {
+  if (tick->status == TickStatus::running && dropped) {
     EndTick command;
     command.loop = tick->loop;
     command.token = tick->token;
-    if (outcome && outcome->failed()) {
-      command.outcome = TickOutcome::failed;
-      command.error = shortened(outcome->error, limits::reason_bytes_max);
-    }
     (void)engine.begin(by_the_service).apply(command);
     return;
   }
@@ -77,25 +73,29 @@ void conclude_retention(Engine& engine, const EventLog& log,
   (void)engine.begin(by_the_service).apply(RecoverTick{tick->loop, evidence, true});
 }
 
-RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings,
-                             std::optional<RetentionOutcome> latest)
+// A retention under way. Used by one thread at a time.
+struct RetentionLoop::Attempt {
+  ScheduledLoop::Ended ended;
+  std::int64_t now_ns = 0;  // the ages count up to here, in every plan
+  int plans = 0;
+  StagedRetention staged;
+
+  void fail(std::string why) {
+    staged.event.reset();
+    staged.outcome.error = std::move(why);
+  }
+};
+
+RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings)
     : parts_(std::move(parts)),
       settings_(settings),
-      latest_(std::move(latest)),
+      latest_(latest_retention(parts_.log)),
       stopped_(std::make_shared<std::atomic<bool>>(false)),
       loop_(parts_.engine, parts_.clock, std::string(retention_loop_name), settings_.schedule,
-            {{}, [this](Token, const ScheduledLoop::Ended& ended) { tick(ended); }}) {
-  // Its records stay for as long as nothing else becomes old.
-  if (latest_ && !latest_->failed() && latest_->dropped_at == 0) examined_ = latest_->horizon;
-  // A retention that dropped nothing isn't shown as the latest.
-  if (!latest_ || (!latest_->failed() && latest_->dropped_at == 0)) {
-    latest_ = latest_retention(parts_.log);
-  }
-}
+            {{}, [this](Token, const ScheduledLoop::Ended& ended) { tick(ended); }}) {}
 
 RetentionLoop::~RetentionLoop() = default;
 
-// Ends the tick without a pause of the service, which couldn't help.
 void RetentionLoop::refuse(const NoteVerifier& key, std::string why,
                            const ScheduledLoop::Ended& ended) {
   RetentionOutcome outcome;
@@ -125,9 +125,154 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
         auto why = unadopted_key_text(*key, parts_.engine.world().access.audit_key);
         if (!why.empty()) return refuse(*key, std::move(why), ended);
       }
-      parts_.enter_maintenance();  // the tick ends when the service is back
+      const auto attempt = std::make_shared<Attempt>();
+      attempt->ended = ended;
+      attempt->now_ns = parts_.clock.wall_ns();
+      plan(attempt);
     };
   });
+}
+
+void RetentionLoop::note_applied(std::span<const Record> records) {
+  if (!noting_) return;
+  for (const Record& record : records) {
+    if (record.stream.kind == StreamKind::run || record.stream.kind == StreamKind::card) {
+      noted_.insert(record.stream.run_id);
+    }
+  }
+}
+
+// The plan is made over the durable records. So it begins once all that was applied before is
+// durable, and what is applied from now on is noted.
+void RetentionLoop::plan(const std::shared_ptr<Attempt>& attempt) {
+  ++attempt->plans;
+  noting_ = true;
+  noted_.clear();
+  parts_.engine.release_when_durable([this, attempt](Durability durability) {
+    if (*stopped_) return;
+    if (durability != Durability::durable) {
+      attempt->fail("there is no space for the log");
+      return conclude(*attempt);
+    }
+    parts_.blocking.run({.name = "retention"},
+                        [this, attempt, stopped = stopped_]() -> std::function<void()> {
+                          stage(*attempt);
+                          return [this, attempt, stopped] {
+                            if (!*stopped) drop(attempt);
+                          };
+                        });
+  });
+}
+
+// On the lane.
+void RetentionLoop::stage(Attempt& attempt) const {
+  try {
+    attempt.staged = parts_.stage(parts_.log, parts_.data, settings_, attempt.now_ns, *stopped_);
+  } catch (const std::exception& failure) {
+    attempt.staged = {};
+    attempt.fail(failure.what());
+  }
+  if (!attempt.staged.event) return;
+  // The read models get what will be dropped before it is.
+  if (!parts_.follow_to(attempt.staged.event->horizon)) {
+    return attempt.fail("the read models are behind what would be dropped");
+  }
+  if (const auto stored = store_base(attempt); !stored) {
+    attempt.fail("the base of the log can't be written: " + stored.error().message);
+  }
+}
+
+// Runs `step` on the commit thread and blocks until it is done. Fails if the service stops.
+template <class Result>
+Stored<Result> RetentionLoop::commit_step(std::function<Stored<Result>()> step) const {
+  const auto stopping = [] { return store_failure(StoreError::Kind::io, "the service stops"); };
+  if (*stopped_) return stopping();
+  const auto result = std::make_shared<std::promise<Stored<Result>>>();
+  std::future<Stored<Result>> done = result->get_future();
+  parts_.on_commit_thread([result, step = std::move(step)] { result->set_value(step()); });
+  try {
+    return done.get();
+  } catch (const std::future_error&) {  // the commit thread ended before the step
+    return stopping();
+  }
+}
+
+Stored<void> RetentionLoop::store_base(Attempt& attempt) const {
+  for (bool more = true; more;) {
+    more = TRY(commit_step<bool>(
+        [this, &attempt] { return parts_.log.store_base_part(attempt.staged.drop); }));
+  }
+  return {};
+}
+
+// Returns whether something that the drop would take got records since the plan was begun: a run
+// that was retried, say. Its earlier records have to stay then.
+bool RetentionLoop::is_outdated(const Attempt& attempt) const {
+  const std::set<Uuid>& dropped = attempt.staged.dropped_nouns;
+  return std::ranges::any_of(noted_, [&](const Uuid& id) { return dropped.contains(id); }) ||
+         attempt.staged.audit_key != parts_.engine.world().access.audit_key;
+}
+
+void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
+  if (!attempt->staged.event) return conclude(*attempt);
+  if (is_outdated(*attempt)) {
+    if (attempt->plans < limits::retention_plans_max) return plan(attempt);
+    attempt->fail("what would be dropped is still being worked on");
+    return conclude(*attempt);
+  }
+  noting_ = false;
+  const auto write = [&log = parts_.log, attempt](Position expected_tail, const Commit& commit) {
+    auto dropped = log.commit_drop(expected_tail, commit, attempt->staged.drop);
+    if (dropped) return *std::move(dropped);
+    return AppendResult{AppendStatus::unknown, expected_tail, dropped.error().message};
+  };
+  const auto applied = parts_.engine.write_event(by_the_service, Stream::server(),
+                                                 Event(ServerEvent(*attempt->staged.event)), write);
+  if (!applied) {
+    attempt->fail(applied.error().message);
+    return conclude(*attempt);
+  }
+  attempt->staged.outcome.dropped_at = parts_.engine.world().position;
+  parts_.engine.release_when_durable([this, attempt](Durability durability) {
+    if (*stopped_) return;
+    if (durability == Durability::durable) return finish_files(attempt);
+    attempt->staged.outcome.dropped_at = 0;
+    attempt->fail("there is no space for the log");
+    conclude(*attempt);
+  });
+}
+
+// What fails here is repeated by the next start: it computes the read models from the base, and
+// rewrites the files.
+void RetentionLoop::finish_files(const std::shared_ptr<Attempt>& attempt) {
+  parts_.blocking.run({.name = "retention"},
+                      [this, attempt, stopped = stopped_]() -> std::function<void()> {
+                        static_cast<void>(parts_.renew_rows(*stopped));
+                        if (!*stopped && parts_.log.purge_dropped(stopped.get())) {
+                          static_cast<void>(commit_step<bool>([this]() -> Stored<bool> {
+                            TRY(parts_.log.note_purged());
+                            return true;
+                          }));
+                        }
+                        return [this, attempt, stopped] {
+                          if (!*stopped) conclude(*attempt);
+                        };
+                      });
+}
+
+void RetentionLoop::conclude(Attempt& attempt) {
+  noting_ = false;
+  noted_.clear();
+  RetentionOutcome& outcome = attempt.staged.outcome;
+  outcome.at_ns = parts_.clock.wall_ns();
+  if (outcome.failed()) outcome.next_commands.emplace_back("signalbox loop trigger retention");
+  parts_.report(outcome);
+  // All records up to there stay for as long as nothing else becomes old.
+  if (!outcome.failed() && outcome.dropped_at == 0) examined_ = outcome.horizon;
+  // A retention that dropped nothing isn't shown as the latest, but ends a failure.
+  const bool is_shown = outcome.failed() || outcome.dropped_at > 0;
+  latest_ = is_shown ? std::optional(outcome) : latest_retention(parts_.log);
+  attempt.ended(outcome.failed() ? std::optional(outcome.error) : std::nullopt);
 }
 
 }  // namespace signalbox

@@ -1,9 +1,20 @@
 // The service's own loop `retention`. When it is due it searches the log for records older than the
-// policy; if there are any, the service pauses for the retention and starts again (serve.cc).
+// policy. If there are any, they are archived and dropped while the service goes on:
 //
-// The tick begins before the pause and ends after it, so each retention has a tick with its result:
-// success, or why it failed. After a crash the next start ends the tick, from the log: the records
-// were dropped, or they weren't. All calls come from the engine thread.
+//   retention lane   plans, exports, verifies the archive, reads what the drop will store
+//   commit thread    writes the base of the drop, a part between two batches
+//   engine thread    applies HistoryDropped, unless what is to be dropped got records meanwhile;
+//                    then the plan is made again, over the same archive
+//   commit thread    writes the event, the horizon and the erasure as one batch
+//   retention lane   computes the read models from the new base, which the projector then takes
+//                    over, and rewrites the files of the log
+//
+// Nobody waits longer than for one of these writes. The world doesn't change but for the event: the
+// base is the state that the dropped records led to, so a restart evolves the same one.
+//
+// The tick begins before and ends after all of it, so each retention has a tick with its result. A
+// crash or a stop in between leaves it undone or done; the next start ends the tick, from the log,
+// and finishes the files. All calls come from the engine thread.
 #pragma once
 
 #include <array>
@@ -12,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -24,31 +36,43 @@
 
 namespace signalbox {
 
-// Ends the tick of the retention before this start. Called at every start, whether a policy is
-// still configured or not. `outcome` is the result of that retention if this process ran it.
-void conclude_retention(Engine& engine, const EventLog& log,
-                        const std::optional<RetentionOutcome>& outcome);
+namespace limits {
+// How often a retention is planned anew because records of what it would drop were written.
+inline constexpr int retention_plans_max = 3;
+}  // namespace limits
+
+// Ends the tick of a retention that was under way when the process before ended. Called at every
+// start, whether a policy is still configured or not.
+void conclude_retention(Engine& engine, const EventLog& log);
 
 class RetentionLoop final : public LoopGroup {
  public:
   struct Parts {
     Engine& engine;
     const Clock& clock;
-    const EventLog& log;
-    BlockingPool blocking;
-    // Called when there are records to drop: stops the service cleanly, runs the retention, and
-    // starts the service again.
-    std::function<void()> enter_maintenance;
+    RocksEventLog& log;
+    std::filesystem::path data;
+    BlockingPool blocking;  // a lane of its own
+    StageRetention stage;
+    // Runs a short step on the commit thread, between two batches. Any thread.
+    std::function<void(std::function<void()> step)> on_commit_thread;
+    // Blocks until the read models have everything up to a position; returns false if they can't.
+    // Any thread.
+    std::function<bool(Position)> follow_to;
+    // Computes the read models from the log's base and has them taken over. Blocks. Any thread.
+    std::function<Stored<void>(const std::atomic<bool>& stopped)> renew_rows;
+    // Called with the outcome of each retention.
+    std::function<void(const RetentionOutcome&)> report;
   };
 
-  // `latest` is the outcome of the retention before this start, if this process ran it.
-  RetentionLoop(Parts parts, const RetentionSettings& settings,
-                std::optional<RetentionOutcome> latest);
+  RetentionLoop(Parts parts, const RetentionSettings& settings);
   ~RetentionLoop() override;
 
   [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
-  // Called when the service stops: cancels a search of the log that is under way, and leaves its
-  // tick to the next start.
+  // Called with the records of each transaction, which are applied but not durable yet.
+  void note_applied(std::span<const Record> records);
+  // Called when the service stops: cancels what is under way, and leaves its tick to the next
+  // start.
   void stop() { *stopped_ = true; }
 
   [[nodiscard]] const ScheduledLoop& loop() const { return loop_; }
@@ -58,13 +82,26 @@ class RetentionLoop final : public LoopGroup {
   [[nodiscard]] const std::optional<RetentionOutcome>& latest() const { return latest_; }
 
  private:
+  struct Attempt;
+
   void tick(const ScheduledLoop::Ended& ended);
   void refuse(const NoteVerifier& key, std::string why, const ScheduledLoop::Ended& ended);
+  void plan(const std::shared_ptr<Attempt>& attempt);
+  void stage(Attempt& attempt) const;
+  Stored<void> store_base(Attempt& attempt) const;
+  void drop(const std::shared_ptr<Attempt>& attempt);
+  [[nodiscard]] bool is_outdated(const Attempt& attempt) const;
+  void finish_files(const std::shared_ptr<Attempt>& attempt);
+  void conclude(Attempt& attempt);
+  template <class Result>
+  Stored<Result> commit_step(std::function<Stored<Result>()> step) const;
 
   const Parts parts_;
   const RetentionSettings settings_;
   std::optional<RetentionOutcome> latest_;
   Position examined_ = 0;  // the previous retention found that all records up to here stay
+  bool noting_ = false;    // a plan is being made or used
+  std::set<Uuid> noted_;   // runs and cards that got records since it was begun
   const std::shared_ptr<std::atomic<bool>> stopped_;
   ScheduledLoop loop_;
   const std::array<ScheduledLoop*, 1> loops_{&loop_};

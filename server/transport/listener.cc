@@ -134,27 +134,6 @@ class Listener::Acceptor {
     return {};
   }
 
-  // Uses a duplicate of a socket that listens already.
-  tl::expected<void, std::string> adopt(FileDescriptor listening, const SocketProtocol& protocol) {
-    FileDescriptor duplicate(::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0));
-    if (!duplicate) {
-      return tl::unexpected(
-          boost::system::error_code(errno, boost::system::system_category()).message());
-    }
-    boost::system::error_code error;
-    acceptor_.assign(protocol, duplicate.get(), error);
-    if (error) return tl::unexpected(error.message());
-    (void)duplicate.release();  // the acceptor's now
-    return {};
-  }
-
-  // Stops accepting and returns the socket, which continues to listen.
-  KeptSocket release() {
-    boost::system::error_code ignored;
-    retry_.cancel();
-    return {address, FileDescriptor(acceptor_.release(ignored)), std::exchange(file, {})};
-  }
-
   void accept() {
     acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
       if (error == asio::error::operation_aborted) return;
@@ -197,7 +176,6 @@ class Listener::Acceptor {
     return address_text(acceptor_.local_endpoint(error));
   }
 
-  std::string address;             // as configured
   std::optional<SocketFile> file;  // nullopt: a TCP socket
 
  private:
@@ -208,10 +186,9 @@ class Listener::Acceptor {
   std::size_t in_burst_ = 0;  // accepted since the last pause
 };
 
-Listener::Listener(asio::io_context& io, HttpService service, std::vector<KeptSocket> kept)
+Listener::Listener(asio::io_context& io, HttpService service)
     : io_(io),
       service_(std::move(service)),
-      kept_(std::move(kept)),
       admission_(std::make_shared<Admission>(
           Admission::Parts{
               [&io](std::function<void()> action) { asio::post(io, std::move(action)); },
@@ -221,26 +198,8 @@ Listener::Listener(asio::io_context& io, HttpService service, std::vector<KeptSo
 
 Listener::~Listener() = default;
 
-// Returns the kept socket of this address; one without a descriptor if there is none.
-KeptSocket Listener::take_kept(const std::string& address) {
-  for (KeptSocket& each : kept_) {
-    if (each.address == address) return std::move(each);
-  }
-  return {};
-}
-
 tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::path& path) {
   auto acceptor = std::make_unique<Acceptor>(io_, *this, nullptr);
-  acceptor->address = path.string();
-  if (KeptSocket kept = take_kept(acceptor->address);
-      kept.descriptor && kept.file && kept.file->is_there()) {
-    const auto adopted = acceptor->adopt(std::move(kept.descriptor), SocketProtocol(AF_UNIX, 0));
-    if (!adopted) return tl::unexpected(path.string() + ": " + adopted.error());
-    acceptor->file = std::move(kept.file);
-    acceptor->accept();
-    acceptors_.push_back(std::move(acceptor));
-    return {};
-  }
   if (path.native().size() >= sizeof(sockaddr_un::sun_path)) {
     return tl::unexpected("a socket's path has at most " +
                           std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
@@ -293,10 +252,7 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
   if (tls && !tls_thread_) tls_thread_ = std::make_unique<TlsThread>();
   auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
   const asio::ip::tcp::endpoint endpoint(ip, port);
-  acceptor->address = address;
-  FileDescriptor kept = take_kept(address).descriptor;
-  const auto opened = kept ? acceptor->adopt(std::move(kept), endpoint.protocol())
-                           : acceptor->open(SocketProtocol::endpoint(endpoint));
+  const auto opened = acceptor->open(SocketProtocol::endpoint(endpoint));
   if (!opened) return tl::unexpected(address + ": " + opened.error());
   std::string local = acceptor->local_address();
   acceptor->accept();
@@ -359,12 +315,6 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
 
 void Listener::use_tls(const TlsContext& tls) {
   for (const auto& acceptor : acceptors_) acceptor->use_tls(tls);
-}
-
-std::vector<KeptSocket> Listener::hand_over() {
-  std::vector<KeptSocket> kept;
-  for (const auto& acceptor : acceptors_) kept.push_back(acceptor->release());
-  return kept;
 }
 
 void Listener::finish() {

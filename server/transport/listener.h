@@ -16,18 +16,16 @@
 
 #include "server/transport/http/admission.h"
 #include "server/transport/http/http_service.h"
-#include "server/transport/kept_socket.h"
 #include "server/transport/protocol_detector.h"
 #include "server/transport/session.h"
+#include "server/transport/socket_file.h"
 #include "server/transport/tls_relay.h"
 
 namespace signalbox {
 
 class Listener {
  public:
-  // Listening at the address of a socket in `kept` uses that socket again; the sockets that aren't
-  // used are closed with the listener.
-  Listener(boost::asio::io_context& io, HttpService service, std::vector<KeptSocket> kept = {});
+  Listener(boost::asio::io_context& io, HttpService service);
   ~Listener();
 
   // Listens on a Unix socket at `path`, mode 0600. Replaces the socket of a server that is gone;
@@ -45,9 +43,6 @@ class Listener {
   // Accepts requests for these host names from now on.
   void use_host_rule(HostRule rule) { service_.host_rule = std::move(rule); }
 
-  // Stops accepting and returns the listening sockets, on which new connections queue until the
-  // next Listener gets them.
-  std::vector<KeptSocket> hand_over();
   // Stops accepting; each connection closes once its requests are answered.
   void finish();
   // Closes all connections now.
@@ -75,10 +70,7 @@ class Listener {
   [[nodiscard]] OpenConnection::Ended forget();
 
   boost::asio::io_context& io_;
-  [[nodiscard]] KeptSocket take_kept(const std::string& address);
-
   HttpService service_;
-  std::vector<KeptSocket> kept_;
   const std::shared_ptr<Admission> admission_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;                  // sweep_timer_ is set

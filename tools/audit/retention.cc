@@ -12,6 +12,7 @@
 #include "server/engine/recovery.h"
 #include "server/followers/projector.h"
 #include "store/file_descriptor.h"
+#include "store/interruptible_log.h"
 #include "store/sha256.h"
 #include "tools/audit/audit_export.h"
 #include "tools/audit/audit_keys.h"
@@ -94,34 +95,55 @@ Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
   return plan;
 }
 
+// Removes what attempts that were killed left: exports that begin at the same record and didn't
+// come to their end. Their marker says so, and nothing else refers to them.
+void remove_unfinished(const fs::path& archive, Position from) {
+  std::error_code failed;
+  const std::string prefix = std::to_string(from) + "-";
+  std::vector<fs::path> unfinished;
+  for (const auto& each : fs::directory_iterator(archive.parent_path(), failed)) {
+    if (each.path() == archive || !each.path().filename().string().starts_with(prefix)) continue;
+    if (each.is_symlink(failed) || !each.is_directory(failed)) continue;
+    if (fs::exists(each.path() / incomplete_name, failed)) unfinished.push_back(each.path());
+  }
+  for (const fs::path& each : unfinished) fs::remove_all(each, failed);
+}
+
 // Writes and verifies the archive. A complete archive of this log, left by an attempt that crashed
-// before the drop, is used again; an incomplete one is restarted.
+// before the drop, is used again; an incomplete one is restarted. After a failure there is nothing
+// that wasn't there before.
 Called<ExportManifest> archive_records(const RetentionRequest& request, const RetentionPlan& plan,
                                        const fs::path& archive) {
   const auto trusted = verifiers_of(request.signers);
   const auto present = read_export_notes(archive, trusted);
   const bool is_whole =
       present && present->manifest.from == plan.from && present->manifest.to == plan.horizon;
+  std::error_code unknown;
+  const bool is_new = fs::symlink_status(archive, unknown).type() == fs::file_type::not_found;
+  remove_unfinished(archive, plan.from);
+  const auto give_up = [&](CallError error) {
+    if (is_new) fs::remove_all(archive, unknown);
+    return tl::unexpected(std::move(error));
+  };
   ExportRequest wanted;
   wanted.data = request.data;
   wanted.directory = archive;
   if (!is_whole) wanted.from = plan.from;
   wanted.to = plan.horizon;
   wanted.signers = request.signers;
-  TRY(export_log(wanted));
+  if (auto exported = export_log(wanted); !exported) return give_up(std::move(exported.error()));
   forget_cached(archive);
-  const auto verified = TRY(verify_export({archive, trusted, std::nullopt}));
-  if (verified.manifest.from != plan.from || verified.manifest.to != plan.horizon) {
-    return tl::unexpected(io_error(archive.string() + " hasn't the records " +
-                                   std::to_string(plan.from) + " to " +
-                                   std::to_string(plan.horizon)));
+  auto verified = verify_export({archive, trusted, std::nullopt});
+  if (!verified) return give_up(std::move(verified.error()));
+  if (verified->manifest.from != plan.from || verified->manifest.to != plan.horizon) {
+    return give_up(io_error(archive.string() + " hasn't the records " + std::to_string(plan.from) +
+                            " to " + std::to_string(plan.horizon)));
   }
-  return verified.manifest;
+  return verified->manifest;
 }
 
-Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
-                          const RetentionPlan& plan, const fs::path& archive,
-                          const ExportManifest& manifest) {
+HistoryDropped event_of(const RetentionRequest& request, const RetentionPlan& plan,
+                        const fs::path& archive, const ExportManifest& manifest) {
   HistoryDropped event;
   event.horizon = plan.horizon;
   event.from = plan.from;
@@ -132,13 +154,18 @@ Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
   event.origin = manifest.origin;
   event.root = manifest.root;
   event.base = sha256(plan.drop.base);
+  return event;
+}
+
+Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
+                          const HistoryDropped& event, const HistoryDrop& drop) {
   Record record;
   record.position = log.tail() + 1;
   record.stream = Stream::server();
   record.recorded_at_ns = request.now_ns;
   record.actor = request.actor;
   record.event = Event(ServerEvent(event));
-  return log.drop(log.tail(), {record}, plan.drop);
+  return log.drop(log.tail(), {record}, drop);
 }
 
 // Updates the read models, which would delay the next start otherwise. Errors are ignored, since
@@ -166,9 +193,16 @@ std::int64_t age_begin_ns(const RetentionRequest& request, std::int64_t age_ms) 
   return exceeds_epoch ? 0 : request.now_ns - age_ms * ns_per_ms;
 }
 
-Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& request) {
+// A retention whose records are archived; without an event there is nothing to drop.
+struct Archived {
   RetentionReport report;
-  report.log_bytes_before = report.log_bytes_after = bytes_below(request.data / "log");
+  std::optional<HistoryDropped> event;
+};
+
+// Does everything before the drop, which only reads the log.
+Called<Archived> archive_old(const EventLog& log, const RetentionRequest& request) {
+  Archived archived;
+  RetentionReport& report = archived.report;
   if (!request.archive_lost) {
     TRY(require_continued_archive(log, request.signers.front().verifier().text()));
   }
@@ -179,31 +213,51 @@ Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& re
   if (!plan) return tl::unexpected(from_store_error(plan.error()));
   report.plan = std::move(*plan);
   const bool is_idle = request.only_worthwhile && !report.plan.is_worthwhile();
-  if (report.plan.drops_nothing() || is_idle) {
-    // An earlier retention may have been killed between the drop and this step.
-    if (!request.dry_run && log.horizon().position > 0) catch_up_read_models(log, request.data);
-    return report;
-  }
+  if (report.plan.drops_nothing() || is_idle) return archived;
   TRY(require_adopted_key(request.signers, report.plan.audit_key));
   std::error_code failed;
   const std::string name =
       std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon);
   report.archive = fs::absolute(request.archives, failed) / name;
-  if (request.dry_run) return report;
+  if (request.dry_run) return archived;
 
   // Written at its place without links, so that a link that is changed meanwhile has no effect.
   const auto place = TRY(archive_place(request.archives, name, request.data));
   const auto manifest = TRY(archive_records(request, report.plan, place));
-  if (auto dropped = drop_records(log, request, report.plan, report.archive, manifest); !dropped) {
-    return tl::unexpected(from_store_error(dropped.error()));
+  archived.event = event_of(request, report.plan, report.archive, manifest);
+  return archived;
+}
+
+Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& request) {
+  const std::uintmax_t log_bytes = bytes_below(request.data / "log");
+  auto archived = TRY(archive_old(log, request));
+  RetentionReport& report = archived.report;
+  report.log_bytes_before = report.log_bytes_after = log_bytes;
+  if (archived.event) {
+    if (auto dropped = drop_records(log, request, *archived.event, report.plan.drop); !dropped) {
+      return tl::unexpected(from_store_error(dropped.error()));
+    }
+    report.dropped_at = log.horizon().dropped_at;
   }
-  report.dropped_at = log.horizon().dropped_at;
-  catch_up_read_models(log, request.data);
+  // An earlier retention may have been killed between the drop and this step.
+  if (!request.dry_run && log.horizon().position > 0) catch_up_read_models(log, request.data);
   return report;
 }
 
-Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& data,
-                                          const RetentionSettings& settings, std::int64_t now_ns) {
+// Requires space for the base and for what the service itself writes meanwhile: a retention must
+// not fill the disk of the log.
+Called<void> require_space(const fs::path& data, const HistoryDrop& drop) {
+  constexpr std::uintmax_t service_bytes_min = 64 * 1024 * 1024;
+  std::error_code unknown;  // on an error `available` is the maximum value
+  const std::uintmax_t available = fs::space(data, unknown).available;
+  if (available >= 2 * drop.base.size() + service_bytes_min) return {};
+  return tl::unexpected(io_error("too little space on the disk of " + data.string() + ": " +
+                                 std::to_string(available) + " bytes"));
+}
+
+Called<StagedRetention> stage_of_service(const RocksEventLog& log, const fs::path& data,
+                                         const RetentionSettings& settings, std::int64_t now_ns,
+                                         const std::atomic<bool>& stopped) {
   const auto signers = TRY(read_signers({settings.key.string()}));
   RetentionRequest request;
   request.data = data;
@@ -214,7 +268,21 @@ Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& da
   request.now_ns = now_ns;
   request.actor = by_the_service.actor;
   request.signers = signers;
-  return retain_in(log, request);
+  auto archived = TRY(archive_old(InterruptibleLog(log, stopped), request));
+  RetentionPlan& plan = archived.report.plan;
+  StagedRetention staged;
+  staged.outcome.horizon = plan.horizon;
+  if (!archived.event) return staged;
+  TRY(require_space(data, plan.drop));
+  auto drop = log.stage_drop(std::move(plan.drop));
+  if (!drop) return tl::unexpected(from_store_error(drop.error()));
+  staged.drop = std::move(*drop);
+  staged.event = std::move(archived.event);
+  staged.dropped_nouns = std::move(plan.dropped_nouns);
+  staged.audit_key = std::move(plan.audit_key);
+  staged.outcome.records_dropped = plan.records_dropped;
+  staged.outcome.archive = archived.report.archive.string();
+  return staged;
 }
 
 }  // namespace
@@ -233,21 +301,15 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
   return report;
 }
 
-RetainRecords retain_in_service() {
-  return [](RocksEventLog& log, const fs::path& data, const RetentionSettings& settings,
-            std::int64_t now_ns) {
-    RetentionOutcome outcome;
-    const auto report = retain_of_service(log, data, settings, now_ns);
-    if (!report) {
-      outcome.error = message_of(report.error());
-      outcome.next_commands = next_commands_of(report.error());
-      return outcome;
-    }
-    outcome.dropped_at = report->dropped_at;
-    outcome.horizon = report->plan.horizon;
-    outcome.records_dropped = report->plan.records_dropped;
-    outcome.archive = report->archive.string();
-    return outcome;
+StageRetention stage_in_service() {
+  return [](const RocksEventLog& log, const fs::path& data, const RetentionSettings& settings,
+            std::int64_t now_ns, const std::atomic<bool>& stopped) {
+    auto staged = stage_of_service(log, data, settings, now_ns, stopped);
+    if (staged) return *std::move(staged);
+    StagedRetention failed;
+    failed.outcome.error = message_of(staged.error());
+    failed.outcome.next_commands = next_commands_of(staged.error());
+    return failed;
   };
 }
 

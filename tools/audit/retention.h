@@ -4,7 +4,8 @@
 // that verifies any export. Only then are records dropped, in one step (EventLog::drop). A crash
 // before that step leaves the log unchanged and an archive that the next attempt continues; a crash
 // after it leaves the log without the archived records. The service's own retention does the same
-// while the service is in maintenance.
+// beside the service, up to the drop, which is then an event of the service itself
+// (server/scheduler/retention_loop.h).
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ struct RetentionReport {
 // continue isn't in its place, and the errors of the store and of the export.
 Called<RetentionReport> retain(const RetentionRequest& request);
 
-// Returns the function that does the same for a service in maintenance, on the log that it has
+// Returns the function that does the same up to the drop for a service, on the log that it has
 // open.
-RetainRecords retain_in_service();
+StageRetention stage_in_service();
 
 }  // namespace signalbox

@@ -53,7 +53,7 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
   serve.action([options, &invocation] {
     options->data = invocation.data_directory();
     options->socket = invocation.socket_path();
-    return static_cast<ExitCode>(run_server(*options, retain_in_service()));
+    return static_cast<ExitCode>(run_server(*options, stage_in_service()));
   });
 }
 

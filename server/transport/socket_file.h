@@ -1,15 +1,11 @@
-// A listening socket without an acceptor: new connections queue in its backlog instead of being
-// refused. This keeps the service reachable while it pauses for a retention.
+// The file of a listening Unix socket, told apart from another one at the same path.
 #pragma once
 
 #include <sys/types.h>
 
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <utility>
-
-#include "store/file_descriptor.h"
 
 namespace signalbox {
 
@@ -28,12 +24,6 @@ struct SocketFile {
   [[nodiscard]] bool is_there() const { return identity_of(path) == identity; }
   // Removes the file, unless another one is at the path. Errors are ignored.
   void remove() const;
-};
-
-struct KeptSocket {
-  std::string address;  // as configured: a path, or an address and port
-  FileDescriptor descriptor;
-  std::optional<SocketFile> file;  // nullopt: a TCP socket
 };
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-#include "server/transport/kept_socket.h"
+#include "server/transport/socket_file.h"
 
 #include <sys/stat.h>
 

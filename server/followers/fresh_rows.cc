@@ -1,0 +1,42 @@
+#include "server/followers/fresh_rows.h"
+
+#include <utility>
+#include <vector>
+
+#include "domain/try.h"
+#include "projections/rocks_table.h"
+#include "projections/run_index.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t compute_events_at_once = 32 * 1024;
+
+Stored<void> fill_rows(const EventLog& log, Table& table, const std::atomic<bool>& stopped) {
+  RunIndex index(table);
+  TRY(index.begin(log));
+  while (index.applied() < log.tail()) {
+    if (stopped) return store_failure(StoreError::Kind::io, "the service stops");
+    const auto records = TRY(log.read(index.applied() + 1, compute_events_at_once));
+    TRY(index.apply(records));
+  }
+  return {};
+}
+
+}  // namespace
+
+Stored<std::unique_ptr<Table>> compute_rows(const EventLog& log,
+                                            const std::filesystem::path& directory,
+                                            const std::atomic<bool>& stopped) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  auto opened = TRY(RocksTable::open_or_recreate(directory, RunIndex::format));
+  if (auto filled = fill_rows(log, *opened.table, stopped); !filled) {
+    opened.table.reset();
+    std::filesystem::remove_all(directory, ignored);
+    return tl::unexpected(std::move(filled.error()));
+  }
+  return std::unique_ptr<Table>(std::move(opened.table));
+}
+
+}  // namespace signalbox
