@@ -1,6 +1,5 @@
-// The service's own retention. The server enters maintenance for a moment, moves old records into
-// an archive and comes back, while jobs, holders, workers and followers continue. All with the real
-// binary.
+// The service's own retention. It moves old records into an archive while the service goes on, and
+// with it jobs, holders, workers and followers. All with the real binary.
 #include <signal.h>
 
 #include <set>
@@ -40,11 +39,19 @@ class ServedRetentionTest : public RetentionTest {
                ? number(one_object(output).at("result").as_object(), "incarnation")
                : 0;
   }
-  // Triggers a retention and blocks until the service is back from it.
+  // Returns whether a tick of the retention is under way.
+  [[nodiscard]] bool is_retaining() const {
+    for (const json::value& each : result({"loop", "list"}).at("loops").as_array()) {
+      if (each.at("loop") == "retention") return !each.at("tick").as_object().empty();
+    }
+    return false;
+  }
+  // Triggers a retention and blocks until it has ended. The service is the same before and after.
   void trigger_and_await() const {
     const std::int64_t before = incarnation();
     result({"loop", "trigger", "retention"});
-    await([&] { return incarnation() > before; });
+    await([&] { return !is_retaining(); });
+    EXPECT_EQ(incarnation(), before);
   }
   [[nodiscard]] json::object last() const {
     const json::value report = result({"status"}).at("retention").at("last");
@@ -92,16 +99,6 @@ class ServedRetentionTest : public RetentionTest {
     return all;
   }
 };
-
-// Returns whether a thread blocks a signal.
-bool blocks_signal(pid_t thread, int signal) {
-  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("SigBlk:")) continue;
-    return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1U) != 0;
-  }
-  return false;
-}
 
 TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   ended_run("the one that ended");
@@ -303,47 +300,109 @@ TEST_F(ServedRetentionTest, AFailureIsToldAndTheServiceGoesOn) {
   expect_verified(text(last(), "archive"));
 }
 
-// A client that connects during maintenance waits, and is answered afterwards.
-TEST_F(ServedRetentionTest, WhoConnectsMeanwhileWaits) {
-  append_events(50);
-  serve_under("1s");
-  pass_a_second();
-  const pid_t tracer = hold("syncfs", "delay_enter=1500000");
-  result({"loop", "trigger", "retention"});
-  await([&] { return server_.messages().find("stopping: retention") != std::string::npos; });
-  await([&] { return fs::exists(at("archive")); });
-  const json::object status = result({"status"});
-  EXPECT_EQ(number(status, "incarnation"), 3);
-  EXPECT_EQ(count("HistoryDropped"), 1U);
-  ::kill(tracer, SIGKILL);
-  wait_for_exit(tracer);
-}
-
-// SIGHUP while no Server exists: it ends nothing, and the settings are read afterwards.
-TEST_F(ServedRetentionTest, AReloadMeanwhileComesAfterwards) {  // G13
-  append_events(50);
-  serve_under("1s");
-  pass_a_second();
-  const pid_t tracer = hold("syncfs", "delay_enter=1500000");
-  result({"loop", "trigger", "retention"});
-  await([&] { return fs::exists(at("archive")); });
-  ::kill(server_.pid(), SIGHUP);
-  await([&] { return server_.messages().find("settings reloaded") != std::string::npos; });
-  EXPECT_EQ(incarnation(), 3);
-  EXPECT_EQ(count("HistoryDropped"), 1U);
-  ::kill(tracer, SIGKILL);
-  wait_for_exit(tracer);
-}
-
-TEST_F(ServedRetentionTest, ASignalMeanwhileEndsItAtOnce) {
+// The disk of the archive hangs: nobody notices.
+TEST_F(ServedRetentionTest, WhoAsksMeanwhileIsAnswered) {
   append_events(50);
   serve_under("1s");
   pass_a_second();
   const pid_t tracer = hold("syncfs", "delay_enter=600000000");
   result({"loop", "trigger", "retention"});
   await([&] { return fs::exists(at("archive")); });
-  EXPECT_TRUE(blocks_signal(server_.pid(), SIGTERM))
-      << "the thread that can't handle a signal for a long time may be chosen for it";
+  for (int each = 0; each < 20; ++each) {
+    const std::string key = "key" + std::to_string(each);
+    result({"lock", "acquire", key, "--owner", "me"});
+  }
+  EXPECT_EQ(number(result({"status"}), "incarnation"), 2);
+  EXPECT_EQ(count("HistoryDropped"), 0U);
+  EXPECT_TRUE(is_retaining());
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+  await([&] { return !is_retaining(); });
+  EXPECT_EQ(incarnation(), 2);
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+  for (int each = 0; each < 20; ++each) {
+    EXPECT_EQ(
+        server_.cli({"lock", "acquire", "key" + std::to_string(each), "--owner", "me"}).exit_code,
+        0)
+        << "it is held by the same owner";
+  }
+}
+
+// What a run has that is retried between the plan and the drop stays.
+TEST_F(ServedRetentionTest, ARunThatIsRetriedMeanwhileStays) {  // G17
+  const std::string failed = start_run("of an outside worker");
+  ASSERT_EQ(complete(failed, "plan", claim(failed), "failed").exit_code, 0);
+  append_events(50);
+  server_.stop();
+  write_text(server_.data() / "signalbox.toml",
+             "[retention]\nolder_than = \"1s\"\nfailed_runs = \"1s\"\narchive = \"" +
+                 at("archive") + "\"\nkey = \"" + at("audit.key") + "\"\nschedule = \"" +
+                 never_due + "\"\ntime_zone = \"UTC\"\n");
+  server_.start();
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "delay_enter=600000000");
+  result({"loop", "trigger", "retention"});
+  await([&] { return fs::exists(at("archive")); });
+  result({"run", "retry", failed});
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+  await([&] { return !is_retaining(); });
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+  EXPECT_EQ(text(run(failed), "status"), "queued");
+  EXPECT_EQ(server_.cli({"run", "trace", failed}).exit_code, 0) << "all its records are there";
+  EXPECT_EQ(archives().size(), 1U);
+  server_.stop();
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+}
+
+// The state and the read models of the living service are those of one that starts on the log.
+TEST_F(ServedRetentionTest, ItsStateIsThatOfARestart) {
+  for (int each = 0; each < 5; ++each) ended_run("an ended one");
+  const std::string open = start_run("open");
+  append_events(100);
+  serve_under("1s");
+  pass_a_second();
+  trigger_and_await();
+  // The rows of dropped runs go in the moments after the drop.
+  await([&] { return result({"run", "list"}).at("runs").as_array().size() == 1; });
+  const json::value runs = result({"run", "list"}).at("runs");
+  const json::object live = result({"status"});
+  const json::object folded =
+      result({"replay", "--verify", "--to", json::serialize(live.at("position"))});
+  EXPECT_EQ(folded.at("state_digest"), live.at("state_digest"));
+  server_.kill();
+  fs::remove_all(server_.data() / "projections");
+  server_.start();
+  await([&] {
+    const Output listed = server_.cli({"run", "list", "--json"});
+    return listed.exit_code == 0 && one_object(listed).at("result").as_object().at("runs") == runs;
+  });
+  EXPECT_EQ(text(run(open), "status"), "queued");
+}
+
+TEST_F(ServedRetentionTest, AReloadMeanwhileIsDone) {  // G13
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "delay_enter=600000000");
+  result({"loop", "trigger", "retention"});
+  await([&] { return fs::exists(at("archive")); });
+  ::kill(server_.pid(), SIGHUP);
+  await([&] { return server_.messages().find("settings reloaded") != std::string::npos; });
+  EXPECT_TRUE(is_retaining());
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+  await([&] { return count("HistoryDropped") == 1; });
+}
+
+// A stop waits for no disk of an archive. The next retention removes what this one left.
+TEST_F(ServedRetentionTest, ASignalMeanwhileEndsIt) {
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "delay_enter=600000000");
+  result({"loop", "trigger", "retention"});
+  await([&] { return fs::exists(at("archive")); });
   const auto begun = std::chrono::steady_clock::now();
   EXPECT_EQ(server_.stop(), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(300));
@@ -353,8 +412,27 @@ TEST_F(ServedRetentionTest, ASignalMeanwhileEndsItAtOnce) {
   server_.start();
   EXPECT_EQ(count("HistoryDropped"), 0U);
   EXPECT_EQ(count("TickRecovered"), 1U);
+  append_events(10);
+  pass_a_second();
   trigger_and_await();
   EXPECT_EQ(count("HistoryDropped"), 1U);
+  const auto directories = std::distance(fs::directory_iterator(at("archive")), {});
+  EXPECT_EQ(directories, 1) << "the unfinished archive is gone";
+}
+
+// The export can't be written to its end: nothing of it is left.
+TEST_F(ServedRetentionTest, AnArchiveThatFailsLeavesNothing) {
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "error=EIO");
+  trigger_and_await();
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+  EXPECT_FALSE(text(last(), "error").empty());
+  EXPECT_EQ(std::distance(fs::directory_iterator(at("archive")), {}), 0);
+  trigger_and_await();
+  EXPECT_EQ(archives().size(), 1U);
 }
 
 // Kills the server at different moments of a retention: the next start needs no operator.
@@ -401,9 +479,8 @@ TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
   for (const fs::path& archive : archives()) expect_verified(archive.string());
 }
 
-// The service manager sees a reload with its own time limit, and then a service that is ready
-// again.
-TEST_F(ServedRetentionTest, TheServiceManagerSeesAReload) {
+// The service manager sees a service that serves all the while.
+TEST_F(ServedRetentionTest, TheServiceManagerSeesNothingOfIt) {
   append_events(50);
   server_.stop();
   set_policy("1s");
@@ -413,17 +490,13 @@ TEST_F(ServedRetentionTest, TheServiceManagerSeesAReload) {
   server_.start();
   manager.until("READY=1");
   pass_a_second();
-  result({"loop", "trigger", "retention"});
-  const std::string reloading = manager.until("RELOADING=1");
-  EXPECT_EQ(reloading.find("STOPPING=1"), std::string::npos) << reloading;
-  EXPECT_NE(reloading.find("WATCHDOG_USEC=600000000"), std::string::npos) << reloading;
-  const std::string back = manager.until("READY=1");
-  EXPECT_EQ(back.find("STOPPING=1"), std::string::npos) << back;
-  EXPECT_NE(back.find("STATUS=retention: moving what is older than 1s into "), std::string::npos);
-  EXPECT_NE(back.find("WATCHDOG_USEC=3000000"), std::string::npos) << back;
-  manager.until("WATCHDOG=1");
+  trigger_and_await();
+  EXPECT_EQ(count("HistoryDropped"), 1U);
   ::kill(server_.pid(), SIGTERM);
-  manager.until("STOPPING=1");
+  const std::string seen = manager.until("STOPPING=1");
+  EXPECT_NE(seen.find("WATCHDOG=1"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("RELOADING=1"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("READY=1"), std::string::npos) << seen;
   ::unsetenv("WATCHDOG_USEC");
 }
 
