@@ -230,7 +230,8 @@ Api Server::api() {
             run_roots_.when_written(position, std::move(written));
           },
           read_found_file,
-          std::make_shared<const RunRootRule>(RunRootRule{config_.data, config_.run_roots})};
+          std::make_shared<const RunRootRule>(RunRootRule{config_.data, config_.run_roots}),
+          [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); }};
 }
 
 MethodParts Server::method_parts() {

@@ -56,6 +56,9 @@ struct Api {
   ReadFoundFile read_found_file;  // reads files that others may have put into run roots
   // Which run roots clients may name; nullptr: any, where nothing is written to the disk.
   std::shared_ptr<const RunRootRule> run_root_rule = nullptr;
+  // Returns whether a retention of this process has dropped the run's records, or is about to.
+  // nullptr: nothing is dropped meanwhile.
+  std::function<bool(const RunId&)> is_dropped = nullptr;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
 };
 

@@ -26,6 +26,7 @@ void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, 
   subscriber->filter = std::move(filter);
   subscriber->broadcasts = std::move(broadcasts);
   subscriber->hides_tokens = hides_tokens;
+  subscriber->dropped_at = log_.horizon().dropped_at;
   subscriber->next =
       subscriber->filter.wants_broadcasts() ? Broadcasts::history_from(from, log_.horizon()) : from;
   subscriber->peer->keep_open();
@@ -67,10 +68,11 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
   }
 }
 
-// Reads records from `next` on until one of the bounds of a turn is reached. Dropped records are
-// skipped: a subscriber that may start before them wants none of them. Any thread.
+// Reads records from `next` on until one of the bounds of a turn is reached. Records that were
+// dropped by the time of the subscription (`dropped_at`) are skipped: a subscriber that may start
+// before them wants none of them. Those dropped since end it: it must not miss any. Any thread.
 EventFeed::Backlog EventFeed::read_backlog(const EventLog& log, Position next, Position from,
-                                           const EventFilter& filter) {
+                                           Position dropped_at, const EventFilter& filter) {
   Backlog backlog;
   backlog.next = next;
   const bool wants_broadcasts = filter.wants_broadcasts();
@@ -85,8 +87,12 @@ EventFeed::Backlog EventFeed::read_backlog(const EventLog& log, Position next, P
   });
   if (scanned) return backlog;
   if (scanned.error().kind == StoreError::Kind::dropped) {
-    const Position present = log.horizon().next_present(backlog.next);
-    if (std::exchange(backlog.next, present) != present) return backlog;
+    const Horizon horizon = log.horizon();
+    const Position present = horizon.next_present(backlog.next);
+    const bool is_missed =
+        horizon.dropped_at != dropped_at &&
+        horizon.first_dropped(std::max(backlog.next, from), present - 1).has_value();
+    if (!is_missed && std::exchange(backlog.next, present) != present) return backlog;
   }
   backlog.error = scanned.error();
   return backlog;
@@ -128,8 +134,10 @@ void EventFeed::begin_reads() {
     ++reads_;
     readers_.run({.name = "subscription " + subscriber->subscription},
                  [this, subscriber, next = subscriber->next, from = subscriber->from,
+                  dropped_at = subscriber->dropped_at,
                   filter = subscriber->filter]() -> std::function<void()> {
-                   return [this, subscriber, backlog = read_backlog(log_, next, from, filter)] {
+                   return [this, subscriber,
+                           backlog = read_backlog(log_, next, from, dropped_at, filter)] {
                      finish_read(subscriber, backlog);
                    };
                  });

@@ -72,11 +72,12 @@ class EventFeed {
     EventFilter filter;
     Broadcasts broadcasts;
     bool hides_tokens = false;
-    Position next = 1;       // the first record that wasn't read for it
-    bool paused = false;     // until its peer has taken what is queued
-    bool reading = false;    // it waits for its turn to be read for, or is read for
-    bool caught_up = false;  // has reached the tail at least once
-    bool ended = false;      // has got its last notification
+    Position dropped_at = 0;  // of the log's horizon when it subscribed
+    Position next = 1;        // the first record that wasn't read for it
+    bool paused = false;      // until its peer has taken what is queued
+    bool reading = false;     // it waits for its turn to be read for, or is read for
+    bool caught_up = false;   // has reached the tail at least once
+    bool ended = false;       // has got its last notification
   };
   // What was read for a subscriber.
   struct Backlog {
@@ -86,7 +87,7 @@ class EventFeed {
   };
 
   static Backlog read_backlog(const EventLog& log, Position next, Position from,
-                              const EventFilter& filter);
+                              Position dropped_at, const EventFilter& filter);
   // Arranges that the subscriber is read for, unless it has everything or its peer has to read
   // some first.
   void pump(const std::shared_ptr<Subscriber>& subscriber);

@@ -37,6 +37,11 @@ inline tl::unexpected<Rejection> unreadable(const StoreError& error) {
   if (error.kind == StoreError::Kind::rebuilding) {
     return tl::unexpected(read_models_rebuilding(error.message));
   }
+  // The rows of what a retention drops stay for some moments longer than the records.
+  if (error.kind == StoreError::Kind::dropped) {
+    return reject(ErrorCode::HISTORY_DROPPED, error.message,
+                  {{"position", static_cast<std::int64_t>(error.position)}}, {"signalbox status"});
+  }
   return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
 }
 

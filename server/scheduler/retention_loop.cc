@@ -233,10 +233,12 @@ void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
     return conclude(*attempt);
   }
   attempt->staged.outcome.dropped_at = parts_.engine.world().position;
+  dropped_ = std::move(attempt->staged.dropped_nouns);
   parts_.engine.release_when_durable([this, attempt](Durability durability) {
     if (*stopped_) return;
     if (durability == Durability::durable) return finish_files(attempt);
     attempt->staged.outcome.dropped_at = 0;
+    dropped_.clear();
     attempt->fail("there is no space for the log");
     conclude(*attempt);
   });

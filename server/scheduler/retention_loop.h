@@ -71,6 +71,8 @@ class RetentionLoop final : public LoopGroup {
   [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
   // Called with the records of each transaction, which are applied but not durable yet.
   void note_applied(std::span<const Record> records);
+  // Returns whether the latest drop of this process took the records of the run, or is about to.
+  [[nodiscard]] bool has_dropped(const RunId& run_id) const { return dropped_.contains(run_id); }
   // Called when the service stops: cancels what is under way, and leaves its tick to the next
   // start.
   void stop() { *stopped_ = true; }
@@ -99,9 +101,10 @@ class RetentionLoop final : public LoopGroup {
   const Parts parts_;
   const RetentionSettings settings_;
   std::optional<RetentionOutcome> latest_;
-  Position examined_ = 0;  // the previous retention found that all records up to here stay
-  bool noting_ = false;    // a plan is being made or used
-  std::set<Uuid> noted_;   // runs and cards that got records since it was begun
+  Position examined_ = 0;   // the previous retention found that all records up to here stay
+  bool noting_ = false;     // a plan is being made or used
+  std::set<Uuid> noted_;    // runs and cards that got records since it was begun
+  std::set<Uuid> dropped_;  // runs and cards whose records the latest drop took
   const std::shared_ptr<std::atomic<bool>> stopped_;
   ScheduledLoop loop_;
   const std::array<ScheduledLoop*, 1> loops_{&loop_};

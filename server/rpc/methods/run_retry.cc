@@ -62,14 +62,22 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   const auto positions = index.run_positions(command.run_id);
   if (!positions) return damaged(positions.error());
   const auto records = read_records(api.log, *positions);
+  // The rows of what a retention drops stay for some moments longer than the records.
+  if (!records && records.error().kind == StoreError::Kind::dropped) {
+    return tl::unexpected(failed_run_dropped(api.log, command.run_id, records.error().position));
+  }
   if (!records) return damaged(records.error());
   if (*pipeline) command.failed = evolved_failed_run(*records, **pipeline);
   command.failed_at = records->empty() ? 0 : records->back().position;
   return command;
 }
 
-// Returns the refusal of a run that the world remembers as failed and that a retention dropped.
+// Returns the refusal of a run that the world remembers as failed and that a retention dropped,
+// before its records were looked for or since.
 std::optional<Rejection> dropped_since(const Api& api, const RetryRun& command) {
+  if (api.is_dropped && api.is_dropped(command.run_id)) {
+    return failed_run_dropped(api.log, command.run_id, command.failed_at);
+  }
   if (command.failed != nullptr) return std::nullopt;
   const EndedRun* ended = api.engine.world().ended_runs.find(command.run_id);
   if (ended == nullptr || ended->status != RunStatus::failed ||
