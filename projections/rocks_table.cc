@@ -169,6 +169,7 @@ struct RocksTable::State {
   mutable std::mutex mutex;
   mutable std::condition_variable replaced;
   bool replacing = false;  // the rows are being replaced; readers wait
+  std::atomic<std::uint64_t> replacements = 0;
   std::shared_ptr<rocksdb::DB> database;
   std::optional<std::string> damage;
   std::optional<StoreError> refusal;  // why it is open for reading only, or closed
@@ -380,6 +381,7 @@ void RocksTable::note_damage(const std::string& what) { state_->note_damage(what
 // so that blocks in its cache don't stand in for those on the disk.
 void RocksTable::check_files(const std::function<bool()>& go_on) const {
   std::vector<rocksdb::LiveFileMetaData> files;
+  const std::uint64_t replacements = state_->replacements;
   if (const auto database = state_->opened()) database->GetLiveFilesMetaData(&files);
   rocksdb::ReadOptions options;
   options.fill_cache = false;
@@ -388,6 +390,7 @@ void RocksTable::check_files(const std::function<bool()>& go_on) const {
     rocksdb::SstFileReader reader{rocksdb::Options()};
     rocksdb::Status status = reader.Open((state_->directory / file.relative_filename).string());
     if (status.ok()) status = reader.VerifyChecksum(options);
+    if (state_->replacements != replacements) return;  // other files may have the same names
     if (!status.ok() && is_live(file.relative_filename)) {
       static_cast<void>(state_->failed_read(status));
       return;
@@ -429,6 +432,7 @@ void RocksTable::replace(std::unique_ptr<Table> filled) {
     const std::lock_guard lock(state_->mutex);
     state_->replacing = replacing;
   };
+  ++state_->replacements;
   set_replacing(true);
   state_->close();
   std::error_code failure;

@@ -196,6 +196,39 @@ TEST_F(RocksTableTest, AMissingFileMakesItAnew) {
   EXPECT_EQ(open().table->applied(), 0u);
 }
 
+TEST_F(RocksTableTest, TakesOverTheRowsOfAnother) {
+  fill();
+  const auto table = open().table;
+  auto other = RocksTable::open_or_recreate(directory.path() / "t.next", 1);
+  ASSERT_TRUE(other);
+  TableBatch batch;
+  batch.put("another key", "another value");
+  ASSERT_TRUE(other->table->write(batch, 7));
+  table->replace(std::move(other->table));
+  EXPECT_EQ(table->damage(), std::nullopt);
+  EXPECT_EQ(table->applied(), 7U);
+  EXPECT_EQ(table->get("key").value(), std::nullopt);
+  EXPECT_EQ(table->get("another key").value(), "another value");
+  batch.clear();
+  batch.put("key", "newer");
+  ASSERT_TRUE(table->write(batch, 8));
+  EXPECT_EQ(table->get("key").value(), "newer");
+  const auto directories = std::filesystem::directory_iterator(directory.path());
+  EXPECT_EQ(std::distance(begin(directories), end(directories)), 1);
+}
+
+// The rows that were to be taken over are gone: the table has none, and says so.
+TEST_F(RocksTableTest, IsDamagedIfTheOtherIsGone) {
+  fill();
+  const auto table = open().table;
+  auto other = RocksTable::open_or_recreate(directory.path() / "t.next", 1);
+  ASSERT_TRUE(other);
+  std::filesystem::remove_all(directory.path() / "t.next");
+  table->replace(std::move(other->table));
+  EXPECT_NE(table->damage(), std::nullopt);
+  EXPECT_EQ(table->get("key").error().kind, StoreError::Kind::rebuilding);
+}
+
 TEST_F(RocksTableTest, OneThatIsOpenElsewhereIsLeftAlone) {
   const auto first = open();
   const auto second = RocksTable::open_or_recreate(directory.path() / "t", 1);

@@ -113,6 +113,52 @@ TEST_F(EngineCommit, OneTransactionIsOneCommit) {
   EXPECT_EQ(commit->back().command_id, "c-1");
 }
 
+// An event with a write of its own is a commit between those before and after it.
+TEST_F(EngineCommit, AnEventWithItsOwnWriteIsWrittenAloneAndInItsPlace) {
+  int writes = 0;
+  const LogWrite write = [&](Position expected_tail, const Commit& commit) {
+    ++writes;
+    return log.append(expected_tail, {&commit, 1});
+  };
+  ASSERT_TRUE(start_run("one"));
+  ASSERT_TRUE(start_run("two"));
+  ASSERT_TRUE(engine.write_event({"uid:1", {}, {}}, Stream::server(),
+                                 Event(ServerEvent(HistoryDropped{})), write));
+  record_when_durable("the event");
+  ASSERT_TRUE(start_run("three"));
+  engine.flush();
+  EXPECT_EQ(committer.held->second.size(), 2U);
+  finish();
+  EXPECT_EQ(writes, 0);
+  ASSERT_TRUE(committer.held);
+  EXPECT_EQ(committer.held->second.size(), 1U);
+  finish();
+  EXPECT_EQ(writes, 1);
+  EXPECT_EQ(released, Texts{"the event"});
+  finish();
+  EXPECT_EQ(committer.batches, 3);
+  EXPECT_EQ(engine.durable_position(), 4U);
+  EXPECT_TRUE(engine.idle());
+}
+
+TEST_F(EngineCommit, AFullDiskForgetsAnEventWithItsOwnWrite) {
+  const LogWrite write = [](Position expected_tail, const Commit&) {
+    ADD_FAILURE() << "it was rolled back";
+    return AppendResult{AppendStatus::unknown, expected_tail, {}};
+  };
+  ASSERT_TRUE(start_run("one"));
+  engine.flush();
+  ASSERT_TRUE(engine.write_event({"uid:1", {}, {}}, Stream::server(),
+                                 Event(ServerEvent(HistoryDropped{})), write));
+  record_when_durable("the event");
+  finish(AppendStatus::full);
+  EXPECT_EQ(released, Texts{"the event full"});
+  engine.leave_storage_full();
+  ASSERT_TRUE(start_run("two"));
+  commit_all();
+  EXPECT_EQ(engine.durable_position(), 1U);
+}
+
 TEST_F(EngineCommit, AFailedWriteIsAnUnknownOutcomeAndTheEnd) {
   ASSERT_TRUE(start_run("one"));
   record_when_durable("one");

@@ -99,6 +99,26 @@ TEST_F(ProjectorRebuild, AnswersAreCompleteOrRefusedAndCompleteInTheEnd) {  // G
   EXPECT_EQ(rebuilt.back().through, log.tail());
 }
 
+// Rows that were computed beside are exchanged at no earlier a position, and no query is refused.
+TEST_F(ProjectorRebuild, RowsAreExchangedBetweenQueries) {
+  append(100);
+  follow();
+  follower->start();
+  EXPECT_TRUE(follower->wait_for(log.tail()));
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    auto fresh = RocksTable::open_or_recreate(directory.path() / "t.next", 1);
+    ASSERT_TRUE(fresh);
+    ASSERT_TRUE(RunIndex(*fresh->table).apply(log.read(1, 50).value()));
+    append(1);
+    follower->replace_rows(std::move(fresh->table));
+    EXPECT_EQ(queued_runs(), 99U + 2 * round);
+    append(1);
+    EXPECT_EQ(queued_runs(), 100U + 2 * round);
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(directory.path() / "t.next"); }));
+  }
+  EXPECT_EQ(follower->rebuilds(), 0U);
+}
+
 TEST_F(ProjectorRebuild, RowsThatAreKnownToBeDamagedAreNeverRead) {  // G3
   append(50);
   follow();

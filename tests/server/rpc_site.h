@@ -67,7 +67,14 @@ class HeldCommitter final : public Committer {
     held.emplace(expected_tail, std::move(batch));
     ++batches;
   }
+  void start_write(Position expected_tail, Commit commit, LogWrite write) override {
+    std::vector<Commit> batch;
+    batch.push_back(std::move(commit));
+    start(expected_tail, std::move(batch));
+    held_write = std::move(write);
+  }
   std::optional<std::pair<Position, std::vector<Commit>>> held;
+  LogWrite held_write;  // empty: the held batch is to be appended
   int batches = 0;
 };
 
@@ -118,8 +125,9 @@ class RpcSite {
     ASSERT_TRUE(committer.held.has_value());
     auto [tail, batch] = *std::exchange(committer.held, std::nullopt);
     CommitOutcome outcome;
+    const LogWrite write = std::exchange(committer.held_write, nullptr);
     if (status == AppendStatus::ok) {
-      outcome.result = log.append(tail, batch);
+      outcome.result = write ? write(tail, batch.front()) : log.append(tail, batch);
       outcome.frontier = log.frontier();
     } else {
       outcome.result = {status, tail, "as the test wants it"};
