@@ -115,8 +115,9 @@ class RocksEventLog final : public EventLog {
   // may be given up before commit_drop(): the next one, or the next opening, removes the base.
   //
   // Reads the records and returns what the drop will store. Blocks for as long as it takes to read
-  // them. Any thread.
-  [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop) const;
+  // them; fails with `io` soon after `canceled` is set. Any thread.
+  [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop,
+                                              const std::atomic<bool>* canceled = nullptr) const;
   // Writes the next part of the base, of 1 MiB, and returns whether there are more. On the
   // appending thread. After an error append() is as after a failed append.
   Stored<bool> store_base_part(StagedDrop& staged);

@@ -84,7 +84,7 @@ Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
 
 // Computes the tree up to the new horizon, and the groups of its hashes that are to be stored.
 Stored<void> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
-                                StagedDrop& staged) {
+                                StagedDrop& staged, const std::atomic<bool>* canceled) {
   const HistoryDrop& drop = staged.drop;
   LeafGrouping grouping(before, drop.kept, drop.position);
   for (const std::uint64_t number : grouping.groups_to_update()) {
@@ -102,6 +102,10 @@ Stored<void> build_dropped_tree(const RocksDatabase& database, const Horizon& be
   Sha256 sha256;
   TRY(walk_entries(database, before.position + 1, drop.position,
                    [&](std::string_view entry, Position first) {
+                     if (canceled != nullptr && *canceled) {
+                       return Stored<EntryEnd>(
+                           store_failure(StoreError::Kind::io, "reading what is dropped ended"));
+                     }
                      return for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
                        if (frame.position > drop.position) return false;
                        if (frame.position <= before.position) return true;
@@ -205,7 +209,8 @@ Stored<void> RocksEventLog::State::finish_drop() {
   return note_finished(strays, horizon.position > 0);
 }
 
-Stored<StagedDrop> RocksEventLog::stage_drop(HistoryDrop drop) const {
+Stored<StagedDrop> RocksEventLog::stage_drop(HistoryDrop drop,
+                                             const std::atomic<bool>* canceled) const {
   const State& state = *state_;
   const Horizon before = horizon();
   const Position tail = state.tail;
@@ -226,7 +231,7 @@ Stored<StagedDrop> RocksEventLog::stage_drop(HistoryDrop drop) const {
   staged.base_sha256 = sha256(staged.drop.base);
   staged.base_key = tail + 1;
   if (renews) return staged;
-  if (auto built = build_dropped_tree(*state.database, before, staged); !built) {
+  if (auto built = build_dropped_tree(*state.database, before, staged, canceled); !built) {
     return located(built.error());
   }
   return staged;

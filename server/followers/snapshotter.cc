@@ -89,6 +89,7 @@ std::optional<std::string> Snapshotter::make(const MerkleFrontier& frontier) {
   auto begun = begin_fold(log_, std::move(loaded.snapshot));
   if (!begun) return "no snapshot: " + begun.error().message;
   World world = std::move(*begun);
+  if (world.position > frontier.leaves) return std::nullopt;  // dropped since; the next one does
   bool stopped = false;
   const auto folded = log_.scan(world.position + 1, frontier.leaves, [&](Record&& record) {
     evolve(world, record);

@@ -274,7 +274,7 @@ Called<StagedRetention> stage_of_service(const RocksEventLog& log, const fs::pat
   staged.outcome.horizon = plan.horizon;
   if (!archived.event) return staged;
   TRY(require_space(data, plan.drop));
-  auto drop = log.stage_drop(std::move(plan.drop));
+  auto drop = log.stage_drop(std::move(plan.drop), &stopped);
   if (!drop) return tl::unexpected(from_store_error(drop.error()));
   staged.drop = std::move(*drop);
   staged.event = std::move(archived.event);
