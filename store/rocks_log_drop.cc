@@ -1,4 +1,4 @@
-// How a RocksEventLog drops records, and reads and verifies what it keeps of them.
+// How a RocksEventLog drops records. rocks_log_horizon reads and verifies what is kept of them.
 //
 // One batch holds the event, the new horizon, the tree's hashes and the erasure of the entries, so
 // the drop is atomic. The base is written before that batch, when nothing refers to it yet. After
@@ -11,6 +11,7 @@
 
 #include "domain/check.h"
 #include "domain/try.h"
+#include "store/dropped_values.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/head.h"
@@ -19,68 +20,6 @@
 
 namespace signalbox {
 namespace {
-
-constexpr std::string_view horizon_key = "horizon";
-constexpr std::string_view base_prefix = "base/";      // then base_key, index: u64, big endian
-constexpr std::string_view group_prefix = "leaves/";   // then the number of the group, likewise
-constexpr std::size_t base_chunk_bytes = 1024 * 1024;  // RocksDB handles values of this size well
-
-std::string base_parts_prefix(Position key) { return std::string(base_prefix) + entry_key(key); }
-std::string base_part_key(Position key, std::uint64_t index) {
-  return base_parts_prefix(key) + entry_key(index);
-}
-std::string group_key(std::uint64_t number) {
-  return std::string(group_prefix) + entry_key(number);
-}
-
-Stored<std::string> read_base(const RocksDatabase& database, const Horizon& horizon) {
-  std::string base;
-  base.reserve(horizon.base_bytes);
-  const std::string prefix = base_parts_prefix(horizon.base_key);
-  TRY(database.values(prefix, prefix, [&base](std::string_view, std::string_view chunk) {
-    base += chunk;
-    return true;
-  }));
-  if (base.size() != horizon.base_bytes || sha256(base) != horizon.base_sha256) {
-    return tl::unexpected(
-        damaged_at(horizon.position, "the base at the horizon isn't what was written"));
-  }
-  return base;
-}
-
-// The horizon isn't covered by the tree, so it must match the event that it names, which is.
-Stored<void> compare_with_event(const RocksDatabase& database, const Horizon& horizon) {
-  const auto entry = TRY(database.entry_of(horizon.dropped_at));
-  const auto commit = TRY(decode_entry(entry.bytes, entry.first));
-  Sha256 sha256;
-  const auto* event = event_as<HistoryDropped>(commit.front().event);
-  if (entry.first == horizon.dropped_at && event != nullptr && event->horizon == horizon.position &&
-      event->root == merkle_root(horizon.frontier, sha256) && event->base == horizon.base_sha256) {
-    return {};
-  }
-  return tl::unexpected(damaged_at(
-      horizon.dropped_at, "the horizon isn't the one that the log's HistoryDropped tells"));
-}
-
-// Calls `visit` with the groups from number `from` on, until it returns false.
-Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
-                         const std::function<bool(LeafGroup&&)>& visit) {
-  std::optional<StoreError> failure;
-  auto read = database.values(
-      group_prefix, group_key(from), [&](std::string_view key, std::string_view bytes) {
-        const auto number = entry_position(key.substr(group_prefix.size()));
-        auto group = number ? decode_leaf_group(*number, bytes)
-                            : Stored<LeafGroup>(tl::unexpected(number.error()));
-        if (!group) {
-          failure = group.error();
-          return false;
-        }
-        return visit(std::move(*group));
-      });
-  if (!read) return read;
-  if (failure) return tl::unexpected(std::move(*failure));
-  return {};
-}
 
 // Computes the tree up to the new horizon, and the groups of its hashes that are to be stored.
 Stored<void> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
@@ -144,15 +83,6 @@ Stored<void> require_whole_entries(const RocksDatabase& database, const HistoryD
 }
 
 }  // namespace
-
-Stored<void> RocksEventLog::State::read_horizon() {
-  const auto bytes = TRY(database->value(horizon_key));
-  horizon = {};
-  if (!bytes) return {};
-  auto decoded = TRY(decode_horizon(*bytes));
-  horizon = std::move(decoded);
-  return compare_with_event(*database, horizon);
-}
 
 // Returns the keys of bases that the horizon doesn't name: of drops that were given up.
 Stored<std::vector<std::string>> RocksEventLog::State::stray_bases() const {
@@ -348,85 +278,6 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   // The drop is durable. If its bytes can't be removed now, the next opening tries again.
   static_cast<void>(state_->finish_drop());
   return {};
-}
-
-Horizon RocksEventLog::horizon() const {
-  const std::shared_lock consistent(state_->horizon_mutex);
-  return state_->horizon;
-}
-
-Stored<std::string> RocksEventLog::base() const {
-  const std::shared_lock reading(state_->mutex);
-  for (;;) {
-    const Horizon seen = horizon();
-    if (seen.position == 0) return std::string();
-    if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
-    auto base = read_base(*state_->database, seen);
-    if (base) return base;
-    // The base may have been replaced meanwhile.
-    if (horizon().dropped_at == seen.dropped_at)
-      return tl::unexpected(state_->located(base.error()));
-  }
-}
-
-Stored<void> RocksEventLog::scan_groups(const VisitGroup& visit) const {
-  const std::shared_lock reading(state_->mutex);
-  const std::shared_lock consistent(state_->horizon_mutex);
-  if (state_->horizon.position == 0) return {};
-  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
-  auto read = read_groups(*state_->database, 0, [&visit](LeafGroup&& group) {
-    visit(std::move(group));
-    return true;
-  });
-  if (!read) return tl::unexpected(state_->located(read.error()));
-  return {};
-}
-
-// Verifies that the stored hashes give the tree at the horizon, that each kept record has its
-// original leaf, and that the base is complete.
-Stored<void> RocksEventLog::State::verify_dropped() const {
-  if (horizon.position == 0) return {};
-  MerkleFrontier tree;
-  Sha256 hashing;
-  std::optional<StoreError> wrong;
-  auto kept = horizon.kept.begin();
-  auto read = read_groups(*database, 0, [&](LeafGroup&& group) {
-    if (group.number * leaf_group_leaves != tree.leaves) {
-      wrong = damaged_at(tree.leaves + 1, "the tree's hashes of dropped records have a gap");
-      return false;
-    }
-    const Position first = tree.leaves + 1;
-    append_group(tree, group, hashing);
-    while (!group.is_root && kept != horizon.kept.end() && kept->first <= tree.leaves) {
-      const Position from = std::max(kept->first, first);
-      const Position to = std::min<Position>(kept->last, tree.leaves);
-      auto walked = walk_entries(*database, from, to, [&](std::string_view entry, Position begin) {
-        return for_each_frame(entry, begin, [&](const Frame& frame) -> Stored<bool> {
-          if (frame.position > to) return false;
-          if (frame.position >= from &&
-              leaf_hash(frame, hashing) != group.hashes[frame.position - first]) {
-            return tl::unexpected(damaged_at(frame.position, "it isn't the record that it was"));
-          }
-          return true;
-        });
-      });
-      if (walked && *walked <= to) walked = tl::unexpected(damaged_at(*walked, "it is missing"));
-      if (!walked) {
-        wrong = walked.error();
-        return false;
-      }
-      if (kept->last > tree.leaves) break;
-      ++kept;
-    }
-    return true;
-  });
-  if (!read) return read;
-  if (wrong) return tl::unexpected(std::move(*wrong));
-  if (tree != horizon.frontier || kept != horizon.kept.end()) {
-    return tl::unexpected(damaged_at(
-        horizon.position, "the tree over what was dropped isn't the one that the horizon tells"));
-  }
-  return read_base(*database, horizon).map([](const std::string&) {});
 }
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
 // The state of a RocksEventLog, shared by the sources that open (rocks_event_log), write
-// (rocks_log_writing), read (rocks_log_reading) and drop (rocks_log_drop).
+// (rocks_log_writing), read (rocks_log_reading) and drop (rocks_log_drop, rocks_log_horizon).
 //
 // Internal: only those sources include it.
 #pragma once
@@ -79,7 +79,7 @@ struct RocksEventLog::State {
   // Attempts to reopen the database for writing after the disk was full.
   bool writable_again();
 
-  // Defined in rocks_log_drop.cc.
+  // Defined in rocks_log_drop.cc and rocks_log_horizon.cc.
   Stored<void> read_horizon();
   Stored<void> finish_drop();
   Stored<void> purge_dropped(Position through, std::atomic<bool>* canceled) const;
