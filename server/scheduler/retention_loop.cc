@@ -187,12 +187,14 @@ template <class Result>
 Stored<Result> RetentionLoop::commit_step(std::function<Stored<Result>()> step) const {
   const auto stopping = [] { return store_failure(StoreError::Kind::io, "the service stops"); };
   if (*stopped_) return stopping();
-  const auto result = std::make_shared<std::promise<Stored<Result>>>();
+  auto result = std::make_shared<std::promise<Stored<Result>>>();
   std::future<Stored<Result>> done = result->get_future();
-  parts_.on_commit_thread([result, step = std::move(step)] { result->set_value(step()); });
+  // The step alone keeps the promise, which is broken if the commit thread ends before it.
+  parts_.on_commit_thread(
+      [result = std::move(result), step = std::move(step)] { result->set_value(step()); });
   try {
     return done.get();
-  } catch (const std::future_error&) {  // the commit thread ended before the step
+  } catch (const std::future_error&) {
     return stopping();
   }
 }
