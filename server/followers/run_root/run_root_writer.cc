@@ -299,7 +299,7 @@ void RunRootWriter::carry_out(Work work) {
 
 bool RunRootWriter::read_log(Position through) {
   RunRootBacklog backlog;
-  const auto scanned = log_.scan(applied_ + 1, through, [&](Record&& record) {
+  const auto visit = [&](Record&& record) {
     applied_ = record.position;
     if (RunRootProjection::concerns(record)) {
       for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
@@ -312,7 +312,15 @@ bool RunRootWriter::read_log(Position through) {
       request_write(runs_, record.stream.run_id, WritePriority::if_wanted);
     }
     return true;
-  });
+  };
+  auto scanned = log_.scan(applied_ + 1, through, visit);
+  // What was dropped before it was read is skipped, as a start skips it.
+  while (!scanned && scanned.error().kind == StoreError::Kind::dropped) {
+    const Position present = log_.horizon().next_present(applied_ + 1);
+    if (present == applied_ + 1) break;
+    applied_ = present - 1;
+    scanned = log_.scan(present, through, visit);
+  }
   changed_since_ = true;
   applier_.apply(backlog);
   const std::string why =
