@@ -11,9 +11,10 @@
 
 #include "store/horizon.h"
 #include "store/leaf_groups.h"
-#include "store/rocks_database.h"
 
 namespace signalbox {
+
+class RocksDatabase;
 
 inline constexpr std::string_view horizon_key = "horizon";
 inline constexpr std::string_view base_prefix = "base/";  // then base_key, index: u64, big endian
