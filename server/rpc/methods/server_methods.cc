@@ -250,6 +250,7 @@ void limits_method(Api&, Call& call) {
   result["unread_ms_max"] = unread_ms_max;
   result["connections_max"] = connections_max;
   result["retention_housekeeping_records_min"] = limits::housekeeping_records_min;
+  result["retention_plans_max"] = limits::retention_plans_max;
   result["owner_connections_max"] = owner_connections_max;
   result["caller_connections_max"] = caller_connections_max;
   result["newcomers_max"] = newcomers_max;
