@@ -1,0 +1,86 @@
+"""The classes whose faults other programs make, by the ten thousand: kills, simulated nights, bits.
+
+Each runs in batches until its number is reached or the time is over.
+"""
+import os
+import re
+import subprocess
+import time
+
+from oracle import REFUSED, UNAFFECTED, WRONG
+
+# The class, how many faults it has, and how many make a batch.
+CLASSES = {"kills": (1000, 50), "seeds": (100_000, 500), "bits": (None, 20_000)}
+
+BATCH_SECONDS = 3600
+
+
+def run_batch(command, environment):
+    """Returns whether the program ended well, and what it wrote."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=BATCH_SECONDS,
+                              env={**os.environ, **environment})
+    except subprocess.TimeoutExpired:
+        return False, f"no end in {BATCH_SECONDS} s"
+    return done.returncode == 0, done.stdout.decode(errors="replace")
+
+
+def count(pattern, text):
+    found = re.search(pattern, text)
+    return int(found[1]) if found else 0
+
+
+def kills(campaign, first, size):
+    """Kills under load: what isn't lost is unaffected. The batch's own seed repeats it."""
+    seed = str(campaign.options.seed * 1_000_000 + first)
+    environment = {"SIGNALBOX_KILLS": str(size), "SIGNALBOX_SEED": seed}
+    command = [campaign.build / "test_crash", "--gtest_filter=KillSweep.*"]
+    good, text = run_batch(command, environment)
+    again = f"SIGNALBOX_SEED={seed} SIGNALBOX_KILLS={size} {command[0]} {command[1]}"
+    return good, text, {UNAFFECTED: count(r"(\d+) kills", text)}, again
+
+
+def seeds(campaign, first, size):
+    seed = str(campaign.options.seed * 1_000_000 + first)
+    command = [str(campaign.build / "simulate"), "--seed", seed, "--seeds", str(size)]
+    good, text = run_batch(command, {})
+    return good, text, {UNAFFECTED: count(r"(?m)^seeds +(\d+)", text)}, " ".join(command)
+
+
+def bits(campaign, first, size):
+    environment = {"SIGNALBOX_FIRST_BIT": str(first), "SIGNALBOX_BITS": str(size)}
+    command = [campaign.build / "test_store", "--gtest_filter=FlippedBits.*"]
+    good, text = run_batch(command, environment)
+    counts = {
+        "of": count(r"(?m)^bits (\d+) ", text),
+        REFUSED: count(r"(?m)^bits .* refused (\d+) ", text),
+        UNAFFECTED: count(r"(?m)^bits .* unaffected (\d+) ", text),
+        WRONG: count(r"(?m)^bits .* wrong (\d+)", text),
+    }
+    again = f"SIGNALBOX_FIRST_BIT={first} SIGNALBOX_BITS={size} {command[0]} {command[1]}"
+    return good, text, counts, again
+
+
+def run(campaign, name, deadline, result):
+    """Adds to `result` what came of the class."""
+    number, size = CLASSES[name]
+    batch = {"kills": kills, "seeds": seeds, "bits": bits}[name]
+    first = campaign.options.first
+    while (number is None or first < number) and time.monotonic() < deadline:
+        this = size if number is None else min(size, number - first)
+        good, text, counts, again = batch(campaign, first, this)
+        number = counts.pop("of", number)
+        result.counts.update(counts)
+        if good and sum(counts.values()) == 0:
+            good, text = False, f"nothing was tried: {text[-400:]}"
+        if not good:
+            if counts.get(WRONG, 0) == 0:
+                result.counts[WRONG] += 1
+            result.wrongs.append(again)
+            print(f"  wrong: {text[-2000:]}\n    again: {again}", flush=True)
+            if name == "bits" and not number:
+                break
+        first += this
+    result.planned = number or 0
+    return result
