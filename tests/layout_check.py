@@ -195,7 +195,15 @@ def check_document(path):
                 problems.append(f"{path}:{number}: there is no {name}")
 
 
+def check_suppressions(path):
+    """Checks that ThreadSanitizer's suppressions name foreign libraries and nothing of ours."""
+    for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
+        if line and not line.startswith("#") and not re.fullmatch(r"(race_top|mutex|deadlock):lib[\w+-]+\.so", line):
+            problems.append(f"{path}:{number}: only reports of foreign libraries are suppressed")
+
+
 check_rooms()
+check_suppressions("tests/thread_sanitizer.supp")
 check_document("tests/README.md")
 for listed in files():
     top = listed.split("/")[0]
