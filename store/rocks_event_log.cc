@@ -65,7 +65,7 @@ Stored<void> RocksEventLog::State::recover() {
       if (auto whole = check_tail(data, anchor, torn, options.env); !whole) {
         return tl::unexpected(located(std::move(whole.error())));
       }
-      if (auto cut = cut_torn_tail(log_directory(data), torn); !cut) return cut;
+      if (auto cut = cut_torn_tail(torn); !cut) return cut;
     }
   }
   // Without an anchor no opening was ever completed, so a creation that a crash interrupted is

@@ -148,14 +148,30 @@ StoreError out_of_sequence(const std::filesystem::path& file, const std::string&
   return error;
 }
 
-// Truncates the file to `bytes`, unless nullopt, and syncs it. The sync is needed even without
-// truncation: on closing the file RocksDB truncates what a failed write left, and doesn't sync
-// that.
-Stored<void> cut(const std::filesystem::path& path, std::optional<std::size_t> bytes) {
+// Truncates the file to `bytes` and syncs it.
+Stored<void> cut(const std::filesystem::path& path, std::size_t bytes) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file || (bytes && ::ftruncate(file.get(), static_cast<off_t>(*bytes)) != 0) ||
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
       ::fsync(file.get()) != 0) {
     return tl::unexpected(system_error("cut", path));
+  }
+  return {};
+}
+
+// Truncates a torn batch, and makes the last complete one durable by writing it again where it is:
+// after a sync that failed, Linux takes the pages for clean, so a later sync of them succeeds and
+// does nothing. Each append is a batch with a sync, and none follows one that failed, so only the
+// last batch is in doubt.
+Stored<void> settle(const TornTail::File& wal) {
+  const FileDescriptor file(::open(wal.path.c_str(), O_RDWR | O_CLOEXEC));
+  std::string batch(wal.whole_bytes - wal.last_batch_begin, '\0');
+  const auto place = static_cast<off_t>(wal.last_batch_begin);
+  const auto bytes = static_cast<ssize_t>(batch.size());
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(wal.whole_bytes)) != 0 ||
+      ::pread(file.get(), batch.data(), batch.size(), place) != bytes ||
+      ::pwrite(file.get(), batch.data(), batch.size(), place) != bytes ||
+      ::fsync(file.get()) != 0) {
+    return tl::unexpected(system_error("cut", wal.path));
   }
   return {};
 }
@@ -174,9 +190,11 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
     while (const auto batch = batch_at(bytes, end)) {
       // A new file is begun either when every append to the one before was complete, or after a
       // failed append, whose sequence numbers the next successful one then reuses.
-      if (end == 0 && !torn.files.empty() && next_sequence != batch->sequence) {
-        const TornTail::File& before = torn.files.back();
-        return tl::unexpected(damaged_batch(before.path, before.whole_bytes));
+      if (end == 0 && next_sequence != batch->sequence) {
+        const auto before = std::ranges::find(torn.files, true, &TornTail::File::torn);
+        if (before != torn.files.end()) {
+          return tl::unexpected(damaged_batch(before->path, before->whole_bytes));
+        }
       }
       if (end == 0 && next_sequence > batch->sequence) {
         return tl::unexpected(
@@ -192,21 +210,16 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
       last = batch;
     }
     if (last) torn.last_batch = data_of(bytes, *last);
+    torn.files.push_back({path, end, last ? last->begin : end, end < bytes.size()});
     if (end == bytes.size()) continue;
     if (batch_begins_after(bytes, end + 1)) return tl::unexpected(damaged_batch(path, end));
     torn.bytes += bytes.size() - end;
-    torn.files.push_back({path, end});
   }
   return torn;
 }
 
-Stored<void> cut_torn_tail(const std::filesystem::path& directory, const TornTail& torn) {
-  const auto files = TRY(wal_files(directory));
-  for (const std::filesystem::path& path : files) {
-    const auto file = std::ranges::find(torn.files, path, &TornTail::File::path);
-    auto done = file == torn.files.end() ? cut(path, std::nullopt) : cut(path, file->whole_bytes);
-    if (!done) return done;
-  }
+Stored<void> cut_torn_tail(const TornTail& wal) {
+  for (const TornTail::File& file : wal.files) TRY(settle(file));
   return {};
 }
 

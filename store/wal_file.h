@@ -23,10 +23,12 @@ namespace signalbox {
 struct TornTail {
   struct File {
     std::filesystem::path path;
-    std::size_t whole_bytes = 0;  // bytes before the torn batch
+    std::size_t whole_bytes = 0;       // bytes before a torn batch
+    std::size_t last_batch_begin = 0;  // whole_bytes: there is no complete batch
+    bool torn = false;
   };
   std::uint64_t bytes = 0;  // torn in all files together; 0: nothing was torn
-  std::vector<File> files;  // files with a torn end
+  std::vector<File> files;  // all files, oldest first
 
   // Of the first complete batch that all later ones follow without a gap; 0: there is none.
   std::uint64_t first_sequence = 0;
@@ -37,11 +39,11 @@ struct TornTail {
 // unreadable batch that is followed by another, and for a file that repeats the one before it.
 Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory);
 
-// Truncates the torn tails before RocksDB reads the files, and syncs all of them. RocksDB refuses
-// some of what a power loss leaves (zeros, with more of the batch behind them). It also keeps such
-// a file while it writes others, and the next inspection would then find later batches behind a
-// torn one. The database must be closed.
-Stored<void> cut_torn_tail(const std::filesystem::path& directory, const TornTail& torn);
+// Truncates the torn tails before RocksDB reads the files, and makes what is before them durable.
+// RocksDB refuses some of what a power loss leaves (zeros, with more of the batch behind them). It
+// also keeps such a file while it writes others, and the next inspection would then find later
+// batches behind a torn one. The database must be closed.
+Stored<void> cut_torn_tail(const TornTail& wal);
 
 // Truncates every batch whose RocksDB sequence number is above last_sequence, durably. The database
 // must be closed.
