@@ -41,7 +41,8 @@ class ServedRetentionTest : public RetentionTest {
   }
   // Returns whether a tick of the retention is under way.
   [[nodiscard]] bool is_retaining() const {
-    for (const json::value& each : result({"loop", "list"}).at("loops").as_array()) {
+    const json::object loops = result({"loop", "list"});
+    for (const json::value& each : loops.at("loops").as_array()) {
       if (each.at("loop") == "retention") return !each.at("tick").as_object().empty();
     }
     return false;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/fixtures/file_content.h"
+#include "tests/fixtures/random_seed.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
@@ -61,7 +62,9 @@ class Damage : public testing::Test {
     Counts counts;
     const std::size_t size = std::filesystem::file_size(file);
     const std::size_t step = std::max<std::size_t>(1, size / flips_max);
-    for (std::size_t offset = 0; offset < size; offset += step) {
+    const bool small = step == 1;
+    for (std::size_t offset = small ? 0 : rotation_.first * step; offset < size;
+         offset += small ? 1 : rotation_.stride * step) {
       // A different bit each time, so that every bit is covered.
       const char mask = static_cast<char>(1 << (counts.flips % 8));
       if (flip(file, offset, mask) == Found::harmless) ++counts.harmless;
@@ -70,6 +73,7 @@ class Damage : public testing::Test {
     return counts;
   }
 
+  const FaultRotation rotation_{4};
   TemporaryDirectory closed_;
   TemporaryDirectory damaged_;
   std::vector<Record> records_;

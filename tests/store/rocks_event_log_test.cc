@@ -18,7 +18,7 @@
 namespace signalbox::test {
 namespace {
 
-Digest root_of(const MerkleFrontier& frontier) {
+Digest root_of_frontier(const MerkleFrontier& frontier) {
   Sha256 sha256;
   return merkle_root(frontier, sha256);
 }
@@ -172,7 +172,7 @@ TEST_F(RocksEventLogTest, IsNotThereToReadAtFirst) {
 TEST_F(RocksEventLogTest, IsAnchoredExactlyWhenClosed) {
   auto log = open_log(data_.path());
   append_commits(*log, 4);
-  const Anchor expected{12, root_of(log->frontier())};
+  const Anchor expected{12, root_of_frontier(log->frontier())};
   ASSERT_TRUE(log->close());
   EXPECT_EQ(**read_anchor(data_ / "anchor"), expected);
 }
@@ -231,7 +231,7 @@ TEST_F(RocksEventLogTest, AnchorsOnItsWay) {
   while ((**read_anchor(data_ / "anchor")).position == 0) append_commits(*log, 1);
   const Anchor anchor = **read_anchor(data_ / "anchor");
   EXPECT_LE(anchor.position, log->tail());
-  EXPECT_EQ(anchor.root, root_of(*log->verify(anchor.position)));
+  EXPECT_EQ(anchor.root, root_of_frontier(*log->verify(anchor.position)));
 }
 
 }  // namespace
