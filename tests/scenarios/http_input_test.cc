@@ -233,6 +233,23 @@ TEST_F(HttpInput, FramingIsStrict) {  // G14
   EXPECT_EQ(client().get("/v1/runs").json().at("runs").as_array().size(), 2U);
 }
 
+// A proxy in front of the service may check the header's fields, and not those of a trailer.
+TEST_F(HttpInput, TrailersAreNoHeaderFields) {  // G14
+  const auto start = [this](const std::string& trailer) {
+    HttpClient http = client();
+    const std::string body = "c\r\n{\"goal\":\"g\"}\r\n0\r\n" + trailer + "\r\n";
+    http.send(http.text("POST", "/v1/runs", {{"Transfer-Encoding", "chunked"}}, body));
+    return http.reply();
+  };
+  const HttpReply first = start("Idempotency-Key: one\r\nX-Other: x\r\n");
+  const HttpReply second = start("Idempotency-Key: one\r\n");
+  ASSERT_EQ(first.status, 202U) << first.body();
+  ASSERT_EQ(second.status, 202U) << second.body();
+  EXPECT_NE(first.json().at("run_id"), second.json().at("run_id")) << "the key counted";
+  // Whoever shows an access token is whom it names; over the Unix socket none is needed.
+  EXPECT_EQ(start("Authorization: Bearer sbx_guess\r\n").status, 202U);
+}
+
 TEST_F(HttpInput, EmptyLinesBeforeARequestAreIgnored) {  // G14
   HttpClient http = client();
   http.send("\r\n\r\n" + http.text("GET", "/version"));

@@ -167,6 +167,8 @@ void HttpSession::on_header() {
     return respond(std::move(asked).error());
   }
   asked_ = std::move(*asked);
+  header_.reset();
+  if (parser_->chunked()) header_ = request.base();
   if (!http::token_list(request[http::field::expect]).exists("100-continue") ||
       parser_->is_done()) {
     return read_body();
@@ -207,7 +209,11 @@ void HttpSession::on_body() {
   ++deadline_number_;  // handling the request has no deadline
   deadline_.cancel();
   place().set_busy(true);
-  answer_request(shared_from_this(), *asked_, parser_->release());
+  HttpRequest request = parser_->release();
+  // The parser adds the fields of a trailer to those of the header. But a trailer comes too late
+  // for what it could say, and whoever looked at the header hasn't seen it (RFC 9110, 6.5.1).
+  if (header_) request.base() = std::move(*header_);
+  answer_request(shared_from_this(), *asked_, request);
 }
 
 void HttpSession::respond(HttpAnswer answer) {

@@ -96,6 +96,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   HeaderScan header_scan_;
   std::optional<RequestedRoute> asked_;
+  std::optional<HttpRequest::header_type> header_;  // of a request that may have a trailer
   std::shared_ptr<StreamingResponse> streaming_;
   Phase phase_ = Phase::idle;
   bool is_head_ = false;
