@@ -321,7 +321,18 @@ HttpService Server::http_service() {
             caller.process_is_gone = found.process_is_gone;
           },
           [this](const std::string& text) { logger_.warn("{}", text); },
-          connection_limits(config_)};
+          connection_limits(config_),
+          [this](const Caller& caller,
+                 std::optional<std::string_view> secret) -> std::optional<Rejection> {
+            auto principal = authentication_.of(caller, secret);
+            if (principal) return std::nullopt;
+            return std::move(principal.error());
+          },
+          [this](std::string_view method, const Caller& caller, const Rejection& why,
+                 const std::shared_ptr<Peer>& peer) {
+            timer_loop_.check_for_clock_jump(stopping_);
+            dispatcher_.refuse_unread(method, caller.actor(), why, peer);
+          }};
 }
 
 TimerLoop::Reports Server::timer_loop_reports() {

@@ -20,6 +20,9 @@ namespace {
 // would add up.
 constexpr std::size_t asked_again_bytes_max = 4 * 1024;
 
+// The method in AccessDenied if it is in the part of a request that wasn't read.
+constexpr std::string_view unread_method = "POST /rpc";
+
 }  // namespace
 
 namespace {
@@ -68,6 +71,19 @@ void Dispatcher::handle(std::string_view line, const Principal& principal,
 void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
                                 const Rejection& why, const std::shared_ptr<Peer>& peer) {
   route(line, actor, nullptr, &why, peer);
+}
+
+void Dispatcher::refuse_unread(std::string_view method, const std::string& actor,
+                               const Rejection& why, const std::shared_ptr<Peer>& peer) {
+  Responder responder(api_.engine, peer, "null");
+  if (refusal_) return responder.reject(*refusal_);
+  const auto found = by_name_.find(method);
+  const Role needs =
+      found == by_name_.end() ? Role::viewer : found->second->needs.value_or(Role::viewer);
+  (void)api_.engine.begin({actor, {}, {}})
+      .apply(
+          NoteAccessDenied{actor, std::string(method.empty() ? unread_method : method), {}, needs});
+  responder.reject(with_needed_role(why, needs));
 }
 
 void Dispatcher::refuse(std::string_view line, const Rejection& why,

@@ -27,6 +27,11 @@ class Dispatcher {
   void handle_unknown(std::string_view line, const std::string& actor, const Rejection& why,
                       const std::shared_ptr<Peer>& peer);
 
+  // Answers a request of an unauthenticated peer that wasn't read, as handle_unknown() would.
+  // `method` is empty if it isn't known either.
+  void refuse_unread(std::string_view method, const std::string& actor, const Rejection& why,
+                     const std::shared_ptr<Peer>& peer);
+
   // Answers one line with `why`, whatever it asks for. Nothing is recorded.
   void refuse(std::string_view line, const Rejection& why, const std::shared_ptr<Peer>& peer);
 

@@ -72,6 +72,39 @@ TEST_F(HttpAccess, NeedsAToken) {
       << "who shows a token is whom it names";
 }
 
+// A body would take memory, and time to parse it, before anybody knows whose it is.
+TEST_F(HttpAccess, AStrangersBodyIsNotRead) {  // G5
+  for (const char* target : {"/v1/runs", "/rpc"}) {
+    for (const HttpHeaders& headers :
+         {HttpHeaders{{"Content-Length", "1000000"}}, HttpHeaders{{"Transfer-Encoding", "chunked"}},
+          HttpHeaders{{"Content-Length", "1000000"}, {"Expect", "100-continue"}},
+          HttpHeaders{{"Content-Length", "1000000"}, {"Authorization", "Bearer sbx_guess"}}}) {
+      HttpClient stranger(port_);
+      stranger.send(stranger.text("POST", target, headers));  // and nothing of the body
+      const HttpReply reply = stranger.reply();
+      EXPECT_EQ(reply.status, 401U) << target;
+      EXPECT_EQ(reply.header("Connection"), "close");
+      EXPECT_TRUE(reply.header("WWW-Authenticate").starts_with("Bearer"));
+      EXPECT_NE(reply.body().find("signalbox access issue my-machine"), std::string::npos)
+          << reply.body();
+      EXPECT_TRUE(stranger.closed_by_server());
+    }
+  }
+  const Output events = server_.cli({"events", "--json"});
+  EXPECT_NE(events.out.find("\"run.start\""), std::string::npos) << "the denials are recorded";
+  EXPECT_NE(events.out.find("\"POST /rpc\""), std::string::npos) << events.out;
+  // Whoever is known may take time for a body.
+  HttpClient known(port_);
+  const std::string body = R"({"goal":"g"})";
+  known.send(known.text("POST", "/v1/runs",
+                        {{"Authorization", "Bearer " + issue("starts", "operator")},
+                         {"Expect", "100-continue"},
+                         {"Content-Length", std::to_string(body.size())}}));
+  EXPECT_EQ(known.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  known.send(body);
+  EXPECT_EQ(known.reply().status, 202U);
+}
+
 TEST_F(HttpAccess, ARoleIsWhatOneMayDo) {
   const HttpHeaders viewer{{"Authorization", "Bearer " + issue("looks", "viewer")}};
   const HttpHeaders starter{{"Authorization", "Bearer " + issue("starts", "operator")}};

@@ -71,6 +71,15 @@ class RpcPeer final : public SingleResponsePeer {
   }
 };
 
+// Turns a refusal into a response, whatever the route.
+class RefusedPeer final : public SingleResponsePeer {
+ public:
+  using SingleResponsePeer::SingleResponsePeer;
+
+ private:
+  void on_answer(const std::string& line) override { session().respond(problem_of_line(line)); }
+};
+
 HttpAnswer version_answer() {
   json::object object;
   object["name"] = "signalbox";
@@ -117,6 +126,31 @@ void SingleResponsePeer::answer(std::string line, std::size_t) {
 
 HttpAnswer problem_of_line(const std::string& line) {
   return problem(json::parse(line).as_object().at("error").as_object());
+}
+
+std::optional<Rejection> stranger_refusal(const HttpSession& session, const RequestedRoute& asked,
+                                          const HttpRequest& request) {
+  switch (asked.match.route->kind) {
+    case RouteKind::alive:
+    case RouteKind::ready:
+    case RouteKind::version:
+    case RouteKind::openapi:
+      return std::nullopt;
+    case RouteKind::call:
+    case RouteKind::download:
+    case RouteKind::stream:
+    case RouteKind::rpc:
+      break;
+  }
+  return session.service().stranger_refusal(session.origin().caller, secret_of(request));
+}
+
+void refuse_stranger(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
+                     const Rejection& why) {
+  const auto peer = std::make_shared<RefusedPeer>(session);
+  session->attach(peer);
+  session->service().refuse_unread(asked.match.route->method, session->origin().caller, why, peer);
+  session->watch_for_hang_up();
 }
 
 void answer_request(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,

@@ -14,6 +14,15 @@ namespace signalbox {
 void answer_request(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
                     const HttpRequest& request);
 
+// Returns why `request`, of which only the header was read, is refused before its body is: its
+// route calls a method, and its sender isn't authenticated.
+std::optional<Rejection> stranger_refusal(const HttpSession& session, const RequestedRoute& asked,
+                                          const HttpRequest& request);
+
+// Answers such a request with `why`, once the denial is recorded.
+void refuse_stranger(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
+                     const Rejection& why);
+
 // A peer of the dispatcher that takes one answer and nothing else.
 class SingleResponsePeer : public Peer, public HttpSession::StreamingResponse {
  public:

@@ -37,6 +37,16 @@ struct HttpService {
   // Writes a warning to the server's log.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   Admission::Limits connection_limits = {};
+  // Returns why a request with this secret, if any, is refused whatever it asks for: its sender
+  // isn't authenticated. nullopt if its body is to be read.
+  std::function<std::optional<Rejection>(const Caller& caller,
+                                         std::optional<std::string_view> secret)>
+      stranger_refusal =
+          [](const Caller&, std::optional<std::string_view>) { return std::nullopt; };
+  // Refuses a request of which only the header was read. `method` is empty if the body names it.
+  std::function<void(std::string_view method, const Caller& caller, const Rejection& why,
+                     const std::shared_ptr<Peer>& peer)>
+      refuse_unread = {};
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;

@@ -167,6 +167,11 @@ void HttpSession::on_header() {
     return respond(std::move(asked).error());
   }
   asked_ = std::move(*asked);
+  if (const auto why = stranger_refusal(*this, *asked_, request)) {
+    keep_alive_ = keep_alive_ && parser_->is_done();
+    begin_answering();
+    return refuse_stranger(shared_from_this(), *asked_, *why);
+  }
   header_.reset();
   if (parser_->chunked()) header_ = request.base();
   if (!http::token_list(request[http::field::expect]).exists("100-continue") ||
@@ -204,11 +209,15 @@ void HttpSession::read_some_body() {
       });
 }
 
-void HttpSession::on_body() {
+void HttpSession::begin_answering() {
   phase_ = Phase::answering;
-  ++deadline_number_;  // handling the request has no deadline
+  ++deadline_number_;
   deadline_.cancel();
   place().set_busy(true);
+}
+
+void HttpSession::on_body() {
+  begin_answering();
   HttpRequest request = parser_->release();
   // The parser adds the fields of a trailer to those of the header. But a trailer comes too late
   // for what it could say, and whoever looked at the header hasn't seen it (RFC 9110, 6.5.1).

@@ -78,6 +78,8 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   void read_body();
   void read_some_body();
   void on_body();
+  // Ends reading: the request is handled from now on, without a deadline.
+  void begin_answering();
   void refuse_framing(const FramingFault& fault);
   void count_input();
   void on_bad_request(const boost::system::error_code& error);
