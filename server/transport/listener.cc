@@ -136,7 +136,8 @@ class Listener::Acceptor {
 
   void accept() {
     acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
-      if (error == asio::error::operation_aborted) return;
+      // close() can't take back a connection that had already been accepted.
+      if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
       if (error) {
         // Most likely the process is out of descriptors: free one, and wait in any case, so that
         // this doesn't repeat without end.
@@ -156,7 +157,7 @@ class Listener::Acceptor {
     in_burst_ = 0;
     retry_.expires_after(pause);
     retry_.async_wait([this](const boost::system::error_code& stopped) {
-      if (!stopped) accept();
+      if (!stopped && acceptor_.is_open()) accept();
     });
   }
 

@@ -182,5 +182,25 @@ TEST(HttpListener, AStoppingServerAnswersWhatItWasAskedAndCloses) {
   EXPECT_TRUE(half.closed_by_server());
 }
 
+// One connection more was taken from the kernel's queue when the listener closed, and its handler
+// ran afterwards.
+TEST(HttpListener, NothingIsAcceptedAfterTheClose) {
+  TemporaryDirectory directory;
+  boost::asio::io_context io;
+  Listener listener(io, HttpService{{}, {}, {}, {at_once, at_once}, HostRule()});
+  ASSERT_TRUE(listener.listen_unix(directory.path() / "s"));
+  const HttpClient first(directory.path() / "s");
+  const HttpClient second(directory.path() / "s");
+  const auto patience = std::chrono::seconds(30);
+  while (listener.connections() == 0 && io.run_one_for(patience) > 0) {
+  }
+  ASSERT_EQ(listener.connections(), 1U);
+  listener.finish();
+  listener.close();
+  io.run_for(patience);
+  EXPECT_TRUE(io.stopped()) << "it goes on trying to accept";
+  EXPECT_EQ(listener.connections(), 0U);
+}
+
 }  // namespace
 }  // namespace signalbox
