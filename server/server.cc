@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -78,6 +79,26 @@ bool Server::listen() {
   logger_.log(is_open ? spdlog::level::warn : spdlog::level::info, "{}",
               tcp_access_text(authentication_));
   return true;
+}
+
+std::vector<std::future<void>> Server::resolve_run_roots() {
+  std::vector<std::future<void>> resolved;
+  for (std::size_t index = 0; index < run_root_rule_->roots().size(); ++index) {
+    const std::string root = run_root_rule_->roots()[index].string();
+    const auto done = std::make_shared<std::promise<void>>();
+    resolved.push_back(done->get_future());
+    Lane lane{.name = "run root " + root, .deadline_ms = limits::run_root_read_ms_max};
+    lane.failed = [this, root](LaneFailure) {
+      logger_.warn(
+          "run_roots: {} didn't answer within {} ms; until it does, its links count as directories",
+          root, limits::run_root_read_ms_max);
+    };
+    lanes_.files.run(std::move(lane), [rule = run_root_rule_, index, done] {
+      rule->resolve(index);
+      done->set_value();
+    });
+  }
+  return resolved;
 }
 
 void Server::use_tls(TlsIdentity identity) {
@@ -161,6 +182,9 @@ int Server::run() {
   set_job_pauses(all_job_pauses(engine_.world()));
   conclude_retention(engine_, log_);
   arm();
+  const auto roots_until = std::chrono::steady_clock::now() +
+                           std::chrono::milliseconds(limits::run_roots_start_wait_ms_max);
+  for (const auto& root : resolve_run_roots()) (void)root.wait_until(roots_until);
   projector_.wait_for_rebuild(std::chrono::milliseconds(limits::read_models_start_wait_ms_max));
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {

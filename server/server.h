@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 #include "server/executors/remote/modal_executor.h"
 #include "server/followers/event_lines.h"
 #include "server/followers/projector.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
 #include "server/followers/traces/trace_exporter.h"
@@ -113,6 +115,9 @@ class Server {
   [[nodiscard]] Authentication::Settings access_settings(const Config& config) const;
   void apply_settings(const Config& config, const std::optional<TlsIdentity>& tls);
   StatusPart certificate_status() const;
+  // Finds out where the configured run roots lead, each in a lane of its own. Returns what is ready
+  // when one is done, or won't be.
+  std::vector<std::future<void>> resolve_run_roots();
   void arm();
   // Schedules one turn for all input that arrives together: dispatches ready stations, serves
   // waiting claims, then flushes the log.
@@ -151,6 +156,7 @@ class Server {
   WorldDigest digest_;
   Projector projector_;
   Snapshotter snapshotter_;
+  const std::shared_ptr<RunRootRule> run_root_rule_;
   RunRootWriter run_roots_;
   TraceExporter traces_;
   ClaimQueue claims_;

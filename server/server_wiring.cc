@@ -13,7 +13,6 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
 #include "server/followers/fresh_rows.h"
-#include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -81,6 +80,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                    [this](bool ok, const std::string& text) {
                      logger_.log(ok ? spdlog::level::debug : spdlog::level::warn, text);
                    }),
+      run_root_rule_(std::make_shared<RunRootRule>(config.data, config.run_roots)),
       run_roots_(log_, projector_, config.data, log_outcome(),
                  run_root_lane(lanes_.run_root_writes)),
       traces_(log_, projector_, config.traces, config.data, log_outcome()),
@@ -230,7 +230,7 @@ Api Server::api() {
             run_roots_.when_written(position, std::move(written));
           },
           read_found_file,
-          std::make_shared<const RunRootRule>(RunRootRule{config_.data, config_.run_roots}),
+          run_root_rule_,
           [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); }};
 }
 
@@ -266,6 +266,7 @@ void Server::apply_settings(const Config& config, const std::optional<TlsIdentit
   jobs_->use_limits(config.jobs_max, config.remote_jobs_max);
   listener_.use_limits(connection_limits(config));
   if (tls) use_tls(*tls);
+  (void)resolve_run_roots();
   schedule_turn();  // there may be slots for stations that wait
 }
 

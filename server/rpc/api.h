@@ -22,7 +22,7 @@ class IdSource;
 class PastReads;
 class Projector;
 class Timers;
-struct RunRootRule;
+class RunRootRule;
 
 // Facts about this process that `server.status` reports.
 struct ServerFacts {

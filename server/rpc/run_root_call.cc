@@ -6,6 +6,8 @@
 #include "server/engine/engine.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/followers/run_root/run_root_state.h"
+#include "server/limits.h"
+#include "server/rpc/command_call.h"
 
 namespace signalbox {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using Then = std::function<void(Api& api, Call& call)>;
 
 bool is_root_of_open_run(const World& world, const RunRootRule& rule, const std::string& run_root) {
-  const std::filesystem::path runs = rule.data / "runs";
+  const std::filesystem::path runs = rule.data() / "runs";
   const std::filesystem::path path(run_root);
   if (path.parent_path() == runs) {
     const auto run_id = parse_uuid(path.filename().string());
@@ -25,15 +27,22 @@ bool is_root_of_open_run(const World& world, const RunRootRule& rule, const std:
   return false;
 }
 
+// The disk of the root may hang, and whoever asks for another one doesn't wait for it.
 void check(Api& api, const Call& call, const std::string& run_root, Role role, Then then) {
-  api.blocking.run([&api, call = Call{{}, call.origin, call.responder, call.role}, run_root, role,
+  Lane lane{.name = "run root " + run_root, .deadline_ms = limits::run_root_read_ms_max};
+  lane.failed = [run_root, responder = call.responder](LaneFailure) {
+    responder.reject(run_root_hangs(run_root));
+  };
+  api.blocking.run(std::move(lane),
+                   [&api, call = Call{{}, call.origin, call.responder, call.role}, run_root, role,
                     then = std::move(then)]() mutable -> std::function<void()> {
-    return [&api, call = std::move(call), then = std::move(then),
-            checked = check_run_root(*api.run_root_rule, run_root, role)]() mutable {
-      if (!checked) return call.responder.reject(checked.error());
-      then(api, call);
-    };
-  });
+                     return
+                         [&api, call = std::move(call), then = std::move(then),
+                          checked = check_run_root(*api.run_root_rule, run_root, role)]() mutable {
+                           if (!checked) return call.responder.reject(checked.error());
+                           then(api, call);
+                         };
+                   });
 }
 
 bool needs_check(const Api& api, const std::optional<std::string>& run_root) {

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -210,6 +211,33 @@ TEST_F(RunRootPlace, WhoIsntAdminNamesRunRootsBelowTheConfiguredOnes) {
             "");
   EXPECT_EQ(code_of(worker.call("tick.begin", {{"loop", "l"}, {"run_id", run}})), "");
   EXPECT_TRUE(fs::is_empty(path("elsewhere")));
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
+// The configured directories may be on disks that hang, so a check doesn't look at them.
+TEST_F(RunRootPlace, WhereAConfiguredOneLeadsIsFoundOutAtTheStartAndAtAReload) {  // G6
+  server_.kill();
+  fs::create_directory(path("first"));
+  fs::create_directory(path("second"));
+  fs::remove(allowed_);
+  fs::create_directory_symlink(path("first"), allowed_);
+  start();
+  Connection worker = connect_as("worker");
+  int number = 0;
+  const auto acquire = [&](const std::string& root) {
+    return code_of(
+        worker.call("lock.acquire",
+                    {{"key", "k" + std::to_string(number++)}, {"owner", "o"}, {"run_root", root}}));
+  };
+  EXPECT_EQ(acquire((allowed_ / "a").string()), "");
+  EXPECT_TRUE(fs::exists(path("first/a/.lock")));
+  fs::remove(allowed_);
+  fs::create_directory_symlink(path("second"), allowed_);
+  EXPECT_EQ(acquire((allowed_ / "b").string()), "FORBIDDEN");
+  ASSERT_EQ(::kill(server_.pid(), SIGHUP), 0);
+  EXPECT_TRUE(eventually([&] { return acquire((allowed_ / "b").string()).empty(); }))
+      << server_.log();
+  EXPECT_EQ(acquire(path("first/c")), "FORBIDDEN");
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
 }
 

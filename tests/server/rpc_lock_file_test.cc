@@ -8,6 +8,8 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "server/followers/run_root/run_root_place.h"
+#include "server/limits.h"
 #include "server/text/time_text.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_lock_site.h"
@@ -194,6 +196,30 @@ TEST_F(RpcLockFile, AFileThatOnlyClaimsToBeOfThisLogIsAStrangers) {  // L4
   mirror["expires_at"] = format_time(clock.wall_ns() + 60'000'000'000);
   write(json::serialize(mirror));
   EXPECT_EQ(code_of(acquire("bob", with_root())), "LOCK_HELD");
+}
+
+// A disk that hangs holds up those who name a root on it, and they are told so.
+TEST_F(RpcLockFile, ARunRootWhoseDiskHangsIsRefusedInItsOwnLane) {  // G6
+  std::vector<Lane> lanes;
+  api.run_root_rule = std::make_shared<RunRootRule>("/data", std::vector<std::filesystem::path>());
+  api.blocking = BlockingPool(
+      [&lanes](Lane lane, std::function<void()> action) {
+        lanes.push_back(lane);
+        const bool hangs = lane.name.find("/hung") != std::string::npos && lane.failed;
+        return hangs ? lane.failed(LaneFailure::late) : action();
+      },
+      at_once);
+  const auto refused = acquire("eve", R"(,"run_root":"/hung/root")");
+  EXPECT_EQ(code_of(refused), "OVERLOADED");
+  EXPECT_EQ(details_of(refused).at("run_root"), "/hung/root");
+  EXPECT_EQ(refused.at("error").at("data").at("next_commands").at(0), "timeout 10 ls /hung/root");
+  ASSERT_EQ(lanes.size(), 1U) << "the place is checked first";
+  EXPECT_EQ(lanes.front().deadline_ms, limits::run_root_read_ms_max);
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+  for (const Lane& lane : lanes) {
+    EXPECT_TRUE(lane.name == "run root /hung/root" || lane.name == "run root " + root())
+        << lane.name;
+  }
 }
 
 }  // namespace

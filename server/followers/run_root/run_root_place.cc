@@ -1,20 +1,24 @@
 #include "server/followers/run_root/run_root_place.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the path without links, "." and ".."; lexically where the disk doesn't answer. Such a
+// "/a/" has an empty last part, which would count as a name below "/a".
+fs::path without_last_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+// Returns the path without links, "." and ".."; lexically where the disk gives an error. Such a
 // path can't be made either.
 fs::path without_links(const fs::path& path) {
   std::error_code error;
-  fs::path resolved = fs::weakly_canonical(path, error);
-  if (error) resolved = path.lexically_normal();
-  // "/a/" has an empty last part, which would count as a name below "/a".
-  return resolved.has_filename() ? resolved : resolved.parent_path();
+  const fs::path resolved = fs::weakly_canonical(path, error);
+  return without_last_slash(error ? path.lexically_normal() : resolved);
 }
 
 // Returns the names that lead from `directory` to `path`; {} for the directory itself or any path
@@ -38,23 +42,41 @@ bool is_in_data(const fs::path& place, const fs::path& data) {
 
 }  // namespace
 
+RunRootRule::RunRootRule(fs::path data, std::vector<fs::path> roots)
+    : data_(std::move(data)), roots_(std::move(roots)), data_place_(without_links(data_)) {
+  for (const fs::path& root : roots_) {
+    root_places_.push_back(without_last_slash(root.lexically_normal()));
+  }
+}
+
+void RunRootRule::resolve(std::size_t index) {
+  fs::path place = without_links(roots_.at(index));
+  const std::lock_guard lock(mutex_);
+  root_places_.at(index) = std::move(place);
+}
+
+std::vector<fs::path> RunRootRule::root_places() const {
+  const std::lock_guard lock(mutex_);
+  return root_places_;
+}
+
 Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_root, Role role) {
   const fs::path place = without_links(run_root);
-  const fs::path data = without_links(rule.data);
-  if (is_in_data(place, data)) {
+  if (is_in_data(place, rule.data_place())) {
     return reject(ErrorCode::INVALID_PARAMS, "run_root must lie outside the data directory",
                   {{"field", std::string("run_root")},
                    {"value", run_root},
-                   {"data_directory", rule.data.string()}},
+                   {"data_directory", rule.data().string()}},
                   {"signalbox rpc server.status"});
   }
   if (may(role, Role::admin)) return {};
-  const bool is_listed = std::any_of(
-      rule.roots.begin(), rule.roots.end(),
-      [&](const fs::path& root) { return !names_below(place, without_links(root)).empty(); });
+  const std::vector<fs::path> places = rule.root_places();
+  const bool is_listed = std::any_of(places.begin(), places.end(), [&](const fs::path& root) {
+    return !names_below(place, root).empty();
+  });
   if (is_listed) return {};
   std::vector<std::string> roots;
-  for (const fs::path& root : rule.roots) roots.push_back(root.string());
+  for (const fs::path& root : rule.roots()) roots.push_back(root.string());
   return reject(ErrorCode::FORBIDDEN,
                 std::string(name_of(role)) + " may not name this run_root: " +
                     (roots.empty() ? "the server allows none, except for admin"

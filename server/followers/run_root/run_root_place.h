@@ -2,7 +2,9 @@
 // writes files as its own user.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,15 +14,38 @@
 
 namespace signalbox {
 
-struct RunRootRule {
-  std::filesystem::path data;                // the data directory, absolute
-  std::vector<std::filesystem::path> roots;  // absolute; for callers that aren't admin
+// Where run roots may lie: outside the data directory, and for callers that aren't admin below the
+// configured directories. Those may be on other disks, which may hang, so a check doesn't look at
+// them: where they lead is found out at the start and at a reload. All of it may be called on any
+// thread.
+class RunRootRule {
+ public:
+  // `data` is the data directory. All paths are absolute. Blocks on the disk of `data`.
+  RunRootRule(std::filesystem::path data, std::vector<std::filesystem::path> roots);
+
+  [[nodiscard]] const std::filesystem::path& data() const { return data_; }
+  [[nodiscard]] const std::vector<std::filesystem::path>& roots() const { return roots_; }
+
+  // Finds out where the links in roots()[index] lead; before the first call it counts as written.
+  // Blocks on the disk of that root.
+  void resolve(std::size_t index);
+
+  // Return the data directory and the roots without links.
+  [[nodiscard]] const std::filesystem::path& data_place() const { return data_place_; }
+  [[nodiscard]] std::vector<std::filesystem::path> root_places() const;
+
+ private:
+  const std::filesystem::path data_;
+  const std::vector<std::filesystem::path> roots_;
+  const std::filesystem::path data_place_;
+  mutable std::mutex mutex_;
+  std::vector<std::filesystem::path> root_places_;
 };
 
 // Checks a run root that a caller of this role names: INVALID_PARAMS inside the data directory,
 // except for <data>/runs/NAME; FORBIDDEN for a caller who isn't admin, unless it is below one of
-// `rule.roots`. The path is absolute and has no NUL. Symbolic links of the part that exists are
-// resolved first. Blocks on the disk. Any thread.
+// `rule.roots()`. The path is absolute and has no NUL. Symbolic links of the part that exists are
+// resolved first. Blocks on the disk of `run_root` alone. Any thread.
 Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_root, Role role);
 
 // Fails with `io` for a root that nothing may be written to: it has a NUL, or lies inside the data

@@ -80,7 +80,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   result["socket"] = api.facts.socket_path;
   json::array run_roots;
   if (api.run_root_rule) {
-    for (const auto& root : api.run_root_rule->roots) run_roots.emplace_back(root.string());
+    for (const auto& root : api.run_root_rule->roots()) run_roots.emplace_back(root.string());
   }
   result["run_roots"] = std::move(run_roots);
   call.responder.result(std::move(result));
@@ -93,26 +93,28 @@ void crash_report_method(Api& api, Call& call) {
     return call.responder.reject(
         {ErrorCode::ARTIFACT_NOT_FOUND, "the log knows of no crash", {}, {"signalbox status"}});
   }
-  api.blocking.run([&api, digest = server.crash_report, position = server.recovered_at,
-                    responder = call.responder]() -> std::function<void()> {
-    const auto text = api.artifacts.get(digest);
-    return [&api, text, digest, position, responder]() mutable {
-      auto report = text ? parse_json(*text) : Decided<json::value>();
-      if (!text || !report || !report->is_object()) {
-        return responder.reject(
-            {ErrorCode::ARTIFACT_NOT_FOUND,
-             "the crash report can't be read: " +
-                 (text ? std::string("it isn't one") : text.error().message),
-             {{"path", api.artifacts.path_of(digest).string()}},
-             {"signalbox events --from " + std::to_string(position) + " --limit 1"}});
-      }
-      json::object result;
-      result["recovered_at"] = position;
-      result["path"] = api.artifacts.path_of(digest).string();
-      result["report"] = std::move(*report);
-      responder.result(std::move(result));
-    };
-  });
+  api.blocking.run(
+      {.name = "crash report"},
+      [&api, digest = server.crash_report, position = server.recovered_at,
+       responder = call.responder]() -> std::function<void()> {
+        const auto text = api.artifacts.get(digest);
+        return [&api, text, digest, position, responder]() mutable {
+          auto report = text ? parse_json(*text) : Decided<json::value>();
+          if (!text || !report || !report->is_object()) {
+            return responder.reject(
+                {ErrorCode::ARTIFACT_NOT_FOUND,
+                 "the crash report can't be read: " +
+                     (text ? std::string("it isn't one") : text.error().message),
+                 {{"path", api.artifacts.path_of(digest).string()}},
+                 {"signalbox events --from " + std::to_string(position) + " --limit 1"}});
+          }
+          json::object result;
+          result["recovered_at"] = position;
+          result["path"] = api.artifacts.path_of(digest).string();
+          result["report"] = std::move(*report);
+          responder.result(std::move(result));
+        };
+      });
 }
 
 void limits_method(Api&, Call& call) {
@@ -153,6 +155,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(policy_read_ms_max);
   SIGNALBOX_LIMIT(policy_git_ms_max);
   SIGNALBOX_LIMIT(worktree_removal_ms_max);
+  SIGNALBOX_LIMIT(run_roots_start_wait_ms_max);
   SIGNALBOX_LIMIT(run_root_read_ms_max);
   SIGNALBOX_LIMIT(run_root_write_ms_max);
   SIGNALBOX_LIMIT(stop_ms_max);
