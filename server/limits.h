@@ -133,7 +133,8 @@ inline constexpr std::int64_t policy_git_ms_max = 3000;
 inline constexpr std::int64_t worktree_removal_ms_max = 10LL * 60 * 1000;
 // Time that a start waits until it is known where the configured run roots lead.
 inline constexpr std::int64_t run_roots_start_wait_ms_max = 2000;
-// Time to check where a run root lies or to read a lock or a marker there, and to write a file.
+// Time to check where a run root lies or to read a lock or a marker there, and to write a file; at
+// a stop, to write all files that are left in run roots.
 inline constexpr std::int64_t run_root_read_ms_max = 5000;
 inline constexpr std::int64_t run_root_write_ms_max = 4000;
 // Time from SIGTERM to the end of the process, and the part of it in which threads end after the

@@ -327,6 +327,7 @@ void Server::stop_on_signal(int signal) {
 void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
+  run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
   if (retention_) retention_->stop();
   projector_.end_waiting();
   clock_timer_.cancel();

@@ -9,12 +9,16 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "store/file_descriptor.h"
+#include "tests/crash/hanging_disk.h"
 #include "tests/crash/server_test.h"
+#include "tests/crash/small_disk.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/git_repository.h"
 
@@ -117,6 +121,49 @@ TEST_F(HangTest, RepositoriesThatHangDoNotHoldUpAStop) {  // G6
   }
   ASSERT_TRUE(pending.send(request_line(7, "server.status", {})));
   ASSERT_TRUE(pending.message());
+  expect_quick_stop();
+}
+
+// Each root holds up each of its files for seconds, one root after the other.
+TEST_F(HangTest, RunRootsThatHangDoNotHoldUpAStop) {  // G6
+  if (const std::string why = enter_own_mounts(); !why.empty()) GTEST_SKIP() << why;
+  start();
+  struct Held {
+    fs::path root;
+    json::value token;
+  };
+  std::vector<Held> held;
+  std::deque<HangingDisk> disks;
+  for (int count = 0; count < 6; ++count) {
+    const fs::path root = scratch_.path() / ("hung" + std::to_string(count));
+    const json::object lock =
+        call("lock.acquire",
+             {{"key", "k" + std::to_string(count)}, {"owner", "o"}, {"run_root", root.string()}});
+    EXPECT_FALSE(lock.contains("files_error"));
+    held.push_back({root, lock.at("token")});
+    const std::string why = disks.emplace_back().mount(root);
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+  Connection pending = connect();
+  for (std::size_t count = 0; count < held.size(); ++count) {
+    ASSERT_TRUE(pending.send(
+        request_line(static_cast<int>(count) + 1, "lock.release",
+                     {{"key", "k" + std::to_string(count)}, {"token", held[count].token}})));
+  }
+  ASSERT_TRUE(pending.send(request_line(7, "server.status", {})));
+  const auto status = pending.message();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->at("id"), 7);
+  expect_quick_stop();
+  EXPECT_NE(server_.log().find("still hangs at the stop: run root " + held[0].root.string()),
+            std::string::npos)
+      << server_.log();
+
+  // The next start finds the disks well, and writes what the stop left.
+  disks.clear();
+  ASSERT_TRUE(fs::exists(held.back().root / ".lock"));
+  start();
+  EXPECT_TRUE(eventually([&] { return !fs::exists(held.back().root / ".lock"); }));
   expect_quick_stop();
 }
 

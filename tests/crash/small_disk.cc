@@ -20,8 +20,10 @@ std::string not_possible(const char* call) {
   return std::string(call) + ": " + std::generic_category().message(errno);
 }
 
+}  // namespace
+
 // Root may mount; another user may as the root of a user namespace, if the system permits these.
-std::string enter_own_namespace() {
+std::string enter_own_mounts() {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
   if (user == 0) {
@@ -39,14 +41,12 @@ std::string enter_own_namespace() {
   return {};
 }
 
-}  // namespace
-
 SmallDisk::~SmallDisk() {
   if (!directory_.empty()) ::umount2(directory_.c_str(), MNT_DETACH);
 }
 
 std::string SmallDisk::mount(const std::filesystem::path& directory, std::uint64_t bytes) {
-  if (std::string why = enter_own_namespace(); !why.empty()) return why;
+  if (std::string why = enter_own_mounts(); !why.empty()) return why;
   const std::string options = "mode=0700,size=" + std::to_string(bytes);
   if (::mount("tmpfs", directory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
     return not_possible("mount(tmpfs)");

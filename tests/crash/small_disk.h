@@ -8,6 +8,10 @@
 
 namespace signalbox::test {
 
+// Gives this process mounts of its own, which only its children see as well. Returns "", or the
+// reason why it isn't possible here.
+std::string enter_own_mounts();
+
 class SmallDisk {
  public:
   SmallDisk() = default;

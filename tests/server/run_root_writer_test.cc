@@ -347,6 +347,23 @@ TEST_F(RunRootWriterTest, AfterACrashItGoesOnWhereItWas) {  // T7
   EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
 }
 
+TEST_F(RunRootWriterTest, WhatAStopDoesNotWaitForIsWrittenByTheNextStart) {  // G6, T7
+  site.apply({acquire_lock("deploy", "me", root)});
+  ASSERT_TRUE(eventually([&] { return fs::exists(data / "projections" / "run_roots.json"); }));
+  site.writer->finish_by(CallBounds::now_ms());
+  EXPECT_NE(site.apply({begin_tick("loop", root)}), "");
+  EXPECT_FALSE(there("logs/tick-in-progress.json"));
+  site.stop();
+  ASSERT_EQ(site.notes.size(), 1U);
+  EXPECT_NE(site.notes[0].second.find("the next start writes them"), std::string::npos);
+
+  RunRootSite next(log, data);
+  next.start();
+  EXPECT_EQ(next.written(), "");
+  EXPECT_TRUE(there("logs/tick-in-progress.json"));
+  EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
+}
+
 TEST_F(RunRootWriterTest, WithoutItsMemoryItWritesThePresentAndNothingOld) {  // T7
   site.apply({begin_tick("over", root)});
   EndTick end;

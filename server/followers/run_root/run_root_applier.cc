@@ -17,13 +17,35 @@ RunRootApplier::RunRootApplier(Note note, std::filesystem::path data, MayRemove 
       in_lane_(std::move(in_lane)) {}
 
 void RunRootApplier::apply(RunRootBacklog& backlog) {
-  while (!backlog.empty()) apply_one(backlog.take_first());
+  while (!backlog.empty()) {
+    RunRootBacklog::Entry entry = backlog.take_first();
+    if (is_over()) {
+      drop(entry);
+    } else {
+      apply_one(std::move(entry));
+    }
+  }
+}
+
+void RunRootApplier::drop(const RunRootBacklog::Entry& entry) {
+  const std::string why =
+      "the service stopped before all files in run roots were written: the next start writes them";
+  if (!std::exchange(has_dropped_, true)) note_(false, why);
+  const std::lock_guard lock(mutex_);
+  note_error(entry, why);
+}
+
+// The mutex is locked.
+void RunRootApplier::note_error(const RunRootBacklog::Entry& entry, const std::string& why) {
+  errors_.push_back({entry.first, entry.change.position, why});
+  if (errors_.size() > errors_max) errors_.pop_front();
 }
 
 void RunRootApplier::try_again() {
   std::vector<FileChange> changes;
   for (const auto& [key, failed] : failed_) changes.push_back(failed.change);
   for (FileChange& change : changes) {
+    if (is_over()) return;
     if (change.kind == FileChange::Kind::append) change.bytes.clear();  // apply_one() adds the rows
     const Position position = change.position;
     apply_one({std::move(change), position});
@@ -38,6 +60,7 @@ void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
   if (failed_before && change.kind == FileChange::Kind::append) {
     change.bytes = before->second.change.bytes + change.bytes;  // the older rows come first
   }
+  const CallBounds bounds(finish_by_ms_);
   // The work has its own copy, because it may go on after its time.
   const Stored<void> applied =
       in_lane_(change.root, [this, change]() -> Stored<void> { return carry_out(change); });
@@ -62,8 +85,7 @@ void RunRootApplier::fail(RunRootBacklog::Entry entry, const std::string& why) {
   const RunRootBacklog::Key key{entry.change.root, entry.change.path};
   if (!failed_.contains(key)) note_(false, why);
   const std::lock_guard lock(mutex_);
-  errors_.push_back({entry.first, entry.change.position, why});
-  if (errors_.size() > errors_max) errors_.pop_front();
+  note_error(entry, why);
   keep(key, std::move(entry.change), why);
 }
 

@@ -2,6 +2,7 @@
 // can't be written once, and once more when it is written again.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "server/followers/run_root/file_change.h"
+#include "server/platform/call_bounds.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -25,7 +27,7 @@ class RunRootApplier {
   using Note = std::function<void(bool ok, const std::string& text)>;
   using MayRemove = std::function<bool(const FileChange& removal)>;
   // Runs `work`, which changes a file in `root`, and returns its result; or an error if the root
-  // doesn't answer in time. The work may go on then.
+  // doesn't answer in time, or by CallBounds::deadline_ms(). The work may go on then.
   using InLane =
       std::function<Stored<void>(const std::string& root, std::function<Stored<void>()> work)>;
   // `note` is called on the writer's thread. `data` is the data directory. `may_remove` returns
@@ -40,7 +42,14 @@ class RunRootApplier {
   void try_again();
   [[nodiscard]] bool has_failures() const { return !failed_.empty(); }
 
-  // The next two: on any thread.
+  // The next five: on any thread.
+
+  // Gives up what isn't applied by `until_ms` (CallBounds::now_ms()): from then on changes are
+  // dropped, with an error for errors_at().
+  void finish_by(std::int64_t until_ms) { finish_by_ms_ = until_ms; }
+  [[nodiscard]] std::int64_t finish_by_ms() const { return finish_by_ms_; }
+  // Returns true if that time has passed: not all changes may have been applied.
+  [[nodiscard]] bool is_over() const { return CallBounds::now_ms() >= finish_by_ms_; }
 
   // Returns the recent errors (of the latest `errors_max`) of files that changed at `position`,
   // joined; "" if there are none.
@@ -62,6 +71,8 @@ class RunRootApplier {
   };
 
   void apply_one(RunRootBacklog::Entry entry);
+  void drop(const RunRootBacklog::Entry& entry);
+  void note_error(const RunRootBacklog::Entry& entry, const std::string& why);
   void fail(RunRootBacklog::Entry entry, const std::string& why);
   void keep(const RunRootBacklog::Key& key, FileChange change, const std::string& why);
 
@@ -72,6 +83,8 @@ class RunRootApplier {
   const std::string tag_;
   const MayRemove may_remove_;
   const InLane in_lane_;
+  std::atomic<std::int64_t> finish_by_ms_ = CallBounds::never_ms;
+  bool has_dropped_ = false;
   mutable std::mutex mutex_;  // for writes, and for reads on other threads than the writer's
   std::map<RunRootBacklog::Key, Failed> failed_;
   std::deque<Error> errors_;

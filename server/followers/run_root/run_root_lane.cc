@@ -1,9 +1,11 @@
 // Writes in run roots in lanes, so that a root that hangs holds up no other.
+#include <algorithm>
 #include <future>
 #include <utility>
 
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/limits.h"
+#include "server/platform/call_bounds.h"
 
 namespace signalbox {
 namespace {
@@ -17,11 +19,9 @@ struct LaneWrite {
   }
 };
 
-Stored<void> root_hangs(const std::string& root) {
-  return store_failure(
-      StoreError::Kind::io,
-      root + " didn't answer within " + std::to_string(limits::run_root_write_ms_max) + " ms",
-      root);
+Stored<void> root_hangs(const std::string& root, std::int64_t waited_ms) {
+  return store_failure(StoreError::Kind::io,
+                       root + " didn't answer within " + std::to_string(waited_ms) + " ms", root);
 }
 
 }  // namespace
@@ -32,18 +32,21 @@ Stored<void> write_directly(const std::string&, const std::function<Stored<void>
 
 RunRootApplier::InLane run_root_lane(LanePool& lanes) {
   return [&lanes](const std::string& root, std::function<Stored<void>()> work) -> Stored<void> {
+    const std::int64_t left_ms = CallBounds::deadline_ms() - CallBounds::now_ms();
+    const std::int64_t wait_ms = std::min(limits::run_root_write_ms_max, left_ms);
+    if (wait_ms <= 0) return root_hangs(root, 0);
     auto write = std::make_shared<LaneWrite>();
     std::future<Stored<void>> result = write->result.get_future();
-    Lane lane{.name = "run root " + root, .deadline_ms = limits::run_root_write_ms_max};
-    lane.failed = [weak = std::weak_ptr(write), root](LaneFailure) {
-      if (const auto late = weak.lock()) late->answer(root_hangs(root));
+    Lane lane{.name = "run root " + root, .deadline_ms = wait_ms};
+    lane.failed = [weak = std::weak_ptr(write), root, wait_ms](LaneFailure) {
+      if (const auto late = weak.lock()) late->answer(root_hangs(root, wait_ms));
     };
     lanes.run(std::move(lane),
               [write = std::move(write), work = std::move(work)] { write->answer(work()); });
     try {
       return result.get();
     } catch (const std::future_error&) {  // the lanes were stopped, and the work was dropped
-      return root_hangs(root);
+      return root_hangs(root, wait_ms);
     }
   };
 }

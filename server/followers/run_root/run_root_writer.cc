@@ -338,6 +338,7 @@ bool RunRootWriter::read_log(Position through) {
 }
 
 void RunRootWriter::write_run(const RunId& run_id, WritePriority priority, Position through) {
+  if (applier_.is_over()) return;
   auto rendered = run_files_.render(run_id, through, priority == WritePriority::if_wanted);
   if (!rendered) {
     note_(false, "the files of run " + to_string(run_id) + ": " + rendered.error().message);
@@ -377,6 +378,7 @@ void RunRootWriter::call_waiting() {
 }
 
 void RunRootWriter::save_progress_if_due(bool now) {
+  if (applier_.is_over()) return;
   RunRootProgress progress{applied_, {}, {}};
   {
     const std::lock_guard lock(mutex_);

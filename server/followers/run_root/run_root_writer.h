@@ -56,6 +56,11 @@ class RunRootWriter {
   // longer than a second stay behind until the next start. Waiting actions and tasks aren't called.
   void stop();
 
+  // Gives up what isn't written by `until_ms` (CallBounds::now_ms()), because a root that hangs may
+  // hold up each of its files. Waiting actions get an error then, the progress isn't saved any
+  // more, and the next start writes the rest, as after a crash. Any thread.
+  void finish_by(std::int64_t until_ms) { applier_.finish_by(until_ms); }
+
   // Accepts durable commits, in order. `world` is at their position or later. Never blocks on a
   // file. Called on the engine thread.
   void apply(const World& world, std::span<const Commit> batch);
@@ -74,6 +79,7 @@ class RunRootWriter {
 
   // Runs `work`, which changes files in `root`, as the writer runs its own writes. For tasks.
   Stored<void> write_in_lane(const std::string& root, std::function<Stored<void>()> work) const {
+    const CallBounds bounds(applier_.finish_by_ms());
     return in_lane_(root, std::move(work));
   }
 
