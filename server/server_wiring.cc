@@ -82,7 +82,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                    }),
       run_root_rule_(std::make_shared<RunRootRule>(config.data, config.run_roots)),
       run_roots_(log_, projector_, config.data, log_outcome(),
-                 run_root_lane(lanes_.run_root_writes)),
+                 run_root_lane(lanes_.run_root_writes), run_root_rule_),
       traces_(log_, projector_, config.traces, config.data, log_outcome()),
       claims_(
           engine_, ids_,

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/json/parse.hpp>
@@ -211,6 +213,43 @@ TEST_F(RunRootPlace, WhoIsntAdminNamesRunRootsBelowTheConfiguredOnes) {
             "");
   EXPECT_EQ(code_of(worker.call("tick.begin", {{"loop", "l"}, {"run_id", run}})), "");
   EXPECT_TRUE(fs::is_empty(path("elsewhere")));
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
+// Who may write below a configured directory can put a link there at any time.
+TEST_F(RunRootPlace, ALinkThatIsPutThereAfterTheCheckIsNotFollowed) {  // G1
+  fs::create_directories(path("elsewhere/b"));
+  Connection worker = connect_as("worker");
+  const auto acquire = [&](const std::string& key, const fs::path& root) {
+    return result_of(
+        worker.call("lock.acquire", {{"key", key}, {"owner", "o"}, {"run_root", root.string()}}));
+  };
+  const json::object held = acquire("k", allowed_ / "a");
+  const json::object deep = acquire("deep", allowed_ / "team/b");
+  EXPECT_FALSE(held.contains("files_error"));
+  EXPECT_FALSE(deep.contains("files_error"));
+  fs::rename(allowed_ / "a", allowed_ / "was-a");
+  fs::create_directory_symlink(path("elsewhere"), allowed_ / "a");
+  fs::rename(allowed_ / "team", allowed_ / "was-team");
+  fs::create_directory_symlink(path("elsewhere"), allowed_ / "team");
+  for (const auto& [key, token] :
+       {std::pair("k", held.at("token")), std::pair("deep", deep.at("token"))}) {
+    const json::object refreshed =
+        result_of(worker.call("lock.refresh", {{"key", key}, {"token", token}}));
+    ASSERT_TRUE(refreshed.contains("files_error")) << key;
+    EXPECT_NE(refreshed.at("files_error").as_string().find("is a symbolic link"),
+              std::string_view::npos)
+        << refreshed.at("files_error");
+  }
+  EXPECT_FALSE(fs::exists(path("elsewhere/.lock")));
+  EXPECT_TRUE(fs::is_empty(path("elsewhere/b")));
+  // It is the same for whoever may name any directory: they name that one.
+  EXPECT_EQ(refusal("lock.acquire",
+                    {{"key", "n"}, {"owner", "o"}, {"run_root", (allowed_ / "a/new").string()}}),
+            "INVALID_PARAMS");
+  EXPECT_EQ(files_error("lock.acquire",
+                        {{"key", "n"}, {"owner", "o"}, {"run_root", path("elsewhere/new")}}),
+            "");
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
 }
 

@@ -9,12 +9,13 @@
 namespace signalbox {
 
 RunRootApplier::RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove,
-                               InLane in_lane)
+                               InLane in_lane, std::shared_ptr<const RunRootRule> rule)
     : note_(std::move(note)),
       data_(std::move(data)),
       tag_(temporary_tag(data_ / "runs")),
       may_remove_(std::move(may_remove)),
-      in_lane_(std::move(in_lane)) {}
+      in_lane_(std::move(in_lane)),
+      rule_(std::move(rule)) {}
 
 void RunRootApplier::apply(RunRootBacklog& backlog) {
   while (!backlog.empty()) {
@@ -78,7 +79,7 @@ void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
 Stored<void> RunRootApplier::carry_out(const FileChange& change) const {
   TRY(require_writable_place(data_, change.root));
   if (change.kind == FileChange::Kind::remove && !may_remove_(change)) return {};
-  return apply_change(change, tag_);
+  return apply_change(change, tag_, rule_.get());
 }
 
 void RunRootApplier::fail(RunRootBacklog::Entry entry, const std::string& why) {

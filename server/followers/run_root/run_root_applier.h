@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "server/followers/run_root/file_change.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/platform/call_bounds.h"
 #include "store/store_error.h"
 
@@ -31,8 +33,10 @@ class RunRootApplier {
   using InLane =
       std::function<Stored<void>(const std::string& root, std::function<Stored<void>()> work)>;
   // `note` is called on the writer's thread. `data` is the data directory. `may_remove` returns
-  // whether the file at the removal's path belongs to this service (found_file.h).
-  RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove, InLane in_lane);
+  // whether the file at the removal's path belongs to this service (found_file.h). `rule` has the
+  // configured directories; nullptr: there are none.
+  RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove, InLane in_lane,
+                 std::shared_ptr<const RunRootRule> rule);
 
   // The next three: on the writer's thread only.
 
@@ -83,6 +87,7 @@ class RunRootApplier {
   const std::string tag_;
   const MayRemove may_remove_;
   const InLane in_lane_;
+  const std::shared_ptr<const RunRootRule> rule_;
   std::atomic<std::int64_t> finish_by_ms_ = CallBounds::never_ms;
   bool has_dropped_ = false;
   mutable std::mutex mutex_;  // for writes, and for reads on other threads than the writer's

@@ -55,26 +55,46 @@ Stored<FileDescriptor> open_below(const FileDescriptor& parent, const std::strin
     TRY(sync(parent.get(), shown));
     opened = FileDescriptor(::openat(parent.get(), name.c_str(), flags));
   }
-  if (!opened) return failed("open the directory", shown);
+  if (!opened) {
+    const int error = errno;
+    struct stat status {};
+    if (::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(status.st_mode)) {
+      return store_failure(
+          StoreError::Kind::io,
+          shown.string() + " is a symbolic link, which isn't followed in a run root", shown);
+    }
+    errno = error;
+    return failed("open the directory", shown);
+  }
   return opened;
 }
 
-// Opens the directory of the changed file. The root itself may be reached through symbolic links,
-// because a caller named it.
-Stored<Place> find_place(const FileChange& change, bool create) {
-  if (create) {
-    TRY(make_directories(change.root));
-  }
+Stored<void> go_below(Place& place, const std::string& name, bool create) {
+  place.shown /= name;
+  auto below = TRY(open_below(place.directory, name, place.shown, create));
+  place.directory = std::move(below);
+  return {};
+}
+
+// Opens the directory of the changed file. Whoever named the root was permitted to name it with the
+// links that lead there, except below a configured directory: there each name is opened in the
+// directory before it, so that a link that somebody puts there meanwhile is never followed.
+Stored<Place> find_place(const FileChange& change, bool create, const RunRootRule* rule) {
+  const auto inside =
+      rule == nullptr ? std::optional<RunRootRule::Inside>() : rule->inside(change.root);
   Place place;
-  place.shown = change.root;
-  place.directory = FileDescriptor(::open(change.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!place.directory) return failed("open the directory", place.shown);
-  const fs::path path(change.path);
-  for (const fs::path& part : path.parent_path()) {
-    place.shown /= part;
-    auto below = TRY(open_below(place.directory, part.string(), place.shown, create));
-    place.directory = std::move(below);
+  place.shown = inside ? inside->directory : fs::path(change.root);
+  if (create) {
+    TRY(make_directories(place.shown));
   }
+  place.directory = FileDescriptor(::open(place.shown.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.directory) return failed("open the directory", place.shown);
+  if (inside) {
+    for (const std::string& name : inside->names) TRY(go_below(place, name, create));
+  }
+  const fs::path path(change.path);
+  for (const fs::path& part : path.parent_path()) TRY(go_below(place, part.string(), create));
   place.name = path.filename().string();
   place.shown /= place.name;
   return place;
@@ -135,14 +155,14 @@ Stored<void> replace(const Place& place, std::string_view content, const FileCha
   return sync(directory, place.shown);
 }
 
-Stored<void> write(const FileChange& change, const std::string& tag) {
-  const auto place = TRY(find_place(change, /*create=*/true));
+Stored<void> write(const FileChange& change, const std::string& tag, const RunRootRule* rule) {
+  const auto place = TRY(find_place(change, /*create=*/true, rule));
   if (content_of(place) == change.bytes) return {};
   return replace(place, change.bytes, change, tag);
 }
 
-Stored<void> remove(const FileChange& change) {
-  const auto place = find_place(change, /*create=*/false);
+Stored<void> remove(const FileChange& change, const RunRootRule* rule) {
+  const auto place = find_place(change, /*create=*/false, rule);
   if (!place) {
     if (place.error().kind == StoreError::Kind::not_found) return {};
     return tl::unexpected(place.error());
@@ -189,8 +209,8 @@ Stored<void> rewrite(const Place& place, const FileChange& change, const std::st
   return replace(place, content, change, tag);
 }
 
-Stored<void> append(const FileChange& change, const std::string& tag) {
-  const auto place = TRY(find_place(change, /*create=*/true));
+Stored<void> append(const FileChange& change, const std::string& tag, const RunRootRule* rule) {
+  const auto place = TRY(find_place(change, /*create=*/true, rule));
   constexpr int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const FileDescriptor file(::openat(place.directory.get(), place.name.c_str(), flags));
   struct stat status {};
@@ -216,14 +236,15 @@ std::string temporary_tag(const std::filesystem::path& runs) {
   return to_hex(sha256(std::string(machine) + ":" + runs.string())).substr(0, 8);
 }
 
-Stored<void> apply_change(const FileChange& change, const std::string& tag) {
+Stored<void> apply_change(const FileChange& change, const std::string& tag,
+                          const RunRootRule* rule) {
   switch (change.kind) {
     case FileChange::Kind::write:
-      return write(change, tag);
+      return write(change, tag, rule);
     case FileChange::Kind::remove:
-      return remove(change);
+      return remove(change, rule);
     case FileChange::Kind::append:
-      return append(change, tag);
+      return append(change, tag, rule);
   }
   return {};
 }

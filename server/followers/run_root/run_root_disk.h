@@ -2,13 +2,15 @@
 // one. Steps: temporary file in the same directory, fsync, rename, fsync of the directory.
 //
 // A run root belongs to its user, who may put anything there. So no symbolic link below the root is
-// followed, and a non-empty directory in the place of a file is renamed aside, never deleted.
+// followed, nor below a configured directory in which the root lies, and a non-empty directory in
+// the place of a file is renamed aside, never deleted.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
 #include "server/followers/run_root/file_change.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -21,8 +23,9 @@ std::string temporary_tag(const std::filesystem::path& runs);
 
 // Carries out `change`. Does nothing if the file has that content already, or the ledger has the
 // rows already. Creates the root and the directories below it as needed. `tag` is the result of
-// temporary_tag(). Fails with `full`, `not_found` or `io`. Blocks. Any thread, but only one at a
-// time for each root and tag.
-Stored<void> apply_change(const FileChange& change, const std::string& tag);
+// temporary_tag(), `rule` has the configured directories; nullptr: there are none. Fails with
+// `full`, `not_found` or `io`. Blocks. Any thread, but only one at a time for each root and tag.
+Stored<void> apply_change(const FileChange& change, const std::string& tag,
+                          const RunRootRule* rule = nullptr);
 
 }  // namespace signalbox

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/refusals.h"
+
 namespace signalbox {
 namespace {
 
@@ -60,6 +62,27 @@ std::vector<fs::path> RunRootRule::root_places() const {
   return root_places_;
 }
 
+fs::path RunRootRule::Inside::place() const {
+  fs::path path = directory;
+  for (const std::string& name : names) path /= name;
+  return path;
+}
+
+std::optional<RunRootRule::Inside> RunRootRule::inside(const fs::path& path) const {
+  const fs::path written = without_last_slash(path.lexically_normal());
+  const std::vector<fs::path> places = root_places();
+  std::optional<Inside> innermost;
+  for (std::size_t index = 0; index < roots_.size(); ++index) {
+    const fs::path as_configured = without_last_slash(roots_[index].lexically_normal());
+    for (const fs::path& root : {as_configured, places[index]}) {
+      auto names = names_below(written, root);
+      if (names.empty() || (innermost && innermost->names.size() <= names.size())) continue;
+      innermost = Inside{places[index], std::move(names)};
+    }
+  }
+  return innermost;
+}
+
 Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_root, Role role) {
   const fs::path place = without_links(run_root);
   if (is_in_data(place, rule.data_place())) {
@@ -69,12 +92,18 @@ Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_roo
                    {"data_directory", rule.data().string()}},
                   {"signalbox rpc server.status"});
   }
-  if (may(role, Role::admin)) return {};
-  const std::vector<fs::path> places = rule.root_places();
-  const bool is_listed = std::any_of(places.begin(), places.end(), [&](const fs::path& root) {
-    return !names_below(place, root).empty();
-  });
-  if (is_listed) return {};
+  const bool is_admin = may(role, Role::admin);
+  const auto inside = rule.inside(run_root);
+  if (inside && inside->place() != place) {
+    return reject(is_admin ? ErrorCode::INVALID_PARAMS : ErrorCode::FORBIDDEN,
+                  "run_root leads through a link, and links below a directory of run_roots aren't "
+                  "followed: name the directory itself",
+                  {{"field", std::string("run_root")},
+                   {"value", run_root},
+                   {"configured", inside->directory.string()}},
+                  {"readlink -f " + shell_word(run_root)});
+  }
+  if (is_admin || inside) return {};
   std::vector<std::string> roots;
   for (const fs::path& root : rule.roots()) roots.push_back(root.string());
   return reject(ErrorCode::FORBIDDEN,

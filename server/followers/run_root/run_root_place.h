@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,18 @@ class RunRootRule {
   [[nodiscard]] const std::filesystem::path& data_place() const { return data_place_; }
   [[nodiscard]] std::vector<std::filesystem::path> root_places() const;
 
+  // A path below a configured directory: that directory without links, and the names that lead on.
+  struct Inside {
+    std::filesystem::path directory;
+    std::vector<std::string> names;
+
+    [[nodiscard]] std::filesystem::path place() const;
+  };
+  // Returns where a path lies by the way it is written; nullopt if that is below none of the roots.
+  // Who may write below one of them may put a link in the place of a directory at any time, so none
+  // of `names` is ever followed if it is a link. Doesn't block.
+  [[nodiscard]] std::optional<Inside> inside(const std::filesystem::path& path) const;
+
  private:
   const std::filesystem::path data_;
   const std::vector<std::filesystem::path> roots_;
@@ -43,9 +56,10 @@ class RunRootRule {
 };
 
 // Checks a run root that a caller of this role names: INVALID_PARAMS inside the data directory,
-// except for <data>/runs/NAME; FORBIDDEN for a caller who isn't admin, unless it is below one of
-// `rule.roots()`. The path is absolute and has no NUL. Symbolic links of the part that exists are
-// resolved first. Blocks on the disk of `run_root` alone. Any thread.
+// except for <data>/runs/NAME, with symbolic links of the part that exists resolved first;
+// FORBIDDEN for a caller who isn't admin, unless it is written as a path below one of
+// `rule.roots()`. There it must not lead through a link: FORBIDDEN, or INVALID_PARAMS for admin.
+// The path is absolute and has no NUL. Blocks on the disk of `run_root` alone. Any thread.
 Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_root, Role role);
 
 // Fails with `io` for a root that nothing may be written to: it has a NUL, or lies inside the data

@@ -48,7 +48,7 @@ Stored<void> RunRootRebuild::advance(Position position) {
   return {};
 }
 
-std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
+std::vector<RebuiltFile> RunRootRebuild::finish(bool write, const RunRootRule* rule) const {
   std::map<std::string, FileChange> files;
   for (const FileChange& change : run_changes_) files[change.path] = change;
   for (const auto& [key, entry] : files_.entries()) {
@@ -64,7 +64,7 @@ std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
     file.found = compare_with_disk(change);
     if (write && file.found != RebuiltFile::Found::same) {
       auto written = require_writable_place(run_files_.runs().parent_path(), change.root);
-      if (written) written = apply_change(change, tag);
+      if (written) written = apply_change(change, tag, rule);
       if (!written) file.error = written.error().message;
     }
     file.bytes = std::move(change.bytes);

@@ -6,6 +6,7 @@
 
 #include "server/followers/run_root/file_change.h"
 #include "server/followers/run_root/run_files.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/followers/run_root/run_root_projection.h"
 #include "store/event_log.h"
 
@@ -32,8 +33,10 @@ class RunRootRebuild {
   Stored<void> advance(Position position);
 
   // Compares the files as of the latest advance() with the disk and returns them all. With `write`,
-  // writes those that are missing or different; it never removes a file. Blocks.
-  [[nodiscard]] std::vector<RebuiltFile> finish(bool write) const;
+  // writes those that are missing or different; it never removes a file. `rule` is as for
+  // apply_change(). Blocks.
+  [[nodiscard]] std::vector<RebuiltFile> finish(bool write,
+                                                const RunRootRule* rule = nullptr) const;
 
   // Returns the run root; empty before advance().
   [[nodiscard]] const std::string& root() const { return root_; }

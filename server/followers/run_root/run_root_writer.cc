@@ -55,11 +55,13 @@ bool wants_files(const World& world, const Opened& event) {
 }  // namespace
 
 RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::filesystem::path data,
-                             RunRootApplier::Note note, RunRootApplier::InLane in_lane)
+                             RunRootApplier::Note note, RunRootApplier::InLane in_lane,
+                             std::shared_ptr<const RunRootRule> rule)
     : log_(log),
       progress_file_(data / "projections" / "run_roots.json"),
       note_(std::move(note)),
       in_lane_(std::move(in_lane)),
+      rule_(std::move(rule)),
       run_files_(log, projector, data / "runs"),
       projection_({}, data / "runs"),
       applier_(
@@ -71,7 +73,7 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
                 log_, removal,
                 read_found_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
           },
-          in_lane_) {}
+          in_lane_, rule_) {}
 
 RunRootWriter::~RunRootWriter() { stop(); }
 

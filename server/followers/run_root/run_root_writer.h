@@ -44,9 +44,11 @@ class RunRootWriter {
 
   // `note` is called on the writer's thread, once when a file can't be written and once when it can
   // be again. `data` is the data directory. `log` and `projector` outlive the writer.
-  // Files are written by `in_lane`; without it on the writer's own thread.
+  // Files are written by `in_lane`; without it on the writer's own thread. `rule` has the
+  // directories that are configured for run roots; nullptr: there are none.
   RunRootWriter(const EventLog& log, Projector& projector, std::filesystem::path data,
-                RunRootApplier::Note note, RunRootApplier::InLane in_lane = write_directly);
+                RunRootApplier::Note note, RunRootApplier::InLane in_lane = write_directly,
+                std::shared_ptr<const RunRootRule> rule = nullptr);
   ~RunRootWriter();
 
   // Starts the thread, which continues from the saved progress. `world` is the fold of the whole
@@ -100,6 +102,7 @@ class RunRootWriter {
     const std::lock_guard lock(mutex_);
     return files + (unreadable_.empty() ? 0 : 1);
   }
+  [[nodiscard]] const RunRootRule* rule() const { return rule_.get(); }
   [[nodiscard]] const RunFiles& run_files() const { return run_files_; }
 
  private:
@@ -139,6 +142,7 @@ class RunRootWriter {
   const std::filesystem::path progress_file_;
   const RunRootApplier::Note note_;
   const RunRootApplier::InLane in_lane_;
+  const std::shared_ptr<const RunRootRule> rule_;
   const RunFiles run_files_;
   std::unordered_set<RunId, UuidHash> with_files_;  // open runs; the engine's thread only
 

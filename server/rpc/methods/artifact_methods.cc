@@ -50,9 +50,10 @@ Rejection refusal(const RunId& run_id, const StoreError& error) {
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
 }
 
-json::object rebuild_result(const RebuildArtifacts& params, const RunRootRebuild& rebuild) {
+json::object rebuild_result(const RebuildArtifacts& params, const RunRootRebuild& rebuild,
+                            const RunRootRule* rule) {
   json::array files;
-  for (const RebuiltFile& file : rebuild.finish(/*write=*/!params.check)) {
+  for (const RebuiltFile& file : rebuild.finish(/*write=*/!params.check, rule)) {
     json::object object;
     object["path"] = file.path;
     object["bytes"] = file.bytes.size();
@@ -93,10 +94,11 @@ void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
             return answer(tl::unexpected(refusal(params.run_id, rest.error())));
           }
           const auto result = std::make_shared<json::object>();
-          const auto rebuilt = run_roots.write_in_lane(work->root(), [params, work, result] {
-            *result = rebuild_result(params, *work);
-            return Stored<void>();
-          });
+          const auto rebuilt = run_roots.write_in_lane(
+              work->root(), [params, work, result, rule = run_roots.rule()] {
+                *result = rebuild_result(params, *work, rule);
+                return Stored<void>();
+              });
           if (!rebuilt) return answer(tl::unexpected(run_root_hangs(work->root())));
           answer(std::move(*result));
         });
