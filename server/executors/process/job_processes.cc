@@ -13,9 +13,12 @@
 namespace signalbox {
 namespace {
 
-constexpr int walks_max = 8;         // a parent that ends during a walk makes another necessary
-constexpr int ancestors_max = 4096;  // a line of parents longer than this is no honest one
-constexpr int so_peer_pidfd = 77;    // SO_PEERPIDFD, since Linux 6.5; not in Debian 12's headers
+// The search runs on the engine's thread for each connection, and whoever connects chooses how many
+// parents it has and when these end. A step takes some tens of microseconds.
+constexpr int ancestors_max = 128;  // a line of parents longer than this is no honest one
+constexpr int walks_max = 8;        // a parent that ends during a walk makes another necessary
+constexpr int steps_max = 256;      // of all walks together
+constexpr int so_peer_pidfd = 77;   // SO_PEERPIDFD, since Linux 6.5; not in Debian 12's headers
 
 // Returns the directory of the job that this process supervises; empty if it is no shim.
 std::filesystem::path directory_of_shim(pid_t pid) {
@@ -36,15 +39,17 @@ std::optional<std::string> job_in(const std::filesystem::path& jobs_root,
 
 struct Walk {
   bool complete = false;
+  bool endless = false;  // there are more ancestors than are looked at
   std::optional<std::string> job_id;
 };
 
-// Goes from `first` to its oldest ancestor. The outermost shim counts: a job may start something
-// that looks like a shim, but only below its own.
-Walk walk_ancestors(const Process& first, const std::filesystem::path& jobs_root) {
+// Goes from `first` to its oldest ancestor, and takes its steps from `steps_left`. The outermost
+// shim counts: a job may start something that looks like a shim, but only below its own.
+Walk walk_ancestors(const Process& first, const std::filesystem::path& jobs_root, int& steps_left) {
   Walk walk;
   Process at = first;
-  for (int step = 0; step < ancestors_max; ++step) {
+  for (int step = 0; step < ancestors_max && steps_left > 0; ++step) {
+    --steps_left;
     if (auto job_id = job_in(jobs_root, directory_of_shim(at.identity.pid))) {
       walk.job_id = std::move(job_id);
     }
@@ -61,19 +66,23 @@ Walk walk_ancestors(const Process& first, const std::filesystem::path& jobs_root
     if (!is_older) return walk;
     at = *parent;
   }
-  walk.complete = walk.job_id.has_value();
+  walk.endless = true;
   return walk;
 }
 
 ProcessJob find_job(const Process& process, const std::filesystem::path& jobs_root,
                     const JobOfSecret& job_of_secret) {
   const pid_t pid = process.identity.pid;
+  int steps_left = steps_max;
   for (int attempt = 0; attempt < walks_max; ++attempt) {
     const auto now = read_process(pid);
     if (!now || now->identity != process.identity || now->zombie) break;
-    Walk walk = walk_ancestors(*now, jobs_root);
+    Walk walk = walk_ancestors(*now, jobs_root, steps_left);
+    if (walk.endless) break;
+    // A shim that was seen in part of the line may be one that the job itself has started.
+    if (!walk.complete) continue;
     if (walk.job_id) return {std::move(walk.job_id)};
-    if (walk.complete) return {job_of_secret(initial_variable(pid, job_secret_name))};
+    return {job_of_secret(initial_variable(pid, job_secret_name))};
   }
   return {std::nullopt, /*process_is_gone=*/true};
 }

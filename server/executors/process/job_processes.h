@@ -19,7 +19,8 @@ namespace signalbox {
 // The result of a search for the job of a process.
 struct ProcessJob {
   std::optional<std::string> job_id;  // the name of its job's directory; nullopt: it is of no job
-  bool process_is_gone = false;       // it has ended, so nobody can say
+  // It has ended, or has more ancestors than are looked at, so nobody can say.
+  bool process_is_gone = false;
 };
 
 // Returns the id of the job that a job's secret was made for, or nullopt.
