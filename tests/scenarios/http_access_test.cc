@@ -94,10 +94,11 @@ TEST_F(HttpAccess, AStrangersBodyIsNotRead) {  // G5
   EXPECT_NE(events.out.find("\"run.start\""), std::string::npos) << "the denials are recorded";
   EXPECT_NE(events.out.find("\"POST /rpc\""), std::string::npos) << events.out;
   // Whoever is known may take time for a body.
-  HttpClient known(port_);
+  const std::string secret = issue("starts", "operator");
   const std::string body = R"({"goal":"g"})";
+  HttpClient known(port_);
   known.send(known.text("POST", "/v1/runs",
-                        {{"Authorization", "Bearer " + issue("starts", "operator")},
+                        {{"Authorization", "Bearer " + secret},
                          {"Expect", "100-continue"},
                          {"Content-Length", std::to_string(body.size())}}));
   EXPECT_EQ(known.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
