@@ -141,6 +141,8 @@ inline constexpr std::int64_t run_root_write_ms_max = 4000;
 // last event.
 inline constexpr std::int64_t stop_ms_max = 9000;
 inline constexpr std::int64_t stop_threads_ms_max = 4000;
+// The part of that for threads that write in run roots: those still there are late already.
+inline constexpr std::int64_t stop_writes_ms_max = 1000;
 
 // Subscriptions that read old events.
 // Events that are read, and events that are sent, before the next subscription has its turn.

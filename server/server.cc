@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -223,7 +224,8 @@ void Server::stop_threads() {
   }
   committer_.reset();
   run_roots_.stop();
-  for (std::string& lane : lanes_.stop_run_root_writes(deadline_ms)) {
+  const std::int64_t writes_ms = CallBounds::now_ms() + limits::stop_writes_ms_max;
+  for (std::string& lane : lanes_.stop_run_root_writes(std::min(deadline_ms, writes_ms))) {
     hanging_.push_back(std::move(lane));
   }
   listener_.close();

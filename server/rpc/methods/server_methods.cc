@@ -160,6 +160,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(run_root_write_ms_max);
   SIGNALBOX_LIMIT(stop_ms_max);
   SIGNALBOX_LIMIT(stop_threads_ms_max);
+  SIGNALBOX_LIMIT(stop_writes_ms_max);
   SIGNALBOX_LIMIT(backlog_read_events_max);
   SIGNALBOX_LIMIT(backlog_sent_events_max);
   SIGNALBOX_LIMIT(backlog_readers_max);
