@@ -43,13 +43,15 @@ std::vector<Broadcast> Broadcasts::of(const Record& record) {
 
 // `span_id` is the attempt that caused the event, or else the token of the heartbeat's tick.
 json::object& Broadcasts::emit(std::string_view name, const Record& record) {
-  json::object& params = emitted_.emplace_back(Broadcast{name, {}}).params;
+  Broadcast& broadcast = emitted_.emplace_back(Broadcast{name, {}});
+  json::object& params = broadcast.params;
   params["position"] = to_json(record.position);
   params["recorded_at"] = format_time(record.recorded_at_ns);
   if (!record.span_id.is_nil()) {
     params["span_id"] = to_string(record.span_id);
   } else if (heartbeat_ != 0) {
     params["span_id"] = std::to_string(heartbeat_);
+    broadcast.span_is_token = true;
   } else {
     params["span_id"] = nullptr;
   }
@@ -81,7 +83,10 @@ void Broadcasts::apply(const Record& record, const TickEvent& noun) {
     params["stage"] = skipped->stage;
     params["reason"] = skipped->reason;
     params["token"] = to_json(skipped->token);
-    if (record.span_id.is_nil()) params["span_id"] = std::to_string(skipped->token);
+    if (record.span_id.is_nil()) {
+      params["span_id"] = std::to_string(skipped->token);
+      emitted_.back().span_is_token = true;
+    }
     return;
   }
   if (record.stream.name != heartbeat_loop_name) return;

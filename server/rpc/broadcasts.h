@@ -20,6 +20,7 @@ namespace signalbox {
 struct Broadcast {
   std::string_view name;
   boost::json::object params;
+  bool span_is_token = false;  // `span_id` is the token of a tick
 };
 
 // Facts about a card that most of its events don't contain.

@@ -63,6 +63,7 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
   }
   for (Broadcast& broadcast : broadcasts) {
     if (subscriber.hides_tokens) hide_tokens(broadcast.params);
+    if (subscriber.hides_tokens && broadcast.span_is_token) broadcast.params["span_id"] = nullptr;
     broadcast.params["subscription"] = subscriber.subscription;
     subscriber.peer->notify(broadcast.name, broadcast.params, &broadcast == &broadcasts.back());
   }

@@ -1,5 +1,8 @@
 #include "server/rpc/responder.h"
 
+#include <algorithm>
+
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "server/rpc/error_json.h"
@@ -19,12 +22,43 @@ void hide_tokens_in(boost::json::value& value) {
   for (boost::json::value& each : *array) hide_tokens_in(each);
 }
 
+// Hides the value of an attribute as OTLP has it: {"key": …, "value": {"intValue": "7"}}.
+void hide_attribute(boost::json::object& object) {
+  const boost::json::value* const key = object.if_contains("key");
+  boost::json::value* const value = object.if_contains("value");
+  if (key == nullptr || value == nullptr || !key->is_string()) return;
+  if (names_token(std::string_view(key->get_string().data(), key->get_string().size()))) {
+    *value = nullptr;
+  }
+}
+
+// Returns true for a shell command that gives a token, such as `signalbox station settle … --token
+// 7 …`. Whoever may not see the token may not call the command either.
+bool gives_token(const boost::json::value& command) {
+  if (!command.is_string()) return false;
+  const boost::json::string& text = command.get_string();
+  return std::string_view(text.data(), text.size()).find("-token ") != std::string_view::npos;
+}
+
+std::string error_line(const std::string& id_text, const boost::json::object& error) {
+  std::string line = R"({"jsonrpc":"2.0","id":)";
+  line += id_text.empty() ? "null" : id_text;
+  line += R"(,"error":)";
+  line += boost::json::serialize(error);
+  line += '}';
+  return line;
+}
+
 }  // namespace
 
 void hide_tokens(boost::json::object& object) {
+  hide_attribute(object);
   for (auto& entry : object) {
     if (entry.value().is_number() && names_token(entry.key())) {
       entry.value() = nullptr;
+    } else if (entry.key() == "next_commands" && entry.value().is_array()) {
+      boost::json::array& commands = entry.value().get_array();
+      commands.erase(std::remove_if(commands.begin(), commands.end(), gives_token), commands.end());
     } else {
       hide_tokens_in(entry.value());
     }
@@ -41,12 +75,7 @@ Rejection not_durable(const Engine& engine, Durability durability) {
 }
 
 std::string error_line(const std::string& id_text, const Rejection& rejection) {
-  std::string line = R"({"jsonrpc":"2.0","id":)";
-  line += id_text.empty() ? "null" : id_text;
-  line += R"(,"error":)";
-  line += boost::json::serialize(rejection_to_json(rejection));
-  line += '}';
-  return line;
+  return error_line(id_text, rejection_to_json(rejection));
 }
 
 void Responder::send(std::string line) const {
@@ -91,7 +120,10 @@ void Responder::reject(const Rejection& rejection) const {
     (void)engine_.begin({actor_, {}, {}})
         .apply(NoteAccessDenied{actor_, std::string(method_), role_, Role::admin});
   }
-  send(id_text_.empty() ? std::string() : error_line(id_text_, rejection));
+  if (id_text_.empty()) return send({});
+  boost::json::object error = rejection_to_json(rejection);
+  if (hides_tokens_) signalbox::hide_tokens(error);
+  send(error_line(id_text_, error));
 }
 
 void Responder::answer(Decided<boost::json::object> outcome) const {

@@ -15,6 +15,7 @@
 #include "server/transport/http/host_rule.h"
 #include "server/transport/http/http_header.h"
 #include "server/transport/http/problem.h"
+#include "server/transport/http/route_views.h"
 #include "server/transport/http/sse_stream.h"
 #include "server/transport/http/target.h"
 #include "server/transport/protocol_detector.h"
@@ -203,6 +204,24 @@ TEST(HttpCall, RefusesWhatIsSaidTwice) {
   }
   EXPECT_EQ(line_for("POST", "/v1/runs", {}, R"({"a":1,"a":2})").error().code,
             ErrorCode::PARSE_ERROR);
+}
+
+// A viewer gets null for every token. Which artifact is the newest is said without one.
+TEST(HttpArtifacts, AreListedWithoutTokens) {  // G8
+  const std::string file = R"("name":"a b","media_type":"text/plain","bytes":1,"sha256":"00")";
+  const auto result =
+      json::parse(R"({"position":9,"run":{"run_id":"r","stations":[{"station":"s","attempts":[)"
+                  R"({"attempt":1,"token":null,"artifacts":[{)" +
+                  file + R"(,"current":false}]},{"attempt":2,"token":null,"artifacts":[{)" + file +
+                  R"(,"current":true}]}]}]}})")
+          .as_object();
+  HttpAnswer answer;
+  show_artifacts(Target{}, result, answer);
+  const auto shown = json::parse(answer.body).at("artifacts").as_array();
+  ASSERT_EQ(shown.size(), 2U);
+  EXPECT_EQ(shown[0].at("current"), false);
+  EXPECT_EQ(shown[1].at("current"), true);
+  EXPECT_EQ(shown[1].at("href"), "/v1/runs/r/artifacts/a%20b");
 }
 
 }  // namespace

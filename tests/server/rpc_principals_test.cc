@@ -1,5 +1,6 @@
 // Who may do what: viewers see no fencing token, and jobs have to do with their own run only.
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -31,6 +32,47 @@ void collect_tokens(const json::value& value, std::set<std::string>& found) {
   }
 }
 
+// Returns true for the names of positions. They are facts of the log, although the position of a
+// grant is its token.
+bool names_position(std::string_view name) {
+  return name.ends_with("position") || name == "cause" || name == "from" || name == "next_from" ||
+         name == "next_cursor";
+}
+
+// Returns true for the attribute of a position as OTLP has it: {"key": …, "value": …}.
+bool is_position_attribute(const json::object& object) {
+  const auto* key = object.if_contains("key");
+  return key != nullptr && key->is_string() && object.contains("value") &&
+         names_position(std::string(key->as_string()));
+}
+
+// Collects where one of `tokens` stands, as a number or as a word of a text, other than as a
+// position.
+void collect_places(const json::value& value, const std::string& path,
+                    const std::set<std::string>& tokens, std::vector<std::string>& places) {
+  if (const auto* array = value.if_array()) {
+    for (const json::value& each : *array) collect_places(each, path + "[]", tokens, places);
+  } else if (const auto* object = value.if_object()) {
+    if (is_position_attribute(*object)) return;
+    for (const auto& [name, each] : *object) {
+      const std::string key(name);
+      if (!names_position(key)) collect_places(each, path + "." + key, tokens, places);
+    }
+  } else {
+    const std::string text =
+        value.is_string() ? std::string(value.as_string()) : json::serialize(value);
+    std::string word;
+    for (const char c : text + " ") {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+        word += c;
+      } else {
+        if (tokens.contains(word)) places.push_back(path + ": " + text);
+        word.clear();
+      }
+    }
+  }
+}
+
 class RpcPrincipals : public ::testing::Test, protected RpcSite {
  protected:
   json::object ask_as(const Principal& principal, const std::string& method,
@@ -54,8 +96,11 @@ class RpcPrincipals : public ::testing::Test, protected RpcSite {
     return engine.world().find_run(*parse_uuid(run_id))->attempt->job_id;
   }
 
-  // Makes something of everything that has a token.
+  // Makes something of everything that has a token. The tokens are numbers that nothing else in an
+  // answer is.
   void populate() {
+    for (int padding = 0; padding < 1'300; ++padding) take(NoteClockJump{1, 1, "padding"});
+    populated_from_ = log.tail() + 1;
     const std::string lock = ask_result("lock.acquire", R"({"key":"deploy","owner":"ann"})");
     run_ = start_run(
         R"({"goal":"g","pipeline":{"name":"q","station":[{"name":"one"},{"name":"two"}]}})");
@@ -86,11 +131,12 @@ class RpcPrincipals : public ::testing::Test, protected RpcSite {
   // Returns params with which the query finds what populate() made.
   [[nodiscard]] std::string params_of(const Method& method) const {
     static const std::map<std::string, std::string> values = {
-        {"key", R"("deploy")"}, {"types", "[]"}, {"from", "1"}};
+        {"key", R"("deploy")"}, {"types", "[]"}, {"otlp", "true"}};
     json::object params;
     for (const std::string& name : method.params) {
       const auto value = values.find(name);
       if (value != values.end() && !(name == "types")) params[name] = json::parse(value->second);
+      if (name == "from") params[name] = populated_from_;
     }
     const bool of_a_plan = method.name == "plan.get";
     if (std::find(method.params.begin(), method.params.end(), "run_id") != method.params.end() &&
@@ -101,8 +147,37 @@ class RpcPrincipals : public ::testing::Test, protected RpcSite {
     return json::serialize(params);
   }
 
+  // Returns the tokens that are granted at present, as text.
+  [[nodiscard]] std::set<std::string> live_tokens() const {
+    std::set<std::string> tokens;
+    const World& world = engine.world();
+    for (const auto& [key, lock] : world.locks) tokens.insert(std::to_string(lock.token));
+    for (const auto& [loop, tick] : world.ticks) tokens.insert(std::to_string(tick.token));
+    for (const auto& [id, run] : world.runs) {
+      if (run->attempt) tokens.insert(std::to_string(run->attempt->token));
+      if (!run->plan) continue;
+      for (const StepState& step : run->plan->steps) {
+        if (step.token != 0) tokens.insert(std::to_string(step.token));
+      }
+    }
+    return tokens;
+  }
+  // Asks, and returns where one of `tokens` stands in the answer and in what was delivered.
+  std::vector<std::string> places_of_tokens(const Principal& principal, const Method& method,
+                                            const std::set<std::string>& tokens) {
+    peer = std::make_shared<ListeningPeer>();
+    std::vector<std::string> places;
+    const auto answer = ask_as(principal, std::string(method.name), params_of(method));
+    collect_places(answer, "answer", tokens, places);
+    for (const std::string& line : peer->delivered) {
+      collect_places(json::parse(line), "delivered", tokens, places);
+    }
+    return places;
+  }
+
   std::string run_;
   std::string deep_;
+  Position populated_from_ = 1;
 };
 
 TEST_F(RpcPrincipals, AViewerSeesNoTokenInAnyQuery) {  // G8
@@ -126,6 +201,33 @@ TEST_F(RpcPrincipals, AViewerSeesNoTokenInAnyQuery) {  // G8
   }
   // The queries did show them to somebody else.
   EXPECT_TRUE(shown_to_worker.contains("token") && shown_to_worker.contains("lock_token"));
+}
+
+// Wherever it stands: under another name, as text, in a command to paste, in a trace.
+TEST_F(RpcPrincipals, NoAnswerToAViewerHasATokenAnywhere) {  // G8
+  populate();
+  const auto tokens = live_tokens();
+  ASSERT_GE(tokens.size(), 4U);
+  std::size_t shown_to_worker = 0;
+  for (const Method& method : dispatcher.methods()) {
+    if (method.needs != Role::viewer) continue;
+    SCOPED_TRACE(method.name);
+    const auto places = places_of_tokens(eve_the_viewer, method, tokens);
+    EXPECT_TRUE(places.empty()) << places.front();
+    shown_to_worker += places_of_tokens(wes_the_worker, method, tokens).size();
+  }
+  EXPECT_GE(shown_to_worker, tokens.size());
+}
+
+TEST(HideTokens, LeavesOutCommandsThatGiveOne) {  // G8
+  auto answer =
+      json::parse(
+          R"({"reasons":[{"next_commands":["signalbox run get R","x --token 7 -y","x --lock-token 7"]}],)"
+          R"("next_commands":"not a list"})")
+          .as_object();
+  hide_tokens(answer);
+  EXPECT_EQ(json::serialize(answer), R"({"reasons":[{"next_commands":["signalbox run get R"]}],)"
+                                     R"("next_commands":"not a list"})");
 }
 
 TEST_F(RpcPrincipals, AnAdminActsForAllAndAnOperatorForItself) {  // G8

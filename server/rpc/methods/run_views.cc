@@ -1,7 +1,5 @@
 #include "server/rpc/methods/run_views.h"
 
-#include <algorithm>
-
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "projections/run_history.h"
@@ -51,27 +49,16 @@ Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunI
 Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const RunId& run_id,
                                     const std::string& name) {
   const auto whole = TRY(load(api, index, run_id));
-  const Artifact* newest = nullptr;
-  Token newest_token = 0;
-  std::vector<std::string> names;
-  for (const TimelineStation& station : whole.timeline.stations) {
-    for (const TimelineAttempt& attempt : station.attempts) {
-      for (const Artifact& artifact : attempt.result.artifacts) {
-        if (std::find(names.begin(), names.end(), artifact.name) == names.end()) {
-          names.push_back(artifact.name);
-        }
-        if (artifact.name == name && attempt.token > newest_token) {
-          newest = &artifact;
-          newest_token = attempt.token;
-        }
-      }
-    }
-  }
-  if (newest == nullptr) {
+  const auto current = current_artifacts(whole.timeline);
+  const auto found = current.find(name);
+  if (found == current.end()) {
+    std::vector<std::string> names;
+    for (const auto& [each, artifact] : current) names.push_back(each);
     return reject(ErrorCode::ARTIFACT_NOT_FOUND, "the run has no artifact " + name,
                   {{"run_id", to_string(run_id)}, {"name", name}, {"artifacts", names}},
                   {"signalbox run get " + to_string(run_id)});
   }
+  const Artifact* const newest = found->second;
   json::object result = to_json(*newest).as_object();
   result["path"] = api.artifacts.path_of(newest->sha256).string();
   if (newest->bytes <= limits::artifact_inline_bytes_max) {

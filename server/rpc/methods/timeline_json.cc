@@ -1,5 +1,7 @@
 #include "server/rpc/methods/timeline_json.h"
 
+#include <algorithm>
+
 #include <boost/json/parse.hpp>
 
 #include "server/text/described_json.h"
@@ -25,7 +27,9 @@ const char* status_of(const TimelineAttempt& attempt) {
   return attempt.outcome ? boost::describe::enum_to_string(*attempt.outcome, "?") : "ended";
 }
 
-json::object attempt_to_json(const TimelineAttempt& attempt,
+using CurrentArtifacts = std::map<std::string, const Artifact*>;
+
+json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifacts& current,
                              const std::function<std::string(const Digest&)>& path_of) {
   json::object object;
   object["attempt"] = attempt.number;
@@ -68,13 +72,14 @@ json::object attempt_to_json(const TimelineAttempt& attempt,
   for (const Artifact& artifact : attempt.result.artifacts) {
     json::object one = to_json(artifact).as_object();
     one["path"] = path_of(artifact.sha256);
+    one["current"] = current.at(artifact.name) == &artifact;
     artifacts.push_back(std::move(one));
   }
   object["artifacts"] = std::move(artifacts);
   return object;
 }
 
-json::object station_to_json(const TimelineStation& station,
+json::object station_to_json(const TimelineStation& station, const CurrentArtifacts& current,
                              const std::function<std::string(const Digest&)>& path_of) {
   json::object object;
   object["station"] = station.name;
@@ -93,13 +98,30 @@ json::object station_to_json(const TimelineStation& station,
   }
   json::array attempts;
   for (const TimelineAttempt& attempt : station.attempts) {
-    attempts.push_back(attempt_to_json(attempt, path_of));
+    attempts.push_back(attempt_to_json(attempt, current, path_of));
   }
   object["attempts"] = std::move(attempts);
   return object;
 }
 
 }  // namespace
+
+std::map<std::string, const Artifact*> current_artifacts(const RunTimeline& timeline) {
+  std::vector<const TimelineAttempt*> attempts;
+  for (const TimelineStation& station : timeline.stations) {
+    for (const TimelineAttempt& attempt : station.attempts) attempts.push_back(&attempt);
+  }
+  // A retry of the run may have tried an earlier station again.
+  std::sort(attempts.begin(), attempts.end(),
+            [](const auto* left, const auto* right) { return left->token > right->token; });
+  CurrentArtifacts current;
+  for (const TimelineAttempt* attempt : attempts) {
+    for (const Artifact& artifact : attempt->result.artifacts) {
+      current.emplace(artifact.name, &artifact);
+    }
+  }
+  return current;
+}
 
 json::object row_to_json(const RunRow& row) {
   json::object object;
@@ -169,9 +191,10 @@ json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
     json::value input = json::parse(timeline.started.input, error);
     if (!error) object["input"] = std::move(input);
   }
+  const CurrentArtifacts current = current_artifacts(timeline);
   json::array stations;
   for (const TimelineStation& station : timeline.stations) {
-    stations.push_back(station_to_json(station, path_of));
+    stations.push_back(station_to_json(station, current, path_of));
   }
   object["stations"] = std::move(stations);
   return object;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include <boost/json/object.hpp>
@@ -10,6 +11,10 @@
 #include "projections/timeline.h"
 
 namespace signalbox {
+
+// Returns the run's artifacts by their names; of those with one name, that of the newest attempt.
+// They point into the timeline.
+std::map<std::string, const Artifact*> current_artifacts(const RunTimeline& timeline);
 
 // Returns a run as `run.list` shows it.
 boost::json::object row_to_json(const RunRow& row);

@@ -1,7 +1,5 @@
 #include "server/transport/http/route_views.h"
 
-#include <map>
-
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -39,27 +37,20 @@ void show_artifacts(const Target&, const json::object& result, HttpAnswer& answe
   const json::object& run = result.at("run").as_object();
   const std::string base = "/v1/runs/" + text_of(run.at("run_id")) + "/artifacts/";
   json::array artifacts;
-  std::map<std::string, std::pair<std::uint64_t, std::size_t>> newest;  // token and index, by name
   for (const json::value& station : run.at("stations").as_array()) {
     for (const json::value& attempt : station.at("attempts").as_array()) {
-      const auto token = attempt.at("token").to_number<std::uint64_t>();
       for (const json::value& artifact : attempt.at("artifacts").as_array()) {
         json::object shown;
         shown["station"] = station.at("station");
         shown["attempt"] = attempt.at("attempt");
-        for (const char* field : {"name", "media_type", "bytes", "sha256"}) {
+        for (const char* field : {"name", "media_type", "bytes", "sha256", "current"}) {
           shown[field] = artifact.at(field);
         }
-        shown["current"] = false;
-        const std::string name = text_of(artifact.at("name"));
-        shown["href"] = base + percent_encoded(name);
-        auto& best = newest[name];
-        if (token > best.first) best = {token, artifacts.size()};
+        shown["href"] = base + percent_encoded(text_of(artifact.at("name")));
         artifacts.push_back(std::move(shown));
       }
     }
   }
-  for (const auto& [name, best] : newest) artifacts[best.second].as_object()["current"] = true;
   json::object shown;
   shown["run_id"] = run.at("run_id");
   shown["artifacts"] = std::move(artifacts);
