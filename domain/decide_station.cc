@@ -6,9 +6,9 @@
 #include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/decide.h"
+#include "domain/job_machine.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
-#include "domain/remote_work.h"
 #include "domain/station_turn.h"
 #include "domain/step_end.h"
 #include "domain/text_parts.h"
@@ -370,9 +370,7 @@ Decided<NewEvents> decide(const World& world, const SettleStation& command, cons
   const auto held =
       TRY(held_station(world, command.run_id, command.station, command.token, Sender{}));
   const Run& run = *held;
-  const bool is_elsewhere = !run.attempt->job_id.empty() && !is_remote(run.definition()) &&
-                            run.attempt->machine != command.machine;
-  if (!is_elsewhere) {
+  if (!is_job_elsewhere(run, command.machine, command.has_directory)) {
     return reject(ErrorCode::STATION_NOT_CLAIMABLE,
                   "station " + run.definition().name +
                       " has no job of another machine: it ends by itself, or with its run",

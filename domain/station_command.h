@@ -103,7 +103,8 @@ struct SettleStation {
   Outcome outcome = Outcome::failed;
   std::optional<std::string> reason;
 
-  std::string machine{};  // id of the machine that answers the command
+  std::string machine{};      // id of the machine that answers the command
+  bool has_directory = true;  // as in is_job_elsewhere()
 };
 BOOST_DESCRIBE_STRUCT(SettleStation, (), (run_id, station, token, outcome, reason))
 

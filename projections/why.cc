@@ -5,6 +5,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/check.h"
+#include "domain/job_machine.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"
@@ -245,11 +246,10 @@ class WhyExplainer {
   }
 
   void explain_job_elsewhere(WhyEntry& entry) {
-    const Attempt& attempt = *run_->attempt;
-    entry.text += "; its job was given to machine " + attempt.machine +
-                  ", of which this log is a copy, and isn't executed here";
+    entry.text += "; " + job_elsewhere_text(*run_->attempt);
     entry.unblocked_by = "station.settle by an operator, who knows how the job ended there";
     entry.next_commands = commands_to_settle(*run_);
+    entry.next_commands.push_back(run_command("get"));
   }
 
   void explain_waiting() {

@@ -221,7 +221,7 @@ Api Server::api() {
           clock_,
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
-           config_.remote_jobs_max, machine_ ? machine_->id : std::string()},
+           config_.remote_jobs_max},
           blocking_pool(lanes_.files, /*while_serving=*/false),
           blocking_pool(lanes_.repositories, /*while_serving=*/false),
           blocking_pool(lanes_.log_readers, /*while_serving=*/false),
@@ -231,7 +231,8 @@ Api Server::api() {
           },
           read_found_file,
           run_root_rule_,
-          [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); }};
+          [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); },
+          machine_ ? std::make_shared<const JobOwnership>(job_ownership()) : nullptr};
 }
 
 MethodParts Server::method_parts() {

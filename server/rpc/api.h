@@ -19,6 +19,7 @@ class Clock;
 class Engine;
 class EventLog;
 class IdSource;
+class JobOwnership;
 class PastReads;
 class Projector;
 class Timers;
@@ -31,7 +32,6 @@ struct ServerFacts {
   std::int64_t started_at_ns = 0;
   std::size_t jobs_max = 8;
   std::size_t remote_jobs_max = 32;
-  std::string machine = {};  // id of the machine that jobs are given to (machine_id.h)
 };
 
 // Calls `written` once the run root files that follow from the events up to `position` are written,
@@ -59,6 +59,8 @@ struct Api {
   // Returns whether a retention of this process has dropped the run's records, or is about to.
   // nullptr: nothing is dropped meanwhile.
   std::function<bool(const RunId&)> is_dropped = nullptr;
+  // Tells whose jobs the log has; nullptr: none is executed here.
+  std::shared_ptr<const JobOwnership> ownership = nullptr;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
 };
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include "domain/job_machine.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"
-#include "server/scheduler/job_ownership.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"

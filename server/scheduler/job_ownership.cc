@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "domain/check.h"
-#include "domain/remote_work.h"
+#include "domain/job_machine.h"
 
 namespace signalbox {
 
@@ -11,20 +11,14 @@ JobOwnership::JobOwnership(std::string machine,
                            std::function<bool(const std::string& job_id)> has_directory)
     : machine_(std::move(machine)), has_directory_(std::move(has_directory)) {}
 
-bool JobOwnership::is_elsewhere(const Run& run) const {
-  SIGNALBOX_CHECK(run.attempt && !run.attempt->job_id.empty());
-  if (is_remote(run.definition())) return false;
+bool JobOwnership::has_directory(const Run& run) const {
+  SIGNALBOX_CHECK(run.attempt.has_value());
   const Attempt& attempt = *run.attempt;
-  return attempt.machine.empty() ? !has_directory_(attempt.job_id) : attempt.machine != machine_;
+  return attempt.machine.empty() && !attempt.job_id.empty() && has_directory_(attempt.job_id);
 }
 
-std::string job_elsewhere_text(const Attempt& attempt) {
-  const std::string where = attempt.machine.empty() ? "a machine that the log doesn't name"
-                                                    : "machine " + attempt.machine;
-  return "its job was given to " + where +
-         ", and this log is a copy or was restored: whether the job runs there, or has ended, "
-         "can't "
-         "be seen here, and it is never executed a second time without a person's word";
+bool JobOwnership::is_elsewhere(const Run& run) const {
+  return is_job_elsewhere(run, machine_, has_directory(run));
 }
 
 }  // namespace signalbox

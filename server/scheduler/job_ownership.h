@@ -1,5 +1,5 @@
-// Tells the jobs that this service was given from those of another machine or data directory, whose
-// log this one is a copy of. Only the former are ever submitted, polled or canceled here.
+// Tells the jobs that this service was given from those of another machine or data directory
+// (domain/job_machine.h). Only the former are ever submitted, polled or canceled here.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,15 @@ class JobOwnership {
 
   [[nodiscard]] const std::string& machine() const { return machine_; }
 
-  // Returns whether the job of the run's attempt was given to another machine. Always false for a
-  // remote job: its endpoint executes it once, whoever asks. The attempt must have a job.
+  // Returns whether the directory of the job of the run's attempt is here, if that decides: false
+  // for an attempt whose machine is recorded. The run must have an attempt.
+  [[nodiscard]] bool has_directory(const Run& run) const;
+  // Returns is_job_elsewhere() for this machine. The run must have an attempt.
   [[nodiscard]] bool is_elsewhere(const Run& run) const;
 
  private:
   std::string machine_;
   std::function<bool(const std::string& job_id)> has_directory_;
 };
-
-// Returns a sentence about an attempt whose job is elsewhere.
-std::string job_elsewhere_text(const Attempt& attempt);
 
 }  // namespace signalbox

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/free_text.h"
+#include "domain/job_machine.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"

@@ -166,6 +166,19 @@ TEST_F(ClaimTest, AJobOfAnotherMachineIsSettledByAPerson) {  // G11
   }
 }
 
+// A record of an earlier version names no machine: the job is here if its directory is.
+TEST_F(ClaimTest, AJobWithoutAMachineIsSettledOnlyIfItIsNotHere) {  // G11
+  given_run(1, {"p", {process_station("p")}});
+  when(DispatchStation{run, uuid_of(0x77)});
+  SettleStation settle{run,    "p", the_run().attempt->token, Outcome::succeeded, "I looked",
+                       "here", true};
+  when(settle);
+  then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
+  settle.has_directory = false;
+  when(settle);
+  then_names({"StationSucceeded", "RunSucceeded"});
+}
+
 TEST_F(ClaimTest, AStationWithoutAJobIsNotSettled) {  // G11
   given_run(1, one);
   when(claim);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "server/scheduler/job_ownership.h"
 #include "tests/server/rpc_site.h"
@@ -28,6 +29,7 @@ class CrashVerdictsTest : public ::testing::Test, protected RpcSite {
     command.goal = "g";
     command.pipeline = PipelineDefinition{"p", {station}};
     command.pipeline_digest.bytes[0] = static_cast<std::uint8_t>(executor);
+    command.pipeline_digest.bytes[1] = ++pipelines;
     command.run_id = ids.next_run_id(0);
     take(command);
     return command.run_id;
@@ -51,6 +53,7 @@ class CrashVerdictsTest : public ::testing::Test, protected RpcSite {
   }
   Executed<JobState> found = JobState::running;
   bool has_directory = true;
+  std::uint8_t pipelines = 0;
 };
 
 TEST_F(CrashVerdictsTest, NothingInFlightHasNoVerdict) {
@@ -116,6 +119,40 @@ TEST_F(CrashVerdictsTest, AJobWithoutAMachineIsOfWhoHasItsDirectory) {  // G11
   EXPECT_EQ(only().item.verdict, Verdict::requeue);
   has_directory = false;
   EXPECT_EQ(only().item.verdict, Verdict::needs_operator);
+}
+
+// The crash report, run.why and station.settle never contradict each other.
+TEST_F(CrashVerdictsTest, WhereAJobIsHasOneAnswer) {  // G11
+  struct Case {
+    std::string machine;
+    bool has_directory;
+    bool is_elsewhere;
+  };
+  api.ownership = std::make_shared<const JobOwnership>(
+      "here", [this](const std::string&) { return has_directory; });
+  for (const Case& each : std::vector<Case>{{"here", true, false},
+                                            {"here", false, false},
+                                            {"there", true, true},
+                                            {"there", false, true},
+                                            {"", true, false},
+                                            {"", false, true}}) {
+    SCOPED_TRACE("machine '" + each.machine + "', directory " +
+                 (each.has_directory ? "yes" : "no"));
+    const RunId run = start(ExecutorKind::process);
+    take(DispatchStation{run, ids.next_span_id(), {}, each.machine});
+    has_directory = each.has_directory;
+    EXPECT_EQ(judge().back().item.verdict == Verdict::needs_operator, each.is_elsewhere);
+    const std::string token = std::to_string(engine.world().find_run(run)->attempt->token);
+    const auto why = ask("run.why", R"({"run_id":")" + to_string(run) + R"("})");
+    ASSERT_EQ(code_of(why), "");
+    const std::string text = boost::json::serialize(why.at("result"));
+    EXPECT_EQ(text.find("station settle") != std::string::npos, each.is_elsewhere) << text;
+    EXPECT_EQ(why.at("result").at("moving"), !each.is_elsewhere) << text;
+    const auto settled =
+        ask("station.settle", R"({"run_id":")" + to_string(run) + R"(","station":"work","token":)" +
+                                  token + R"(,"outcome":"succeeded"})");
+    EXPECT_EQ(code_of(settled), each.is_elsewhere ? "" : "STATION_NOT_CLAIMABLE");
+  }
 }
 
 // The station's attempt belongs to the service; each step is held by an outside worker.

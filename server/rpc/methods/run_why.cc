@@ -14,6 +14,7 @@
 #include "server/engine/timers.h"
 #include "server/platform/clock.h"
 #include "server/rpc/read_models.h"
+#include "server/scheduler/job_ownership.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -80,9 +81,7 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
       is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
-    moment.around.job_is_elsewhere = !api.facts.machine.empty() && !run->attempt->machine.empty() &&
-                                     run->attempt->machine != api.facts.machine &&
-                                     !is_remote(run->definition());
+    moment.around.job_is_elsewhere = api.ownership && api.ownership->is_elsewhere(*run);
   } else if (run->station().ready_at != 0) {
     add_queue_context(world, *run, moment.around);
   }

@@ -13,6 +13,7 @@
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
+#include "server/scheduler/job_ownership.h"
 
 namespace signalbox {
 namespace {
@@ -139,7 +140,11 @@ void complete(Api& api, Call& call) {
 void settle(Api& api, Call& call) {
   auto command = from_json<SettleStation>(call.params);
   if (!command) return call.responder.reject(command.error());
-  command->machine = api.facts.machine;
+  const Run* const run = api.engine.world().find_run(command->run_id);
+  if (api.ownership && run != nullptr && run->attempt) {
+    command->machine = api.ownership->machine();
+    command->has_directory = api.ownership->has_directory(*run);
+  }
   apply_command(api, call, *command, complete_result);
 }
 
