@@ -126,7 +126,8 @@ inline constexpr std::size_t endpoint_working_max = 4;
 // Time in which `project.put` is answered, and the part of it for git.
 inline constexpr std::int64_t project_put_ms_max = 10'000;
 inline constexpr std::int64_t repository_check_ms_max = 7000;
-// Time to read one repository's HEARTBEAT.md, and the part of it for git.
+// Time to read one repository's HEARTBEAT.md, from the beginning of its reading, and the part of it
+// for git.
 inline constexpr std::int64_t policy_read_ms_max = 6000;
 inline constexpr std::int64_t policy_git_ms_max = 3000;
 // Time for all git commands together that remove or list worktrees of one repository.

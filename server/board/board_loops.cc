@@ -124,7 +124,8 @@ void BoardLoops::read_policy(const std::shared_ptr<PolicyReads>& reads, std::siz
     if (--reads->left == 0) finish_reading(*reads);
   };
   Lane lane{.name = policy_file_name + (" of " + location.repository),
-            .deadline_ms = limits::policy_read_ms_max};
+            .deadline_ms = limits::policy_read_ms_max,
+            .counts_from_begin = true};
   lane.failed = [finish, repository = location.repository](LaneFailure) {
     finish(store_failure(
         StoreError::Kind::io,

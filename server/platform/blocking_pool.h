@@ -28,6 +28,9 @@ struct Lane {
   std::string name = {};
   // From now on; 0: the result is waited for without end.
   std::int64_t deadline_ms = 0;
+  // The deadline counts from the beginning of the work instead: others that are slow don't make it
+  // late. Until it begins it is waited for, unless nothing says when a thread is free for it.
+  bool counts_from_begin = false;
   // Called instead of the continuation. Without it any amount of work may wait in the lane, and
   // there is no deadline.
   std::function<void(LaneFailure why)> failed = nullptr;

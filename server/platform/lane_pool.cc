@@ -30,6 +30,10 @@ struct LanePiece {
   std::int64_t deadline_ms = never_ms;
   std::int64_t begun_ms = never_ms;
   bool failed = false;  // lane.failed was called, or is about to be
+
+  void limit_from(std::int64_t now_ms) {
+    if (lane.failed && lane.deadline_ms > 0) deadline_ms = now_ms + lane.deadline_ms;
+  }
 };
 using LanePiecePointer = std::shared_ptr<LanePiece>;
 
@@ -83,6 +87,7 @@ struct LanePool::State {
     ++queue.working;
     make_ready(name, queue);
     piece->begun_ms = now_ms;
+    if (piece->lane.counts_from_begin) piece->limit_from(now_ms);
     running.push_back(piece);
     return piece;
   }
@@ -96,12 +101,18 @@ struct LanePool::State {
     if (place->second.waiting.empty() && place->second.working == 0) lanes.erase(place);
   }
 
-  // Takes the pieces that are past their deadline; sets `next_ms` to the next deadline.
+  // Takes the pieces that are past their deadline, and those that count from their beginning but
+  // can't begin, because their lane or every thread hangs; sets `next_ms` to the next deadline.
   std::vector<LanePiecePointer> take_late(std::int64_t now_ms, std::int64_t& next_ms) {
     std::vector<LanePiecePointer> late;
+    const bool all_hang = hanging(now_ms) >= bounds.threads_max;
+    const auto is_stuck = [&](const LanePiece& piece) {
+      if (!piece.lane.counts_from_begin || piece.begun_ms != never_ms) return false;
+      return piece.lane.failed && (all_hang || is_late(piece.lane.name));
+    };
     const auto look = [&](const LanePiecePointer& piece) {
       if (piece->failed) return false;
-      if (piece->deadline_ms > now_ms) {
+      if (piece->deadline_ms > now_ms && !is_stuck(*piece)) {
         next_ms = std::min(next_ms, piece->deadline_ms);
         return false;
       }
@@ -242,9 +253,7 @@ void LanePool::run(Lane lane, std::function<void()> work) {
   const std::int64_t now_ms = CallBounds::now_ms();
   const auto piece = std::make_shared<LanePiece>(LanePiece{std::move(lane), std::move(work)});
   const bool may_fail = piece->lane.failed != nullptr;
-  if (may_fail && piece->lane.deadline_ms > 0) {
-    piece->deadline_ms = now_ms + piece->lane.deadline_ms;
-  }
+  if (!piece->lane.counts_from_begin) piece->limit_from(now_ms);
   bool overloaded = false;
   {
     const std::lock_guard lock(state_->mutex);

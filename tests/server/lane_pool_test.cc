@@ -123,6 +123,47 @@ TEST(LanePool, ACallerIsAnsweredByItsDeadlineAndThenTheLaneRefuses) {  // G6
   EXPECT_EQ(late + overloaded, asked + 1);
 }
 
+// Many repositories share few threads: the last one isn't late because the others take their time.
+TEST(LanePool, ADeadlineThatCountsFromTheBeginningIsNotPassedInTheQueue) {  // G6
+  Gate gate;
+  std::atomic<int> late = 0;
+  std::atomic<int> last_failed = 0;
+  std::atomic<int> done = 0;
+  LanePool::Bounds bounds = bounds_of(1, 1);
+  bounds.hang_ms = 600'000;
+  LanePool pool(bounds);
+  pool.run({.name = "slow"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+  pool.run({.name = "last",
+            .deadline_ms = 20,
+            .counts_from_begin = true,
+            .failed = [&](LaneFailure) { ++last_failed; }},
+           [&] { ++done; });
+  pool.run({.name = "other", .deadline_ms = 40, .failed = [&](LaneFailure) { ++late; }}, [] {});
+  ASSERT_TRUE(eventually([&] { return late == 1; }));
+  EXPECT_EQ(last_failed, 0);
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return done == 1; }));
+}
+
+TEST(LanePool, WorkThatCannotBeginFailsWithItsLane) {  // G6
+  Gate gate;
+  std::atomic<int> late = 0;
+  std::atomic<int> begun = 0;
+  LanePool pool(bounds_of(1, 4));
+  const auto lane = [&] {
+    return Lane{
+        .name = "hung", .deadline_ms = 20, .counts_from_begin = true, .failed = [&](LaneFailure) {
+          ++late;
+        }};
+  };
+  pool.run(lane(), [&] { gate.wait(); });
+  pool.run(lane(), [&] { ++begun; });
+  EXPECT_TRUE(eventually([&] { return late == 2; }));
+  EXPECT_EQ(begun, 0);
+  gate.open();
+}
+
 TEST(LanePool, ALaneAndThePoolAreBounded) {  // G6, P8
   Gate gate;
   std::atomic<int> overloaded = 0;
