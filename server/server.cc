@@ -25,12 +25,12 @@ namespace asio = boost::asio;
 const Rejection server_stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 
-Rejection too_many_connections(const std::string& actor, const Config& config) {
-  return {ErrorCode::OVERLOADED,
-          actor + " has " + std::to_string(config.caller_connections_max) +
-              " connections, as many as one caller may have",
-          {{"caller_connections_max", static_cast<std::int64_t>(config.caller_connections_max)}},
-          {"signalbox rpc server.limits"}};
+Rejection too_many_connections(const std::string& actor, std::size_t allowed) {
+  return {
+      ErrorCode::OVERLOADED,
+      actor + " has " + std::to_string(allowed) + " connections, as many as one caller may have",
+      {{"caller_connections_max", static_cast<std::int64_t>(allowed)}},
+      {"signalbox rpc server.limits"}};
 }
 
 }  // namespace
@@ -40,7 +40,8 @@ void Server::handle(std::string_view line, const Caller& caller,
   // This comes before any lease is evaluated: this process itself may have been stopped meanwhile.
   timer_loop_.check_for_clock_jump(stopping_);
   if (principal && !peer->identify(principal->actor)) {
-    dispatcher_.refuse(line, too_many_connections(principal->actor, config_), peer);
+    dispatcher_.refuse(
+        line, too_many_connections(principal->actor, api_.facts.caller_connections_max), peer);
   } else if (principal) {
     dispatcher_.handle(line, *principal, peer);
   } else {

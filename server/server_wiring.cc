@@ -221,7 +221,7 @@ Api Server::api() {
           clock_,
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
-           config_.remote_jobs_max},
+           config_.remote_jobs_max, config_.connections_max, config_.caller_connections_max},
           blocking_pool(lanes_.files, /*while_serving=*/false),
           blocking_pool(lanes_.repositories, /*while_serving=*/false),
           blocking_pool(lanes_.log_readers, /*while_serving=*/false),
@@ -264,6 +264,8 @@ void Server::apply_settings(const Config& config, const std::optional<TlsIdentit
   authentication_.use(access_settings(config));
   api_.facts.jobs_max = config.jobs_max;
   api_.facts.remote_jobs_max = config.remote_jobs_max;
+  api_.facts.connections_max = config.connections_max;
+  api_.facts.caller_connections_max = config.caller_connections_max;
   jobs_->use_limits(config.jobs_max, config.remote_jobs_max);
   listener_.use_limits(connection_limits(config));
   if (tls) use_tls(*tls);

@@ -10,6 +10,7 @@
 
 #include "domain/ids.h"
 #include "server/followers/run_root/found_file.h"
+#include "server/limits.h"
 #include "server/platform/blocking_pool.h"
 
 namespace signalbox {
@@ -25,13 +26,15 @@ class Projector;
 class Timers;
 class RunRootRule;
 
-// Facts about this process that `server.status` reports.
+// Facts about this process that methods report. The limits are settings, which a reload changes.
 struct ServerFacts {
   std::string data_directory;
   std::string socket_path;
   std::int64_t started_at_ns = 0;
   std::size_t jobs_max = 8;
   std::size_t remote_jobs_max = 32;
+  std::size_t connections_max = signalbox::connections_max;
+  std::size_t caller_connections_max = signalbox::caller_connections_max;
 };
 
 // Calls `written` once the run root files that follow from the events up to `position` are written,

@@ -209,6 +209,17 @@ TEST_F(ReloadTest, HostsRolesLimitsAndLogLevelChange) {  // G13
   EXPECT_EQ(HttpClient(port()).get("/v1/runs").status, 401U) << "the role was taken back";
 }
 
+TEST_F(ReloadTest, ServerLimitsHasThePresentSettings) {  // G5, G13
+  write_settings("connections_max = 5000\n");
+  server_.start();
+  EXPECT_EQ(rpc("server.limits", {}).at("connections_max"), 5000);
+  EXPECT_EQ(rpc("server.limits", {}).at("caller_connections_max"), 1024);
+  write_settings("connections_max = 6000\ncaller_connections_max = 70\n");
+  reload();
+  EXPECT_EQ(rpc("server.limits", {}).at("connections_max"), 6000);
+  EXPECT_EQ(rpc("server.limits", {}).at("caller_connections_max"), 70);
+}
+
 TEST_F(ReloadTest, AKeyThatOthersCanReadIsRefusedAtTheStart) {  // G13
   make_certificate({"box"});
   write_settings(tls_settings());

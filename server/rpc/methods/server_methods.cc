@@ -117,7 +117,7 @@ void crash_report_method(Api& api, Call& call) {
       });
 }
 
-void limits_method(Api&, Call& call) {
+void limits_method(Api& api, Call& call) {
   json::object result;
 #define SIGNALBOX_LIMIT(name) result[#name] = static_cast<std::int64_t>(limits::name)
   SIGNALBOX_LIMIT(record_bytes_max);
@@ -252,11 +252,11 @@ void limits_method(Api&, Call& call) {
   result["small_answer_bytes_max"] = small_answer_bytes_max;
   result["line_ms_max"] = line_ms_max;
   result["unread_ms_max"] = unread_ms_max;
-  result["connections_max"] = connections_max;
+  result["connections_max"] = api.facts.connections_max;
   result["retention_housekeeping_records_min"] = limits::housekeeping_records_min;
   result["retention_plans_max"] = limits::retention_plans_max;
   result["owner_connections_max"] = owner_connections_max;
-  result["caller_connections_max"] = caller_connections_max;
+  result["caller_connections_max"] = api.facts.caller_connections_max;
   result["newcomers_max"] = newcomers_max;
   result["newcomers_per_second_max"] = newcomers_per_second_max;
   result["newcomer_burst_bytes_max"] = newcomer_burst_bytes_max;
