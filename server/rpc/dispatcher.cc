@@ -136,18 +136,18 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   } else if (method.needs) {
     allowed = tl::unexpected(with_needed_role(*why, *method.needs));
   }
+  // A denial is recorded as an event, which names the job even if it has shown the access token of
+  // somebody else. If the log has no space for it, the request is rejected all the same.
+  const bool is_job = principal != nullptr && principal->job;
+  const std::string& denied = is_job ? principal->job->actor : actor;
   if (!allowed) {
-    // The denial is recorded as an event, which names the job even if it has shown the token of
-    // somebody else. If the log has no space for it, the request is rejected all the same.
-    const bool is_job = principal != nullptr && principal->job;
-    const std::string& denied = is_job ? principal->job->actor : actor;
     const auto role = principal != nullptr ? std::optional(principal->role) : std::nullopt;
     (void)api_.engine.begin({denied, {}, {}})
         .apply(NoteAccessDenied{denied, std::string(method.name), role, *method.needs});
     return responder.reject(allowed.error());
   }
   if (principal != nullptr && method.mutates) {
-    responder.note_denials(method.name, actor, principal->role);
+    responder.note_denials(method.name, denied, principal->role);
   }
   Call call{std::move(request->params), origin_of(actor, principal), std::move(responder),
             principal != nullptr ? principal->role : Role::viewer};

@@ -329,6 +329,23 @@ TEST_F(RpcPrincipals, NoJobDecidesAnApprovalWhoseverTokenItShows) {  // G10
   EXPECT_EQ(code_of(ask_as({"token:x", Role::operator_}, "run.resume", approve)), "");
 }
 
+// The command itself refuses the token, which the role alone doesn't decide.
+TEST_F(RpcPrincipals, TheRefusalOfATokenNamesTheJobWhoseverAccessTokenItShows) {  // G10
+  const std::string token = ask_result("lock.acquire", R"({"key":"deploy","owner":"ann"})");
+  const std::string id = start_job();
+  Principal job = authentication.job(job_id_of(id)).value();
+  job.actor = "token:stolen";
+  job.role = Role::worker;
+  EXPECT_EQ(code_of(ask_as(job, "lock.release", R"({"key":"deploy","token":)" + token + "}")),
+            "FORBIDDEN");
+  std::string denied;
+  EXPECT_TRUE(log.scan(1, log.tail(), [&denied](Record&& record) {
+    if (const auto* event = event_as<AccessDenied>(record.event)) denied = event->actor;
+    return true;
+  }));
+  EXPECT_EQ(denied, "job:" + id + "/go/1");
+}
+
 TEST_F(RpcPrincipals, WhoAProcessIs) {  // G10
   Authentication::Settings settings;
   settings.server_uid = 1000;
