@@ -29,6 +29,8 @@ constexpr Part parts[] = {
     {"log", true},
     {"projections", true},
     {"artifacts"},
+    // Git and its filters write here as well, with modes of their own.
+    {"workspaces", true},
     {"jobs", false, [](const std::string& name) { return name == "artifacts"; }},
     {"runs", false,
      [](const std::string& name) { return name == "workspace" || name.starts_with("merge-"); }},

@@ -76,6 +76,10 @@ TEST_F(FileModes, OthersReachNothingInADataDirectoryThatWasOpenToThem) {
     fs::permissions(each.path(), fs::perms(each.is_directory(error) ? 0755 : 0644));
   }
   fs::permissions(workspace / "made", fs::perms(0664));
+  // What git left there of another run
+  const fs::path pins = server_.data() / "workspaces" / "other" / "common";
+  fs::create_directories(pins);
+  std::ofstream(pins / "config") << "[core]\n";
   start();
   EXPECT_NE(server_.log().find("other users could open "), std::string::npos) << server_.log();
   EXPECT_EQ(open_to_others(), std::vector<std::string>());
