@@ -164,7 +164,7 @@ inline constexpr std::int64_t git_grace_ms_max = 2000;
 inline constexpr std::int64_t repository_wait_ms_max = 60 * 1000;
 // Time for one git command of the server itself while it removes a worktree.
 inline constexpr std::int64_t removal_git_ms_max = 2LL * 60 * 1000;
-// Hooks that are copied when a repository is pinned for a run.
+// Files and directories below a repository's hooks, and their bytes, when it is pinned for a run.
 inline constexpr std::size_t hook_files_max = 1000;
 inline constexpr std::uintmax_t hooks_bytes_max = 16UL * 1024 * 1024;
 // Submodules of a worktree that a commit of its changes can hold.

@@ -17,6 +17,23 @@ void keep_for_owner(const fs::path& path, std::error_code& error) {
                   error);
 }
 
+// What a walk over hooks has met. What isn't copied counts as well, because the walk reads it.
+struct HookCount {
+  std::size_t entries = 0;
+  std::uintmax_t bytes = 0;
+
+  void add(const fs::directory_entry& entry) {
+    std::error_code unreadable;
+    ++entries;
+    if (!entry.is_regular_file(unreadable)) return;
+    const std::uintmax_t size = entry.file_size(unreadable);
+    bytes += unreadable ? 0 : size;
+  }
+  [[nodiscard]] bool is_too_much() const {
+    return entries > limits::hook_files_max || bytes > limits::hooks_bytes_max;
+  }
+};
+
 bool is_hook_file(const fs::directory_entry& entry) {
   std::error_code unreadable;
   return entry.is_regular_file(unreadable) && entry.path().extension() != ".sample";
@@ -27,23 +44,20 @@ bool is_hook_file(const fs::directory_entry& entry) {
 tl::expected<void, std::string> copy_hooks(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (!fs::is_directory(from, error)) return {};
-  std::size_t files = 0;
-  std::uintmax_t bytes = 0;
+  HookCount count;
   for (fs::recursive_directory_iterator each(from, error), end; !error && each != end;
        each.increment(error)) {
     const fs::path target = to / each->path().lexically_relative(from);
     std::error_code unreadable;
+    count.add(*each);
+    if (count.is_too_much()) {
+      return tl::unexpected(from.string() + " has more than " +
+                            std::to_string(limits::hook_files_max) + " files, or more than " +
+                            std::to_string(limits::hooks_bytes_max) + " bytes of them");
+    }
     if (is_hook_file(*each)) {
-      bytes += each->file_size(error);
-      if (++files > limits::hook_files_max || bytes > limits::hooks_bytes_max) {
-        return tl::unexpected(from.string() + " has more than " +
-                              std::to_string(limits::hook_files_max) + " hooks, or more than " +
-                              std::to_string(limits::hooks_bytes_max) + " bytes of them");
-      }
-      if (!error) {
-        fs::copy_file(each->path(), target, fs::copy_options::overwrite_existing, error);
-        if (!error) keep_for_owner(target, error);
-      }
+      fs::copy_file(each->path(), target, fs::copy_options::overwrite_existing, error);
+      if (!error) keep_for_owner(target, error);
     } else if (fs::is_directory(each->symlink_status(unreadable))) {
       fs::create_directory(target, error);
       if (!error) keep_for_owner(target, error);
@@ -56,8 +70,11 @@ tl::expected<void, std::string> copy_hooks(const fs::path& from, const fs::path&
 
 bool has_other_hooks(const fs::path& from, const fs::path& to) {
   std::error_code error;
+  HookCount count;
   for (fs::recursive_directory_iterator each(from, error), end; !error && each != end;
        each.increment(error)) {
+    count.add(*each);
+    if (count.is_too_much()) return true;
     if (!is_hook_file(*each)) continue;
     const auto now = read_file(each->path(), limits::hooks_bytes_max);
     const auto then =

@@ -10,12 +10,14 @@ namespace signalbox {
 
 // Copies the regular files below `from`, with their modes, to the directory `to`, which exists.
 // Symbolic links to files are copied as the files; links to directories and git's samples are left
-// out. A missing `from` has no hooks. Error: a sentence, also for more than limits::hook_files_max
-// files or limits::hooks_bytes_max bytes. Blocks on the disk. Any thread.
+// out. A missing `from` has no hooks. Error: a sentence, also if `from` has more than
+// limits::hook_files_max files and directories or limits::hooks_bytes_max bytes, whether they would
+// be copied or not. Blocks on the disk. Any thread.
 tl::expected<void, std::string> copy_hooks(const std::filesystem::path& from,
                                            const std::filesystem::path& to);
 
-// Returns whether `from` has a hook that copy_hooks() to `to` would add or replace.
+// Returns whether `from` has a hook that copy_hooks() to `to` would add or replace, or more than it
+// would copy. Reads no more than these limits. Blocks on the disk. Any thread.
 bool has_other_hooks(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace signalbox
