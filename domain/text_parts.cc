@@ -10,6 +10,14 @@ std::string_view trimmed(std::string_view text, std::string_view around) {
   return text.substr(first, text.find_last_not_of(around) - first + 1);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& each : lower) {
+    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
+  }
+  return lower;
+}
+
 bool is_utf8_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0U) == 0x80U; }
 
 std::size_t utf8_character_bytes(std::string_view text) {

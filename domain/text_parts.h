@@ -1,13 +1,18 @@
-// Parts of a text: trimming, and prefixes and suffixes that don't split a UTF-8 character.
+// Parts of a text: trimming, lower case, and prefixes and suffixes that don't split a UTF-8
+// character.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace signalbox {
 
 // Returns `text` without the characters of `around` at its beginning and end. Points into `text`.
 std::string_view trimmed(std::string_view text, std::string_view around = " \t\r\n");
+
+// Returns `text` with the letters A to Z in lower case, whatever the locale is.
+std::string lower_case(std::string_view text);
 
 // Returns whether `byte` is a UTF-8 continuation byte.
 bool is_utf8_continuation(char byte);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/text_parts.h"
+
 namespace signalbox {
 namespace {
 
@@ -9,8 +11,6 @@ bool is_scheme_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
          c == '-' || c == '.';
 }
-
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::optional<UrlParts> url_parts(std::string_view text) {
   if (begin == colon) return std::nullopt;
   UrlParts parts;
   parts.scheme = text.substr(begin, colon - begin);
-  std::transform(parts.scheme.begin(), parts.scheme.end(), parts.scheme.begin(), lower_case);
+  parts.scheme = lower_case(parts.scheme);
   // Some programs read a backslash as a slash.
   const std::string_view rest = text.substr(colon + 3);
   std::string_view authority = rest.substr(0, rest.find_first_of("/?#\\"));

@@ -236,11 +236,10 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   return tl::unexpected(at_line(
       file, node,
       "there is no setting " + std::string(key) +
-          "; there are socket, listen, log_level, log_format, "
-          "jobs_max, remote_jobs_max, connections_max, caller_connections_max, snapshot_events, "
-          "watchdog_interval, "
-          "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
-          "run_roots, and the tables board, traces and retention"));
+          "; there are socket, listen, log_level, log_format, jobs_max, remote_jobs_max, "
+          "connections_max, caller_connections_max, snapshot_events, watchdog_interval, "
+          "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, run_roots, and the "
+          "tables board, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,

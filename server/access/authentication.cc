@@ -13,8 +13,6 @@
 namespace signalbox {
 namespace {
 
-constexpr std::uint32_t root_uid = 0;
-
 // The name of a token in a command that somebody may paste as it is.
 const char* const example_name = "my-machine";
 
@@ -55,11 +53,7 @@ Decided<Principal> Authentication::unix_peer(std::uint32_t uid,
                                              std::optional<std::string_view> secret) const {
   if (secret) return by_secret(*secret, /*is_local=*/true);
   return Principal{"uid:" + std::to_string(uid),
-                   is_owner(uid) ? Role::admin : settings_.other_user_role};
-}
-
-bool Authentication::is_owner(std::uint32_t uid) const {
-  return uid == settings_.server_uid || uid == root_uid;
+                   is_owner(uid, settings_.server_uid) ? Role::admin : settings_.other_user_role};
 }
 
 Decided<Principal> Authentication::tcp_peer(const std::string& address, bool loopback,
@@ -79,7 +73,8 @@ Decided<Principal> Authentication::of(const Caller& caller,
   auto principal = by_shown(caller, secret);
   if (!principal) return principal;
   // Of another user's process nothing may be visible in /proc, and no job runs as that user.
-  principal->process_is_gone = caller.process_is_gone && caller.uid && is_owner(*caller.uid);
+  principal->process_is_gone =
+      caller.process_is_gone && caller.uid && is_owner(*caller.uid, settings_.server_uid);
   // A job may show the token of somebody else, and is still a job.
   if (caller.job_id && !principal->job) {
     const auto inside = job(*caller.job_id);
@@ -103,7 +98,7 @@ Decided<Principal> Authentication::by_shown(const Caller& caller,
 Decided<Principal> Authentication::by_process(const Caller& caller) const {
   if (caller.job_id) return job(*caller.job_id);
   if (!caller.uid) return tcp_peer(caller.address, caller.loopback, {});
-  if (caller.process_is_gone && is_owner(*caller.uid)) {
+  if (caller.process_is_gone && is_owner(*caller.uid, settings_.server_uid)) {
     return unauthenticated("process_gone",
                            "the process that connected has ended, so nobody can say whether it "
                            "was a job: connect from one that waits for the answer",

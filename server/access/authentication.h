@@ -63,8 +63,6 @@ class Authentication {
   [[nodiscard]] std::string issue_command(Role role) const;
 
  private:
-  // Returns true for the server's own user and root.
-  [[nodiscard]] bool is_owner(std::uint32_t uid) const;
   [[nodiscard]] Decided<Principal> by_shown(const Caller& caller,
                                             std::optional<std::string_view> secret) const;
   [[nodiscard]] Decided<Principal> by_process(const Caller& caller) const;

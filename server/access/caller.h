@@ -11,6 +11,11 @@
 
 namespace signalbox {
 
+// Returns whether a process of user `uid` is the server's own user's, or root's.
+inline bool is_owner(std::uint32_t uid, std::uint32_t server_uid) {
+  return uid == server_uid || uid == 0;
+}
+
 struct Caller {
   std::optional<std::uint32_t> uid;  // of a Unix socket's peer
   std::string address;               // of a TCP peer, without its port: "127.0.0.1", "::1"

@@ -16,6 +16,7 @@
 #include "server/board/policy_keys.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/path_facts.h"
 #include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 #include "store/sha256.h"
@@ -67,14 +68,9 @@ tl::unexpected<StoreError> refuse(const fs::path& path, const std::string& why,
   return store_failure(kind, path.string() + " " + why, path.string());
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 bool is_bare(const fs::path& repository) {
-  return !is_there(repository / ".git") && is_there(repository / "HEAD") &&
-         is_there(repository / "objects") && is_there(repository / "refs");
+  return !has_target(repository / ".git") && has_target(repository / "HEAD") &&
+         has_target(repository / "objects") && has_target(repository / "refs");
 }
 
 struct Content {
@@ -90,7 +86,7 @@ Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
     if (!file) {
       if (errno == ELOOP) return refuse(path, "is a symbolic link; put a regular file there");
       if (errno != ENOENT) return tl::unexpected(system_error("open", path));
-      if (!is_there(path.parent_path())) {
+      if (!has_target(path.parent_path())) {
         return refuse(path.parent_path(), "isn't there", StoreError::Kind::not_found);
       }
       stamps = {Stamp{}};
@@ -143,7 +139,7 @@ Stored<Content> content_of_branch(const fs::path& repository, const std::string&
 // Returns the stamps of the files of which one has to change when the branch changes; nullopt if
 // files don't show that.
 std::optional<Stamps> stamps_of_branch(const fs::path& repository, const std::string& branch) {
-  if (is_there(repository / "reftable")) return std::nullopt;
+  if (has_target(repository / "reftable")) return std::nullopt;
   Stamps stamps;
   for (const fs::path& path : {repository / branch, repository / "packed-refs"}) {
     const auto stamp = stamp_of(path);
@@ -209,7 +205,7 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   const bool is_known = known.reading && !known.failure && known.branch == branch && known.stamps &&
                         stamps && *known.stamps == *stamps;
   const bool is_missing_repository =
-      stamps && branch.empty() && stamps->front() == Stamp{} && !is_there(repository);
+      stamps && branch.empty() && stamps->front() == Stamp{} && !has_target(repository);
   if (is_known && !is_missing_repository) return known.reading;
   // The branch didn't change since git failed a moment ago, so git would fail again.
   const bool is_known_failure = known.failure && !branch.empty() && known.branch == branch &&

@@ -1,4 +1,4 @@
-// Two functions about paths that behave well with symbolic links and with paths that don't exist,
+// Functions about paths that behave well with symbolic links and with paths that don't exist,
 // unlike the obvious std::filesystem calls.
 #pragma once
 
@@ -11,6 +11,12 @@ namespace signalbox {
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+}
+
+// Returns whether the path leads to something; false for a dangling symbolic link.
+inline bool has_target(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
 }
 
 // Returns the path with its symbolic links resolved, as far as it exists. Returns it unchanged if

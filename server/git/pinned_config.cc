@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "server/text/utf8_text.h"
 
@@ -17,18 +16,11 @@ struct Key {
   bool has_subsection = false;
 };
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return lower;
-}
-
 Key split(std::string_view key) {
   const std::size_t first = key.find('.');
   const std::size_t last = key.rfind('.');
   if (first == std::string_view::npos) return {};
-  Key parts{in_lower_case(key.substr(0, first)), {}, in_lower_case(key.substr(last + 1)), false};
+  Key parts{lower_case(key.substr(0, first)), {}, lower_case(key.substr(last + 1)), false};
   if (first != last) {
     parts.subsection = key.substr(first + 1, last - first - 1);
     parts.has_subsection = true;

@@ -13,6 +13,7 @@
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/stored_json.h"
+#include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -94,12 +95,7 @@ std::optional<std::string> only_line(const fs::path& path) {
 
 // Returns the path for a message: whoever wrote the file chose it.
 std::string shown(const fs::path& path) {
-  std::string text = shortened(with_replacements(path.string()), shown_path_bytes_max);
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f'; },
-      '?');
-  return text;
+  return shortened(printable(path.string()), shown_path_bytes_max);
 }
 
 bool is_real_directory(const fs::path& path) {

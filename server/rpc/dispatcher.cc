@@ -23,10 +23,6 @@ constexpr std::size_t asked_again_bytes_max = 4 * 1024;
 // The method in AccessDenied if it is in the part of a request that wasn't read.
 constexpr std::string_view unread_method = "POST /rpc";
 
-}  // namespace
-
-namespace {
-
 Rejection forbidden(const std::string& actor, const Method& method, Role role) {
   const std::string needs = name_of(*method.needs);
   return {ErrorCode::FORBIDDEN,

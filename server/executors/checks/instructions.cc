@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 
 #include <toml++/toml.h>
@@ -25,13 +24,6 @@ constexpr std::size_t check_name_bytes_max = 64;
 constexpr const char* what_to_add =
     "name them in the pipeline ([[station.checks]]), in .signalbox.toml ([[checks]] with name and "
     "command), or in a fenced block under a heading \"Checks\" of AGENTS.md or CLAUDE.md";
-
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return lowered;
-}
 
 // Adds a check under a unique name, because failures are reported by name.
 tl::expected<void, std::string> add(PlannedCheck check, std::vector<PlannedCheck>& checks) {
@@ -114,7 +106,7 @@ std::string heading_of(std::string_view line) {
   if (level == 0 || level > 6) return {};
   std::string_view text = trimmed(line.substr(level));
   while (!text.empty() && (text.back() == '#' || text.back() == ':')) text.remove_suffix(1);
-  return lower(trimmed(text));
+  return lower_case(trimmed(text));
 }
 
 bool is_fence(std::string_view line) {

@@ -19,11 +19,8 @@ namespace {
 
 constexpr std::size_t searched_bytes_max = 4 * 1024;  // <regex> recurses with the length
 
-std::string lower(std::string_view text) {
-  std::string lowered(utf8_prefix(text, searched_bytes_max));
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return lowered;
+std::string searched_text(std::string_view text) {
+  return lower_case(utf8_prefix(text, searched_bytes_max));
 }
 
 std::optional<std::smatch> search(const std::string& text, const char* pattern) {
@@ -102,7 +99,7 @@ class ScopedTimeZone {
 std::string known_zone(const std::string& text, const std::string& lowered_name) {
   if (lowered_name.empty()) return {};
   if (lowered_name == "utc" || lowered_name == "gmt") return "UTC";
-  const std::string lowered = lower(text);
+  const std::string lowered = searched_text(text);
   const std::string name = text.substr(lowered.find(lowered_name), lowered_name.size());
   if (name.find("..") != std::string::npos || name.front() == '/') return {};
   std::error_code error;
@@ -164,14 +161,14 @@ bool mentions_usage_limit(const std::string& text) {
       "session limit",      "weekly limit",        "limit reached",
       "out of extra usage", "insufficient_quota",  "exceeded your current quota",
       "rate_limit"};
-  const std::string lowered = lower(text);
+  const std::string lowered = searched_text(text);
   return std::any_of(words.begin(), words.end(), [&lowered](std::string_view word) {
     return lowered.find(word) != std::string::npos;
   });
 }
 
 std::optional<std::int64_t> usage_limit_reset_at_ns(const std::string& text, std::int64_t now_ns) {
-  const std::string lowered = lower(text);
+  const std::string lowered = searched_text(text);
   if (const auto time = parse_timestamp(lowered, now_ns)) return time;
   if (const auto time = parse_time_span(lowered, now_ns)) return time;
   return parse_time_of_day(text, lowered, now_ns);

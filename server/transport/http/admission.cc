@@ -18,14 +18,14 @@ constexpr std::size_t tls_descriptors = 3;
 std::size_t descriptors_of(bool is_tls) { return is_tls ? tls_descriptors : 1; }
 
 // A process that is gone may have been one of a job.
-bool is_owner(const Caller& caller) {
+bool is_certainly_owner(const Caller& caller) {
   return caller.uid && !caller.job_id && !caller.process_is_gone &&
-         (*caller.uid == 0 || *caller.uid == ::geteuid());
+         is_owner(*caller.uid, ::geteuid());
 }
 
 CallerKind kind_of_caller(const Caller& caller) {
   if (!caller.uid) return CallerKind::stranger;
-  return is_owner(caller) ? CallerKind::owner : CallerKind::user;
+  return is_certainly_owner(caller) ? CallerKind::owner : CallerKind::user;
 }
 
 CallerKind kind_of_actor(const std::string& actor, bool owner) {
@@ -44,7 +44,7 @@ std::string text_of(DropReason reason) { return boost::describe::enum_to_string(
 }  // namespace
 
 std::shared_ptr<Admission::Place> Admission::admit(const Caller& caller, bool is_tls) {
-  auto place = std::make_shared<Place>(shared_from_this(), is_tls, is_owner(caller));
+  auto place = std::make_shared<Place>(shared_from_this(), is_tls, is_certainly_owner(caller));
   place->since_ = parts_.now();
   enter(*place, caller.uid ? caller.actor() : "stranger " + caller.address, kind_of_caller(caller));
   if (make_room(*place)) return place;

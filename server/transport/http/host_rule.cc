@@ -6,6 +6,8 @@
 
 #include <boost/beast/core/string.hpp>
 
+#include "domain/text_parts.h"
+
 namespace signalbox {
 namespace {
 
@@ -15,14 +17,6 @@ constexpr std::string_view unix_socket_name = "signalbox";
 bool is_port(std::string_view text) {
   return text.size() <= 5 && std::all_of(text.begin(), text.end(),
                                          [](char each) { return each >= '0' && each <= '9'; });
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& each : lower) {
-    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
-  }
-  return lower;
 }
 
 }  // namespace
