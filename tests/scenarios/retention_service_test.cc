@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tests/scenarios/retention_fixture.h"
+#include "tests/scenarios/served_retention_fixture.h"
 #include "tests/server/notify_socket.h"
 
 namespace signalbox {
@@ -12,94 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-
-constexpr const char* never_due = "0 0 29 2 *";
-
-class ServedRetentionTest : public RetentionTest {
- protected:
-  // Writes the settings that the next start uses.
-  void set_policy(const std::string& older_than, const std::string& schedule = never_due) const {
-    write_text(server_.data() / "signalbox.toml",
-               "[retention]\nolder_than = \"" + older_than + "\"\narchive = \"" + at("archive") +
-                   "\"\nkey = \"" + at("audit.key") + "\"\nschedule = \"" + schedule +
-                   "\"\ntime_zone = \"UTC\"\n");
-  }
-  void serve_under(const std::string& older_than, const std::string& schedule = never_due) {
-    server_.stop();
-    set_policy(older_than, schedule);
-    server_.start();
-  }
-  // Makes everything that exists older than a second.
-  static void pass_a_second() { std::this_thread::sleep_for(std::chrono::milliseconds(1100)); }
-
-  // Returns the incarnation, or 0 if the server can't be reached.
-  [[nodiscard]] std::int64_t incarnation() const {
-    const Output output = server_.cli({"status", "--json"});
-    return output.exit_code == 0
-               ? number(one_object(output).at("result").as_object(), "incarnation")
-               : 0;
-  }
-  // Returns whether a tick of the retention is under way.
-  [[nodiscard]] bool is_retaining() const {
-    const json::object loops = result({"loop", "list"});
-    for (const json::value& each : loops.at("loops").as_array()) {
-      if (each.at("loop") == "retention") return !each.at("tick").as_object().empty();
-    }
-    return false;
-  }
-  // Triggers a retention and blocks until it has ended. The service is the same before and after.
-  void trigger_and_await() const {
-    const std::int64_t before = incarnation();
-    result({"loop", "trigger", "retention"});
-    await([&] { return !is_retaining(); });
-    EXPECT_EQ(incarnation(), before);
-  }
-  [[nodiscard]] json::object last() const {
-    const json::value report = result({"status"}).at("retention").at("last");
-    return report.is_object() ? report.as_object() : json::object{};
-  }
-  [[nodiscard]] json::array of_type(const std::string& type) const {
-    const json::object params{{"types", json::array{type}}, {"limit", 1000}};
-    return result({"rpc", "events.read", json::serialize(params)}).at("events").as_array();
-  }
-  [[nodiscard]] std::size_t count(const std::string& type) const { return of_type(type).size(); }
-  [[nodiscard]] json::array retention_ticks() const {
-    return result({"tick", "list", "--loop", "retention"}).at("rows").as_array();
-  }
-  [[nodiscard]] std::string metric(const std::string& name) const {
-    std::istringstream lines(text(result({"rpc", "server.metrics"}), "text"));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(name + " ")) return line.substr(name.size() + 1);
-    }
-    return "";
-  }
-  // Delays or kills the server at each system call of this name, as strace's `inject` says. Returns
-  // the pid of the tracer.
-  [[nodiscard]] pid_t hold(const std::string& call, const std::string& how) const {
-    const pid_t tracer = spawn_process(
-        {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
-         "trace=" + call, "-e", "inject=" + call + ":" + how},
-        scratch_.path() / "strace.out", scratch_.path() / "strace.err");
-    await([&] {
-      std::ifstream status("/proc/" + std::to_string(server_.pid()) + "/status");
-      for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
-      }
-      return false;
-    });
-    return tracer;
-  }
-  [[nodiscard]] std::vector<fs::path> archives() const {
-    std::vector<fs::path> all;
-    std::error_code ignored;
-    for (const auto& each : fs::directory_iterator(at("archive"), ignored)) {
-      if (fs::exists(each.path() / "manifest") && !fs::exists(each.path() / "incomplete")) {
-        all.push_back(each.path());
-      }
-    }
-    return all;
-  }
-};
 
 TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   ended_run("the one that ended");
@@ -234,73 +146,6 @@ TEST_F(ServedRetentionTest, AnIdleServiceMakesNoArchive) {  // G17
   EXPECT_EQ(archives().size(), 1U);
 }
 
-// What the archive depends on is checked at each retention, and its failure is in the status.
-TEST_F(ServedRetentionTest, ItRefusesAStrangeKeyALinkAndALostArchive) {  // G17
-  append_events(20);
-  serve_under("1s");
-  pass_a_second();
-  fs::rename(at("audit.key"), at("own.key"));
-  make_key("audit.key", "example.com/strange");
-  const std::int64_t before = incarnation();
-  result({"loop", "trigger", "retention"});
-  await([&] { return count("TickFailed") == 1; });
-  EXPECT_NE(text(last(), "error").find("hasn't adopted the key example.com/strange"),
-            std::string::npos);
-  EXPECT_EQ(incarnation(), before) << "no pause could help";
-  EXPECT_EQ(metric("signalbox_retention_failed"), "1");
-  fs::rename(at("own.key"), at("audit.key"));
-
-  const fs::path inside = server_.data() / "artifacts";
-  fs::create_directories(inside);
-  fs::create_directory_symlink(inside, at("archive"));
-  trigger_and_await();
-  EXPECT_NE(text(last(), "error").find("is in the data directory"), std::string::npos);
-  fs::remove(at("archive"));
-
-  trigger_and_await();
-  const std::string archive = text(last(), "archive");
-  expect_verified(archive);
-  fs::rename(archive, at("away"));
-  append_events(20);
-  pass_a_second();
-  trigger_and_await();
-  EXPECT_NE(text(last(), "error").find("the archive " + archive), std::string::npos);
-  EXPECT_EQ(count("HistoryDropped"), 1U);
-  EXPECT_NE(server_.cli({"status"}).out.find("failed"), std::string::npos);
-  fs::rename(at("away"), archive);
-  trigger_and_await();
-  EXPECT_GT(number(last(), "records_dropped"), 20);
-}
-
-TEST_F(ServedRetentionTest, AFailureIsToldAndTheServiceGoesOn) {
-  append_events(50);
-  serve_under("1s");
-  pass_a_second();
-  write_text(at("archive"), "a file where the directory should be");
-  trigger_and_await();
-  EXPECT_NE(text(last(), "error").find(at("archive")), std::string::npos);
-  EXPECT_EQ(count("TickFailed"), 1U);
-  EXPECT_EQ(count("HistoryDropped"), 0U);
-  EXPECT_EQ(metric("signalbox_retention_failed"), "1");
-  EXPECT_NE(server_.messages().find("retention: can't create"), std::string::npos);
-  EXPECT_NE(server_.cli({"status"}).out.find("failed"), std::string::npos);
-  const std::int64_t after = incarnation();
-  append_events(50);
-  EXPECT_EQ(incarnation(), after) << "one attempt a due time";
-
-  fs::remove(at("archive"));
-  fs::rename(at("audit.key"), at("elsewhere.key"));
-  trigger_and_await();
-  EXPECT_NE(text(last(), "error").find("audit.key"), std::string::npos);
-  EXPECT_EQ(last().at("next_commands").as_array().back(), "signalbox loop trigger retention");
-
-  fs::rename(at("elsewhere.key"), at("audit.key"));
-  trigger_and_await();
-  EXPECT_GT(number(last(), "records_dropped"), 50);
-  EXPECT_EQ(metric("signalbox_retention_failed"), "0");
-  expect_verified(text(last(), "archive"));
-}
-
 // The disk of the archive hangs: nobody notices.
 TEST_F(ServedRetentionTest, WhoAsksMeanwhileIsAnswered) {
   append_events(50);
@@ -394,90 +239,6 @@ TEST_F(ServedRetentionTest, AReloadMeanwhileIsDone) {  // G13
   ::kill(tracer, SIGKILL);
   wait_for_exit(tracer);
   await([&] { return count("HistoryDropped") == 1; });
-}
-
-// A stop waits for no disk of an archive. The next retention removes what this one left.
-TEST_F(ServedRetentionTest, ASignalMeanwhileEndsIt) {
-  append_events(50);
-  serve_under("1s");
-  pass_a_second();
-  const pid_t tracer = hold("syncfs", "delay_enter=600000000");
-  result({"loop", "trigger", "retention"});
-  await([&] { return fs::exists(at("archive")); });
-  const auto begun = std::chrono::steady_clock::now();
-  EXPECT_EQ(server_.stop(), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(300));
-  ::kill(tracer, SIGKILL);
-  wait_for_exit(tracer);
-  EXPECT_FALSE(fs::exists(server_.socket()));
-  server_.start();
-  EXPECT_EQ(count("HistoryDropped"), 0U);
-  EXPECT_EQ(count("TickRecovered"), 1U);
-  append_events(10);
-  pass_a_second();
-  trigger_and_await();
-  EXPECT_EQ(count("HistoryDropped"), 1U);
-  const auto directories = std::distance(fs::directory_iterator(at("archive")), {});
-  EXPECT_EQ(directories, 1) << "the unfinished archive is gone";
-}
-
-// The export can't be written to its end: nothing of it is left.
-TEST_F(ServedRetentionTest, AnArchiveThatFailsLeavesNothing) {
-  append_events(50);
-  serve_under("1s");
-  pass_a_second();
-  const pid_t tracer = hold("syncfs", "error=EIO");
-  trigger_and_await();
-  ::kill(tracer, SIGKILL);
-  wait_for_exit(tracer);
-  EXPECT_FALSE(text(last(), "error").empty());
-  EXPECT_EQ(std::distance(fs::directory_iterator(at("archive")), {}), 0);
-  trigger_and_await();
-  EXPECT_EQ(archives().size(), 1U);
-}
-
-// Kills the server at different moments of a retention: the next start needs no operator.
-TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
-  const std::string open = start_run("open");
-  append_events(200);
-  serve_under("1s");
-  pass_a_second();
-  std::size_t dropped = 0;
-  std::size_t undone = 0;
-  std::vector<std::string> acknowledged;
-  for (int moment = 0; moment < 14 && !HasFailure(); ++moment) {
-    SCOPED_TRACE(moment);
-    acknowledged.push_back(start_run("acknowledged " + std::to_string(moment)));
-    const std::size_t before = count("HistoryDropped");
-    const std::string tail = std::to_string(number(result({"status"}), "durable_position"));
-    if (moment % 4 == 3) {  // certainly while the archive is written
-      const pid_t tracer = hold("syncfs", "signal=KILL");
-      result({"loop", "trigger", "retention"});
-      await([&] { return !server_.running(); });
-      wait_for_exit(tracer);
-    } else {
-      result({"loop", "trigger", "retention"});
-      std::this_thread::sleep_for(std::chrono::milliseconds(moment * moment));
-    }
-    server_.kill();
-    server_.start();
-    const std::size_t after = count("HistoryDropped");
-    (after > before ? dropped : undone) += 1;
-    const json::object loops = result({"loop", "list"});
-    for (const json::value& each : loops.at("loops").as_array()) {
-      EXPECT_TRUE(each.at("loop") != "retention" || each.at("tick").as_object().empty())
-          << json::serialize(each);
-    }
-    for (const std::string& each : acknowledged) EXPECT_EQ(text(run(each), "status"), "queued");
-    pass_a_second();
-  }
-  EXPECT_GT(undone, 3U);
-  trigger_and_await();
-  EXPECT_GT(count("HistoryDropped"), 0U);
-  EXPECT_EQ(text(run(open), "goal"), "open");
-  server_.stop();
-  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
-  for (const fs::path& archive : archives()) expect_verified(archive.string());
 }
 
 // The service manager sees a service that serves all the while.
