@@ -6,6 +6,7 @@
 #include <boost/describe/enum_from_string.hpp>
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
 #include "domain/station_turn.h"
@@ -182,12 +183,32 @@ Decided<void> validate_executor(const StationDefinition& station) {
   return {};
 }
 
+// Checks that only a station with a job on this machine allows its job something.
+Decided<void> validate_allowances(const StationDefinition& station) {
+  switch (station.executor) {
+    case ExecutorKind::process:
+    case ExecutorKind::coderunner:
+    case ExecutorKind::checks:
+    case ExecutorKind::deep_work:
+      return {};
+    case ExecutorKind::worker:
+    case ExecutorKind::builtin:
+    case ExecutorKind::modal:
+    case ExecutorKind::approval:
+      break;
+  }
+  if (!allows(station, JobAllowance::locks) && !allows(station, JobAllowance::ticks)) return {};
+  return pipeline_invalid(station.name, "allow",
+                          "belongs to the executors process, coderunner, checks and deep_work");
+}
+
 Decided<void> validate(const StationDefinition& station) {
   const std::string& name = station.name;
   if (!is_name(name)) {
     return pipeline_invalid(name, "name", "must be 1 to 64 letters, digits and '_'");
   }
   if (auto ok = validate_executor(station); !ok) return ok;
+  if (auto ok = validate_allowances(station); !ok) return ok;
   if (has_credentials(station.remote)) {
     return pipeline_invalid(name, "remote",
                             "must not have a user or password, which the log would keep; "
@@ -259,6 +280,21 @@ std::size_t text_bytes(const StationDefinition& station) {
 }
 
 }  // namespace
+
+std::string variable_of(JobAllowance allowance) {
+  switch (allowance) {
+    case JobAllowance::locks:
+      return "SIGNALBOX_ALLOW_LOCKS";
+    case JobAllowance::ticks:
+      return "SIGNALBOX_ALLOW_TICKS";
+  }
+  SIGNALBOX_CHECK(false);
+}
+
+bool allows(const StationDefinition& station, JobAllowance allowance) {
+  const auto& names = station.environment;
+  return std::find(names.begin(), names.end(), variable_of(allowance)) != names.end();
+}
 
 std::optional<BuiltinStation> parse_builtin(const std::string& name) {
   BuiltinStation builtin{};

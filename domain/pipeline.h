@@ -130,6 +130,13 @@ BOOST_DESCRIBE_STRUCT(DeepWorkDefinition, (),
                       (explore, plan, step, max_files, explore_timeout_ms, max_steps, max_retries,
                        retry_delay_ms, step_timeout_ms, strategies))
 
+// What the job of a station may use beside its own run, if the station allows it.
+enum class JobAllowance : std::uint8_t {
+  locks = 1,  // acquire, refresh and release locks
+  ticks = 2   // begin and end ticks
+};
+BOOST_DESCRIBE_ENUM(JobAllowance, locks, ticks)
+
 // The most that a run may use in all; 0: unlimited. Checked in the commit that starts an attempt.
 struct Budget {
   std::int64_t cost_microusd = 0;  // millionths of a US dollar
@@ -148,8 +155,9 @@ struct StationDefinition {
   std::int64_t heartbeat_timeout_ms = 120 * 1000;  // default lease of an outside worker
   std::int64_t cancel_grace_ms = 5000;             // between TERM and KILL
   bool require_result = false;                     // process: exit 0 isn't enough, see PROTOCOL.md
-  std::vector<std::string> environment;            // names of variables passed to the job
-  std::string remote;                              // create_pr, merge, push: git remote, or empty
+  // Names of variables passed to the job, among them those of what it is allowed (variable_of()).
+  std::vector<std::string> environment;
+  std::string remote;  // create_pr, merge, push: git remote, or empty
   RetryPolicy retry;
   std::int64_t stall_after_ms = 0;  // time with an unchanged progress digest; 0: never
   // Taken in order, one after each stall_after; the last one is repeated.
@@ -167,6 +175,14 @@ BOOST_DESCRIBE_STRUCT(StationDefinition, (),
                       (name, executor, command, timeout_ms, heartbeat_timeout_ms, cancel_grace_ms,
                        require_result, environment, remote, retry, stall_after_ms, stall_actions,
                        coderunner, modal, checks, deep_work))
+
+// Returns the name of the variable by which a job is given `allowance`. A pipeline's definition has
+// it in `environment`: the job finds it among its variables, and pipelines that were stored before
+// there were allowances have none.
+std::string variable_of(JobAllowance allowance);
+
+// Returns whether the job of `station` has `allowance`.
+bool allows(const StationDefinition& station, JobAllowance allowance);
 
 // The stations that the service implements itself (executor builtin), by station name.
 enum class BuiltinStation : std::uint8_t { intake = 1, create_pr = 2, merge = 3, push = 4 };

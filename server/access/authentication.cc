@@ -120,7 +120,11 @@ Decided<Principal> Authentication::job(std::string_view job_id) const {
   const bool is_agent = run->definition().executor == ExecutorKind::coderunner;
   const std::string actor =
       (is_agent ? "agent:" : "job:") + name->run_id + "/" + name->station + "/" + name->attempt;
-  return Principal{actor, Role::job, JobOfAttempt{actor, run->id, run->attempt->token}};
+  JobOfAttempt sender{actor, run->id, run->attempt->token, name->station};
+  for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
+    if (allows(run->definition(), each)) sender.allowed.push_back(each);
+  }
+  return Principal{actor, Role::job, std::move(sender)};
 }
 
 Decided<std::string> Authentication::job_of(std::string_view secret) const {

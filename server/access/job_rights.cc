@@ -1,6 +1,12 @@
 #include "server/access/job_rights.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -13,6 +19,7 @@ enum class Reach {
 struct JobRight {
   std::string_view method;
   Reach reach;
+  std::optional<JobAllowance> needs = {};  // of the job's station
 };
 
 // Each token is compared with the sender by the command itself (domain/sender.h).
@@ -36,13 +43,13 @@ constexpr std::array job_rights = {
     JobRight{"run.fence", Reach::own_run},
     JobRight{"events.read", Reach::own_run},
     JobRight{"events.subscribe", Reach::own_run},
-    JobRight{"lock.acquire", Reach::own_or_no_run},
-    JobRight{"lock.refresh", Reach::own_or_no_run},
-    JobRight{"lock.release", Reach::own_or_no_run},
+    JobRight{"lock.acquire", Reach::own_or_no_run, JobAllowance::locks},
+    JobRight{"lock.refresh", Reach::own_or_no_run, JobAllowance::locks},
+    JobRight{"lock.release", Reach::own_or_no_run, JobAllowance::locks},
     JobRight{"lock.get", Reach::own_or_no_run},
     JobRight{"lock.list", Reach::own_or_no_run},
-    JobRight{"tick.begin", Reach::own_or_no_run},
-    JobRight{"tick.end", Reach::own_or_no_run},
+    JobRight{"tick.begin", Reach::own_or_no_run, JobAllowance::ticks},
+    JobRight{"tick.end", Reach::own_or_no_run, JobAllowance::ticks},
     JobRight{"tick.list", Reach::own_or_no_run},
     JobRight{"server.status", Reach::own_or_no_run},
     JobRight{"server.limits", Reach::own_or_no_run},
@@ -65,6 +72,27 @@ tl::unexpected<Rejection> refused(const JobOfAttempt& job, std::string_view meth
                 {"signalbox run get " + to_string(job.run_id)});
 }
 
+// FORBIDDEN unless the job's station allows what `right` needs. Names the key that would.
+Decided<void> check_allowance(const JobOfAttempt& job, const JobRight& right) {
+  if (!right.needs) return {};
+  if (std::find(job.allowed.begin(), job.allowed.end(), *right.needs) != job.allowed.end()) {
+    return {};
+  }
+  const std::string needed = boost::describe::enum_to_string(*right.needs, "?");
+  return reject(ErrorCode::FORBIDDEN,
+                job.actor + " is a job whose station allows it no " + needed +
+                    "; in the pipeline, station " + job.station + " needs allow = [\"" + needed +
+                    "\"]",
+                {{"actor", job.actor},
+                 {"method", std::string(right.method)},
+                 {"role", std::string(name_of(Role::job))},
+                 {"run_id", to_string(job.run_id)},
+                 {"station", job.station},
+                 {"key", std::string("allow")},
+                 {"value", needed}},
+                {"signalbox run get " + to_string(job.run_id)});
+}
+
 }  // namespace
 
 Decided<void> check_job(const JobOfAttempt& job, std::string_view method,
@@ -75,6 +103,7 @@ Decided<void> check_job(const JobOfAttempt& job, std::string_view method,
                    job.actor + " is a job; " + std::string(method) +
                        " is for people and for programs with an access token");
   }
+  TRY(check_allowance(job, *right));
   const boost::json::value* const asked = params.if_contains("run_id");
   if (asked == nullptr && right->reach == Reach::own_or_no_run) return {};
   if (asked != nullptr && asked->is_string() && asked->get_string() == to_string(job.run_id)) {

@@ -1,5 +1,6 @@
 // What a job may do over the protocol: report on its own attempt, read its own run, and use locks
-// and ticks. Everything else is for people and for programs that somebody gave an access token.
+// and ticks if its station allows it. Everything else is for people and for programs that somebody
+// gave an access token.
 #pragma once
 
 #include <string_view>

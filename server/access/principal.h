@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "domain/access.h"
 #include "domain/ids.h"
+#include "domain/pipeline.h"
 
 namespace signalbox {
 
@@ -14,6 +16,8 @@ struct JobOfAttempt {
   std::string actor;  // "job:RUN/STATION/ATTEMPT"; of a coding agent "agent:RUN/STATION/ATTEMPT"
   RunId run_id{};
   Token token = 0;  // of the attempt, while it is under way; else 0
+  std::string station = {};
+  std::vector<JobAllowance> allowed = {};  // by the station, while the attempt is under way
 
   friend bool operator==(const JobOfAttempt&, const JobOfAttempt&) = default;
 };

@@ -1,5 +1,6 @@
 #include "server/rpc/pipeline_json.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <toml++/toml.h>
@@ -75,6 +76,7 @@ struct StationTable {
   std::optional<std::string> cancel_grace;
   std::optional<bool> require_result;
   std::vector<std::string> environment;
+  std::vector<JobAllowance> allow;
   std::optional<std::string> remote;
   std::optional<RetryTable> retry;
   std::optional<std::string> stall_after;
@@ -87,8 +89,8 @@ struct StationTable {
 };
 BOOST_DESCRIBE_STRUCT(StationTable, (),
                       (name, executor, command, timeout, heartbeat_timeout, cancel_grace,
-                       require_result, environment, remote, retry, stall_after, stall_actions,
-                       coderunner, modal, checks, instructions, deep_work))
+                       require_result, environment, allow, remote, retry, stall_after,
+                       stall_actions, coderunner, modal, checks, instructions, deep_work))
 
 struct BudgetTable {
   std::optional<std::int64_t> cost_microusd;
@@ -213,6 +215,26 @@ void write_executor(const StationDefinition& station, StationTable& table) {
                      work.strategies};
 }
 
+// Takes the allowances out of `environment`, which is that of a definition, and returns them.
+std::vector<JobAllowance> take_allowances(std::vector<std::string>& environment) {
+  std::vector<JobAllowance> allowed;
+  for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
+    if (std::erase(environment, variable_of(each)) > 0) allowed.push_back(each);
+  }
+  return allowed;
+}
+
+// Adds what the job is allowed to the variables that it gets, where a definition keeps it: each
+// once, after the others and in this order, so that equal tables make equal definitions.
+void read_allowances(std::vector<JobAllowance> allowed, StationDefinition& station) {
+  const std::vector<JobAllowance> named = take_allowances(station.environment);
+  allowed.insert(allowed.end(), named.begin(), named.end());
+  for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
+    if (std::find(allowed.begin(), allowed.end(), each) == allowed.end()) continue;
+    station.environment.push_back(variable_of(each));
+  }
+}
+
 Decided<StationDefinition> station_from(StationTable& table) {
   StationDefinition station;
   station.name = std::move(table.name);
@@ -220,6 +242,7 @@ Decided<StationDefinition> station_from(StationTable& table) {
   station.command = std::move(table.command);
   station.require_result = table.require_result.value_or(false);
   station.environment = std::move(table.environment);
+  read_allowances(table.allow, station);
   station.remote = table.remote.value_or("");
   const auto duration = [&](const std::optional<std::string>& text, const char* field,
                             std::int64_t& ms) {
@@ -271,6 +294,8 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
     table.budget = {pipeline.budget.cost_microusd, pipeline.budget.tokens, pipeline.budget.turns};
   }
   for (const StationDefinition& station : pipeline.stations) {
+    std::vector<std::string> environment = station.environment;
+    std::vector<JobAllowance> allowed = take_allowances(environment);
     StationTable& own = table.station.emplace_back(StationTable{
         station.name,
         station.executor,
@@ -279,7 +304,8 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
         format_duration_ms(station.heartbeat_timeout_ms),
         format_duration_ms(station.cancel_grace_ms),
         station.require_result,
-        station.environment,
+        std::move(environment),
+        std::move(allowed),
         station.remote,
         RetryTable{station.retry.max_retries, format_duration_ms(station.retry.backoff_ms),
                    station.retry.strategies},

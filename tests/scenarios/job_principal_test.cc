@@ -29,13 +29,14 @@ class PrincipalTest : public CliTest {
     return start_run_of("name = \"asks\"\n[[station]]\nname = \"ask\"\nexecutor = \"approval\"\n",
                         "publish");
   }
-  // Starts a run whose one job executes the script. Returns its id.
-  std::string start_job(const std::string& script) const {
+  // Starts a run whose one job executes the script. `allow` is the station's key. Returns its id.
+  std::string start_job(const std::string& script, const std::string& allow = "[]") const {
     write_text(file("job.sh"), script);
     return start_run_of(
         "name = \"job\"\n[[station]]\nname = \"go\"\nexecutor = \"process\"\n"
         "command = [\"sh\", \"" +
-            file("job.sh") + "\"]\n[station.retry]\nmax_retries = 0\nstrategies = [\"original\"]\n",
+            file("job.sh") + "\"]\nallow = " + allow +
+            "\n[station.retry]\nmax_retries = 0\nstrategies = [\"original\"]\n",
         "work");
   }
   // Returns the events of a type of the whole log.
@@ -151,15 +152,18 @@ TEST_F(PrincipalTest, AJobThatKillsItsShimDoesntBecomeItsOperator) {  // G10
 TEST_F(PrincipalTest, AJobReportsReadsItsRunAndLocks) {  // G10
   const std::string binary = SIGNALBOX_BINARY;
   const std::string other = start_run("not the job's");
-  const std::string id =
-      start_job("cd '" + scratch_.path().string() + "'\nset -e\n" +  //
-                binary + " station heartbeat\n" +                    //
-                binary + " run get $SIGNALBOX_RUN_ID\n" +            //
-                binary + " lock exec deploy -- true\n" +             //
-                "if " + binary + " run get " + other + "; then exit 5; fi\n" + "if " + binary +
-                " run start more; then exit 6; fi\n" +
-                "printf %s \"$SIGNALBOX_JOB_TOKEN\" >secret.new\nmv secret.new secret\n" +
-                "while [ ! -e checked ]; do sleep 0.05; done\n");
+  const std::string id = start_job(
+      "cd '" + scratch_.path().string() + "'\nset -e\n" +  //
+          binary + " station heartbeat\n" +                //
+          binary + " run get $SIGNALBOX_RUN_ID\n" +        //
+          binary + " lock exec deploy -- true\n" +         //
+          "if " + binary + " tick begin nightly --reason due 2>tick.err; then exit 4; fi\n" +
+          "grep -q FORBIDDEN tick.err\ngrep -q 'allow = ' tick.err\n" + "if " + binary +
+          " run get " + other + "; then exit 5; fi\n" + "if " + binary +
+          " run start more; then exit 6; fi\n" +
+          "printf %s \"$SIGNALBOX_JOB_TOKEN\" >secret.new\nmv secret.new secret\n" +
+          "while [ ! -e checked ]; do sleep 0.05; done\n",
+      "[\"locks\"]");
   await([&] {
     return std::filesystem::exists(file("secret")) || text(run(id), "status") == "failed";
   });

@@ -31,8 +31,12 @@ class JobEnvironment : public ::testing::Test {
 TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   const std::string text =
       content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "server/executors/JOBS.md");
-  const auto entries = of(job(), {});
-  ASSERT_EQ(entries.size(), 20U);
+  Job allowed = job();
+  allowed.definition.environment = {variable_of(JobAllowance::locks),
+                                    variable_of(JobAllowance::ticks)};
+  const auto entries = of(allowed, {"SIGNALBOX_ALLOW_LOCKS=0"});
+  ASSERT_EQ(entries.size(), 22U);
+  EXPECT_TRUE(has(entries, "SIGNALBOX_ALLOW_LOCKS=1"));
   for (const std::string& entry : entries) {
     const std::string name = entry.substr(0, entry.find('='));
     EXPECT_NE(text.find("| `" + name + "` |"), std::string::npos) << name;

@@ -68,6 +68,23 @@ TEST(ProtocolPipeline, ComesBackFromJson) {
   }
 }
 
+// A definition keeps the allowances among the job's variables; its tables have a key for them.
+TEST(ProtocolPipeline, WhatAJobIsAllowedIsAKeyOfItsStation) {  // G10
+  const auto tables = json_from_toml(
+      "name = \"p\"\n[[station]]\nname = \"a\"\nexecutor = \"process\"\ncommand = [\"x\"]\n"
+      "environment = [\"TOKEN\"]\nallow = [\"ticks\", \"locks\"]\n");
+  ASSERT_TRUE(tables) << tables.error().message;
+  const auto pipeline = pipeline_from_json(*tables);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  const StationDefinition& station = pipeline->stations.front();
+  EXPECT_TRUE(allows(station, JobAllowance::locks) && allows(station, JobAllowance::ticks));
+  EXPECT_FALSE(allows(definition().stations.front(), JobAllowance::locks));
+  const json::object shown =
+      pipeline_to_json(*pipeline).at("station").as_array().front().as_object();
+  EXPECT_EQ(json::serialize(shown.at("allow")), R"(["locks","ticks"])");
+  EXPECT_EQ(json::serialize(shown.at("environment")), R"(["TOKEN"])");
+}
+
 TEST(ProtocolPipeline, ATomlMistakeHasLineAndColumn) {
   const auto tables = json_from_toml("name = \"x\"\nstation = [\n  { name = }\n]\n");
   ASSERT_FALSE(tables);
@@ -99,6 +116,10 @@ TEST(ProtocolPipeline, AMistakeNamesStationAndField) {
   names(R"({"name":"p","station":[{"name":"a","command":["x"]}]})", "a", "command");
   names(R"({"name":"p","station":[{"name":"a","executor":"builtin"}]})", "a", "executor");
   names(R"({"name":"p","station":[{"name":"a/b"}]})", "a/b", "name");
+  names(R"({"name":"p","station":[{"name":"a","allow":["locks"]}]})", "a", "allow");
+  names(
+      R"({"name":"p","station":[{"name":"a","executor":"process","command":["x"],"allow":["all"]}]})",
+      "station[0]", "allow");
   names(R"({"name":"p","station":[{"name":"a","retry":{"strategies":["original","original"]}}]})",
         "a", "strategies");
   names(R"({"name":"p","station":[{"name":"a","retry":{"backoff":"2h"}}]})", "a", "backoff");

@@ -85,10 +85,11 @@ class RpcPrincipals : public ::testing::Test, protected RpcSite {
     if (!answer.contains("error")) return {};
     return std::string(answer.at("error").at("data").at("code").as_string());
   }
-  // Starts a run with a job under way. Returns its id.
-  std::string start_job() {
+  // Starts a run with a job under way, which is allowed what the array names. Returns its id.
+  std::string start_job(const std::string& allow = R"(["locks","ticks"])") {
     const std::string id = start_run(
-        R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"]}]}})");
+        R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"],"allow":)" +
+        allow + "}]}}");
     take(DispatchStation{*parse_uuid(id), ids.next_span_id(), {}});
     return id;
   }
@@ -287,6 +288,41 @@ TEST_F(RpcPrincipals, AJobReportsReadsItsOwnRunAndUsesLocksAndTicks) {  // G10
             "FORBIDDEN");
   EXPECT_EQ(code_of(ask_as(job, "lock.acquire", R"({"key":"k","owner":"me"})")), "");
   EXPECT_EQ(code_of(ask_as(job, "tick.begin", R"({"loop":"l"})")), "");
+}
+
+TEST_F(RpcPrincipals, AJobUsesLocksAndTicksOnlyIfItsStationAllowsIt) {  // G10
+  const std::map<std::string, std::string> params = {
+      {"lock.acquire", R"({"key":"k","owner":"me"})"},
+      {"lock.refresh", R"({"key":"k","token":1})"},
+      {"lock.release", R"({"key":"k","token":1})"},
+      {"tick.begin", R"({"loop":"l"})"},
+      {"tick.end", R"({"loop":"l","token":1,"outcome":"succeeded"})"}};
+  const std::string id = start_job("[]");
+  const Principal job = authentication.job(job_id_of(id)).value();
+  for (const auto& [method, each] : params) {
+    SCOPED_TRACE(method);
+    const auto answer = ask_as(job, method, each);
+    ASSERT_EQ(code_of(answer), "FORBIDDEN") << json::serialize(answer);
+    const json::object& details = answer.at("error").at("data").at("details").as_object();
+    EXPECT_EQ(details.at("key").as_string(), "allow");
+    EXPECT_EQ(details.at("value").as_string(), method.starts_with("lock") ? "locks" : "ticks");
+    EXPECT_EQ(details.at("station").as_string(), "go");
+    EXPECT_EQ(answer.at("error").at("data").at("next_commands").at(0).as_string(),
+              "signalbox run get " + id);
+  }
+  EXPECT_EQ(code_of(ask_as(job, "lock.list")), "") << "reading is no use of a lock";
+
+  const Principal locker = authentication.job(job_id_of(start_job(R"(["locks"])"))).value();
+  EXPECT_EQ(code_of(ask_as(locker, "tick.begin", params.at("tick.begin"))), "FORBIDDEN");
+  const auto lock = ask_as(locker, "lock.acquire", params.at("lock.acquire"));
+  ASSERT_EQ(code_of(lock), "") << json::serialize(lock);
+  const std::string held =
+      R"({"key":"k","token":)" + json::serialize(lock.at("result").at("token")) + "}";
+  EXPECT_EQ(code_of(ask_as(locker, "lock.refresh", held)), "");
+  // It is the lock of this job, and of no other one that may use locks as well.
+  const Principal other = authentication.job(job_id_of(start_job())).value();
+  EXPECT_EQ(code_of(ask_as(other, "lock.release", held)), "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as(locker, "lock.release", held)), "");
 }
 
 TEST_F(RpcPrincipals, TheRightsOfAJobEndWithItsAttempt) {  // G10

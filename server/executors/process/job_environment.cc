@@ -90,6 +90,10 @@ Executed<std::vector<std::string>> job_environment(
   const Variables server = parse(server_environment);
   Variables variables = run_variables(job, artifacts_dir, socket_path);
   if (!secret.empty()) variables.emplace(job_secret_name, secret);
+  // Set by the service, whatever its own environment has under these names.
+  for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
+    if (allows(job.definition, each)) variables.emplace(variable_of(each), "1");
+  }
   for (const auto& [name, value] : server) {
     if (is_always_passed(name)) variables.emplace(name, value);
   }
