@@ -85,6 +85,8 @@ void add_card_events(const World& world, NewEvents& events, const Now& now) {
     std::optional<CardEvent> follows;
     if (const auto* succeeded = event_as<StationSucceeded>(decided.event)) {
       commit = succeeded->result.external_ref;
+    } else if (event_as<StationApproved>(decided.event) != nullptr) {
+      commit = world.find_run(decided.stream.run_id)->resume_ref;  // of a result that was held
     } else if (const auto* claimed = event_as<StationClaimed>(decided.event)) {
       follows = of_run.after(world.find_run(decided.stream.run_id), *claimed);
     } else if (event_as<RunSucceeded>(decided.event) != nullptr) {

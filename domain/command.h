@@ -15,17 +15,16 @@
 
 namespace signalbox {
 
-using Command =
-    std::variant<StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef,
-                 CompleteStation, DeferStation, SettleStation, DispatchStation, ExpireLease,
-                 TimeOutStation, WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun,
-                 ResumeRun, StallStation, AcquireLock, RefreshLock, ReleaseLock, ExpireLock,
-                 NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick, NoteTickSkipped,
-                 NoteTickIncomplete, FinishRecovery, NoteClockJump, NoteProjectionRebuilt,
-                 IssueAccessToken, RevokeAccessToken, NoteAccessDenied, SetExploration, SetPlan,
-                 ResetPlan, NextStep, HeartbeatStep, CompleteStep, FailStep, ExpireStepLease,
-                 TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy, SubmitCard,
-                 BlockCard, UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree,
-                 NoteTicksMissed, PruneRuns, AdoptAuditKey>;
+using Command = std::variant<
+    StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef, CompleteStation,
+    DeferStation, RequestApproval, SettleStation, DispatchStation, ExpireLease, TimeOutStation,
+    WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun, StallStation,
+    AcquireLock, RefreshLock, ReleaseLock, ExpireLock, NoteRefreshFailure, BeginTick, EndTick,
+    RecoverTick, TimeOutTick, NoteTickSkipped, NoteTickIncomplete, FinishRecovery, NoteClockJump,
+    NoteProjectionRebuilt, IssueAccessToken, RevokeAccessToken, NoteAccessDenied, SetExploration,
+    SetPlan, ResetPlan, NextStep, HeartbeatStep, CompleteStep, FailStep, ExpireStepLease,
+    TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy, SubmitCard, BlockCard,
+    UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree, NoteTicksMissed, PruneRuns,
+    AdoptAuditKey>;
 
 }  // namespace signalbox

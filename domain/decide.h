@@ -65,6 +65,9 @@ Decided<NewEvents> decide(const World&, const HeartbeatStation&, const Now&);
 Decided<NewEvents> decide(const World&, const SetExternalRef&, const Now&);
 Decided<NewEvents> decide(const World&, const CompleteStation&, const Now&);
 Decided<NewEvents> decide(const World&, const DeferStation&, const Now&);
+// Codes as for HeartbeatStation. No events if the attempt asks already, or
+// is being ended.
+Decided<NewEvents> decide(const World&, const RequestApproval&, const Now&);
 // Never rejected; no events if the station isn't ready or is for outside workers.
 Decided<NewEvents> decide(const World&, const DispatchStation&, const Now&);
 Decided<NewEvents> decide(const World&, const SettleStation&, const Now&);

@@ -1,5 +1,8 @@
 // Decisions about a run as a whole: start, cancel, pause, resume. run_retry.cc decides the retry of
 // a failed run.
+#include <algorithm>
+#include <iterator>
+
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -57,6 +60,12 @@ bool waits_for(const Run& run, WaitReason reason) {
          !run.attempt;
 }
 
+// Returns whether an approval station, an attempt under way, or one that has succeeded waits for a
+// decision.
+bool waits_for_decision(const Run& run) {
+  return asks_approval(run) || waits_for(run, WaitReason::approval);
+}
+
 std::string resume_command(const Run& run, const std::string& flags) {
   return "signalbox run resume " + to_string(run.id) + " " + flags;
 }
@@ -65,7 +74,7 @@ std::string resume_command(const Run& run, const std::string& flags) {
 // (`seen`). Since the person looked, the run may have reached another approval, which nobody saw.
 Decided<void> require_asking(const Run& run, const std::optional<std::string>& seen) {
   const std::string& station = run.definition().name;
-  const bool asks = waits_for(run, WaitReason::approval);
+  const bool asks = waits_for_decision(run);
   const bool is_seen = !seen || *seen == station;
   if (asks && is_seen) return {};
   std::vector<Detail> details{{"run_id", to_string(run.id)},
@@ -82,7 +91,7 @@ Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::
                            NewEvents& events) {
   const std::string& station = run.definition().name;
   if (!command.decision) {
-    if (!waits_for(run, WaitReason::approval) || run.status == RunStatus::paused) return {};
+    if (!waits_for_decision(run) || run.status == RunStatus::paused) return {};
     return reject(ErrorCode::DECISION_REQUIRED, "station " + station + " waits for a decision",
                   {{"run_id", to_string(run.id)}, {"station", station}}, decision_commands(run));
   }
@@ -90,6 +99,12 @@ Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::
   const Stream stream = Stream::run(run.id);
   switch (*command.decision) {
     case Decision::approve:
+      if (run.attempt) {
+        events.push_back(
+            {stream, run.attempt->span_id, run.attempt->token,
+             StationEvent{StationApprovalGiven{station, run.attempt->number, reason}}});
+        return {};
+      }
       events.push_back({stream, {}, 0, StationEvent{StationApproved{station, reason}}});
       for (NewEvent& event : after_success(run, run.used, 0)) events.push_back(std::move(event));
       return {};
@@ -128,6 +143,12 @@ Decided<void> add_budget(const Run& run, const std::optional<Budget>& budget,
   }
   if (held) events.push_back({stream, {}, 0, StationEvent{StationReady{station}}});
   return {};
+}
+
+// Returns whether the command rejects what an attempt under way asked for. Its job has to be ended
+// first, so the run is canceled.
+bool rejects_attempt(const Run& run, const ResumeRun& command) {
+  return command.decision == Decision::reject && asks_approval(run);
 }
 
 bool ended_by(const NewEvents& events) {
@@ -234,7 +255,7 @@ Decided<NewEvents> decide(const World& world, const PauseRun& command, const Now
   return NewEvents{{Stream::run(command.run_id), {}, 0, RunEvent{RunPaused{reason}}}};
 }
 
-Decided<NewEvents> decide(const World& world, const ResumeRun& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const ResumeRun& command, const Now& now) {
   const auto found = TRY(open_run(world, command.run_id));
   const std::string reason = command.reason.value_or("");
   TRY(require_at_most("reason", reason, limits::reason_bytes_max));
@@ -254,6 +275,13 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   NewEvents events;
   TRY(add_budget(run, command.budget, reason, events));
   run.budget = command.budget.value_or(run.budget);
+  if (rejects_attempt(run, command)) {
+    TRY(require_asking(run, command.station));
+    const std::string refused = "the approval was refused";
+    auto end = TRY(decide(world, CancelRun{run.id, reason.empty() ? refused : reason}, now));
+    std::move(end.begin(), end.end(), std::back_inserter(events));
+    return events;
+  }
   TRY(add_decision(run, command, reason, events));
   if (run.status == RunStatus::paused && !ended_by(events)) {
     events.push_back({Stream::run(run.id), {}, 0, RunEvent{RunResumed{reason}}});

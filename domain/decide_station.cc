@@ -111,6 +111,11 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
   const Attempt& attempt = *run.attempt;
   switch (command.outcome) {
     case Outcome::succeeded: {
+      if (asks_approval(run)) {
+        return NewEvents{
+            {Stream::run(run.id), attempt.span_id, attempt.token,
+             StationEvent{StationResultHeld{command.station, attempt.number, std::move(result)}}}};
+      }
       NewEvents events{
           {Stream::run(run.id), attempt.span_id, attempt.token,
            StationEvent{StationSucceeded{command.station, attempt.number, std::move(result)}}}};
@@ -218,7 +223,8 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
   const Stream stream = Stream::run(command.run_id);
   NewEvents events{{stream, attempt.span_id, attempt.token,
                     StationEvent{StationHeartbeat{command.station, lease_ms, progress}}}};
-  const bool stalled = held->station().status == StationStatus::waiting && !attempt.ending;
+  const bool stalled =
+      held->station().status == StationStatus::waiting && !attempt.ending && !asks_approval(*held);
   if (stalled && !progress.empty() && progress != attempt.progress_digest) {
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{StationProgressed{command.station, attempt.number, progress}}});
@@ -273,6 +279,18 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   }
   std::move(end.begin(), end.end(), std::back_inserter(events));
   return events;
+}
+
+Decided<NewEvents> decide(const World& world, const RequestApproval& command, const Now& now) {
+  TRY(require_name("question", command.question, limits::reason_bytes_max));
+  const auto held =
+      TRY(held_station(world, command.run_id, command.station, command.token, now.by));
+  const Attempt& attempt = *held->attempt;
+  // A stalled attempt whose job is being ended has no use for an approval.
+  if (asks_approval(*held) || attempt.ending) return NewEvents{};
+  return NewEvents{
+      {Stream::run(command.run_id), attempt.span_id, attempt.token,
+       StationEvent{StationApprovalRequested{command.station, attempt.number, command.question}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const SettleStation& command, const Now& now) {

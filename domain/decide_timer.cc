@@ -47,6 +47,7 @@ Decided<NewEvents> decide(const World& world, const StallStation& command, const
   if (run == nullptr || run->status == RunStatus::paused || run->cancel_requested) {
     return NewEvents{};
   }
+  if (asks_approval(*run)) return NewEvents{};  // it is a person who keeps it waiting
   const Attempt& attempt = *run->attempt;
   if (attempt.ending || attempt.last_progress_at != command.last_progress_at ||
       attempt.stalls != command.stalls) {
@@ -68,7 +69,7 @@ Decided<NewEvents> decide(const World& world, const StallStation& command, const
 Decided<NewEvents> decide(const World& world, const WakeStation& command, const Now&) {
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().status != StationStatus::waiting) return NewEvents{};
-  if (run->attempt) return NewEvents{};  // stalled: it waits for the attempt, not for a time
+  if (run->attempt) return NewEvents{};  // it waits for the attempt or a person, not for a time
   if (waits_for_person(run->station().waiting)) return NewEvents{};
   const Stream stream = Stream::run(run->id);
   if (const auto held = held_at_turn(run->definition(), run->budget, run->used)) {

@@ -235,7 +235,6 @@ void evolve(World& world, Run& run, const Record& record, const StationSucceeded
   end_attempt(world, run);
   advance(world, run, record.position);
 }
-// Only a person's decision ends the wait of an approval station.
 bool is_approval(const Run& run) { return run.definition().executor == ExecutorKind::approval; }
 
 void evolve(World& world, Run& run, const Record&, const StationHeld& event) {
@@ -244,14 +243,30 @@ void evolve(World& world, Run& run, const Record&, const StationHeld& event) {
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = 0;
 }
+// Only a person's decision ends the wait for an approval.
 void evolve(World& world, Run& run, const Record& record, const StationApproved&) {
-  SIGNALBOX_CHECK(is_approval(run));
+  SIGNALBOX_CHECK(run.station().waiting == WaitReason::approval);
   advance(world, run, record.position);
 }
 void evolve(World&, Run& run, const Record&, const StationRejected& event) {
-  SIGNALBOX_CHECK(is_approval(run));
+  SIGNALBOX_CHECK(run.station().waiting == WaitReason::approval);
   run.previous =
       previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
+}
+
+void evolve(World&, Run& run, const Record&, const StationApprovalRequested&) {
+  run.station().waiting = WaitReason::approval;
+  run.station().waiting_until_ns = 0;
+  run.attempt->stalls = 0;  // whoever asks has got somewhere
+}
+void evolve(World&, Run& run, const Record&, const StationApprovalGiven&) {
+  SIGNALBOX_CHECK(run.station().waiting == WaitReason::approval);
+}
+// The ref is kept for the card of the run, or for another attempt after a rejection and a retry.
+void evolve(World& world, Run& run, const Record&, const StationResultHeld& event) {
+  SIGNALBOX_CHECK(run.station().waiting == WaitReason::approval);
+  run.resume_ref = event.result.external_ref;
+  end_attempt(world, run);
 }
 
 // Returns the external ref from which the next attempt may resume. An attempt that failed at its
@@ -307,7 +322,7 @@ void evolve(World& world, Run& run, const Record&, const StationDeferred& event)
 }
 
 void evolve(World& world, Run& run, const Record& record, const StationReady&) {
-  SIGNALBOX_CHECK(!is_approval(run));
+  SIGNALBOX_CHECK(run.station().waiting != WaitReason::approval);
   run.station().waiting_until_ns = 0;
   make_ready(world, run, record.position);
 }

@@ -58,8 +58,13 @@ void examine(const World& world, const Run& run, Findings& findings) {
   const StationState& station = run.station();
   const bool stalled =
       station.status == StationStatus::waiting && station.waiting == WaitReason::stalled;
-  findings.expect((station.status == StationStatus::running || stalled) == run.attempt.has_value(),
-                  run, "its station runs, or is stalled, exactly while there is an attempt");
+  // Its attempt may be under way, or have succeeded.
+  const bool asking = station.status == StationStatus::waiting &&
+                      station.waiting == WaitReason::approval &&
+                      run.definition().executor != ExecutorKind::approval;
+  findings.expect(
+      asking || (station.status == StationStatus::running || stalled) == run.attempt.has_value(),
+      run, "its station runs, or is stalled, exactly while there is an attempt");
   const bool may_start =
       run.status != RunStatus::paused && !held_at_turn(run.definition(), run.budget, run.used);
   findings.expect(

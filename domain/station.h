@@ -54,7 +54,16 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::waiting, StationRejected::tag, StationStatus::failed},
     StationTransition{StationStatus::waiting, StationReady::tag, StationStatus::pending},
     StationTransition{StationStatus::waiting, StationCanceled::tag, StationStatus::canceled},
-    // A station with a stalled attempt: the attempt can do what a running one can.
+    // An attempt that asks for an approval: the station waits, with the attempt or, once that has
+    // succeeded, without one.
+    StationTransition{StationStatus::running, StationApprovalRequested::tag,
+                      StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationApprovalRequested::tag,
+                      StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationApprovalGiven::tag, StationStatus::running},
+    StationTransition{StationStatus::waiting, StationResultHeld::tag, StationStatus::waiting},
+    // A station with a stalled attempt, or one that asks for an approval: the attempt can do what a
+    // running one can.
     StationTransition{StationStatus::waiting, StationProgressed::tag, StationStatus::running},
     StationTransition{StationStatus::waiting, StationStalled::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationExternalRefSet::tag, StationStatus::waiting},
@@ -82,9 +91,9 @@ constexpr std::optional<StationStatus> next_status(StationStatus from, std::uint
 }
 
 // The attempt that an event requires of its station: the second half of the table. The
-// status `waiting` alone doesn't say it. A station waits between two attempts or with a stalled
-// attempt, and each case has only some of the rows. evolve() checks every station event against
-// both halves.
+// status `waiting` alone doesn't say it. A station waits between two attempts, or with an attempt
+// that is stalled or asks for an approval, and each case has only some of the rows. evolve() checks
+// every station event against both halves.
 enum class AttemptPresence : std::uint8_t { none, one, either };
 
 // Returns whether the event of this number requires an attempt.

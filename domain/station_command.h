@@ -94,6 +94,15 @@ struct DeferStation {
 };
 BOOST_DESCRIBE_STRUCT(DeferStation, (), (run_id, station, token, delay_ms, note))
 
+// Asks that the run waits for a person's approval.
+struct RequestApproval {
+  RunId run_id{};
+  std::string station;
+  Token token = 0;
+  std::string question;
+};
+BOOST_DESCRIBE_STRUCT(RequestApproval, (), (run_id, station, token, question))
+
 // Ends an attempt whose job was given to another machine, by a person who knows how it ended: it
 // succeeded, or it doesn't run any more (`failed`) and may be executed again.
 struct SettleStation {

@@ -289,7 +289,8 @@ struct StationUsageReported {
 };
 BOOST_DESCRIBE_STRUCT(StationUsageReported, (), (station, attempt, usage))
 
-// The station became the current one and waits for a person: for an approval or a budget.
+// The station became the current one and waits for a person: for an approval station's decision or
+// a budget.
 struct StationHeld {
   static constexpr EventTag tag{318, 1, "StationHeld"};
   KeptText station;
@@ -300,7 +301,8 @@ struct StationHeld {
 };
 BOOST_DESCRIBE_STRUCT(StationHeld, (), (station, reason, note))
 
-// A person approved an approval station. The record's actor is that person.
+// A person approved an approval station, or a result that was held. The record's actor is that
+// person.
 struct StationApproved {
   static constexpr EventTag tag{319, 1, "StationApproved"};
   KeptText station;
@@ -310,7 +312,8 @@ struct StationApproved {
 };
 BOOST_DESCRIBE_STRUCT(StationApproved, (), (station, reason))
 
-// A person rejected an approval station. The record's actor is that person.
+// A person rejected an approval station, or a result that was held. The record's actor is that
+// person.
 struct StationRejected {
   static constexpr EventTag tag{320, 1, "StationRejected"};
   KeptText station;
@@ -320,12 +323,49 @@ struct StationRejected {
 };
 BOOST_DESCRIBE_STRUCT(StationRejected, (), (station, reason))
 
+// The attempt asked for an approval of its run. It goes on; its success is held until a person has
+// decided.
+struct StationApprovalRequested {
+  static constexpr EventTag tag{321, 1, "StationApprovalRequested"};
+  KeptText station;
+  std::uint32_t attempt = 1;
+  FreeText question;  // what the person is asked
+
+  friend bool operator==(const StationApprovalRequested&,
+                         const StationApprovalRequested&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationApprovalRequested, (), (station, attempt, question))
+
+// A person approved what an attempt under way asked for. The record's actor is that person.
+struct StationApprovalGiven {
+  static constexpr EventTag tag{322, 1, "StationApprovalGiven"};
+  KeptText station;
+  std::uint32_t attempt = 1;
+  FreeText reason;
+
+  friend bool operator==(const StationApprovalGiven&, const StationApprovalGiven&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationApprovalGiven, (), (station, attempt, reason))
+
+// The attempt succeeded while the approval that it asked for was still to be decided. The station
+// succeeds with StationApproved, and fails with StationRejected.
+struct StationResultHeld {
+  static constexpr EventTag tag{323, 1, "StationResultHeld"};
+  KeptText station;
+  std::uint32_t attempt = 1;
+  AttemptResult result;
+
+  friend bool operator==(const StationResultHeld&, const StationResultHeld&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationResultHeld, (), (station, attempt, result))
+
 using StationEvents =
     std::variant<StationClaimed, StationSubmitIntended, StationExternalRefSet, StationHeartbeat,
                  StationSucceeded, StationAttemptFailed, StationFailed, StationTimedOut,
                  StationDeferred, StationReady, StationCanceled, CancelConfirmed, CancelEscaped,
                  StationStalled, StationProgressed, WatchdogTimedOut, StationUsageReported,
-                 StationHeld, StationApproved, StationRejected>;
+                 StationHeld, StationApproved, StationRejected, StationApprovalRequested,
+                 StationApprovalGiven, StationResultHeld>;
 using StationEvent = OneOf<StationEvents>;
 
 }  // namespace signalbox

@@ -26,6 +26,11 @@ Decided<void> validate(const Usage& usage) {
   return require_figures("usage.cost_microusd", "usage.tokens", "usage.turns", usage);
 }
 
+bool asks_approval(const Run& run) {
+  return run.attempt && run.station().status == StationStatus::waiting &&
+         run.station().waiting == WaitReason::approval;
+}
+
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used) {
   if (budget.cost_microusd > 0 && used.cost_microusd >= budget.cost_microusd) return "cost";
   if (budget.tokens > 0 && used.tokens >= budget.tokens) return "tokens";

@@ -30,6 +30,9 @@ constexpr bool waits_for_person(WaitReason reason) {
   return false;
 }
 
+// Returns whether the attempt under way has asked for an approval that nobody has given yet.
+bool asks_approval(const Run& run);
+
 // Returns the first figure of which `used` has reached the bound in `budget`: "cost", "tokens" or
 // "turns". Returns nullopt if there is none.
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used);

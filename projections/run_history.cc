@@ -8,8 +8,14 @@
 namespace signalbox {
 namespace {
 
+// A result that was held succeeds when it is approved.
+bool ends_by_success(const Event& event) {
+  return event_as<StationSucceeded>(event) != nullptr ||
+         event_as<StationApproved>(event) != nullptr;
+}
+
 bool may_end_station(const Event& event) {
-  return event_as<StationSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
+  return ends_by_success(event) || event_as<RunFailed>(event) != nullptr ||
          event_as<RunCanceled>(event) != nullptr;
 }
 
@@ -78,7 +84,7 @@ std::shared_ptr<const Run> fold_ended_plan(std::span<const Record> records,
     if (!station.empty() && before->definition().name != station) continue;
     before->attempt.reset();
     // A station that succeeded did so with this event; any other ended with the event before.
-    if (event_as<StationSucceeded>(record.event) != nullptr) {
+    if (ends_by_success(record.event)) {
       before->station().status = StationStatus::succeeded;
     }
     latest = std::move(before);

@@ -68,6 +68,9 @@ struct ApplyToRunRow {
     row.station = event.station;
     wait(row, event.reason, 0);
   }
+  void operator()(const StationApprovalRequested&) const { wait(row, WaitReason::approval, 0); }
+  void operator()(const StationApprovalGiven&) const { stop_waiting(row); }
+  void operator()(const StationResultHeld&) const {}  // it waits already
   void operator()(const StationUsageReported&) const {}
   void operator()(const RunBudgetRaised&) const {}
   void advance() const {

@@ -145,6 +145,16 @@ class RunTrace::RecordVisitor {
   void operator()(const StationRejected& event) {
     at_run(event, reason_and_actor(event.reason, event.station));
   }
+  void operator()(const StationApprovalRequested& event) {
+    at_attempt(event, {{"signalbox.waiting_for", enumerator_text(WaitReason::approval)}});
+  }
+  void operator()(const StationApprovalGiven& event) {
+    at_run(event, reason_and_actor(event.reason, event.station));
+  }
+  void operator()(const StationResultHeld& event) {
+    add_result(event.result);
+    end_attempt("succeeded", SpanStatus::ok, {});
+  }
   void operator()(const StationReady& event) {
     at_run(event, {{"signalbox.station", event.station}});
   }

@@ -49,6 +49,7 @@ std::optional<StrategyRow> row_of_key(std::string_view key) {
 // itself.
 std::optional<bool> ended(const Event& event) {
   if (event_as<StationSucceeded>(event) != nullptr) return true;
+  if (event_as<StationResultHeld>(event) != nullptr) return true;
   if (event_as<StationAttemptFailed>(event) != nullptr) return false;
   if (event_as<StationFailed>(event) != nullptr) return false;
   if (event_as<StationTimedOut>(event) != nullptr) return false;

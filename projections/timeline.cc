@@ -87,6 +87,18 @@ class TimelineFold {
     decide(Decision::approve, event.reason);
     advance();
   }
+  void operator()(const StationApprovalRequested& event) {
+    wait(WaitReason::approval, 0);
+    station().waiting_note = event.question;
+    station().decided.reset();
+  }
+  void operator()(const StationApprovalGiven& event) { decide(Decision::approve, event.reason); }
+  void operator()(const StationResultHeld& event) {
+    const std::string question = station().waiting_note;
+    end_attempt(Outcome::succeeded, event.result);
+    wait(WaitReason::approval, 0);
+    station().waiting_note = question;
+  }
   void operator()(const StationRejected& event) { decide(Decision::reject, event.reason); }
   void operator()(const RunBudgetRaised& event) { timeline_.budget = event.budget; }
   void operator()(const StationAttemptFailed& event) {

@@ -44,7 +44,7 @@ struct TimelineAttempt {
   friend bool operator==(const TimelineAttempt&, const TimelineAttempt&) = default;
 };
 
-// An operator's decision about an approval station.
+// An operator's decision about an approval station, or about what an attempt asked for.
 struct TimelineDecision {
   Decision decision = Decision::approve;
   std::int64_t at_ns = 0;

@@ -303,10 +303,26 @@ class WhyExplainer {
   }
 
   void explain_approval() {
-    WhyEntry& entry = add(WhyReason::approval, latest_of<StationHeld>(records_),
-                          "station " + run_->definition().name + " waits for a decision");
+    const bool is_station = run_->definition().executor == ExecutorKind::approval;
+    WhyEntry& entry = is_station
+                          ? add(WhyReason::approval, latest_of<StationHeld>(records_),
+                                "station " + run_->definition().name + " waits for a decision")
+                          : explain_request();
     entry.unblocked_by = "run.resume with a decision, by an operator";
     entry.next_commands = decision_commands(*run_);
+  }
+
+  // Explains the wait for what an attempt asked for, which is under way or has succeeded.
+  WhyEntry& explain_request() {
+    const Record* asked = latest_of<StationApprovalRequested>(records_);
+    const auto* event =
+        asked == nullptr ? nullptr : event_as<StationApprovalRequested>(asked->event);
+    return add(WhyReason::approval, asked,
+               with_reason("attempt " + std::to_string(run_->station().attempts) + " of station " +
+                               run_->definition().name +
+                               (run_->attempt ? " asks for an approval"
+                                              : " has succeeded, and asks for an approval"),
+                           event == nullptr ? "" : event->question));
   }
 
   void explain_budget() {

@@ -28,6 +28,7 @@ constexpr std::array job_rights = {
     JobRight{"station.set_external_ref", Reach::own_run},
     JobRight{"station.complete", Reach::own_run},
     JobRight{"station.defer", Reach::own_run},
+    JobRight{"station.request_approval", Reach::own_run},
     JobRight{"plan.set_exploration", Reach::own_run},
     JobRight{"plan.set", Reach::own_run},
     JobRight{"plan.get", Reach::own_run},

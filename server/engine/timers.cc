@@ -43,9 +43,13 @@ void Timers::arm_progress(const Run& run, std::int64_t monotonic_ns) {
   if (run.attempt->lease_ms > 0) {
     runs_.arm({run.id, RunKind::timeout}, monotonic_ns + definition.timeout_ms * ns_per_ms);
   }
-  if (definition.stall_after_ms > 0 && !run.attempt->progress_digest.empty()) {
-    runs_.arm({run.id, RunKind::stall}, monotonic_ns + definition.stall_after_ms * ns_per_ms);
-  }
+  arm_stall(run, monotonic_ns);
+}
+
+void Timers::arm_stall(const Run& run, std::int64_t monotonic_ns) {
+  const std::int64_t stall_after_ms = run.definition().stall_after_ms;
+  if (stall_after_ms == 0 || run.attempt->progress_digest.empty()) return;
+  runs_.arm({run.id, RunKind::stall}, monotonic_ns + stall_after_ms * ns_per_ms);
 }
 
 void Timers::arm_attempt(const Run& run, std::int64_t monotonic_ns) {
@@ -147,8 +151,9 @@ void Timers::apply(const World& world, std::span<const Record> records, std::int
         arm_progress(*run, monotonic_ns);
       }
     } else if (event_as<StationStalled>(record.event) != nullptr && run->attempt) {
-      runs_.arm({run->id, RunKind::stall},
-                monotonic_ns + run->definition().stall_after_ms * ns_per_ms);
+      arm_stall(*run, monotonic_ns);
+    } else if (event_as<StationApprovalGiven>(record.event) != nullptr && run->attempt) {
+      arm_stall(*run, monotonic_ns);  // the time in which it waited for a person is no stall
     } else if (sets_deadline(record.event)) {
       // Deadlines of an attempt that is over aren't disarmed: the next attempt of the run, which
       // usually follows at once, replaces them; command_for() ignores those that expire.

@@ -73,6 +73,7 @@ class Timers {
   void arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotonic_ns);
   void arm_attempt(const Run& run, std::int64_t monotonic_ns);
   void arm_progress(const Run& run, std::int64_t monotonic_ns);
+  void arm_stall(const Run& run, std::int64_t monotonic_ns);
   void disarm_run(const RunId& run_id);
   void apply_lock(const World& world, const Record& record, std::int64_t monotonic_ns);
   void apply_tick(const World& world, const Record& record, std::int64_t monotonic_ns);

@@ -54,6 +54,13 @@ struct LevelOf {
   }
   std::optional<level_enum> operator()(const StationDeferred&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const StationHeld&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const StationApprovalRequested&) const {
+    return level_enum::info;
+  }
+  std::optional<level_enum> operator()(const StationApprovalGiven&) const {
+    return level_enum::info;
+  }
+  std::optional<level_enum> operator()(const StationResultHeld&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const StationStalled&) const { return level_enum::warn; }
   std::optional<level_enum> operator()(const WatchdogTimedOut&) const { return level_enum::warn; }
   std::optional<level_enum> operator()(const CancelEscaped&) const { return level_enum::warn; }
@@ -115,6 +122,16 @@ struct TextOf {
     return {{},
             and_reason("waits for a person: " + shown_enum(event.reason), event.note),
             event.station};
+  }
+  EventLine operator()(const StationApprovalRequested& event) const {
+    return {{}, attempt_text(event.attempt, "asks for an approval"), event.station};
+  }
+  EventLine operator()(const StationApprovalGiven& event) const {
+    return {{}, and_reason("approved by " + record.actor, event.reason), event.station};
+  }
+  EventLine operator()(const StationResultHeld& event) const {
+    return {
+        {}, attempt_text(event.attempt, "succeeded; waits for a person: approval"), event.station};
   }
   EventLine operator()(const StationStalled& event) const {
     return {{},

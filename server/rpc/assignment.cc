@@ -51,6 +51,7 @@ std::string previous_before(const Api& api, const Record& claimed) {
     }
     if (const auto* retried = event_as<RunRetried>(event)) return retried->previous;
     if (event_as<StationSucceeded>(event) != nullptr) return {};
+    if (event_as<StationApproved>(event) != nullptr) return {};
   }
   return {};
 }

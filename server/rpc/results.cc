@@ -5,6 +5,7 @@
 #include "domain/attempt_end.h"
 #include "domain/evolving_run.h"
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
 #include "projections/run_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
@@ -64,6 +65,7 @@ EndStatuses statuses_after(std::span<const Record> records) {
     if (event_as<StationClaimed>(record.event) != nullptr) break;  // of the next attempt
     if (std::holds_alternative<StationEvent>(record.event) && !station_ended) {
       if (const auto next = next_status(station, number)) station = *next;
+      if (event_as<StationResultHeld>(record.event) != nullptr) station = StationStatus::waiting;
       station_ended = station != StationStatus::running;
     }
     if (const auto next = next_status(run, number)) run = *next;
@@ -75,7 +77,7 @@ EndStatuses statuses_after(std::span<const Record> records) {
 
 std::optional<StallAction> present_stall(const Run& run) {
   if (!run.attempt || run.attempt->stalls == 0) return std::nullopt;
-  if (run.station().status != StationStatus::waiting) return std::nullopt;
+  if (run.station().status != StationStatus::waiting || asks_approval(run)) return std::nullopt;
   return stall_action(run.definition(), run.attempt->stalls - 1);
 }
 
@@ -91,6 +93,7 @@ std::optional<StallAction> stall_before(const Api& api, const Record& beat) {
     const Event& event = record->front().event;
     if (const auto* stalled = event_as<StationStalled>(event)) return stalled->action;
     if (event_as<StationProgressed>(event) != nullptr) return std::nullopt;
+    if (event_as<StationApprovalRequested>(event) != nullptr) return std::nullopt;
     if (event_as<StationClaimed>(event) != nullptr) return std::nullopt;
   }
   return std::nullopt;
@@ -131,6 +134,9 @@ json::object resume_result(const Api& api, std::span<const Record> records) {
     }
     if (event_as<RunFailed>(record.event) != nullptr) {
       return pause_answer(id, name_of(RunStatus::failed), true);
+    }
+    if (event_as<RunCanceled>(record.event) != nullptr) {
+      return pause_answer(id, name_of(RunStatus::canceled), true);
     }
   }
   RunStatus status = RunStatus::running;
@@ -203,6 +209,12 @@ json::object complete_result_in(const json::storage_ptr& storage, const Api& api
     json::value claim = claim_json(storage, api, records);
     if (!claim.is_null()) result.emplace("claim", std::move(claim));
   }
+  return result;
+}
+
+json::object approval_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  result["requested"] = !records.empty();
   return result;
 }
 

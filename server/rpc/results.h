@@ -28,6 +28,7 @@ boost::json::object complete_result(const Api& api, std::span<const Record> reco
 // Returns the same, allocated in `storage`: of all answers this one is built most often.
 boost::json::object complete_result_in(const boost::json::storage_ptr& storage, const Api& api,
                                        std::span<const Record> records);
+boost::json::object approval_result(const Api& api, std::span<const Record> records);
 boost::json::object defer_result(const Api& api, std::span<const Record> records);
 
 // Returns a run as its records up to `position` left it; nullptr if it had ended by then, if

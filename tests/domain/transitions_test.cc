@@ -44,6 +44,9 @@ std::vector<Event> station_events(std::uint32_t attempts) {
           StationEvent{StationHeld{name, WaitReason::budget, "used up"}},
           StationEvent{StationApproved{name, "fine"}},
           StationEvent{StationRejected{name, "not fine"}},
+          StationEvent{StationApprovalRequested{name, attempts, "may I?"}},
+          StationEvent{StationApprovalGiven{name, attempts, "you may"}},
+          StationEvent{StationResultHeld{name, attempts, {}}},
           StationEvent{
               WatchdogTimedOut{name, attempts, 2000, 1000, TimerOrigin::started_at, 5, "ann", ""}}};
 }
@@ -69,7 +72,7 @@ std::vector<Event> run_events() {
           retried()};
 }
 
-static_assert(std::variant_size_v<StationEvents> == 20, "station_events() has one of each");
+static_assert(std::variant_size_v<StationEvents> == 23, "station_events() has one of each");
 static_assert(std::variant_size_v<RunEvents> == 9, "run_events() has one of each");
 
 class TransitionsTest : public GivenWhenThen {
@@ -109,14 +112,17 @@ class TransitionsTest : public GivenWhenThen {
     apply_event(StationEvent{StationAttemptFailed{"a", 1, failure, {}, 5, Strategy::original}});
   }
 
-  // Returns whether the event suits the station's executor: only an approval is approved or
-  // rejected, and it is never ready or held again.
+  // Returns whether the event suits the station's wait: only what waits for an approval is decided,
+  // and it is never ready; an approval station isn't held again.
   [[nodiscard]] bool suits_station(const Event& event) const {
     const bool approval = the_run().definition().executor == ExecutorKind::approval;
-    if (event_as<StationApproved>(event) || event_as<StationRejected>(event)) return approval;
-    const bool of_others =
-        event_as<StationReady>(event) != nullptr || event_as<StationHeld>(event) != nullptr;
-    return !approval || !of_others;
+    const bool asks = the_run().station().waiting == WaitReason::approval;
+    if (event_as<StationApproved>(event) || event_as<StationRejected>(event) ||
+        event_as<StationApprovalGiven>(event) || event_as<StationResultHeld>(event)) {
+      return asks;
+    }
+    if (event_as<StationReady>(event)) return !asks;
+    return !approval || event_as<StationHeld>(event) == nullptr;
   }
 
   // Tries each station event in the state that `given` sets up. Expects that evolve() accepts it if
@@ -229,6 +235,10 @@ TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
       {{waiting, "StationDeferred"}, waiting},
       {{waiting, "StationFailed"}, failed},
       {{waiting, "StationTimedOut"}, timeout},
+      {{running, "StationApprovalRequested"}, waiting},
+      {{waiting, "StationApprovalRequested"}, waiting},
+      {{waiting, "StationApprovalGiven"}, running},
+      {{waiting, "StationResultHeld"}, waiting},
       {{running, "StationUsageReported"}, running},
       {{waiting, "StationUsageReported"}, waiting},
       {{pending, "StationHeld"}, waiting},
@@ -294,12 +304,33 @@ TEST_F(TransitionsTest, AnApprovalIsDecidedOrCanceled) {
 }
 
 TEST_F(TransitionsTest, AStalledAttemptIsNotReadyForAnother) {
-  EXPECT_EQ(expect_only_possible_events([this] { given_station(StationStatus::waiting); }),
-            (std::set<std::string>{"StationProgressed", "StationStalled", "StationExternalRefSet",
-                                   "StationHeartbeat", "CancelConfirmed", "CancelEscaped",
-                                   "WatchdogTimedOut", "StationUsageReported", "StationSucceeded",
-                                   "StationAttemptFailed", "StationDeferred", "StationFailed",
-                                   "StationTimedOut", "StationCanceled"}));
+  EXPECT_EQ(
+      expect_only_possible_events([this] { given_station(StationStatus::waiting); }),
+      (std::set<std::string>{"StationApprovalRequested", "StationProgressed", "StationStalled",
+                             "StationExternalRefSet", "StationHeartbeat", "CancelConfirmed",
+                             "CancelEscaped", "WatchdogTimedOut", "StationUsageReported",
+                             "StationSucceeded", "StationAttemptFailed", "StationDeferred",
+                             "StationFailed", "StationTimedOut", "StationCanceled"}));
+}
+
+TEST_F(TransitionsTest, AnAttemptThatAsksIsApprovedOrEndsWithItsResultHeld) {  // G10
+  EXPECT_EQ(expect_only_possible_events([this] {
+              given_station(StationStatus::running);
+              apply_event(StationEvent{StationApprovalRequested{"a", 1, "may I?"}});
+            }),
+            (std::set<std::string>{"StationApprovalRequested", "StationApprovalGiven",
+                                   "StationResultHeld", "StationProgressed", "StationStalled",
+                                   "StationExternalRefSet", "StationHeartbeat", "CancelConfirmed",
+                                   "CancelEscaped", "WatchdogTimedOut", "StationUsageReported",
+                                   "StationSucceeded", "StationAttemptFailed", "StationDeferred",
+                                   "StationFailed", "StationTimedOut", "StationCanceled"}));
+  EXPECT_EQ(expect_only_possible_events([this] {
+              given_station(StationStatus::running);
+              apply_event(StationEvent{StationApprovalRequested{"a", 1, "may I?"}});
+              apply_event(StationEvent{StationResultHeld{"a", 1, {}}});
+            }),
+            (std::set<std::string>{"StationApproved", "StationRejected", "StationCanceled",
+                                   "StationHeld"}));
 }
 
 TEST_F(TransitionsTest, AWaitWithoutAnAttemptIsNeverAStall) {

@@ -185,5 +185,59 @@ TEST_F(PrincipalTest, AJobReportsReadsItsRunAndLocks) {  // G10
   EXPECT_EQ(key.st_mode & 0777U, 0600U);
 }
 
+// Its job is over when somebody decides, and so is the server's life in which it asked.
+TEST_F(PrincipalTest, AJobAsksForAnApprovalOfItsOwnRun) {  // G10
+  const std::string binary = SIGNALBOX_BINARY;
+  const std::string self = "run resume $SIGNALBOX_RUN_ID --station go --decision approve";
+  const std::string id =
+      start_job("cd '" + scratch_.path().string() + "'\nset -e\n" +  //
+                binary + " station request-approval --question 'may I drop the table?'\n" + "if " +
+                binary + " " + self + " 2>self.err; then exit 5; fi\n" +
+                "grep -q FORBIDDEN self.err\necho done >\"$SIGNALBOX_ARTIFACTS_DIR/plan.md\"\n");
+  await([&] {
+    return !events(id, "StationResultHeld").empty() || text(run(id), "status") == "failed";
+  });
+  ASSERT_EQ(events(id, "StationResultHeld").size(), 1U) << server_.cli({"run", "get", id}).out;
+  EXPECT_EQ(events(id, "StationApprovalRequested").at(0).at("actor").as_string(),
+            "job:" + id + "/go/1");
+  const std::string shown = json::serialize(result({"run", "get", id}));
+  EXPECT_NE(shown.find(R"("waiting_note":"may I drop the table?")"), std::string::npos) << shown;
+  const json::object why = result({"run", "why", id});
+  EXPECT_NE(json::serialize(why).find("--decision approve"), std::string::npos);
+
+  server_.kill();
+  server_.start();
+  EXPECT_TRUE(waits_for_approval(id));
+  ASSERT_EQ(
+      server_.cli({"run", "resume", id, "--station", "go", "--decision", "approve"}).exit_code, 0);
+  await_status(id, "succeeded");
+  EXPECT_EQ(events(id, "StationClaimed").size(), 1U) << "it isn't done twice";
+  EXPECT_EQ(events(id, "StationApproved").at(0).at("actor").as_string().find("uid:"), 0U);
+}
+
+// It waits for the answer while it runs.
+TEST_F(PrincipalTest, AJobWaitsForTheApprovalThatItAskedFor) {  // G10
+  const std::string binary = SIGNALBOX_BINARY;
+  const std::string id = start_job(
+      binary + " station request-approval --question 'may I go on?'\n" + "while " + binary +
+      " run get $SIGNALBOX_RUN_ID --json | grep -q '\"waiting_for\":\"approval\"'; do sleep 0.05; "
+      "done\n");
+  await([&] { return !events(id, "StationApprovalRequested").empty(); });
+  ASSERT_EQ(
+      server_.cli({"run", "resume", id, "--station", "go", "--decision", "approve"}).exit_code, 0);
+  await_status(id, "succeeded");
+  EXPECT_EQ(events(id, "StationApprovalGiven").size(), 1U);
+  EXPECT_TRUE(events(id, "StationResultHeld").empty());
+
+  const std::string refused =
+      start_job(binary + " station request-approval --question 'may I go on?'\n" +
+                "while :; do sleep 0.05; done\n");
+  await([&] { return !events(refused, "StationApprovalRequested").empty(); });
+  ASSERT_EQ(
+      server_.cli({"run", "resume", refused, "--station", "go", "--decision", "reject"}).exit_code,
+      0);
+  await_status(refused, "canceled");
+}
+
 }  // namespace
 }  // namespace signalbox

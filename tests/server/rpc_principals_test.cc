@@ -255,6 +255,7 @@ TEST_F(RpcPrincipals, AJobReportsReadsItsOwnRunAndUsesLocksAndTicks) {  // G10
                                          "station.set_external_ref",
                                          "station.complete",
                                          "station.defer",
+                                         "station.request_approval",
                                          "plan.set_exploration",
                                          "plan.set",
                                          "plan.get",
@@ -380,6 +381,37 @@ TEST_F(RpcPrincipals, TheRefusalOfATokenNamesTheJobWhoseverAccessTokenItShows) {
     return true;
   }));
   EXPECT_EQ(denied, "job:" + id + "/go/1");
+}
+
+TEST_F(RpcPrincipals, AJobAsksForAnApprovalAndDoesntGiveIt) {  // G10
+  const std::string id = start_job();
+  const Principal job = authentication.job(job_id_of(id)).value();
+  const auto run = [&] { return engine.world().find_run(*parse_uuid(id)); };
+  const std::string request = R"({"station":"go","question":"may I?","token":)" +
+                              std::to_string(run()->attempt->token) +
+                              R"(,"command_id":"ask-1","run_id":")" + id + R"("})";
+  for (int again = 0; again < 2; ++again) {
+    const auto asked = ask_as(job, "station.request_approval", request);
+    ASSERT_EQ(code_of(asked), "") << json::serialize(asked);
+    EXPECT_TRUE(asked.at("result").at("requested").as_bool());
+  }
+  const auto types = event_types();
+  EXPECT_EQ(std::count(types.begin(), types.end(), "StationApprovalRequested"), 1);
+  const std::string approve = R"({"decision":"approve","run_id":")" + id + R"("})";
+  EXPECT_EQ(code_of(ask_as(job, "run.resume", approve)), "FORBIDDEN");
+
+  // The job ends before somebody has decided.
+  CompleteStation end;
+  end.run_id = *parse_uuid(id);
+  end.station = "go";
+  end.token = run()->attempt->token;
+  end.from_executor = true;
+  take(end);
+  ASSERT_NE(run(), nullptr) << "the run waits";
+  EXPECT_FALSE(run()->attempt.has_value());
+  const auto approved = ask_as({"uid:7", Role::operator_}, "run.resume", approve);
+  ASSERT_EQ(code_of(approved), "") << json::serialize(approved);
+  EXPECT_EQ(approved.at("result").at("status").as_string(), "succeeded");
 }
 
 TEST_F(RpcPrincipals, WhoAProcessIs) {  // G10

@@ -41,7 +41,9 @@ struct AuditedRun {
   bool terminal = false;
   bool failed = false;  // true if the run ended by failing
   bool cancel_requested = false;
-  std::optional<WaitReason> waiting;  // set while nobody holds the station and it can't be claimed
+  // Set while nobody holds the station and it can't be claimed, and while its holder asks for an
+  // approval.
+  std::optional<WaitReason> waiting;
   std::optional<std::uint32_t> max_retries;  // overrides the stations' own
   Budget budget;
   Usage used;

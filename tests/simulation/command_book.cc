@@ -36,6 +36,7 @@ bool tells_of_events(const std::string& method, const boost::json::object& resul
   if (method == "audit.adopt_key") return result.at("adopted").as_bool();
   if (method == "access.revoke") return result.at("revoked").as_bool();
   if (method == "station.set_external_ref") return result.at("changed").as_bool();
+  if (method == "station.request_approval") return result.at("requested").as_bool();
   return true;
 }
 

@@ -358,10 +358,14 @@ void RegisterAudit::read_end_of_attempt(const Record& record, AuditedRun& run) {
   };
   if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
     end(succeeded->station);
+    if (run.waiting == WaitReason::approval) wrong(record, "nobody has approved it");
     if (!run.job_id.empty()) succeeded_jobs_.insert(run.job_id);
     plans_.succeed(record, run);
     ++run.current;
     run.failures = 0;
+  } else if (const auto* held = event_as<StationResultHeld>(record.event)) {
+    end(held->station);
+    if (run.waiting != WaitReason::approval) wrong(record, "nobody has asked for an approval");
   } else if (const auto* failed = event_as<StationAttemptFailed>(record.event)) {
     end(failed->station);
     lose_by_lock(record, failed->failure.code, run.lock);

@@ -86,6 +86,11 @@ bool TurnAudit::read(const Record& record, AuditedRun& run) {
     read_decision(record, run, approved->station, "approve");
     ++run.current;
     run.failures = 0;
+  } else if (const auto* asked = event_as<StationApprovalRequested>(record.event)) {
+    read_request(record, run, *asked);
+  } else if (const auto* given = event_as<StationApprovalGiven>(record.event)) {
+    if (run.holder == 0 || record.cause != run.holder) wrong(record, "its attempt is over");
+    read_decision(record, run, given->station, "approve");
   } else if (const auto* rejected = event_as<StationRejected>(record.event)) {
     read_decision(record, run, rejected->station, "reject");
   } else if (const auto* raised = event_as<RunBudgetRaised>(record.event)) {
@@ -109,6 +114,22 @@ void TurnAudit::read_usage(const Record& record, AuditedRun& run,
   run.used.cost_microusd += reported.usage.cost_microusd;
   run.used.tokens += reported.usage.tokens;
   run.used.turns += reported.usage.turns;
+}
+
+void TurnAudit::read_request(const Record& record, AuditedRun& run,
+                             const StationApprovalRequested& asked) {
+  if (run.holder == 0 || record.cause != run.holder) wrong(record, "its attempt is over");
+  if (!run.has_station() || asked.station != run.station().name) {
+    return wrong(record, "station " + asked.station + " is not the one in turn");
+  }
+  if (run.waiting) wrong(record, "it was asked before");
+  const SentCommand* sent = book_.find(record.command_id);
+  if (sent == nullptr || sent->method != "station.request_approval" ||
+      param_text(sent->params, "question") != asked.question) {
+    wrong(record, "nobody has asked so");
+  }
+  run.waiting = WaitReason::approval;
+  run.stalls = 0;
 }
 
 void TurnAudit::read_hold(const Record& record, AuditedRun& run, const StationHeld& held) {

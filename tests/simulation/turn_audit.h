@@ -31,10 +31,11 @@ class TurnAudit {
 
  private:
   void read_usage(const Record& record, AuditedRun& run, const StationUsageReported& reported);
+  void read_request(const Record& record, AuditedRun& run, const StationApprovalRequested& asked);
   void read_hold(const Record& record, AuditedRun& run, const StationHeld& held);
   void read_ready(const Record& record, AuditedRun& run, const StationReady& ready);
-  // Audits StationApproved or StationRejected of `station`: a command must have asked for that
-  // decision.
+  // Audits StationApproved, StationApprovalGiven or StationRejected of `station`: a command must
+  // have asked for that decision.
   void read_decision(const Record& record, AuditedRun& run, const std::string& station,
                      const char* decision);
   void read_budget(const Record& record, AuditedRun& run, const RunBudgetRaised& raised);

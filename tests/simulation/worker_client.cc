@@ -68,6 +68,8 @@ void WorkerClient::work() {
       return later(pause_ms, &WorkerClient::defer);
     case 1:
       return later(pause_ms, &WorkerClient::set_external_ref);
+    case 2:
+      return later(pause_ms, &WorkerClient::request_approval);
     default:
       return later(pause_ms, &WorkerClient::complete);
   }
@@ -105,6 +107,19 @@ void WorkerClient::set_external_ref() {
 
 void WorkerClient::on_ref_set(const Reply& reply) {
   if (keeps(reply)) work();
+}
+
+void WorkerClient::request_approval() {
+  json::object params = held();
+  params["question"] = "may " + name() + " go on?";
+  ask("station.request_approval", params, worker_patience_ms, &WorkerClient::on_requested);
+}
+
+// It doesn't wait for the decision, which may come before or after the end of its work.
+void WorkerClient::on_requested(const Reply& reply) {
+  if (!keeps(reply)) return;
+  beats_left_ = between(0, 5);
+  work();
 }
 
 void WorkerClient::defer() {

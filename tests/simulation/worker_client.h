@@ -25,6 +25,8 @@ class WorkerClient final : public Client {
   void on_beat(const Reply& reply);
   void set_external_ref();
   void on_ref_set(const Reply& reply);
+  void request_approval();
+  void on_requested(const Reply& reply);
   void defer();
   void on_deferred(const Reply& reply);
   void complete();

@@ -323,6 +323,33 @@ void add_defer(ToolCommand station, Invocation& invocation) {
   });
 }
 
+void add_request_approval(ToolCommand station, Invocation& invocation) {
+  struct Options : HeldStation {
+    std::string question;
+  };
+  ToolCommand command =
+      station.add_subcommand("request-approval", "Ask a person before the run goes on");
+  const auto options = std::make_shared<Options>();
+  add_held_station(command, *options);
+  command.add_option("--question", options->question, "What the person is asked").required();
+  command.footer(
+      "The attempt goes on. If it succeeds before somebody has decided, its result is\n"
+      "held, and the station succeeds or fails with `signalbox run resume --decision`.\n\n"
+      "Examples:\n"
+      "  signalbox station request-approval --run \"$run\" --station plan --token 17 \\\n"
+      "    --question \"may I drop the table?\"");
+  command.action([options, &invocation] {
+    json::object params = held_station_params(*options);
+    params["question"] = options->question;
+    return call_and_answer(invocation, "station.request_approval", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return std::string(true_at(result, "requested")
+                                                    ? "asked\n"
+                                                    : "the attempt asks already\n");
+                           });
+  });
+}
+
 }  // namespace
 
 void add_station_commands(ToolCommand app, Invocation& invocation) {
@@ -339,6 +366,7 @@ void add_station_commands(ToolCommand app, Invocation& invocation) {
   add_set_external_ref(station, invocation);
   add_station_complete(station, invocation);
   add_defer(station, invocation);
+  add_request_approval(station, invocation);
   add_settle(station, invocation);
 }
 

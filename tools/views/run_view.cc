@@ -99,7 +99,8 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
   if (const std::string note = text_at(station, "waiting_note"); !note.empty()) {
     waiting += ": " + note;
   }
-  if (const std::string decision = decision_text(station); !decision.empty()) waiting = decision;
+  const std::string decision = decision_text(station);
+  if (!decision.empty()) waiting = decision;
   const json::array& attempts = array_at(station, "attempts");
   if (attempts.empty()) {
     table.add({{name, Style::strong},
@@ -121,7 +122,8 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
     std::string note = error_text(attempt);
     if (note.empty()) note = text_at(attempt, "summary");
     const bool last = &each == &attempts.back();
-    if (last && !waiting.empty()) note += (note.empty() ? "" : "; ") + ("waiting: " + waiting);
+    if (last && !waiting.empty())
+      note += (note.empty() ? "" : "; ") + (decision.empty() ? "waiting: " + waiting : waiting);
     const bool open = ended.empty();
     table.add({{first ? name : std::string(), Style::strong},
                {text_at(attempt, "attempt")},

@@ -192,6 +192,7 @@ struct IsMoment {
   bool operator()(const StationFailed&) const { return true; }
   bool operator()(const StationTimedOut&) const { return true; }
   bool operator()(const StationDeferred&) const { return true; }
+  bool operator()(const StationResultHeld&) const { return true; }
   bool operator()(const WatchdogTimedOut&) const { return true; }
   template <class Other>
   bool operator()(const Other&) const {

@@ -91,6 +91,7 @@ void FlowMeter::apply_attempt(const Record& record, OpenRun& run) {
   } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
     fail_attempt(record, run, timed_out->failure);
   } else if (event_as<StationDeferred>(record.event) != nullptr ||
+             event_as<StationResultHeld>(record.event) != nullptr ||
              event_as<StationCanceled>(record.event) != nullptr) {
     end_attempt(record, run);
   } else if (event_as<StationReady>(record.event) != nullptr) {

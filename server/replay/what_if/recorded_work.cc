@@ -176,7 +176,8 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
     attempt.beats.push_back({record.recorded_at_ns - open.claimed_ns, beat->progress_digest});
   } else if (const auto* used = event_as<StationUsageReported>(record.event)) {
     attempt.usage = used->usage;
-  } else if (event_as<StationSucceeded>(record.event) != nullptr) {
+  } else if (event_as<StationSucceeded>(record.event) != nullptr ||
+             event_as<StationResultHeld>(record.event) != nullptr) {
     end_attempt(record, open, AttemptEnding::reported);
   } else if (const auto* retried = event_as<StationAttemptFailed>(record.event)) {
     fail_attempt(record, open, retried->failure);

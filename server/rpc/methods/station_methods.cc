@@ -160,6 +160,8 @@ std::vector<Method> station_methods(ClaimQueue& claims) {
       {"station.complete", true, Role::worker, field_names<CompleteStation>(), complete},
       {"station.defer", true, Role::worker, field_names<DeferStation>(),
        handle_command<DeferStation, defer_result>},
+      {"station.request_approval", true, Role::worker, field_names<RequestApproval>(),
+       handle_command<RequestApproval, approval_result>},
       {"station.settle", true, Role::operator_, field_names<SettleStation>(), settle},
   };
 }
