@@ -209,6 +209,12 @@ Decided<void> validate(const StationDefinition& station) {
   }
   if (auto ok = validate_executor(station); !ok) return ok;
   if (auto ok = validate_allowances(station); !ok) return ok;
+  const auto& variables = station.environment;
+  if (std::find(variables.begin(), variables.end(), "SIGNALBOX_ACCESS_TOKEN") != variables.end()) {
+    return pipeline_invalid(name, "environment",
+                            "must not name SIGNALBOX_ACCESS_TOKEN, with which a job would be "
+                            "somebody else; a job has a token of its own");
+  }
   if (has_credentials(station.remote)) {
     return pipeline_invalid(name, "remote",
                             "must not have a user or password, which the log would keep; "

@@ -75,6 +75,8 @@ Decided<Principal> Authentication::of(const Caller& caller,
   // Of another user's process nothing may be visible in /proc, and no job runs as that user.
   principal->process_is_gone =
       caller.process_is_gone && caller.uid && is_owner(*caller.uid, settings_.server_uid);
+  principal->process_is_unknown =
+      !caller.uid && caller.loopback && !secret && !caller.token_id && !caller.shown_job_id;
   // A job may show the token of somebody else, and is still a job.
   if (caller.job_id && !principal->job) {
     const auto inside = job(*caller.job_id);

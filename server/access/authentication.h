@@ -47,7 +47,8 @@ class Authentication {
 
   // Authenticates a request: by `secret`, else by the token that the connection has shown, else by
   // the job that the peer's process belongs to, and else by its uid or address. A process that has
-  // ended is nobody if its uid would make it admin: it may have been a job's.
+  // ended is nobody if its uid would make it admin: it may have been a job's. Nor does anybody know
+  // the process of a TCP client, so one without a token decides no approval.
   [[nodiscard]] Decided<Principal> of(const Caller& caller,
                                       std::optional<std::string_view> secret = {}) const;
   // Returns the job with this id. UNAUTHENTICATED unless its attempt is under way.

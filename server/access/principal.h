@@ -31,8 +31,11 @@ struct Principal {
   // A process on this machine that has ended since, so that nobody can say whether it was a job.
   bool process_is_gone = false;
 
+  // A TCP client on a loopback address without a token: any process of this machine, or a job's.
+  bool process_is_unknown = false;
+
   // Returns whether it may decide approvals, which a job never does.
-  [[nodiscard]] bool may_approve() const { return !job && !process_is_gone; }
+  [[nodiscard]] bool may_approve() const { return !job && !process_is_gone && !process_is_unknown; }
 
   friend bool operator==(const Principal&, const Principal&) = default;
 };

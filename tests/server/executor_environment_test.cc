@@ -78,6 +78,14 @@ TEST_F(JobEnvironment, OnlyTheAllowListOfTheServersOwn) {
   EXPECT_EQ(entries.size(), 22U);
 }
 
+TEST_F(JobEnvironment, NoAccessTokenOfTheServers) {  // G10
+  const auto entries = of(job(), {"SIGNALBOX_ACCESS_TOKEN=sbx_x", "SIGNALBOX_SERVER=tcp://h:1"});
+  for (const std::string& entry : entries) {
+    EXPECT_FALSE(entry.starts_with("SIGNALBOX_ACCESS_TOKEN=")) << entry;
+    EXPECT_FALSE(entry.starts_with("SIGNALBOX_SERVER=")) << entry;
+  }
+}
+
 TEST_F(JobEnvironment, TraceparentIsRunAndSpan) {
   EXPECT_TRUE(
       has(of(job(), {}), "TRACEPARENT=00-0190163d8694739baea5966c26f8ad91-1f0c7c3a2b4d4e5f-01"));

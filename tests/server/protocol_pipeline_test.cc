@@ -117,6 +117,8 @@ TEST(ProtocolPipeline, AMistakeNamesStationAndField) {
   names(R"({"name":"p","station":[{"name":"a","executor":"builtin"}]})", "a", "executor");
   names(R"({"name":"p","station":[{"name":"a/b"}]})", "a/b", "name");
   names(R"({"name":"p","station":[{"name":"a","allow":["locks"]}]})", "a", "allow");
+  names(R"({"name":"p","station":[{"name":"a","environment":["SIGNALBOX_ACCESS_TOKEN"]}]})", "a",
+        "environment");
   names(
       R"({"name":"p","station":[{"name":"a","executor":"process","command":["x"],"allow":["all"]}]})",
       "station[0]", "allow");

@@ -363,6 +363,9 @@ TEST_F(RpcPrincipals, NoJobDecidesAnApprovalWhoseverTokenItShows) {  // G10
   Principal gone{"token:x", Role::operator_};
   gone.process_is_gone = true;
   EXPECT_EQ(code_of(ask_as(gone, "run.resume", approve)), "FORBIDDEN");
+  Principal unknown{"tcp:127.0.0.1", Role::operator_};
+  unknown.process_is_unknown = true;
+  EXPECT_EQ(code_of(ask_as(unknown, "run.resume", approve)), "FORBIDDEN");
   EXPECT_EQ(code_of(ask_as({"token:x", Role::operator_}, "run.resume", approve)), "");
 }
 
@@ -441,6 +444,16 @@ TEST_F(RpcPrincipals, WhoAProcessIs) {  // G10
                                              .as_string());
   EXPECT_EQ(who.of(caller, secret)->actor, "token:op");
   EXPECT_EQ(who.of(caller, secret)->job->actor, actor);
+
+  // Over TCP the kernel names no process, so a client without a token may be a job.
+  settings.loopback_role = Role::operator_;
+  const Authentication open_to_all(engine, clock, settings);
+  Caller local;
+  local.address = "127.0.0.1";
+  local.loopback = true;
+  EXPECT_EQ(open_to_all.of(local)->role, Role::operator_);
+  EXPECT_FALSE(open_to_all.of(local)->may_approve());
+  EXPECT_TRUE(open_to_all.of(local, secret)->may_approve());
 
   // A secret makes a job of a connection that isn't one by its process.
   const std::string own = make_job_secret(settings.job_key, job_id);
