@@ -60,6 +60,7 @@ std::vector<std::string> valid_lines(const std::string& run_id) {
                          {"artifacts", {{{"name", "a"}, {"content", "text"}}}}})),
       request_line(99, "station.settle", with({{"outcome", "failed"}, {"reason", "gone"}})),
       request_line(13, "station.defer", with({{"delay_ms", 5}, {"note", "later"}})),
+      request_line(98, "station.request_approval", with({{"question", "may I?"}})),
       request_line(14, "events.read", {{"from", 1}, {"limit", 2}, {"types", {"RunStarted"}}}),
       request_line(15, "server.status", {}),
       request_line(16, "server.limits", {}),
