@@ -121,7 +121,7 @@ BOOST_DESCRIBE_STRUCT(TickTimedOut, (),
 struct TickMissed {
   static constexpr EventTag tag{508, 1, "TickMissed"};
   KeptText loop;
-  KeptText reason;                // "server down", "asleep", "stopped"
+  KeptText reason;                // "server down", "asleep", "late", "wall clock set"
   std::uint64_t missed = 0;       // number of due times
   std::int64_t first_due_ns = 0;  // UTC
   std::int64_t last_due_ns = 0;   // UTC

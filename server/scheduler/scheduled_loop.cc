@@ -12,10 +12,13 @@
 namespace signalbox {
 namespace {
 
-// A tick that would begin later than this after its due time counts as missed.
+// A loop that is later than this was asleep with its machine or its process; up to it, it was late.
 constexpr std::int64_t late_ns_max = 5'000'000'000;
 // Missed ticks are counted up to this number.
 constexpr std::size_t missed_max = 100'000;
+// Due times that passed while a tick was being prepared have an event each up to this number; of
+// more, all but the latest are counted by one event.
+constexpr std::size_t skips_max = 64;
 // If the wall clock was set back by more than this, due times count from now. If by less, due times
 // that already have their event aren't due again.
 constexpr std::int64_t set_back_ns_max = 60'000'000'000;
@@ -57,12 +60,19 @@ void ScheduledLoop::run_if_due() {
   const std::int64_t now_ns = clock_.wall_ns();
   if (!due_ns_ || clock_.monotonic_ns() < due_monotonic_ns_) return;
   if (now_ns < *due_ns_) return set_due(due_ns_);  // the wall clock runs slower
-  const std::int64_t due_ns = *due_ns_;
-  const auto after = schedule_.next_after(due_ns);
-  if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("asleep");
-  set_due(after);
-  if (busy_) return skip_due(due_ns);
-  begin("due", due_ns, {});
+  const std::int64_t first_ns = *due_ns_;
+  const auto later = schedule_.due_between(first_ns, now_ns, missed_max);
+  const std::int64_t latest_ns = later.empty() ? first_ns : later.back();
+  set_due(schedule_.next_after(latest_ns));
+  // While a due tick is being prepared, its event comes first (begin_prepared()).
+  if (!later.empty() && preparing_due_ns_ == 0) {
+    const std::int64_t last_ns = later.size() == 1 ? first_ns : later[later.size() - 2];
+    const char* reason = now_ns - first_ns > late_ns_max ? "asleep" : "late";
+    const NoteTicksMissed note{name_, reason, later.size(), first_ns, last_ns};
+    (void)engine_.begin(by_the_service).apply(note);
+  }
+  if (busy_) return skip_due(latest_ns);
+  begin("due", latest_ns, {});
 }
 
 void ScheduledLoop::trigger(const std::string& reason, bool again, Notify notify) {
@@ -125,8 +135,14 @@ void ScheduledLoop::begin_prepared(BeginTick command, const Notify& notify) {
     } else {
       refused = begun.error();
     }
-    for (const std::int64_t due_ns :
-         schedule_.due_between(command.due_ns, skipping_until_ns, missed_max)) {
+    auto passed = schedule_.due_between(command.due_ns, skipping_until_ns, missed_max);
+    if (!refused && passed.size() > skips_max) {
+      const NoteTicksMissed note{name_, "asleep", passed.size() - 1, passed.front(),
+                                 passed[passed.size() - 2]};
+      (void)transaction.apply(note);
+      passed.erase(passed.begin(), passed.end() - 1);
+    }
+    for (const std::int64_t due_ns : passed) {
       if (!refused) (void)transaction.apply(NoteTickSkipped{begin_command("due", due_ns)});
     }
   }

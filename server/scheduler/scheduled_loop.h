@@ -1,6 +1,11 @@
 // A loop of the service with a schedule. Each due time and each trigger leaves exactly one event:
 // TickStarted; TickSkipped if a tick is under way; or TickMissed if no tick could begin, because
-// the server was down or the machine asleep.
+// the server was down, or the machine was asleep or busy.
+//
+// A loop that was kept from running ticks at once for the latest of its due times, however late;
+// only the ones before are missed. So a loop makes progress on any machine, even if it is always
+// later than its interval. After a start and after the wall clock was set, all passed due times are
+// missed, and the next one is in the future.
 //
 // The work of a tick begins only when its start is durable. So the next start sees that a crash
 // interrupted a tick, and the loop recovers by itself. All calls come from the engine thread.
@@ -26,12 +31,6 @@ struct TriggerResult {
   std::optional<Rejection> refused = {};  // set: neither event was applied, e.g. STORAGE_FULL
 };
 
-// Returns the reason to record for ticks that were missed in a clock jump with this `cause`
-// (ClockJumped).
-inline std::string missed_reason(const std::string& cause) {
-  return cause == "stopped" ? "asleep" : cause;
-}
-
 class ScheduledLoop {
  public:
   // Ends a tick, successfully if there is no error.
@@ -47,11 +46,13 @@ class ScheduledLoop {
   ScheduledLoop(Engine& engine, const Clock& clock, std::string name, Schedule schedule, Work work);
 
   // Computes the next due time, and applies TickMissed, with `reason`, for the due times without
-  // event. Called at the start, after a roll-back, and after a clock jump.
+  // event. Called at the start, after a roll-back, and after the wall clock was set.
   void arm(const std::string& reason);
 
   // Returns when to call run_if_due() (monotonic, ns).
   [[nodiscard]] std::int64_t next_due_ns() const { return due_monotonic_ns_; }
+  // Begins a tick for the latest due time that has come, if any, and applies TickMissed for the
+  // due times before it, with the reason "late" or "asleep".
   void run_if_due();
 
   // Begins a tick now, unless one is under way, and calls `notify` with the result, now or later.

@@ -13,7 +13,9 @@ void ServiceLoops::arm() {
 }
 
 void ServiceLoops::clock_jumped(const std::string& cause) {
-  for (ScheduledLoop* loop : all()) loop->arm(missed_reason(cause));
+  // The due times themselves are right: loops that are late tick now.
+  if (cause == "stopped") return run_due();
+  for (ScheduledLoop* loop : all()) loop->arm(cause);
 }
 
 void ServiceLoops::apply(std::span<const Record> records) {

@@ -38,7 +38,8 @@ class ServiceLoops {
 
   // Arms all loops. Called at the start, and when the world was rolled back.
   void arm();
-  // Arms all loops again after a clock jump with this `cause` (ClockJumped).
+  // Arms all loops again after a clock jump with this `cause` (ClockJumped) or, if this process or
+  // the machine was only stopped, runs the loops that are late.
   void clock_jumped(const std::string& cause);
   // Passes the records of a durable commit to all groups.
   void apply(std::span<const Record> records);

@@ -13,10 +13,10 @@ constexpr std::int64_t minute_ms = 60'000;
 
 class ScheduledLoopTest : public ::testing::Test, protected RpcSite {
  protected:
-  // Every minute; the clock begins at 22:13:20.
-  std::unique_ptr<ScheduledLoop> make_loop() {
+  // The clock begins at 22:13:20.
+  std::unique_ptr<ScheduledLoop> make_loop(const std::string& schedule = "1m") {
     return std::make_unique<ScheduledLoop>(
-        engine, clock, "heartbeat", Schedule::parse("1m").value(),
+        engine, clock, "heartbeat", Schedule::parse(schedule).value(),
         ScheduledLoop::Work{[this](const std::function<void(const Digest&)>& then) {
                               if (!slow_prepare) return then(policy);
                               prepared = [this, then] { then(policy); };
@@ -152,12 +152,97 @@ TEST_F(ScheduledLoopTest, WhatWasDueWhileTheMachineSleptIsMissed) {  // H2
   loop->arm("server down");
   pass_ms(40'000);
   pass_ms(5 * minute_ms + 10'000);
-  EXPECT_EQ(ticks, 1);
+  EXPECT_EQ(ticks, 2) << "the latest one begins at once";
   ASSERT_EQ(all<TickMissed>().size(), 1U);
   EXPECT_EQ(all<TickMissed>().front().reason, "asleep");
+  EXPECT_EQ(all<TickMissed>().front().missed, 4U);
   pass_ms(50'000);
-  EXPECT_EQ(ticks, 2);
+  EXPECT_EQ(ticks, 3);
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(ScheduledLoopTest, ALateOneTicksAtOnceAndMissesNothing) {  // H2
+  loop->arm("server down");
+  pass_ms(40'000 + 10'000);
+  EXPECT_EQ(ticks, 1);
+  EXPECT_EQ(all<TickStarted>().front().due_ns, 1'700'000'040'000'000'000);
+  EXPECT_TRUE(all<TickMissed>().empty());
+  pass_ms(50'000);
+  EXPECT_EQ(ticks, 2) << "the next one is when it was due anyway";
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1}));
+}
+
+// On a busy machine each turn of the loop comes later than the next due time.
+TEST_F(ScheduledLoopTest, OneThatIsAlwaysLaterThanItsIntervalTicksEachTime) {  // H2
+  loop = make_loop("1s");
+  loop->arm("server down");
+  for (int turn = 1; turn <= 5; ++turn) {
+    pass_ms(3500);
+    EXPECT_EQ(ticks, turn);
+    EXPECT_LE(loop->next_due_ns() - clock.now_ns, 1'000'000'000);
+  }
+  for (const TickMissed& missed : all<TickMissed>()) EXPECT_EQ(missed.reason, "late");
+  // The clock begins at a full second, so the first due time is one second later.
+  std::uint64_t events = all<TickStarted>().size();
+  for (const TickMissed& missed : all<TickMissed>()) events += missed.missed;
+  EXPECT_EQ(events, 17U) << "each due time has one event";
+  EXPECT_EQ(all<TickStarted>().back().due_ns, 1'700'000'017'000'000'000);
+}
+
+TEST_F(ScheduledLoopTest, ALateOneSkipsOnlyTheLatestWhileATickIsUnderWay) {  // H2
+  loop->arm("server down");
+  slow = true;
+  pass_ms(40'000);
+  pass_ms(2 * minute_ms + 4000);
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickMissed", "TickSkipped"}));
+  EXPECT_EQ(ticks, 1);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
+}
+
+TEST_F(ScheduledLoopTest, AMachineThatSleptWhileADueTickWasPreparedBeginsThatOne) {  // H2
+  loop->arm("server down");
+  slow_prepare = true;
+  pass_ms(40'000);
+  pass_ms(100 * minute_ms);
+  EXPECT_EQ(event_types(), Names{});
+  prepared();
+  commit_all();
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickMissed", "TickSkipped", "TickSucceeded"}));
+  ASSERT_EQ(all<TickMissed>().size(), 1U);
+  EXPECT_EQ(all<TickMissed>().front().missed, 99U);
+  EXPECT_EQ(due_minutes().size(), 101U);
+  EXPECT_EQ(ticks, 1);
+}
+
+class OneLoop final : public LoopGroup {
+ public:
+  explicit OneLoop(ScheduledLoop& loop) : loops_{&loop} {}
+  [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
+
+ private:
+  std::vector<ScheduledLoop*> loops_;
+};
+
+// Whichever notices first that the process was stopped, the loop or the check of the clocks.
+TEST_F(ScheduledLoopTest, AStopThatTheClocksShowMakesItTickAtOnceAsWell) {  // H2
+  OneLoop group(*loop);
+  ServiceLoops loops(engine);
+  loops.add(group);
+  loops.arm();
+  pass_ms(40'000);
+  clock.advance_ms(3 * minute_ms);
+  loops.clock_jumped("stopped");
+  commit_all();
+  EXPECT_EQ(ticks, 2);
+  ASSERT_EQ(all<TickMissed>().size(), 1U);
+  EXPECT_EQ(all<TickMissed>().front().missed, 2U);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3}));
+
+  clock.set_by_ns = 3 * minute_ms * 1'000'000;
+  loops.clock_jumped("wall clock set");
+  commit_all();
+  EXPECT_EQ(ticks, 2) << "nobody waited for these";
+  EXPECT_EQ(all<TickMissed>().back().reason, "wall clock set");
 }
 
 TEST_F(ScheduledLoopTest, ATickThatTheCrashInterruptedIsRecovered) {  // T5

@@ -9,7 +9,8 @@ namespace {
 
 // If the clock is set back by more than this, the loops repeat the due times in between.
 constexpr std::int64_t relived_ns = 60 * ns_per_s;
-// A tick that is later than this counts as missed; a loop needs up to `notice_ns_max` to notice it.
+// Ticks up to this much later than the fault may be missed because of it; a loop needs up to
+// `notice_ns_max` to notice them.
 constexpr std::int64_t late_ns_max = 5 * ns_per_s;
 constexpr std::int64_t notice_ns_max = 10 * ns_per_s;
 
@@ -59,6 +60,11 @@ void DueAudit::missed(const Record& record, Loop& loop, const TickMissed& missed
       disturbed_until_ns_ + count * loop.interval_ns + late_ns_max + notice_ns_max;
   if (environment_.schedule.monotonic_ns() > excused_until_ns) {
     report_contradiction(environment_, record, "nothing kept the service from doing it");
+  }
+  // A loop that was kept from running ticks for the latest due time; only those before are missed.
+  const bool was_late = missed.reason == "late" || missed.reason == "asleep";
+  if (was_late && missed.last_due_ns + loop.interval_ns > record.recorded_at_ns) {
+    report_contradiction(environment_, record, "the latest one could begin at once");
   }
   due(record, loop, missed.first_due_ns, missed.last_due_ns);
 }

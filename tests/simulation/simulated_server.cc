@@ -89,7 +89,9 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                      environment_.note("clock jump: " + jump.cause);
                      timers_before_jump_ = timer_loop_.timers();
                      post([this, cause = jump.cause] {
-                       if (!stopping_) loops_.clock_jumped(cause);
+                       if (stopping_) return;
+                       tamper_with_due(environment_.mutant, engine_, loops_, environment_.schedule);
+                       loops_.clock_jumped(cause);
                      });
                    },
                    [this](const OverdueItem& item) {
@@ -236,9 +238,7 @@ BlockingPool SimulatedServer::board_files_pool() {
 }
 
 void SimulatedServer::run_due_loops() {
-  if (environment_.mutant == Mutant::skip_unrecorded && !engine_.storage_full()) {
-    drop_skips(engine_.world(), loops_, environment_.schedule.monotonic_ns());
-  }
+  tamper_with_due(environment_.mutant, engine_, loops_, environment_.schedule);
   loops_.run_due();
 }
 

@@ -89,6 +89,21 @@ void tamper_with_card(Mutant mutant, const World& world, const Record& record) {
   }
 }
 
+// Makes a tick that is due while another is under way disappear.
+void drop_skip(const World& world, ScheduledLoop& loop) {
+  World& own = const_cast<World&>(world);
+  const auto known = own.loops.find(loop.name());
+  if (!loop.busy() || known == own.loops.end()) return;
+  known->second.due_ns = *loop.due_ns();
+  loop.arm("never");
+}
+
+// Makes all due times missed if the next one has come as well.
+void drop_late_tick(ScheduledLoop& loop, const Clock& clock) {
+  const auto after_ns = loop.schedule().next_after(*loop.due_ns());
+  if (!loop.busy() && after_ns && *after_ns <= clock.wall_ns()) loop.arm("late");
+}
+
 void forget_runs_of_cards(World& world) {
   std::vector<CardId> in_work;
   for (const auto& [id, card] : world.board.cards()) {
@@ -163,13 +178,13 @@ void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world) {
   }
 }
 
-void drop_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns) {
-  World& own = const_cast<World&>(world);
+void tamper_with_due(Mutant mutant, const Engine& engine, const ServiceLoops& loops,
+                     const Clock& clock) {
+  if (engine.storage_full()) return;
   for (ScheduledLoop* loop : loops.all()) {
-    const auto known = own.loops.find(loop->name());
-    if (!loop->busy() || loop->next_due_ns() > monotonic_ns || known == own.loops.end()) continue;
-    known->second.due_ns = *loop->due_ns();
-    loop->arm("never");
+    if (!loop->due_ns() || loop->next_due_ns() > clock.monotonic_ns()) continue;
+    if (mutant == Mutant::skip_unrecorded) drop_skip(engine.world(), *loop);
+    if (mutant == Mutant::late_tick_dropped) drop_late_tick(*loop, clock);
   }
 }
 

@@ -12,8 +12,10 @@
 #include "tests/simulation/mutant.h"
 
 namespace signalbox {
+class Clock;
+class Engine;
 class ServiceLoops;
-}
+}  // namespace signalbox
 
 namespace signalbox::simulation {
 
@@ -24,9 +26,10 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records);
 // Changes the world of a start, which was just folded from the log.
 void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world);
-// Makes a tick that is due while another is under way disappear. Called before the board's loops
-// run what is due.
-void drop_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns);
+// Drops ticks that are due: those while another one is under way, or those that are late. Called
+// before the board's loops run what is due.
+void tamper_with_due(Mutant mutant, const Engine& engine, const ServiceLoops& loops,
+                     const Clock& clock);
 
 // Returns a command that nobody sent and that the mutant derives from the record.
 std::optional<Command> injected_command(Mutant mutant, const Record& record);
