@@ -1,4 +1,5 @@
-// Sets the wall clock of a single server process, while it runs, through libfaketime.
+// Sets the wall clock of a single server process, while it runs, through libfaketime. Its timers
+// stay those of the kernel (unfaked_timers.cc).
 #pragma once
 
 #include <cstdlib>
@@ -35,9 +36,12 @@ class FakeWallClock {
   template <class Start>
   void over(const Start& start) const {
     const std::map<std::string, std::string> environment = {
-        {"LD_PRELOAD", library_},     {"FAKETIME_TIMESTAMP_FILE", offset_},
-        {"FAKETIME_NO_CACHE", "1"},   {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
-        {"DONT_FAKE_MONOTONIC", "1"}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
+        {"LD_PRELOAD", timers_ + ":" + library_},
+        {"FAKETIME_TIMESTAMP_FILE", offset_},
+        {"FAKETIME_NO_CACHE", "1"},
+        {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
+        {"DONT_FAKE_MONOTONIC", "1"},
+        {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     start();
     for (const auto& [name, value] : environment) ::unsetenv(name.c_str());
@@ -45,6 +49,8 @@ class FakeWallClock {
 
  private:
   const std::filesystem::path offset_;
+  const std::string timers_ =
+      std::filesystem::path(SIGNALBOX_BINARY).parent_path() / "libunfaked_timers.so";
   std::string library_;
 };
 
