@@ -156,6 +156,20 @@ TEST_F(AttemptTest, AnExternalRefIsKeptAndGoesIntoTheResult) {  // S6
   EXPECT_EQ(event_as<StationSucceeded>(events[0].event)->result.external_ref, "call-1");
 }
 
+// A session of the station before isn't one that this station could resume.
+TEST_F(AttemptTest, ARefToResumeEndsWithItsStation) {  // S6
+  given({started(pipeline), claimed("a"), StationEvent{StationExternalRefSet{"a", "session-1"}},
+         StationEvent{StationDeferred{"a", 1, WaitReason::quota, 5, ""}},
+         StationEvent{StationReady{"a"}}, claimed("a", 2)});
+  EXPECT_EQ(the_run().resume_ref, "session-1") << "the next attempt at the station resumes it";
+  when(complete("a", 6));
+  then_names({"StationSucceeded"});
+  EXPECT_EQ(the_run().resume_ref, "");
+  when(claim_by("ann"));
+  EXPECT_EQ(the_run().definition().name, "b");
+  EXPECT_EQ(the_run().resume_ref, "");
+}
+
 TEST_F(AttemptTest, DeferGivesTheClaimBackWithoutAFailure) {
   given({started(pipeline), claimed("a")});
   when(DeferStation{run, "a", 2, 250, "quota"});

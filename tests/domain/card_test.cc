@@ -237,6 +237,19 @@ TEST_F(VerifiedCardTest, IsBlockedByAConflict) {  // H11
   EXPECT_EQ(the_card().code, "MERGE_CONFLICT");
 }
 
+TEST_F(VerifiedCardTest, IsRetriedAfterAConflictAsAfterAnyFailure) {  // H5, H11
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "MERGE_CONFLICT");
+  EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
+  now.wall_ns += 30 * minute_ns - 1;
+  when(RetryBlockedCards{});
+  then_nothing();
+  now.wall_ns += 1;
+  when(RetryBlockedCards{});
+  then_names({"CardUnblocked"});
+  EXPECT_EQ(status(), CardStatus::backlog);
+}
+
 TEST_F(VerifiedCardTest, IsNotMergedForEver) {
   for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
     EXPECT_EQ(status(), CardStatus::verified);

@@ -115,6 +115,24 @@ TEST_F(TickTest, AMarkerThatTheLogDoesntKnow) {  // T4
   then_names({"TickStarted"});
 }
 
+// Its time can't be read, so nothing says that its tick is still under way.
+TEST_F(TickTest, AMarkerOfUnknownAgeIsNotFresh) {  // T4
+  BeginTick command = begin_of();
+  command.marker.kind = FoundMarker::Kind::foreign;
+  command.marker.text = "{}";
+  command.marker.age_ms = -1;
+  when(command);
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "foreign_marker");
+  when(NoteTickIncomplete{command});
+  then_names({"TickIncompleteDetected"});
+  EXPECT_EQ(event_as<TickIncompleteDetected>(events[0].event)->marker_age_ms, -1);
+  command.marker.age_ms = 0;
+  when(RecoverTick{"nightly", "mine", {}});
+  when(command);
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+}
+
 TEST_F(TickTest, WhatMayBeAliveIsRecoveredByForceOnly) {  // T5
   given({tick_started()});
   when(RecoverTick{"nightly", "sure", {}});

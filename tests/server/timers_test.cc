@@ -37,6 +37,24 @@ class TimersTest : public ::testing::Test, protected RpcSite {
     take(command);
     return engine.world().position;
   }
+  // Acquires the lock "deploy" and returns its token.
+  Token acquire(std::int64_t lease_ms) {
+    AcquireLock command;
+    command.key = "deploy";
+    command.owner = "w";
+    command.lease_ms = lease_ms;
+    take(command);
+    return engine.world().position;
+  }
+  // Returns whether the lock "deploy" is due to expire, and expires it then.
+  bool expire_lock() {
+    bool due = false;
+    for (const Command& command : timers.take_due(engine.world(), clock.monotonic_ns())) {
+      due = due || std::holds_alternative<ExpireLock>(command);
+      take(command);
+    }
+    return due;
+  }
   // Takes the commands that are due and returns their names.
   std::vector<std::string> due() {
     std::vector<std::string> names;
@@ -140,6 +158,40 @@ TEST_F(TimersTest, ADeferredStationComesBackInTime) {
   clock.advance_ms(1);
   EXPECT_EQ(due(), Names{"wait"});
   EXPECT_EQ(status(), StationStatus::pending);
+}
+
+TEST_F(TimersTest, ALockThatATickNeedsExpiresWithItsLease) {  // L8
+  BeginTick tick;
+  tick.loop = "nightly";
+  tick.lock_token = acquire(50);
+  take(tick);
+  clock.advance_ms(49);
+  EXPECT_FALSE(expire_lock());
+  clock.advance_ms(1);
+  EXPECT_TRUE(expire_lock());
+  EXPECT_EQ(engine.world().find_tick("nightly"), nullptr) << "it has failed with its lock";
+}
+
+TEST_F(TimersTest, ALockThatAnAttemptNeedsExpiresWithItsLease) {  // L8
+  ClaimStation claim_with_lock;
+  claim_with_lock.worker = "w";
+  claim_with_lock.lease_ms = 1000;
+  claim_with_lock.lock_token = acquire(50);
+  take(claim_with_lock);
+  clock.advance_ms(49);
+  EXPECT_FALSE(expire_lock());
+  clock.advance_ms(1);
+  EXPECT_TRUE(expire_lock());
+  EXPECT_EQ(status(), StationStatus::waiting);
+}
+
+TEST_F(TimersTest, ALockThatNothingNeedsLingersForTheNextAcquire) {  // L9
+  acquire(50);
+  clock.advance_ms(50 + limits::lock_linger_ms_max - 1);
+  EXPECT_FALSE(expire_lock());
+  EXPECT_EQ(next_ms(), 1);
+  clock.advance_ms(1);
+  EXPECT_TRUE(expire_lock());
 }
 
 TEST_F(TimersTest, AfterARestartLeasesHaveTheirFullLengthAgain) {
