@@ -185,7 +185,7 @@ TEST_F(TimersTest, ALockThatAnAttemptNeedsExpiresWithItsLease) {  // L8
   EXPECT_EQ(status(), StationStatus::waiting);
 }
 
-TEST_F(TimersTest, ALockThatNothingNeedsLingersForTheNextAcquire) {  // L9
+TEST_F(TimersTest, ALockThatNothingNeedsLingersForTheNextAcquire) {
   acquire(50);
   clock.advance_ms(50 + limits::lock_linger_ms_max - 1);
   EXPECT_FALSE(expire_lock());

@@ -1,0 +1,101 @@
+// The limits of the commands about the attempts of stations. P8
+#include <gtest/gtest.h>
+
+#include "tests/domain/limits_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class StationLimits : public LimitsTest {
+ protected:
+  // The attempt under way has token 2.
+  StationLimits() { given({started({"one", {worker_station("a")}}), claimed("a")}); }
+
+  [[nodiscard]] CompleteStation failure() const {
+    CompleteStation command = end_of("a", 2, Outcome::failed);
+    command.error_class = ErrorClass::terminal;
+    return command;
+  }
+};
+
+TEST_F(StationLimits, OfAClaim) {
+  world = {};
+  given({started({"one", {worker_station("a")}})});
+  ClaimStation claim = claim_by("ann");
+  expect_bytes_max("worker", limits::name_bytes_max, with_field(claim, &ClaimStation::worker));
+  expect_between("lease_ms", limits::lease_ms_min, limits::lease_ms_max,
+                 with_field(claim, &ClaimStation::lease_ms));
+  claim.stations.assign(limits::stations_max, "a");
+  EXPECT_EQ(refusal_of(claim), std::nullopt);
+  claim.stations.emplace_back("a");
+  EXPECT_EQ(refusal_of(claim), ErrorCode::LIMIT_EXCEEDED);
+}
+
+TEST_F(StationLimits, OfAHeartbeat) {
+  const HeartbeatStation beat{run, "a", 2, {}, {}};
+  expect_between("lease_ms", limits::lease_ms_min, limits::lease_ms_max,
+                 with_field(beat, &HeartbeatStation::lease_ms));
+  expect_bytes_max("progress_digest", limits::name_bytes_max,
+                   with_field(beat, &HeartbeatStation::progress_digest));
+}
+
+TEST_F(StationLimits, OfAnExternalRef) {
+  expect_bytes_max("external_ref", limits::path_bytes_max,
+                   with_field(SetExternalRef{run, "a", 2, {}}, &SetExternalRef::external_ref));
+  expect_bytes_max("external_ref of a result", limits::path_bytes_max,
+                   with_field(end_of("a", 2), &CompleteStation::external_ref));
+}
+
+TEST_F(StationLimits, OfADeferral) {
+  const DeferStation defer{run, "a", 2, 0, {}};
+  expect_between("delay_ms", 0, limits::defer_ms_max, with_field(defer, &DeferStation::delay_ms));
+  expect_bytes_max("note", limits::reason_bytes_max, with_field(defer, &DeferStation::note));
+}
+
+TEST_F(StationLimits, OfTheTextsOfAResult) {
+  const CompleteStation done = end_of("a", 2);
+  expect_bytes_max("summary", limits::summary_bytes_max,
+                   with_field(done, &CompleteStation::summary));
+  expect_bytes_max("logs_inline", limits::logs_inline_bytes_max,
+                   with_field(done, &CompleteStation::logs_inline));
+  expect_bytes_max("metadata", limits::metadata_bytes_max,
+                   with_field(done, &CompleteStation::metadata));
+  expect_bytes_max("error_code", limits::name_bytes_max,
+                   with_field(failure(), &CompleteStation::error_code));
+  expect_bytes_max("error_message", limits::reason_bytes_max,
+                   with_field(failure(), &CompleteStation::error_message));
+}
+
+TEST_F(StationLimits, OfArtifacts) {
+  expect_bytes_max("name", limits::name_bytes_max, [this](const std::string& text) {
+    CompleteStation command = end_of("a", 2);
+    command.stored_artifacts = {Artifact{text, "text/plain", 1, digest_of(1)}};
+    return command;
+  });
+  expect_bytes_max("media_type", limits::name_bytes_max, [this](const std::string& text) {
+    CompleteStation command = end_of("a", 2);
+    command.stored_artifacts = {Artifact{"log", text, 1, digest_of(1)}};
+    return command;
+  });
+  CompleteStation command = end_of("a", 2);
+  for (std::size_t number = 1; number <= limits::artifacts_max; ++number) {
+    command.stored_artifacts.push_back(
+        Artifact{"artifact" + std::to_string(number), "text/plain", 1, digest_of(1)});
+  }
+  EXPECT_EQ(refusal_of(command), std::nullopt);
+  command.stored_artifacts.push_back(Artifact{"another", "text/plain", 1, digest_of(1)});
+  EXPECT_EQ(refusal_of(command), ErrorCode::LIMIT_EXCEEDED);
+}
+
+TEST_F(StationLimits, OfWhatAnAttemptUsed) {
+  for (std::int64_t Usage::*figure : {&Usage::cost_microusd, &Usage::tokens, &Usage::turns}) {
+    expect_between("usage", 0, limits::usage_max, [this, figure](std::int64_t value) {
+      CompleteStation command = end_of("a", 2);
+      command.usage.emplace().*figure = value;
+      return command;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace signalbox
