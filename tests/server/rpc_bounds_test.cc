@@ -7,6 +7,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "server/rpc/page_limit.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -23,12 +24,16 @@ struct Bound {
 };
 
 const std::vector<Bound> bounds = {
-    {"run.list", "limit", "", 1, 500},
-    {"lock.list", "limit", "", 1, 1000},
-    {"tick.list", "limit", "", 1, 500},
-    {"events.read", "limit", "", 1, 1000},
-    {"station.claim", "wait_ms", R"(,"worker":"w")", 0, 60'000},
-    {"lock.acquire", "wait_ms", R"(,"key":"k","owner":"o")", 0, 24LL * 60 * 60 * 1000},
+    {"run.list", "limit", "", 1, run_list_rows_max},
+    {"lock.list", "limit", "", 1, lock_list_rows_max},
+    {"tick.list", "limit", "", 1, tick_list_rows_max},
+    {"project.list", "limit", "", 1, project_list_rows_max},
+    {"card.list", "limit", "", 1, card_list_rows_max},
+    {"board.get", "limit", "", 1, board_get_cards_max},
+    {"events.read", "limit", "", 1, events_read_rows_max},
+    {"station.claim", "wait_ms", R"(,"worker":"w")", 0, limits::claim_wait_ms_max},
+    {"step.next", "wait_ms", R"(,"worker":"w")", 0, limits::claim_wait_ms_max},
+    {"lock.acquire", "wait_ms", R"(,"key":"k","owner":"o")", 0, limits::lock_wait_ms_max},
 };
 
 class RpcBounds : public ::testing::Test, protected RpcSite {
@@ -55,13 +60,14 @@ TEST_F(RpcBounds, WhatLiesOutsideIsRefusedWithTheBounds) {  // P7
   }
   EXPECT_EQ(log.tail(), 0U);
   EXPECT_EQ(claims.size() + locks.size(), 0U) << "somebody waits";
+  EXPECT_EQ(steps.next_due_ns(), std::nullopt) << "somebody waits";
 }
 
 TEST_F(RpcBounds, TheBoundsThemselvesAreTaken) {
   for (const Bound& bound : bounds) {
     for (const std::int64_t value : {bound.min, bound.max}) {
       const bool waits = std::string(bound.field) == "wait_ms" && value > 0;
-      if (waits && std::string(bound.method) == "station.claim") continue;  // nothing is ready
+      if (waits && std::string(bound.method) != "lock.acquire") continue;  // nothing is ready
       const auto answer = ask_with(bound, value);
       EXPECT_EQ(code_of(answer), "") << bound.method << " " << json::serialize(answer);
     }

@@ -1,7 +1,6 @@
 // `step.*`: the steps of plans, for the service's own workers and outside ones.
-#include <algorithm>
-
 #include "domain/limits.h"
+#include "domain/refusals.h"
 #include "server/engine/engine.h"
 #include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
@@ -18,8 +17,10 @@ void next(Api& api, Call& call, StepQueue& steps) {
   auto command = from_json<NextStep>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, next_step_result)) return;
-  const std::int64_t wait_ms =
-      std::clamp<std::int64_t>(command->wait_ms.value_or(0), 0, limits::claim_wait_ms_max);
+  const std::int64_t wait_ms = command->wait_ms.value_or(0);
+  if (auto ok = require_between("wait_ms", wait_ms, 0, limits::claim_wait_ms_max); !ok) {
+    return call.responder.reject(ok.error());
+  }
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
