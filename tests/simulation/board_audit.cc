@@ -20,6 +20,7 @@ bool says(const boost::json::object& params, const char* name, const std::string
 void BoardAudit::read(const Commit& commit) {
   about_to_start_.reset();
   ended_.clear();
+  failed_.clear();
   touched_.clear();
   for (const Record& record : commit) {
     if (record.stream.kind == StreamKind::project) read_project(record);
@@ -156,6 +157,7 @@ void BoardAudit::read_run(const Record& record) {
   open_runs_.erase(id);
   if (card == card_of_run_.end()) return;
   ended_[id] = succeeded;
+  if (const auto* failed = event_as<RunFailed>(record.event)) failed_[id] = failed->error_class;
   touched_.insert(card->second);
 }
 
@@ -301,7 +303,14 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     if (card.in_work() || !card.merge.is_nil()) wrong(record, "its run goes on");
     if (blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
   } else {
-    after_run(record, card, blocked.run_id, !card.merge.is_nil(), /*succeeded=*/false);
+    const bool merge = !card.merge.is_nil();
+    after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
+    // A retry mends neither a missing configuration nor a cancellation.
+    const auto failed = failed_.find(blocked.run_id);
+    const bool by_itself =
+        failed != failed_.end() && (merge || failed->second != ErrorClass::config);
+    if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
+    if (!by_itself && blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
   }
   const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
   if (blocked.retry_at_ns != 0 &&

@@ -47,6 +47,7 @@ enum class Mutant : std::uint8_t {
   tick_counted_twice,         // a due tick that has its event is reported missed at the next start
   due_ticks_forgotten,        // at a start: missed ticks are never reported
   skip_unrecorded,            // a tick that is due while another is under way leaves no event
+  resume_ref_kept,            // a station resumes the session of the one before it
   late_tick_dropped,          // a loop that is late by more than its interval doesn't tick
   worktree_forgotten,         // after a start, worktrees of ended runs aren't removed
   policy_read_once,           // later changes of the file aren't seen
@@ -61,8 +62,8 @@ BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wal
                     approval_counts_twice, decision_for_whoever_asks, due_for_ever,
                     retry_begins_anew, revoked_token_works, project_limit_forgotten, key_ignored,
                     priority_ignored, blocked_retry_early, card_untold, tick_counted_twice,
-                    due_ticks_forgotten, skip_unrecorded, late_tick_dropped, worktree_forgotten,
-                    policy_read_once, bad_policy_taken)
+                    due_ticks_forgotten, skip_unrecorded, resume_ref_kept, late_tick_dropped,
+                    worktree_forgotten, policy_read_once, bad_policy_taken)
 
 const char* name_of(Mutant mutant);
 // Returns nullopt if there is no such mutant.

@@ -13,6 +13,8 @@ tl::unexpected<ExecutorError> no_answer() {
   return tl::unexpected(ExecutorError{ErrorClass::transient, "NO_ANSWER", "it doesn't answer"});
 }
 
+std::string ref_of(const std::string& job_id) { return "machine/" + job_id; }
+
 }  // namespace
 
 JobState SimulatedMachine::state_of(const SimulatedJob& job) const {
@@ -62,6 +64,7 @@ SimulatedMachine::SimulatedJob SimulatedMachine::begin(const Job& job) {
   SeededRandom& random = environment_.random;
   SimulatedJob begun;
   begun.run_id = job.run_id;
+  begun.station = job.definition.name;
   std::int64_t duration_ms = random.between(1, 800);
   if (environment_.faults.strikes(Fault::job_slow)) duration_ms = random.between(1000, 20'000);
   begun.lost = environment_.faults.strikes(Fault::job_lost);
@@ -90,6 +93,16 @@ void SimulatedMachine::leave(const std::string& job_id, JobResult result) {
   if (!job.result.canceled) job.result = std::move(result);
 }
 
+// S6
+void SimulatedMachine::check_resumed(const Job& job) {
+  if (job.resume_ref.empty()) return;
+  for (const auto& [id, other] : jobs_) {
+    if (job.resume_ref != ref_of(id)) continue;
+    environment_.expect(other.run_id == job.run_id && other.station == job.definition.name,
+                        "job " + job.id + " resumes " + id + ", which is of another station");
+  }
+}
+
 Executed<std::string> SimulatedMachine::submit(const Job& job) {
   if (environment_.faults.strikes(Fault::submit_failed)) return no_answer();
   if (jobs_.contains(job.id)) environment_.violate("job " + job.id + " was submitted twice");
@@ -98,13 +111,14 @@ Executed<std::string> SimulatedMachine::submit(const Job& job) {
       environment_.violate("job " + job.id + " runs beside " + id + " of the same run");
     }
   }
+  check_resumed(job);
   jobs_.insert_or_assign(job.id, begin(job));
   started_.insert_or_assign(job.id, job.token);
   if (submitted_) submitted_(job);
   if (job.definition.executor == ExecutorKind::deep_work) deep_work_begins_(job);
   effect(job, "was submitted");
   if (environment_.faults.strikes(Fault::submit_unheard)) return no_answer();
-  return "machine/" + job.id;
+  return ref_of(job.id);
 }
 
 Executed<JobState> SimulatedMachine::poll(const Job& job) {

@@ -52,6 +52,7 @@ class SimulatedMachine final : public Executor {
  private:
   struct SimulatedJob {
     RunId run_id{};
+    std::string station;
     std::int64_t ends_at_ns = 0;
     bool lost = false;     // ends without a result
     bool cleaned = false;  // lost, and its processes are removed
@@ -65,6 +66,8 @@ class SimulatedMachine final : public Executor {
   JobResult any_end(const Job& job, std::int64_t duration_ms);
   // Returns true if the run's merge has to be made anew because its base moved.
   bool base_has_moved(const Job& job);
+  // Checks that the job resumes, if anything, an attempt at its own station.
+  void check_resumed(const Job& job);
   // Traces an effect on the machine. The server may crash before it learns of it.
   void effect(const Job& job, const char* what);
 

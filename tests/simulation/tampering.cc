@@ -69,6 +69,13 @@ void begin_anew(const World& world, Run& run) {
   make_ready(world, run);
 }
 
+// Makes the next station resume what the one that succeeded has left.
+void keep_resume_ref(Run& run, const Record& record) {
+  if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
+    run.resume_ref = succeeded->result.external_ref;
+  }
+}
+
 void change_card(World& world, const CardId& id, const std::function<void(Card&)>& change) {
   Card& card = world.board.extract(id);
   change(card);
@@ -145,6 +152,7 @@ void tamper_with(Mutant mutant, const World& world, std::span<const Record> reco
     if (run == nullptr) continue;
     if (mutant == Mutant::pause_starts_attempts) let_go_on(world, *run);
     if (mutant == Mutant::budget_unchecked) run->budget = {};
+    if (mutant == Mutant::resume_ref_kept) keep_resume_ref(*run, record);
     if (mutant == Mutant::retry_begins_anew && event_as<RunRetried>(record.event) != nullptr) {
       begin_anew(world, *run);
     }
@@ -206,6 +214,7 @@ bool differs_from_log(Mutant mutant) {
   switch (mutant) {
     case Mutant::pause_starts_attempts:
     case Mutant::budget_unchecked:
+    case Mutant::resume_ref_kept:
     case Mutant::retry_begins_anew:
     case Mutant::completed_steps_forgotten:
     case Mutant::dependencies_ignored:

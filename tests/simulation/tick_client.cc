@@ -8,6 +8,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t tick_patience_ms = 700;
+// Age up to which the tick of a marker that the log doesn't know may be under way.
+constexpr std::int64_t marker_fresh_ms_max = 5 * 60 * 1000;
 
 Token token_in(const json::object& details) {
   const json::value* token = details.if_contains("token");
@@ -42,6 +44,13 @@ void TickClient::expect_not_ended(const Reply& refusal) {
                       "tick " + std::to_string(token) + " of " + loop_ +
                           " had ended, and a begin was refused because of it: " + refusal.code);
   if (!by_marker) return;
+  if (refusal.code == "TICK_IN_PROGRESS") {
+    const json::value* age_ms = refusal.details.if_contains("marker_age_ms");
+    const bool is_known = age_ms != nullptr && age_ms->is_number();
+    environment_.expect(
+        is_known && age_ms->to_number<std::int64_t>() < marker_fresh_ms_max,
+        "a begin of " + loop_ + " was refused because of a marker that isn't fresh");
+  }
   const json::value* path = refusal.details.if_contains("marker_path");
   environment_.expect(
       path != nullptr && context_.files.had_foreign(std::string(path->as_string()), asked_at_ns_),
