@@ -1,0 +1,94 @@
+// The limits of files that others write and the server reads: hooks of a repository, headers for a
+// collector of traces, certificates. P8
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "server/followers/traces/trace_settings.h"
+#include "server/git/hook_copy.h"
+#include "server/limits.h"
+#include "server/tls_identity.h"
+#include "tests/fixtures/temporary_directory.h"
+
+namespace signalbox {
+namespace {
+
+class FileLimits : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(hooks_);
+    std::filesystem::create_directory(copy_);
+  }
+  // Writes a file of this size and returns its path.
+  static std::string write(const std::filesystem::path& path, std::size_t bytes,
+                           const std::string& begin = "") {
+    std::ofstream(path) << begin << std::string(bytes - begin.size(), 'x');
+    std::filesystem::permissions(
+        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    return path.string();
+  }
+
+  const TemporaryDirectory scratch_;
+  const std::filesystem::path hooks_ = scratch_.path() / "hooks";
+  const std::filesystem::path copy_ = scratch_.path() / "copy";
+};
+
+TEST_F(FileLimits, OfTheNumberOfHooks) {
+  for (std::size_t hook = 1; hook <= limits::hook_files_max; ++hook) {
+    write(hooks_ / ("hook" + std::to_string(hook)), 1);
+  }
+  const auto copied = copy_hooks(hooks_, copy_);
+  EXPECT_TRUE(copied) << copied.error();
+  write(hooks_ / "another", 1);
+  EXPECT_FALSE(copy_hooks(hooks_, copy_));
+}
+
+TEST_F(FileLimits, OfTheBytesOfHooks) {
+  write(hooks_ / "pre-push", 1);
+  write(hooks_ / "pre-commit", limits::hooks_bytes_max - 1);
+  const auto copied = copy_hooks(hooks_, copy_);
+  EXPECT_TRUE(copied) << copied.error();
+  write(hooks_ / "pre-push", 2);
+  EXPECT_FALSE(copy_hooks(hooks_, copy_));
+}
+
+TEST_F(FileLimits, OfTheHeadersForTraces) {
+  TraceTexts texts;
+  texts.endpoint = "http://127.0.0.1:4318/v1/traces";
+  texts.headers_file =
+      write(scratch_.path() / "headers", limits::trace_headers_bytes_max, "Authorization: ");
+  const auto settings = read_trace_settings(texts);
+  ASSERT_TRUE(settings) << settings.error();
+  EXPECT_EQ(settings->headers.size(), 1U);
+  write(scratch_.path() / "headers", limits::trace_headers_bytes_max + 1, "Authorization: ");
+  EXPECT_FALSE(read_trace_settings(texts));
+}
+
+TEST_F(FileLimits, OfTheBackfillOfTraces) {
+  TraceTexts texts;
+  texts.backfill = std::to_string(limits::trace_backfill_ms_max) + "ms";
+  const auto settings = read_trace_settings(texts);
+  ASSERT_TRUE(settings) << settings.error();
+  EXPECT_EQ(settings->backfill_ms, limits::trace_backfill_ms_max);
+  texts.backfill = std::to_string(limits::trace_backfill_ms_max + 1) + "ms";
+  EXPECT_FALSE(read_trace_settings(texts));
+}
+
+// Neither file is a certificate; only the second one is refused for its size.
+TEST_F(FileLimits, OfACertificate) {
+  const std::string key = write(scratch_.path() / "key", 1);
+  const std::string too_large = "it is larger than " + std::to_string(tls_file_bytes_max);
+  const auto at_limit =
+      read_tls_identity(write(scratch_.path() / "at_limit", tls_file_bytes_max), key);
+  ASSERT_FALSE(at_limit);
+  EXPECT_EQ(at_limit.error().find(too_large), std::string::npos) << at_limit.error();
+  const auto beyond =
+      read_tls_identity(write(scratch_.path() / "beyond", tls_file_bytes_max + 1), key);
+  ASSERT_FALSE(beyond);
+  EXPECT_NE(beyond.error().find(too_large), std::string::npos) << beyond.error();
+}
+
+}  // namespace
+}  // namespace signalbox
