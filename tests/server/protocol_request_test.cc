@@ -45,6 +45,18 @@ TEST(ProtocolRequest, ARefusalCarriesTheIdWhereThereIsOne) {
   EXPECT_EQ(id_of((R"({"jsonrpc":"2.0","id":")" + long_id + R"(","method":"m"})").c_str()), "null");
 }
 
+TEST(ProtocolRequest, ACommandIdHasAtMostItsBytes) {  // P8
+  const auto request_with = [](std::size_t bytes) {
+    return read_request(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"command_id":")" +
+                            std::string(bytes, 'c') + R"("}})",
+                        {});
+  };
+  const auto longest = request_with(limits::command_id_bytes_max);
+  ASSERT_TRUE(longest);
+  EXPECT_EQ(longest->command_id.size(), limits::command_id_bytes_max);
+  EXPECT_FALSE(request_with(limits::command_id_bytes_max + 1));
+}
+
 TEST(ProtocolRequest, ANotificationIsWorkThatIsWaitedForAndNotAnswered) {
   RpcSite site;
   site.send(R"({"jsonrpc":"2.0","method":"run.start","params":{"goal":"quiet"}})");
