@@ -7,6 +7,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/erasure.h"
 #include "store/merkle_tree.h"
 #include "store/store_error.h"
 
@@ -75,12 +77,37 @@ class RocksDatabase {
   void put_entry(rocksdb::WriteBatch& batch, Position first, std::string_view entry) const;
   void put_head(rocksdb::WriteBatch& batch, std::string_view head) const;
 
-  // Marks the entry at `first`, which this batch replaces, as one whose old bytes must be erased.
-  void put_erasing(rocksdb::WriteBatch& batch, Position first) const;
-  // Removes entries that were replaced by such batches from all files, by rewriting the tables that
-  // may hold them. Does nothing if there are none. Blocks until the old files are gone; fails with
-  // `io` if they aren't removed in time.
+  // Returns the keys of the replaced entries whose old bytes may still be in files, concatenated.
+  [[nodiscard]] Stored<std::string> erasing() const;
+  // Returns the same with the key of the entry at `first`.
+  [[nodiscard]] Stored<std::string> erasing_with(Position first) const;
+  // Marks the entries with these keys as ones whose old bytes must be erased; none for "". The
+  // batch that replaces an entry marks it.
+  void put_erasing(rocksdb::WriteBatch& batch, std::string_view keys) const;
+  // Removes the old bytes of all marked entries from all files, and the marks. Does nothing if
+  // there are none. Blocks until the old files are gone; fails with `io` if they aren't removed in
+  // time. It is all of the steps below in a row, for when nobody else writes.
   Stored<void> erase_replaced();
+
+  // Returns what is marked, and the files that may hold old bytes of it. Any thread.
+  [[nodiscard]] Stored<Erasure> plan_erasure() const;
+  // Returns the batch that must be written between plan_erasure() and purge_replaced(): a flush of
+  // what it leaves in memory ends every write-ahead log of the plan.
+  [[nodiscard]] Stored<rocksdb::WriteBatch> begin_erasure() const;
+  // Rewrites the planned tables without the old bytes, and returns the files that must be gone
+  // before none is left: those of the plan, and others that were replaced meanwhile. Blocks for as
+  // long as it takes to write the tables; fails with `io` soon after `canceled` is set (nullptr: it
+  // can't be). Any thread.
+  [[nodiscard]] Stored<std::vector<std::filesystem::path>> purge_replaced(
+      const Erasure& erasure, std::atomic<bool>* canceled) const;
+  // Blocks until those files are gone, or turn out to be new, for at most `wait_max`; then fails
+  // with `io`. A reader that began before keeps files until it ends.
+  [[nodiscard]] Stored<void> await_removal(const std::vector<std::filesystem::path>& files,
+                                           std::chrono::milliseconds wait_max) const;
+  // Returns the batch that removes the marks of the erasure, but not later ones.
+  [[nodiscard]] Stored<rocksdb::WriteBatch> end_erasure(const Erasure& erasure) const;
+  // Writes everything in memory to tables. Any thread.
+  [[nodiscard]] Stored<void> flush_memory() const;
 
   // Returns a value stored beside the head, by key (FORMAT.md lists the keys); nullopt if there is
   // none.
@@ -129,10 +156,6 @@ class RocksDatabase {
 
  private:
   RocksDatabase() = default;
-
-  // Returns the keys of replaced entries whose old bytes may still be in files, concatenated.
-  [[nodiscard]] Stored<std::string> erasing() const;
-  Stored<void> rewrite_tables(const std::string& keys);
 
   std::filesystem::path directory_;
   std::unique_ptr<rocksdb::Env> own_env_;  // null if the caller gave one; outlives the database

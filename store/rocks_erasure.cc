@@ -4,6 +4,10 @@
 // are compacted. Here both are forced at once, and then it is checked that no file that could hold
 // the old value exists any more. The batch that replaces an entry also stores its key, so that the
 // next opening finishes what a crash interrupts.
+//
+// The steps allow that others append and read meanwhile. The files are listed first; then one batch
+// is written, so that memory isn't empty, and flushed. From then on no listed write-ahead log gets
+// further batches, and nothing that is written later can hold the old value.
 #include <rocksdb/db.h>
 
 #include <algorithm>
@@ -23,6 +27,10 @@ constexpr const char* erasing_key = "erasing";
 constexpr std::size_t entry_key_bytes = sizeof(Position);
 // RocksDB removes files on a thread of its own; that takes milliseconds.
 constexpr auto removal_wait_max = std::chrono::seconds(10);
+// How often and for how long RocksDB may move a table out of the way of its rewriting: both have to
+// be over before it is given up.
+constexpr int rewritings_max = 20;
+constexpr auto rewriting_wait_max = std::chrono::seconds(10);
 constexpr auto removal_poll_interval = std::chrono::milliseconds(5);
 
 // Returns the files that may contain an entry with one of the keys, in current or old versions, or
@@ -63,11 +71,21 @@ bool has_live_table(rocksdb::DB& database, const std::vector<std::filesystem::pa
   });
 }
 
-}  // namespace
-
-void RocksDatabase::put_erasing(rocksdb::WriteBatch& batch, Position first) const {
-  batch.Put(head_, rocksdb::Slice(erasing_key), entry_key(first)).PermitUncheckedError();
+bool has_key(std::string_view keys, std::string_view key) {
+  for (std::size_t at = 0; at < keys.size(); at += entry_key_bytes) {
+    if (keys.substr(at, entry_key_bytes) == key) return true;
+  }
+  return false;
 }
+
+tl::unexpected<StoreError> not_removed(const std::filesystem::path& file) {
+  return store_failure(
+      StoreError::Kind::io,
+      "what was erased may still lie in " + file.string() + ", which the database didn't remove",
+      file.string());
+}
+
+}  // namespace
 
 Stored<std::string> RocksDatabase::erasing() const {
   std::string keys;
@@ -78,68 +96,131 @@ Stored<std::string> RocksDatabase::erasing() const {
   return keys;
 }
 
+Stored<std::string> RocksDatabase::erasing_with(Position first) const {
+  auto keys = TRY(erasing());
+  const std::string key = entry_key(first);
+  if (!has_key(keys, key)) keys += key;
+  return keys;
+}
+
+void RocksDatabase::put_erasing(rocksdb::WriteBatch& batch, std::string_view keys) const {
+  if (keys.empty()) {
+    batch.Delete(head_, rocksdb::Slice(erasing_key)).PermitUncheckedError();
+  } else {
+    batch.Put(head_, rocksdb::Slice(erasing_key), rocksdb::Slice(keys.data(), keys.size()))
+        .PermitUncheckedError();
+  }
+}
+
 Stored<void> RocksDatabase::erase_replaced() {
-  const auto keys = TRY(erasing());
-  if (keys.empty()) return {};
-  if (auto rewritten = rewrite_tables(keys); !rewritten) return rewritten;
-  rocksdb::WriteBatch done = batch(0);
-  done.Delete(head_, rocksdb::Slice(erasing_key)).PermitUncheckedError();
-  touch_entries(done);
+  const auto erasure = TRY(plan_erasure());
+  if (erasure.keys.empty()) return {};
+  auto begun = TRY(begin_erasure());
+  if (const rocksdb::Status written = write(begun); !written.ok()) {
+    return tl::unexpected(error(written));
+  }
+  const auto replaced = TRY(purge_replaced(erasure, nullptr));
+  TRY(await_removal(replaced, removal_wait_max));
+  TRY(sync_directory(directory_));
+  auto done = TRY(end_erasure(erasure));
   if (const rocksdb::Status written = write(done); !written.ok()) {
     return tl::unexpected(error(written));
   }
   return {};
 }
 
-Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
-  const auto before = files_with(*database_, keys, entries_->GetName(), directory_);
-  // Writes the key again, so that memory isn't empty even if the opening flushed everything. The
-  // flush then starts a new write-ahead log, and all existing ones can be deleted.
+Stored<Erasure> RocksDatabase::plan_erasure() const {
+  Erasure erasure;
+  auto keys = TRY(erasing());
+  if (keys.empty()) return erasure;
+  erasure.files = files_with(*database_, keys, entries_->GetName(), directory_);
+  erasure.keys = std::move(keys);
+  return erasure;
+}
+
+Stored<rocksdb::WriteBatch> RocksDatabase::begin_erasure() const {
+  const auto keys = TRY(erasing());
   rocksdb::WriteBatch again = batch(0);
-  again.Put(head_, rocksdb::Slice(erasing_key), keys).PermitUncheckedError();
+  put_erasing(again, keys);
   touch_entries(again);
-  rocksdb::Status status = write(again);
-  if (status.ok()) {
-    rocksdb::FlushOptions flush;
-    flush.allow_write_stall = true;
-    status = database_->Flush(flush, {entries_, head_});
-  }
-  const auto deadline = std::chrono::steady_clock::now() + removal_wait_max;
+  return again;
+}
+
+Stored<void> RocksDatabase::flush_memory() const {
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;
+  const rocksdb::Status status = database_->Flush(options, {entries_, head_});
+  if (!status.ok()) return tl::unexpected(error(status));
+  return {};
+}
+
+Stored<std::vector<std::filesystem::path>> RocksDatabase::purge_replaced(
+    const Erasure& erasure, std::atomic<bool>* canceled) const {
+  TRY(flush_memory());
+  const std::string& keys = erasure.keys;
+  const auto deadline = std::chrono::steady_clock::now() + rewriting_wait_max;
   rocksdb::CompactRangeOptions options;
+  options.canceled = canceled;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
-  bool again_needed = status.ok();
+  rocksdb::Status status;
   // A compaction of RocksDB's own may move a file to another level meanwhile, where this one
   // doesn't look for it any more.
-  while (again_needed) {
+  bool again_needed = true;
+  for (int rewritings = 1; again_needed; ++rewritings) {
     for (std::size_t at = 0; status.ok() && at < keys.size(); at += entry_key_bytes) {
       const rocksdb::Slice key(keys.data() + at, entry_key_bytes);
       status = database_->CompactRange(options, entries_, &key, &key);
     }
     // Texts of a record that was kept before the horizon were in a base, too (FORMAT.md).
     if (status.ok()) status = database_->CompactRange(options, head_, nullptr, nullptr);
-    again_needed = status.ok() && std::chrono::steady_clock::now() < deadline &&
-                   has_live_table(*database_, before, directory_);
+    if (!status.ok()) return tl::unexpected(error(status));
+    again_needed = has_live_table(*database_, erasure.files, directory_);
+    if (again_needed && rewritings >= rewritings_max &&
+        std::chrono::steady_clock::now() >= deadline) {
+      return not_removed(directory_);
+    }
   }
-  if (!status.ok()) return tl::unexpected(error(status));
-
   // RocksDB no longer tracks a write-ahead log that the opening only read. This call scans the
   // directory for obsolete files, as closing does.
   database_->EnableFileDeletions(/*force=*/true).PermitUncheckedError();
-  for (const std::filesystem::path& file : before) {
+  // A compaction that was under way when the erasure was planned may have copied the old bytes to a
+  // table that isn't in the plan. It is replaced by now, if perhaps not removed.
+  std::vector<std::filesystem::path> replaced = erasure.files;
+  std::error_code failed;  // ignored: waiting for the planned files fails as well
+  for (const auto& file : std::filesystem::directory_iterator(directory_, failed)) {
+    if (file.path().extension() == ".sst") replaced.push_back(file.path());
+  }
+  std::erase_if(replaced, [this](const std::filesystem::path& file) {
+    return has_live_table(*database_, {file}, directory_);
+  });
+  return replaced;
+}
+
+Stored<void> RocksDatabase::await_removal(const std::vector<std::filesystem::path>& files,
+                                          std::chrono::milliseconds wait_max) const {
+  const auto deadline = std::chrono::steady_clock::now() + wait_max;
+  for (const std::filesystem::path& file : files) {
     std::error_code failed;
-    while (std::filesystem::exists(file, failed)) {
-      if (std::chrono::steady_clock::now() >= deadline) {
-        StoreError still_there;
-        still_there.kind = StoreError::Kind::io;
-        still_there.message = "what was erased may still lie in " + file.string() +
-                              ", which the database didn't remove";
-        still_there.file = file.string();
-        return tl::unexpected(std::move(still_there));
-      }
+    while (std::filesystem::exists(file, failed) &&
+           !has_live_table(*database_, {file}, directory_)) {
+      if (std::chrono::steady_clock::now() >= deadline) return not_removed(file);
       std::this_thread::sleep_for(removal_poll_interval);
     }
   }
-  return sync_directory(directory_);
+  return {};
+}
+
+Stored<rocksdb::WriteBatch> RocksDatabase::end_erasure(const Erasure& erasure) const {
+  const auto present = TRY(erasing());
+  std::string later;
+  for (std::size_t at = 0; at < present.size(); at += entry_key_bytes) {
+    const std::string key = present.substr(at, entry_key_bytes);
+    if (!has_key(erasure.keys, key)) later += key;
+  }
+  rocksdb::WriteBatch done = batch(0);
+  put_erasing(done, later);
+  touch_entries(done);
+  return done;
 }
 
 }  // namespace signalbox

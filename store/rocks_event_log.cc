@@ -100,6 +100,7 @@ Stored<void> RocksEventLog::State::recover() {
 Stored<void> RocksEventLog::State::settle() {
   // A crash may have interrupted the erasure of what a redaction replaced.
   if (auto erased = database->erase_replaced(); !erased) return erased;
+  last_sequence = database->last_sequence();
   // Recovery wrote the write-ahead logs to tables and removed them. Their removal must be durable
   // before later batches are written: a power loss could bring back a log that was read from memory
   // only, after a sync that failed.

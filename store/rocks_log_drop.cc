@@ -118,13 +118,7 @@ Stored<void> RocksEventLog::State::note_finished(const std::vector<std::string>&
     next.files_rewritten = true;
     database->put_value(batch, horizon_key, encode_horizon(next));
   }
-  const rocksdb::Status written = database->write(batch);
-  if (!written.ok()) {
-    const StoreError error = database->error(written);
-    static_cast<void>(failed(error));
-    return tl::unexpected(error);
-  }
-  last_sequence = database->last_sequence();
+  TRY(write_values(batch));
   const std::unique_lock changing(horizon_mutex);
   horizon = std::move(next);
   return {};
@@ -182,13 +176,7 @@ Stored<bool> RocksEventLog::store_base_part(StagedDrop& staged) {
   state.database->put_value(chunk, base_part_key(staged.base_key, staged.base_parts),
                             std::string_view(staged.drop.base).substr(at, base_chunk_bytes));
   state.database->touch_entries(chunk);
-  const rocksdb::Status written = state.database->write(chunk);
-  if (!written.ok()) {
-    const StoreError error = state.database->error(written);
-    static_cast<void>(state.failed(error));
-    return tl::unexpected(error);
-  }
-  state.last_sequence = state.database->last_sequence();
+  TRY(state.write_values(chunk));
   ++staged.base_parts;
   return at + base_chunk_bytes < staged.drop.base.size();
 }

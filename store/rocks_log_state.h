@@ -1,5 +1,6 @@
 // The state of a RocksEventLog, shared by the sources that open (rocks_event_log), write
-// (rocks_log_writing), read (rocks_log_reading) and drop (rocks_log_drop, rocks_log_horizon).
+// (rocks_log_writing), redact (rocks_log_redaction), read (rocks_log_reading) and drop
+// (rocks_log_drop, rocks_log_horizon).
 //
 // Internal: only those sources include it.
 #pragma once
@@ -71,8 +72,16 @@ struct RocksEventLog::State {
   Stored<void> anchor_tail();
   // Returns the result with which a write is refused at the moment; nullopt if it may be attempted.
   std::optional<AppendResult> refused();
-  // Writes the commits, and the replaced entry unless null, as one batch.
-  AppendResult write(std::span<const Commit> commits, const RocksDatabase::Entry* replaced);
+  // An entry in its new form, and the marks of the erasure of its old one (RocksDatabase).
+  struct Replacement {
+    Position first = 0;
+    std::string_view entry;
+    std::string erasing;
+  };
+  // Writes the commits, and the replacement unless null, as one batch.
+  AppendResult write(std::span<const Commit> commits, const Replacement* replacement);
+  // Writes a batch without records.
+  Stored<void> write_values(rocksdb::WriteBatch& batch);
   // Updates the state after a write that succeeded or failed, and returns the result of the append.
   AppendResult wrote(MerkleFrontier next);
   AppendResult failed(const StoreError& error);

@@ -7,7 +7,6 @@
 #include "domain/check.h"
 #include "store/entry.h"
 #include "store/head.h"
-#include "store/redaction.h"
 #include "store/rocks_log_state.h"
 #include "store/wal_file.h"
 
@@ -44,7 +43,7 @@ std::optional<AppendResult> RocksEventLog::State::refused() {
 }
 
 AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
-                                         const RocksDatabase::Entry* replaced) {
+                                         const Replacement* replacement) {
   MerkleFrontier next = frontier;
   encoder.begin(commits, options.random);
   rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes());
@@ -55,43 +54,29 @@ AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
   std::string head;
   encode_head(next, head);
   database->put_head(batch, head);
-  if (replaced != nullptr) {
-    database->put_entry(batch, replaced->first, replaced->bytes);
-    database->put_erasing(batch, replaced->first);
+  rocksdb::Status status;
+  if (replacement == nullptr) {
+    status = database->write(batch);
+  } else {
+    database->put_entry(batch, replacement->first, replacement->entry);
+    database->put_erasing(batch, replacement->erasing);
+    // Who compares redactions with their events must see both or neither.
+    const std::unique_lock changing(horizon_mutex);
+    status = database->write(batch);
   }
-
-  const rocksdb::Status status = database->write(batch);
   if (!status.ok()) return failed(database->error(status));
   return wrote(std::move(next));
 }
 
-Stored<AppendResult> RocksEventLog::redact(Position expected_tail, const Redaction& redaction) {
-  State& state = *state_;
-  SIGNALBOX_CHECK(state.writing != State::Writing::never);
-  if (expected_tail != state.tail) return AppendResult{AppendStatus::conflict, state.tail, {}};
-  Commit commit{redaction.note};
-  check_numbering(expected_tail, {&commit, 1});
-  if (auto refused = state.refused()) return *std::move(refused);
-  if (redaction.position == 0 || redaction.position > state.tail) {
-    return tl::unexpected(no_such_position(redaction.position, state.tail));
+Stored<void> RocksEventLog::State::write_values(rocksdb::WriteBatch& batch) {
+  const rocksdb::Status written = database->write(batch);
+  if (!written.ok()) {
+    const StoreError error = database->error(written);
+    static_cast<void>(failed(error));
+    return tl::unexpected(error);
   }
-  auto entry = state.database->entry_of(redaction.position);
-  if (!entry) return tl::unexpected(state.located(entry.error()));
-  Salt salt;
-  state.options.random(salt);
-  auto redacted =
-      redact_entry(entry->bytes, entry->first, redaction.position, redaction.replacement, salt);
-  if (!redacted) return tl::unexpected(state.located(redacted.error()));
-  entry->bytes = std::move(redacted->bytes);
-  set_digests(commit.front(), *redacted);
-  return state.write({&commit, 1}, &*entry);
-}
-
-Stored<void> RocksEventLog::erase_replaced() {
-  SIGNALBOX_CHECK(state_->writing != State::Writing::never);
-  const std::shared_lock reading(state_->mutex);
-  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
-  return state_->database->erase_replaced();
+  last_sequence = database->last_sequence();
+  return {};
 }
 
 AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {

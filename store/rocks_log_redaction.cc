@@ -1,0 +1,142 @@
+// How a RocksEventLog replaces a payload, and erases the replaced bytes from its files.
+//
+// One batch holds the event, the entry in its new form and the mark of the erasure, so that the
+// redaction is atomic. The files are rewritten afterwards; the next opening repeats that if it
+// wasn't finished.
+//
+// Only what writes runs on the appending thread, at most one entry at a time. Rewriting the files
+// runs beside it.
+#include <chrono>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/try.h"
+#include "store/durable_file.h"
+#include "store/entry.h"
+#include "store/rocks_log_state.h"
+
+namespace signalbox {
+namespace {
+
+// A walk that began before the redaction keeps the files that it reads. Walks of clients are short,
+// but those over a long history take minutes.
+constexpr auto replaced_files_wait_max = std::chrono::minutes(10);
+constexpr auto replaced_files_wait = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Stored<AppendResult> RocksEventLog::redact(Position expected_tail, const Redaction& redaction) {
+  State& state = *state_;
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
+  if (expected_tail != state.tail) return AppendResult{AppendStatus::conflict, state.tail, {}};
+  Commit commit{redaction.note};
+  check_numbering(expected_tail, {&commit, 1});
+  if (auto refused = state.refused()) return *std::move(refused);
+  Salt salt;
+  state.options.random(salt);
+  const auto staged = TRY(stage_redaction(redaction.position, redaction.replacement, salt));
+  set_digests(commit.front(), staged.redacted);
+  return commit_redaction(expected_tail, commit, staged);
+}
+
+Stored<StagedRedaction> RocksEventLog::stage_redaction(Position position, const Event& replacement,
+                                                       const Salt& salt) const {
+  const State& state = *state_;
+  if (position == 0 || position > state.tail) {
+    return tl::unexpected(no_such_position(position, state.tail));
+  }
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  const std::shared_lock consistent(state.horizon_mutex);
+  if (state.horizon.first_dropped(position, position)) {
+    return tl::unexpected(dropped_record(position, state.horizon));
+  }
+  const auto entry = state.database->entry_of(position);
+  if (!entry) return tl::unexpected(state.located(entry.error()));
+  auto redacted = redact_entry(entry->bytes, entry->first, position, replacement, salt);
+  if (!redacted) return tl::unexpected(state.located(redacted.error()));
+  return StagedRedaction{position, *std::move(redacted), entry->first, sha256(entry->bytes)};
+}
+
+Stored<AppendResult> RocksEventLog::commit_redaction(Position expected_tail, const Commit& commit,
+                                                     const StagedRedaction& staged) {
+  State& state = *state_;
+  const auto* event = event_as<PayloadRedacted>(commit.front().event);
+  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr);
+  SIGNALBOX_CHECK(event->redacted_position == staged.position);
+  SIGNALBOX_CHECK(event->payload_digest == staged.redacted.payload_digest);
+  SIGNALBOX_CHECK(event->replacement_digest == staged.redacted.replacement_digest);
+  if (expected_tail != state.tail) return AppendResult{AppendStatus::conflict, state.tail, {}};
+  check_numbering(expected_tail, {&commit, 1});
+  if (auto refused = state.refused()) return *std::move(refused);
+  const auto present = state.database->entry_of(staged.entry_first);
+  if (!present) return tl::unexpected(state.located(present.error()));
+  // Another redaction of the entry, or its drop, would be undone.
+  SIGNALBOX_CHECK(present->first == staged.entry_first);
+  SIGNALBOX_CHECK(sha256(present->bytes) == staged.replaced_sha256);
+  State::Replacement replacement{staged.entry_first, staged.redacted.bytes, {}};
+  replacement.erasing = TRY(state.database->erasing_with(staged.entry_first));
+  return state.write({&commit, 1}, &replacement);
+}
+
+Stored<void> RocksEventLog::erase_replaced() {
+  State& state = *state_;
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  TRY(state.database->erase_replaced());
+  state.last_sequence = state.database->last_sequence();
+  return {};
+}
+
+Stored<Erasure> RocksEventLog::plan_erasure() const {
+  const State& state = *state_;
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  // What is being written to a table now would be missing in the list of files.
+  TRY(state.database->flush_memory());
+  return state.database->plan_erasure();
+}
+
+Stored<void> RocksEventLog::begin_erasure() {
+  State& state = *state_;
+  if (state.refused()) {
+    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
+  }
+  auto batch = TRY(state.database->begin_erasure());
+  return state.write_values(batch);
+}
+
+Stored<void> RocksEventLog::purge_replaced(const Erasure& erasure,
+                                           std::atomic<bool>* canceled) const {
+  const State& state = *state_;
+  if (erasure.keys.empty()) return {};
+  std::vector<std::filesystem::path> replaced;
+  {
+    const std::shared_lock reading(state.mutex);
+    if (state.database == nullptr) return tl::unexpected(state.unreadable());
+    replaced = TRY(state.database->purge_replaced(erasure, canceled));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + replaced_files_wait_max;
+  for (;;) {
+    // Locked for moments: an append to a full disk reopens the database.
+    const std::shared_lock reading(state.mutex);
+    if (state.database == nullptr) return tl::unexpected(state.unreadable());
+    const auto removed = state.database->await_removal(replaced, replaced_files_wait);
+    if (removed) break;
+    const bool is_canceled = canceled != nullptr && *canceled;
+    if (is_canceled || std::chrono::steady_clock::now() >= deadline) return removed;
+  }
+  return sync_directory(log_directory(state.data));
+}
+
+Stored<void> RocksEventLog::note_erased(const Erasure& erasure) {
+  State& state = *state_;
+  if (state.refused()) {
+    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
+  }
+  auto batch = TRY(state.database->end_erasure(erasure));
+  return state.write_values(batch);
+}
+
+}  // namespace signalbox
