@@ -35,6 +35,19 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& directo
   return names;
 }
 
+// Removes what was derived from the log, and may have been before a payload was replaced. The marks
+// of the erasure are in the log until this is durable.
+Stored<void> remove_projections(const std::filesystem::path& data) {
+  const std::filesystem::path projections = data / "projections";
+  std::error_code failed;
+  std::filesystem::remove_all(projections, failed);
+  if (failed) {
+    errno = failed.value();
+    return tl::unexpected(system_error("remove", projections));
+  }
+  return sync_directory(data);
+}
+
 }  // namespace
 
 Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
@@ -99,8 +112,13 @@ Stored<void> RocksEventLog::State::recover() {
 
 Stored<void> RocksEventLog::State::settle() {
   // A crash may have interrupted the erasure of what a redaction replaced.
-  if (auto erased = database->erase_replaced(); !erased) return erased;
-  last_sequence = database->last_sequence();
+  const auto erasing = TRY(database->erasing());
+  if (!erasing.empty()) {
+    TRY(remove_projections(data));
+    TRY(database->erase_replaced());
+    last_sequence = database->last_sequence();
+    report.erased_replaced = true;
+  }
   // Recovery wrote the write-ahead logs to tables and removed them. Their removal must be durable
   // before later batches are written: a power loss could bring back a log that was read from memory
   // only, after a sync that failed.

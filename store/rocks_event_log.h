@@ -59,6 +59,9 @@ struct OpenReport {
   std::uint64_t records_verified = 0;
   // Of an append that a crash interrupted; truncated unless read_only.
   std::uint64_t torn_bytes = 0;
+  // An erasure of replaced payloads was completed, and projections/ was removed before. What was
+  // read from there has to be dropped.
+  bool erased_replaced = false;
 };
 
 class RocksEventLog final : public EventLog {
@@ -103,7 +106,8 @@ class RocksEventLog final : public EventLog {
   // The replaced payload may still be in files of the database until erase_replaced().
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   // Removes replaced payloads from every file of the log; they are gone when it returns ok. Opening
-  // does the same, in case a crash intervened. Must not run concurrently with append().
+  // does the same, in case a crash intervened, and removes projections/ before. Must not run
+  // concurrently with append().
   Stored<void> erase_replaced();
 
   // A redaction in steps, for a log that others append to and read meanwhile: stage_redaction(),

@@ -76,6 +76,8 @@ Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress&
   }
   if (!log) return tl::unexpected(log.error());
   recovered.log = std::move(*log);
+  // It may have been made of a text that was redacted afterwards.
+  if (recovered.log->report().erased_replaced) loaded.snapshot.reset();
   const Position horizon = recovered.log->horizon().position;
   if (loaded.snapshot && loaded.snapshot->world.position >= horizon) {
     recovered.snapshot_position = loaded.snapshot->world.position;
