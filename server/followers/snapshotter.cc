@@ -10,6 +10,7 @@
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
 #include "server/engine/recovery.h"
+#include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
@@ -34,7 +35,7 @@ Snapshotter::~Snapshotter() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
+  changed_.notify_all();
   thread_.join();
 }
 
@@ -42,11 +43,37 @@ void Snapshotter::offer(const MerkleFrontier& frontier) {
   if (frontier.leaves < newest_ + every_events_) return;
   {
     const std::lock_guard lock(mutex_);
-    if (busy_ || wanted_) return;
+    if (busy_ || wanted_ || suspended_) return;
     wanted_ = frontier;
   }
   newest_ = frontier.leaves;
-  changed_.notify_one();
+  changed_.notify_all();
+}
+
+Stored<void> Snapshotter::suspend() {
+  {
+    std::unique_lock lock(mutex_);
+    suspended_ = true;
+    wanted_.reset();
+    changed_.wait(lock, [this] { return !busy_ || stopping_; });
+    if (busy_) return store_failure(StoreError::Kind::io, "the service stops");
+  }
+  std::error_code failed;
+  if (!std::filesystem::exists(directory_, failed)) return {};
+  std::filesystem::remove_all(directory_, failed);
+  if (!failed) return sync_directory(directory_.parent_path());
+  return store_failure(StoreError::Kind::io,
+                       "can't remove " + directory_.string() + ": " + failed.message(),
+                       directory_.string());
+}
+
+void Snapshotter::resume() {
+  newest_ = 0;  // there is none
+  {
+    const std::lock_guard lock(mutex_);
+    suspended_ = false;
+  }
+  changed_.notify_all();
 }
 
 std::optional<std::string> Snapshotter::failure() const {
@@ -62,13 +89,15 @@ void Snapshotter::run() {
     {
       std::unique_lock lock(mutex_);
       busy_ = false;
+      changed_.notify_all();  // suspend() may wait for it
       const auto something = [this] { return stopping_ || wanted_.has_value(); };
-      if (failure_) {
+      if (failure_ && !suspended_) {
         changed_.wait_for(lock, try_again_pause, something);
       } else {
         changed_.wait(lock, something);
       }
       if (stopping_) return;
+      if (suspended_) continue;
       if (wanted_) frontier = std::move(*std::exchange(wanted_, std::nullopt));
       busy_ = true;
     }
@@ -95,7 +124,7 @@ std::optional<std::string> Snapshotter::make(const MerkleFrontier& frontier) {
     evolve(world, record);
     if (record.position % 1024 == 0) {
       const std::lock_guard lock(mutex_);
-      stopped = stopping_;
+      stopped = stopping_ || suspended_;
     }
     return !stopped;
   });

@@ -29,6 +29,13 @@ class Snapshotter {
   // and none is being made. Cheap. Called on the engine thread.
   void offer(const MerkleFrontier& frontier);
 
+  // Removes all snapshots, and makes none until resume(): a text that they may have is about to be
+  // redacted. Blocks until the one that is being made is given up. Fails with `io`, and makes none
+  // even so. Any thread but the engine's.
+  [[nodiscard]] Stored<void> suspend();
+  // Makes snapshots again. Called on the engine thread.
+  void resume();
+
   // Returns why the latest snapshot failed; nullopt if it didn't. Any thread.
   [[nodiscard]] std::optional<std::string> failure() const;
 
@@ -47,6 +54,7 @@ class Snapshotter {
   std::optional<MerkleFrontier> wanted_;
   std::optional<std::string> failure_;
   bool busy_ = false;
+  bool suspended_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };
