@@ -216,12 +216,29 @@ void Projector::answer_queries() {
   }
 }
 
-void Projector::replace_rows(std::unique_ptr<Table> rows) {
+void Projector::replace_rows(std::unique_ptr<Table> rows, std::function<void()> replaced) {
   {
     const std::lock_guard lock(mutex_);
     offered_rows_ = std::move(rows);
+    offered_replaced_ = std::move(replaced);
   }
   changed_.notify_all();
+}
+
+// If the present rows are damaged, they are computed anew anyway, from the log as it is now.
+void Projector::take_offered_rows() {
+  std::unique_ptr<Table> offered;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!offered_rows_) return;
+    offered = std::move(offered_rows_);
+    replaced_ = std::exchange(offered_replaced_, nullptr);
+  }
+  if (!index_.table().damage()) replace_rows_now(std::move(offered));
+}
+
+void Projector::report_replaced() {
+  if (const auto replaced = std::exchange(replaced_, nullptr)) replaced();
 }
 
 // Rows that can't be brought to the position of the present ones aren't used: the present ones are
@@ -269,16 +286,13 @@ void Projector::fail(const StoreError& error) {
 
 void Projector::run() {
   while (wait_for_work()) {
-    std::unique_ptr<Table> offered;
-    {
-      const std::lock_guard lock(mutex_);
-      offered = std::move(offered_rows_);
-    }
-    if (offered && !index_.table().damage()) replace_rows_now(std::move(offered));
+    take_offered_rows();
     if (index_.table().damage()) {
       if (!rebuild()) return;
+      report_replaced();
       continue;
     }
+    report_replaced();
     try_again();
     if (place_held_) {
       answer_queries();

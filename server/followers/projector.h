@@ -63,8 +63,10 @@ class Projector {
   // Replaces all rows by those of `rows`, a table next to that of the index, which were computed
   // from the log's present base: after a drop the rows of what was dropped go in this way. What the
   // log has since is applied to them first. Returns at once; it is done on the projector's thread,
-  // between two queries. Any thread.
-  void replace_rows(std::unique_ptr<Table> rows);
+  // between two queries. `replaced` is called there once no row is left that was there before: they
+  // were exchanged or, if that failed, all were computed from the log again. It isn't called if the
+  // projector ends before, or if other rows are offered before these are taken. Any thread.
+  void replace_rows(std::unique_ptr<Table> rows, std::function<void()> replaced = {});
 
   // Reports that the log's tail has moved. Cheap. Any thread.
   void notify();
@@ -115,7 +117,9 @@ class Projector {
   void run();
   // Reads all files of the read models at the start and then at intervals.
   void check_files();
+  void take_offered_rows();
   void replace_rows_now(std::unique_ptr<Table> rows);
+  void report_replaced();
   void begin_rebuild();
   // Returns false if the projector is to end.
   bool rebuild();
@@ -144,6 +148,7 @@ class Projector {
   bool held_reported_ = false;                           // note_ was called about held()
   std::chrono::steady_clock::time_point tried_at_ = {};  // the latest retry
   std::chrono::steady_clock::time_point rebuild_begun_at_ = {};
+  std::function<void()> replaced_;  // of the offered rows that were taken; empty: none
   std::atomic<Position> applied_;
   std::atomic<std::uint64_t> rebuilds_ = 0;
   // Guards what follows.
@@ -158,7 +163,8 @@ class Projector {
   bool broken_ = false;                   // failed_ was called
   std::optional<StoreError> place_held_;  // why nothing after applied_ is applied
   std::optional<Rebuild> rebuilding_;
-  std::unique_ptr<Table> offered_rows_;  // by replace_rows()
+  std::unique_ptr<Table> offered_rows_;     // by replace_rows()
+  std::function<void()> offered_replaced_;  // with them
   std::thread thread_;
   std::thread checker_;
 };

@@ -119,6 +119,31 @@ TEST_F(ProjectorRebuild, RowsAreExchangedBetweenQueries) {
   EXPECT_EQ(follower->rebuilds(), 0U);
 }
 
+// K7: whoever had rows replaced learns when none of the former ones is left, also if the present
+// ones are damaged meanwhile.
+TEST_F(ProjectorRebuild, SaysWhenNoFormerRowIsLeft) {
+  append(100);
+  follow();
+  TableBatch secret;
+  secret.put("zz", "a text that was redacted");
+  follower->start();
+  EXPECT_TRUE(follower->wait_for(log.tail()));
+  for (const bool damaged : {false, true}) {
+    // Nobody else writes while the projector has nothing to do.
+    ASSERT_TRUE(table->write(secret, log.tail()).has_value());
+    auto fresh = RocksTable::open_or_recreate(directory.path() / "t.next", 1);
+    ASSERT_TRUE(fresh);
+    ASSERT_TRUE(RunIndex(*fresh->table).apply(log.read(1, 50).value()));
+    if (damaged) table->note_damage("before it was their turn");
+    std::promise<void> replaced;
+    follower->replace_rows(std::move(fresh->table), [&] { replaced.set_value(); });
+    replaced.get_future().wait();
+    EXPECT_EQ(table->get("zz").value(), std::nullopt);
+    EXPECT_EQ(queued_runs(), 100U);
+  }
+  EXPECT_EQ(follower->rebuilds(), 1U);
+}
+
 TEST_F(ProjectorRebuild, RowsThatAreKnownToBeDamagedAreNeverRead) {  // G3
   append(50);
   follow();
