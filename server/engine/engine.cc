@@ -68,11 +68,18 @@ Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Ev
   record.stream = stream;
   record.recorded_at_ns = clock_.wall_ns();
   record.actor = origin.actor;
+  record.command_id = origin.command_id;
+  record.request_digest = origin.request_digest;
   record.event = std::move(event);
   evolve(world_, record);
   special_ = SpecialWrite{gathered_.size(), std::move(write)};
   gather({std::move(record)});
   return {};
+}
+
+World Engine::exchange_world(World world) {
+  SIGNALBOX_CHECK(world.position == world_.position);
+  return std::exchange(world_, std::move(world));
 }
 
 Rejection Engine::storage_full_refusal() const {

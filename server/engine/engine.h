@@ -104,6 +104,11 @@ class Engine {
   Decided<void> write_event(const Origin& origin, const Stream& stream, Event event,
                             LogWrite write);
 
+  // Replaces the world by `world`, the fold of the same records with texts of some redacted: no
+  // decision depends on them. Returns the former one, whose destruction may take long. Nothing else
+  // may keep a part of the world. Not during a transaction.
+  [[nodiscard]] World exchange_world(World world);
+
   // Calls `action` once everything applied so far is durable, immediately if it already is.
   // Actions run in the order of the calls. If the write fails, they get the other Durability.
   void release_when_durable(Released action);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/free_text.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -139,6 +140,39 @@ TEST_F(EngineCommit, AnEventWithItsOwnWriteIsWrittenAloneAndInItsPlace) {
   EXPECT_EQ(committer.batches, 3);
   EXPECT_EQ(engine.durable_position(), 4U);
   EXPECT_TRUE(engine.idle());
+}
+
+// Its command is remembered, as any other is.
+TEST_F(EngineCommit, AnEventWithItsOwnWriteKeepsItsCommandId) {
+  const LogWrite write = [&](Position expected_tail, const Commit& commit) {
+    return log.append(expected_tail, {&commit, 1});
+  };
+  ASSERT_TRUE(engine.write_event({"uid:1", "c-9", {}}, Stream::server(),
+                                 Event(ServerEvent(HistoryDropped{})), write));
+  commit_all();
+  const auto commit = log.read_commit(1);
+  ASSERT_TRUE(commit);
+  EXPECT_EQ(commit->front().command_id, "c-9");
+}
+
+// K7: the world loses a text that was redacted, and decisions go on with the other one.
+TEST_F(EngineCommit, TheWorldIsExchangedForOneWithoutAText) {
+  ASSERT_TRUE(start_run("a secret"));
+  ASSERT_TRUE(start_run("a secret, too"));
+  commit_all();
+  World redacted;
+  ASSERT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
+    record.event = without_free_texts(record.event, free_text_fields(record.event), Blank::telling);
+    evolve(redacted, record);
+    return true;
+  }));
+  const World former = engine.exchange_world(std::move(redacted));
+  EXPECT_TRUE(former.runs.begin()->second->goal.starts_with("a secret"));
+  for (const auto& [id, run] : engine.world().runs) EXPECT_EQ(run->goal, blanked_text);
+  ASSERT_TRUE(start_run("three"));
+  commit_all();
+  EXPECT_EQ(engine.world().runs.size(), 3U);
+  EXPECT_EQ(engine.durable_position(), 3U);
 }
 
 TEST_F(EngineCommit, AFullDiskForgetsAnEventWithItsOwnWrite) {
