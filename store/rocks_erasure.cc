@@ -157,6 +157,13 @@ Stored<void> RocksDatabase::flush_memory() const {
 Stored<std::vector<std::filesystem::path>> RocksDatabase::purge_replaced(
     const Erasure& erasure, std::atomic<bool>* canceled) const {
   TRY(flush_memory());
+  // A compaction that was under way when the erasure was planned may have copied the old bytes to a
+  // table that isn't in the plan. It ends before this one begins, which then replaces that table.
+  std::vector<std::filesystem::path> replaced = erasure.files;
+  std::error_code failed;  // ignored: waiting for the planned files fails as well
+  for (const auto& file : std::filesystem::directory_iterator(directory_, failed)) {
+    if (file.path().extension() == ".sst") replaced.push_back(file.path());
+  }
   const std::string& keys = erasure.keys;
   const auto deadline = std::chrono::steady_clock::now() + rewriting_wait_max;
   rocksdb::CompactRangeOptions options;
@@ -183,13 +190,6 @@ Stored<std::vector<std::filesystem::path>> RocksDatabase::purge_replaced(
   // RocksDB no longer tracks a write-ahead log that the opening only read. This call scans the
   // directory for obsolete files, as closing does.
   database_->EnableFileDeletions(/*force=*/true).PermitUncheckedError();
-  // A compaction that was under way when the erasure was planned may have copied the old bytes to a
-  // table that isn't in the plan. It is replaced by now, if perhaps not removed.
-  std::vector<std::filesystem::path> replaced = erasure.files;
-  std::error_code failed;  // ignored: waiting for the planned files fails as well
-  for (const auto& file : std::filesystem::directory_iterator(directory_, failed)) {
-    if (file.path().extension() == ".sst") replaced.push_back(file.path());
-  }
   std::erase_if(replaced, [this](const std::filesystem::path& file) {
     return has_live_table(*database_, {file}, directory_);
   });
