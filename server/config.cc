@@ -154,21 +154,34 @@ tl::expected<void, std::string> read_retention(const std::filesystem::path& file
   const toml::table* table = node.as_table();
   if (table == nullptr) return tl::unexpected(at_line(file, node, "retention must be a table"));
   RetentionTexts texts;
+  FileRetentionTexts files;
+  bool keeps_records = true;  // nothing else than files is to go
   for (const auto& [key, value] : *table) {
     bool is_path = false;
-    std::string* out = retention_text(texts, key.str(), is_path);
+    std::string* out = file_retention_text(files, key.str());
+    if (out == nullptr) {
+      out = retention_text(texts, key.str(), is_path);
+      keeps_records = keeps_records && key.str() == "time_zone";
+    }
     const auto text = value.value_exact<std::string>();
     if (out == nullptr) {
       return tl::unexpected(
           at_line(file, value,
                   "there is no setting retention." + std::string(key.str()) +
-                      "; there are older_than, failed_runs, archive, key, schedule, time_zone"));
+                      "; there are older_than, failed_runs, archive, key, schedule, time_zone, "
+                      "files_older_than, files_failed_runs, files_schedule"));
     }
     if (!text || text->empty()) {
       return tl::unexpected(
           at_line(file, value, "retention." + std::string(key.str()) + " must be a string"));
     }
     *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
+  }
+  if (!files.files_older_than.empty()) {
+    auto read_files = read_file_retention_settings(files, texts.time_zone);
+    if (!read_files) return tl::unexpected(at_line(file, node, read_files.error()));
+    config.file_retention = std::move(*read_files);
+    if (keeps_records) return {};
   }
   auto read = read_retention_settings(texts, config.data);
   if (!read) return tl::unexpected(at_line(file, node, read.error()));

@@ -16,6 +16,7 @@
 #include "server/board/board_settings.h"
 #include "server/followers/traces/trace_settings.h"
 #include "server/limits.h"
+#include "server/scheduler/file_retention_settings.h"
 #include "server/scheduler/retention_settings.h"
 
 namespace signalbox {
@@ -61,6 +62,7 @@ struct Config {
   BoardTexts board;  // valid input of read_board_settings()
   TraceSettings traces;
   std::optional<RetentionSettings> retention;  // none: only a command moves records to an archive
+  std::optional<FileRetentionSettings> file_retention;  // none: files of ended runs stay
   // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };

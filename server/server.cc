@@ -183,6 +183,7 @@ int Server::run() {
   const bool begun = begin_incarnation();
   set_job_pauses(all_job_pauses(engine_.world()));
   conclude_retention(engine_, log_);
+  conclude_file_retention(engine_);
   arm();
   const auto roots_until = std::chrono::steady_clock::now() +
                            std::chrono::milliseconds(limits::run_roots_start_wait_ms_max);
@@ -321,6 +322,19 @@ void Server::log_retention(const RetentionOutcome& outcome) {
   }
 }
 
+void Server::log_file_retention(const FileRetentionReport& report) {
+  if (!report.error.empty()) {
+    logger_.error("file retention: {}; it tries again when it is next due", report.error);
+  }
+  for (const KeptFiles& each : report.kept) {
+    logger_.info("file retention: kept {} of run {}: {}", each.what, to_string(each.run_id),
+                 each.reason);
+  }
+  logger_.info("file retention: removed {} bytes of {} runs, {} artifacts among them; kept {}",
+               report.bytes_removed, report.runs_removed, report.artifacts_removed,
+               report.kept_total);
+}
+
 void Server::stop_on_signal(int signal) {
   notify_stopping();
   stop(std::string("signal ") + strsignal(signal));
@@ -332,6 +346,7 @@ void Server::stop(const std::string& why) {
   logger_.info("stopping: {}", why);
   run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
   if (retention_) retention_->stop();
+  if (file_retention_) file_retention_->stop();
   projector_.end_waiting();
   clock_timer_.cancel();
   space_watch_.cancel();

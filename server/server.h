@@ -40,6 +40,7 @@
 #include "server/platform/clock.h"
 #include "server/platform/machine_id.h"
 #include "server/platform/space_watch.h"
+#include "server/retention/run_file_markers.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
@@ -47,6 +48,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
+#include "server/scheduler/file_retention.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/service_loops.h"
@@ -93,6 +95,8 @@ class Server {
   MethodParts method_parts();
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
   void log_retention(const RetentionOutcome& outcome);
+  std::unique_ptr<FileRetention> file_retention();
+  void log_file_retention(const FileRetentionReport& report);
   AgentLogs::Context agent_log_context();
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
@@ -166,6 +170,8 @@ class Server {
   BoardLoops board_;
   ServiceLoops loops_;
   std::unique_ptr<RetentionLoop> retention_;  // nullptr: no policy is configured
+  const RunFileMarkers file_markers_;
+  std::unique_ptr<FileRetention> file_retention_;  // nullptr: no policy is configured
   EventFeed feed_;
   AgentLogs agent_logs_;
   Authentication authentication_;

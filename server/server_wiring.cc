@@ -16,6 +16,7 @@
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
+#include "server/retention/expired_run_files.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
@@ -101,6 +102,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
       retention_(retention_loop(given.stage_retention)),
+      file_markers_(config.data),
+      file_retention_(file_retention()),
       feed_(
           log_,
           [this](const StoreError& error) {
@@ -115,7 +118,11 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
            [this] { return run_roots_.failure_count(); },
            [this] { return !settings_reload_.status().error.empty(); },
            [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },
-           config.data.string(), [this] { return listener_.figures(); }},
+           config.data.string(), [this] { return listener_.figures(); },
+           [this]() -> const FileRetentionReport* {
+             if (!file_retention_ || !file_retention_->measured()) return nullptr;
+             return &*file_retention_->measured();
+           }},
           clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
@@ -132,6 +139,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                        }) {
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
+  if (file_retention_) loops_.add(*file_retention_);
 }
 
 // Mostly the threads have ended in run(). Lanes end before what their work refers to.
@@ -153,6 +161,20 @@ std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stag
           },
           [this](const RetentionOutcome& outcome) { log_retention(outcome); }},
       *config_.retention);
+}
+
+std::unique_ptr<FileRetention> Server::file_retention() {
+  if (!config_.file_retention) return nullptr;
+  return std::make_unique<FileRetention>(
+      FileRetention::Parts{
+          engine_, clock_, blocking_pool(lanes_.file_retentions, /*while_serving=*/false),
+          [this](const std::atomic<bool>& stopped) -> std::unique_ptr<RunFileCleaner> {
+            return std::make_unique<ExpiredRunFiles>(ExpiredRunFiles::Parts{
+                log_, projector_, run_roots_.run_files(), [this] { return run_roots_.written(); },
+                artifacts_, config_.data, stopped});
+          },
+          [this](const FileRetentionReport& report) { log_file_retention(report); }},
+      *config_.file_retention);
 }
 
 Post Server::post_to_engine() {
@@ -232,7 +254,11 @@ Api Server::api() {
           read_found_file,
           run_root_rule_,
           [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); },
-          machine_ ? std::make_shared<const JobOwnership>(job_ownership()) : nullptr};
+          machine_ ? std::make_shared<const JobOwnership>(job_ownership()) : nullptr,
+          [this](const RunId& run_id) { return file_markers_.has(run_id); },
+          [this](const RunId& run_id) {
+            return file_retention_ && file_retention_->is_removing(run_id);
+          }};
 }
 
 MethodParts Server::method_parts() {
@@ -248,6 +274,12 @@ MethodParts Server::method_parts() {
   parts.status_parts = {status_of(snapshotter_), status_of(run_roots_), status_of(settings_reload_),
                         certificate_status()};
   if (retention_) parts.status_parts.push_back(status_of(*retention_));
+  if (file_retention_) {
+    parts.status_parts.push_back(status_of(*file_retention_));
+    parts.plan_files = [this](std::function<void(const FileRetentionReport&)> planned) {
+      return file_retention_->plan(std::move(planned));
+    };
+  }
   parts.metrics_text = [this] { return metrics_.text(); };
   parts.subscribe_agent_logs = [this](std::shared_ptr<Peer> peer, std::string subscription,
                                       std::optional<RunId> run_id) {

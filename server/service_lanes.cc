@@ -41,8 +41,8 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
 }
 
 void ServiceLanes::request_stop() {
-  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions, &agent_logs,
-                         &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions,
+                         &file_retentions, &agent_logs, &local_jobs, &remote_jobs}) {
     pool->request_stop();
   }
 }
@@ -50,8 +50,8 @@ void ServiceLanes::request_stop() {
 std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
-  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions, &agent_logs,
-                         &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions,
+                         &file_retentions, &agent_logs, &local_jobs, &remote_jobs}) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }
   return hanging;

@@ -26,6 +26,7 @@ class ServiceLanes {
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool retentions{retention_bounds()};                // archiving and dropping old records
+  LanePool file_retentions{retention_bounds()};           // removing files of ended runs
   LanePool run_root_writes{bounds(1)};                    // called by the run root writer alone
   LanePool agent_logs{bounds(1)};                         // what agents print, for subscribers
   LanePool local_jobs{bounds(limits::local_jobs_working_max)};

@@ -48,6 +48,7 @@ ROOMS_MAY_INCLUDE = {
         "followers": FOLLOWERS,
         "followers/run_root": FOLLOWERS | {"followers"},
         "followers/traces": FOLLOWERS | {"followers"},
+        "retention": FOLLOWERS | {"git", "executors", "scheduler", "followers", "followers/run_root"},
         "rpc": RPC | {"followers/run_root", "followers/traces"},
         "rpc/methods": RPC | {"followers/run_root", "followers/traces", "rpc"},
         "transport/http": {"text", "platform", "access", "rpc"},

@@ -6,7 +6,9 @@
 // harmless.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 
@@ -31,8 +33,15 @@ class ArtifactStore {
   // Returns the path of the blob with this digest, whether it exists or not.
   [[nodiscard]] std::filesystem::path path_of(const Digest& sha256) const;
 
+  // Removes the blob, unless put() stored it at `before_ns` (UTC) or later, whether it was there
+  // already or not. Returns its size on the disk; 0 if it stays or isn't there. Blocks on the disk.
+  // Any thread. Error: `io`.
+  Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns);
+
  private:
   std::filesystem::path root_;
+  // Shared by all put(): none may find a blob that is being removed.
+  std::shared_mutex removal_;
 };
 
 }  // namespace signalbox

@@ -64,6 +64,11 @@ struct Api {
   std::function<bool(const RunId&)> is_dropped = nullptr;
   // Tells whose jobs the log has; nullptr: none is executed here.
   std::shared_ptr<const JobOwnership> ownership = nullptr;
+  // Return whether a retention removed files of the run: the first one reads the disk and may be
+  // called on any thread that may block; the second one, on the engine thread, also knows of those
+  // that are about to be removed. nullptr: none is removed.
+  std::function<bool(const RunId&)> are_files_removed = nullptr;
+  std::function<bool(const RunId&)> are_files_going = nullptr;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
 };
 

@@ -24,6 +24,7 @@
 #include "server/followers/traces/trace_exporter.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
+#include "server/scheduler/file_retention_report.h"
 #include "server/scheduler/retention_outcome.h"
 #include "store/codec.h"
 
@@ -102,6 +103,7 @@ struct ServiceMetrics::Families {
   void measure_process(const Sources& sources);
   void measure_traces(const Sources& sources);
   void measure_retention(const Sources& sources);
+  void measure_files(const FileRetentionReport* report);
   void measure_settings(const Sources& sources);
   void measure_connections(const ConnectionFigures& figures);
 
@@ -162,6 +164,12 @@ struct ServiceMetrics::Families {
       gauge("signalbox_retention_failed", "1 where the latest retention failed");
   Family<Gauge>& retention_dropped = gauge("signalbox_retention_last_dropped_timestamp_seconds",
                                            "When records were dropped last, UTC; 0: never");
+  Family<Gauge>& stored_files =
+      gauge("signalbox_stored_files_bytes", "Files of runs in the data directory, by folder");
+  Family<Gauge>& kept_files =
+      gauge("signalbox_kept_files", "Files of old runs, and branches, that are still needed");
+  Family<Gauge>& files_failed =
+      gauge("signalbox_file_retention_failed", "1 where the latest file retention failed");
   Family<Gauge>& reload_refused =
       gauge("signalbox_reload_refused", "1 where the latest reload of the settings was refused");
   Family<Gauge>& certificate_end =
@@ -222,6 +230,7 @@ std::string ServiceMetrics::text() {
   families.measure_process(sources_);
   families.measure_traces(sources_);
   families.measure_retention(sources_);
+  families.measure_files(sources_.files ? sources_.files() : nullptr);
   families.measure_settings(sources_);
   families.measure_connections(sources_.connections());
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
@@ -301,6 +310,20 @@ void ServiceMetrics::Families::measure_retention(const Sources& sources) {
   const auto latest = latest_retention(sources.log);
   set(retention_dropped,
       latest ? static_cast<double>(latest->at_ns) / static_cast<double>(ns_per_s) : 0);
+}
+
+void ServiceMetrics::Families::measure_files(const FileRetentionReport* report) {
+  set(kept_files, report != nullptr ? static_cast<double>(report->kept_total) : 0);
+  set(files_failed, report != nullptr && !report->error.empty() ? 1 : 0);
+  for (const char* folder : {"runs", "jobs", "workspaces", "artifacts"}) {
+    double bytes = 0;
+    if (report != nullptr) {
+      for (const StoredFiles& each : report->stored) {
+        if (each.name == folder) bytes = static_cast<double>(each.bytes);
+      }
+    }
+    stored_files.Add({{"folder", folder}}).Set(bytes);
+  }
 }
 
 void ServiceMetrics::Families::measure_settings(const Sources& sources) {

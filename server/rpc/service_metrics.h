@@ -18,6 +18,7 @@ class ClaimQueue;
 class Engine;
 class EventFeed;
 class EventLog;
+struct FileRetentionReport;
 class Projector;
 class TraceExporter;
 struct CommitOutcome;
@@ -38,6 +39,8 @@ class ServiceMetrics {
     std::function<std::int64_t()> certificate_not_after_ns;  // 0: there is no TLS
     std::string data_directory;
     std::function<ConnectionFigures()> connections;
+    // The latest round of the file retention; nullptr: there was none.
+    std::function<const FileRetentionReport*()> files = nullptr;
   };
 
   ServiceMetrics(Sources sources, std::int64_t started_at_ns);

@@ -20,7 +20,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(step_methods(parts.steps));
   add(lock_methods(parts.locks));
   add(tick_methods());
-  add(loop_methods(parts.loops));
+  add(loop_methods(parts.loops, parts.plan_files));
   add(project_methods(known_pipeline, parts.check_repository));
   add(card_methods(parts.trigger_heartbeat));
   add(board_methods());

@@ -22,6 +22,7 @@ namespace signalbox {
 class Authentication;
 class ClaimQueue;
 class EventFeed;
+class FileRetention;
 class KnownPipeline;
 class LockQueue;
 class Peer;
@@ -62,6 +63,12 @@ using StatusPart = std::function<void(boost::json::object& status)>;
 StatusPart status_of(const Snapshotter& snapshotter);
 StatusPart status_of(const RunRootWriter& run_roots);
 StatusPart status_of(const RetentionLoop& retention);
+StatusPart status_of(const FileRetention& retention);
+
+// Calls `planned`, later, with what the file retention would remove now. Returns false if too many
+// wait for that already. nullptr: this service removes no files.
+struct FileRetentionReport;
+using PlanFiles = std::function<bool(std::function<void(const FileRetentionReport&)> planned)>;
 
 // Subscribes a peer to the output of agents, of one run or without `run_id` of all runs.
 using SubscribeAgentLogs = std::function<void(std::shared_ptr<Peer> peer, std::string subscription,
@@ -94,6 +101,7 @@ struct MethodParts {
   // that may.
   std::function<Decided<void>(const PutProject& command)> check_repository =
       signalbox::check_repository;
+  PlanFiles plan_files = nullptr;
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -107,7 +115,7 @@ std::vector<Method> plan_methods();
 std::vector<Method> step_methods(StepQueue& steps);
 std::vector<Method> lock_methods(LockQueue& locks);
 std::vector<Method> tick_methods();
-std::vector<Method> loop_methods(const ServiceLoops& loops);
+std::vector<Method> loop_methods(const ServiceLoops& loops, const PlanFiles& plan_files);
 std::vector<Method> project_methods(
     std::shared_ptr<KnownPipeline> known_pipeline,
     std::function<Decided<void>(const PutProject& command)> check_repository);

@@ -1,10 +1,12 @@
-// `loop.*`: lists the service's own loops with their due times, and triggers a tick.
+// `loop.*`: lists the service's own loops with their due times, triggers a tick, and says what one
+// would remove.
 #include <vector>
 
 #include "domain/limits.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/file_retention_views.h"
 #include "server/scheduler/service_loops.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
@@ -91,11 +93,12 @@ void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
 
 }  // namespace
 
-std::vector<Method> loop_methods(const ServiceLoops& loops) {
+std::vector<Method> loop_methods(const ServiceLoops& loops, const PlanFiles& plan_files) {
   return {
       {"loop.trigger", false, Role::operator_, field_names<TriggerLoop>(),
        with(loops, trigger_loop)},
       {"loop.list", false, Role::viewer, field_names<ListLoops>(), with(loops, list_loops)},
+      plan_files_method(plan_files),
   };
 }
 

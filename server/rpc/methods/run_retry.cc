@@ -39,8 +39,18 @@ json::object retry_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
+Rejection files_removed(const RunId& run_id) {
+  const std::string text = to_string(run_id);
+  return {ErrorCode::FILES_REMOVED,
+          "run " + text +
+              " failed longer ago than retention.files_failed_runs, and its files were removed by "
+              "the retention, so it can't be retried any more",
+          {{"run_id", text}},
+          {"signalbox run get " + text}};
+}
+
 // Completes the command from the log, with the failed run that the world may have forgotten.
-// CARD_BUSY, RUN_NOT_FAILED or STORAGE_DAMAGED. Called on the projector's thread.
+// CARD_BUSY, RUN_NOT_FAILED, FILES_REMOVED or STORAGE_DAMAGED. Called on the projector's thread.
 Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun command) {
   const auto damaged = [](const StoreError& error) {
     return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"});
@@ -57,6 +67,9 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   if ((*row)->status != RunStatus::failed) {
     return tl::unexpected(run_not_failed(command.run_id, (*row)->status));
   }
+  if (api.are_files_removed && api.are_files_removed(command.run_id)) {
+    return tl::unexpected(files_removed(command.run_id));
+  }
   const auto pipeline = index.find_pipeline((*row)->pipeline_digest);
   if (!pipeline) return damaged(pipeline.error());
   const auto positions = index.run_positions(command.run_id);
@@ -72,11 +85,14 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   return command;
 }
 
-// Returns the refusal of a run that the world remembers as failed and that a retention dropped,
-// before its records were looked for or since.
+// Returns the refusal of a run whose files a retention is removing, or that the world remembers as
+// failed and that a retention dropped, before its records were looked for or since.
 std::optional<Rejection> dropped_since(const Api& api, const RetryRun& command) {
   if (api.is_dropped && api.is_dropped(command.run_id)) {
     return failed_run_dropped(api.log, command.run_id, command.failed_at);
+  }
+  if (api.are_files_going && api.are_files_going(command.run_id)) {
+    return files_removed(command.run_id);
   }
   if (command.failed != nullptr) return std::nullopt;
   const EndedRun* ended = api.engine.world().ended_runs.find(command.run_id);

@@ -59,6 +59,14 @@ Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const
                   {"signalbox run get " + to_string(run_id)});
   }
   const Artifact* const newest = found->second;
+  std::error_code error;
+  if (api.are_files_removed && api.are_files_removed(run_id) &&
+      !std::filesystem::exists(api.artifacts.path_of(newest->sha256), error)) {
+    return reject(ErrorCode::FILES_REMOVED,
+                  "the artifact " + name + " was removed by the retention of files",
+                  {{"run_id", to_string(run_id)}, {"sha256", to_hex(newest->sha256)}},
+                  {"signalbox run get " + to_string(run_id)});
+  }
   json::object result = to_json(*newest).as_object();
   result["path"] = api.artifacts.path_of(newest->sha256).string();
   if (newest->bytes <= limits::artifact_inline_bytes_max) {

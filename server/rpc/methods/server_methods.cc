@@ -16,6 +16,7 @@
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
+#include "server/scheduler/file_retention.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -255,6 +256,8 @@ void limits_method(Api& api, Call& call) {
   result["connections_max"] = api.facts.connections_max;
   result["retention_housekeeping_records_min"] = limits::housekeeping_records_min;
   result["retention_plans_max"] = limits::retention_plans_max;
+  result["file_retention_rows_max"] = limits::file_retention_rows_max;
+  result["file_retention_rounds_max"] = limits::file_retention_rounds_max;
   result["owner_connections_max"] = owner_connections_max;
   result["caller_connections_max"] = api.facts.caller_connections_max;
   result["newcomers_max"] = newcomers_max;

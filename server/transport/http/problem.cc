@@ -62,6 +62,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::ACCESS_TOKEN_NOT_FOUND:
       return 404;
     case ErrorCode::HISTORY_DROPPED:
+    case ErrorCode::FILES_REMOVED:
       return 410;
     case ErrorCode::RUN_TERMINAL:
     case ErrorCode::STATION_ORDER:

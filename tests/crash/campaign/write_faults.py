@@ -17,7 +17,7 @@ SERVED = {
     "writes_log": (["log", "anchor"], []),
     "writes_snapshot": (["projections/snapshots"], ["--snapshot-events", "5"]),
     "writes_read_models": (["projections/read_models"], []),
-    "writes_artifacts": (["artifacts", "runs", "jobs"], []),
+    "writes_artifacts": (["artifacts", "runs", "jobs", "removed"], []),
 }
 CLASSES = [*SERVED, *OFFLINE]
 

@@ -1,0 +1,217 @@
+#include "server/platform/owned_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+#include "domain/try.h"
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Directories that are open at a time. A deeper one is moved up before it is removed.
+constexpr int owned_tree_depth_max = 64;
+constexpr int open_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::uint64_t stat_block_bytes = 512;
+
+struct CloseTreeDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using OpenTreeDirectory = std::unique_ptr<DIR, CloseTreeDirectory>;
+
+tl::unexpected<StoreError> tree_failure(std::string_view verb, const fs::path& path) {
+  return tl::unexpected(system_error(verb, path));
+}
+
+tl::unexpected<StoreError> tree_refusal(const fs::path& path, const char* why) {
+  return store_failure(StoreError::Kind::io, path.string() + " " + why, path.string());
+}
+
+// What all steps in one tree have in common.
+struct TreeWalk {
+  dev_t device = 0;  // of the tree
+  const std::atomic<bool>& stopped;
+  TreeSize size = {};
+  int top = -1;             // descriptor of the tree's own directory
+  std::uint64_t moved = 0;  // directories that were moved up to `top`
+};
+
+// Returns an open directory of a tree. A build may have taken the owner's rights from it.
+FileDescriptor open_in_tree(int parent, const std::string& name) {
+  FileDescriptor opened(::openat(parent, name.c_str(), open_directory_flags));
+  if (opened || errno != EACCES) return opened;
+  const FileDescriptor place(
+      ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place) return {};
+  // chmod() by this name changes the directory that is open, whatever has its name now.
+  const std::string itself = "/proc/self/fd/" + std::to_string(place.get());
+  if (::chmod(itself.c_str(), S_IRWXU) != 0) return {};
+  return FileDescriptor(::openat(parent, name.c_str(), open_directory_flags));
+}
+
+// Returns a stream of the directory's entries from the first on.
+OpenTreeDirectory list_directory(int directory) {
+  FileDescriptor own(::openat(directory, ".", open_directory_flags));
+  if (!own) return nullptr;
+  OpenTreeDirectory stream(::fdopendir(own.get()));
+  if (stream) static_cast<void>(own.release());
+  return stream;
+}
+
+bool is_dot_entry(const char* name) {
+  return std::string_view(name) == "." || std::string_view(name) == "..";
+}
+
+void measure_directory(int directory, int depth, TreeWalk& walk) {
+  const OpenTreeDirectory entries = list_directory(directory);
+  if (!entries) return;
+  while (const dirent* entry = walk.stopped ? nullptr : ::readdir(entries.get())) {
+    struct stat status {};
+    if (is_dot_entry(entry->d_name) ||
+        ::fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    walk.size += {static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes, 1};
+    if (!S_ISDIR(status.st_mode) || status.st_dev != walk.device) continue;
+    if (depth >= owned_tree_depth_max) continue;
+    const FileDescriptor below(::openat(directory, entry->d_name, open_directory_flags));
+    if (below) measure_directory(below.get(), depth + 1, walk);
+  }
+}
+
+Stored<void> empty_tree(int directory, const fs::path& shown, int depth, TreeWalk& walk);
+
+// Removes the directory `name`, or moves it up if it lies too deep.
+Stored<void> remove_directory(int parent, const std::string& name, const fs::path& shown, int depth,
+                              TreeWalk& walk) {
+  const FileDescriptor below = open_in_tree(parent, name);
+  if (!below) return tree_failure("open the directory", shown);
+  struct stat status {};
+  if (::fstat(below.get(), &status) != 0) return tree_failure("look at", shown);
+  if (status.st_dev != walk.device) return tree_refusal(shown, "is on another file system");
+  static_cast<void>(::fchmod(below.get(), S_IRWXU));  // its entries can be removed, and it moved
+  if (depth >= owned_tree_depth_max) {
+    const std::string moved = "signalbox-deep-" + std::to_string(++walk.moved);
+    if (::renameat(parent, name.c_str(), walk.top, moved.c_str()) == 0) return {};
+    return tree_failure("move up", shown);
+  }
+  TRY(empty_tree(below.get(), shown, depth + 1, walk));
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return tree_failure("remove", shown);
+}
+
+// Removes all entries. Lists them again until there are none, since removing them, and moving
+// others up, may change what a listing has.
+Stored<void> empty_tree(int directory, const fs::path& shown, int depth, TreeWalk& walk) {
+  for (bool found = true; found;) {
+    found = false;
+    const OpenTreeDirectory entries = list_directory(directory);
+    if (!entries) return tree_failure("list", shown);
+    while (const dirent* entry = ::readdir(entries.get())) {
+      if (is_dot_entry(entry->d_name)) continue;
+      if (walk.stopped) return tree_refusal(shown, "isn't removed yet: the service stops");
+      const std::string name = entry->d_name;
+      struct stat status {};
+      if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) continue;
+        return tree_failure("look at", shown / name);
+      }
+      found = true;
+      if (S_ISDIR(status.st_mode)) {
+        TRY(remove_directory(directory, name, shown / name, depth, walk));
+      } else if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) {
+        return tree_failure("remove", shown / name);
+      }
+      walk.size += {static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes, 1};
+    }
+  }
+  return {};
+}
+
+Stored<FileDescriptor> open_parent(const fs::path& parent) {
+  FileDescriptor opened(::open(parent.c_str(), open_directory_flags));
+  if (!opened) return tree_failure("open the directory", parent);
+  return opened;
+}
+
+// Returns the device of the directory `name`, which must be one of this user on the file system of
+// its parent, and no link.
+Stored<dev_t> check_owned(int parent, const std::string& name, const fs::path& shown) {
+  struct stat status {};
+  struct stat around {};
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      ::fstat(parent, &around) != 0) {
+    return tree_failure("look at", shown);
+  }
+  if (S_ISLNK(status.st_mode)) return tree_refusal(shown, "is a symbolic link");
+  if (!S_ISDIR(status.st_mode)) return tree_refusal(shown, "is not a directory");
+  if (status.st_uid != ::geteuid()) return tree_refusal(shown, "belongs to another user");
+  if (status.st_dev != around.st_dev) return tree_refusal(shown, "is on another file system");
+  return status.st_dev;
+}
+
+// Removes the directory of this name with all that it holds; succeeds if it isn't there.
+Stored<void> remove_renamed(int parent, const std::string& name, const fs::path& shown,
+                            TreeWalk& walk) {
+  const auto device = check_owned(parent, name, shown);
+  if (!device) {
+    if (device.error().kind == StoreError::Kind::not_found) return {};
+    return tl::unexpected(device.error());
+  }
+  walk.device = *device;
+  const FileDescriptor top = open_in_tree(parent, name);
+  if (!top) return tree_failure("open the directory", shown);
+  static_cast<void>(::fchmod(top.get(), S_IRWXU));
+  walk.top = top.get();
+  TRY(empty_tree(top.get(), shown, 1, walk));
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return tree_failure("remove", shown);
+}
+
+}  // namespace
+
+Stored<TreeSize> measure_owned_tree(const fs::path& parent, const std::string& name,
+                                    const std::atomic<bool>& stopped) {
+  const FileDescriptor around = TRY(open_parent(parent));
+  const dev_t device = TRY(check_owned(around.get(), name, parent / name));
+  TreeWalk walk{.device = device, .stopped = stopped};
+  const FileDescriptor top(::openat(around.get(), name.c_str(), open_directory_flags));
+  if (!top) return tree_failure("open the directory", parent / name);
+  measure_directory(top.get(), 1, walk);
+  return walk.size;
+}
+
+Stored<TreeSize> remove_owned_tree(const fs::path& parent, const std::string& name,
+                                   const std::atomic<bool>& stopped) {
+  const FileDescriptor around = TRY(open_parent(parent));
+  const std::string removing = name + removing_suffix;
+  TreeWalk walk{.stopped = stopped};
+  TRY(remove_renamed(around.get(), removing, parent / removing, walk));
+  const auto owned = check_owned(around.get(), name, parent / name);
+  if (!owned) {
+    if (owned.error().kind == StoreError::Kind::not_found) return walk.size;
+    return tl::unexpected(owned.error());
+  }
+  if (::renameat(around.get(), name.c_str(), around.get(), removing.c_str()) != 0) {
+    return tree_failure("rename", parent / name);
+  }
+  TRY(remove_renamed(around.get(), removing, parent / removing, walk));
+  return walk.size;
+}
+
+bool is_owned_tree_there(const fs::path& parent, const std::string& name) {
+  struct stat status {};
+  const std::string path = (parent / name).string();
+  return ::lstat(path.c_str(), &status) == 0 ||
+         ::lstat((path + removing_suffix).c_str(), &status) == 0;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,47 @@
+// Measures and removes directories that this service made, over open descriptors: no symbolic link
+// is followed at any level, no other file system is entered, and the directory must belong to this
+// user. So whatever a job puts in the place of its own directory, nothing else is removed.
+//
+// Errors: `not_found`; `io` with a sentence that says why nothing, or not all, was removed. All
+// functions block on the disk. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// The size of a tree on its disk.
+struct TreeSize {
+  std::uint64_t bytes = 0;
+  std::uint64_t entries = 0;
+
+  TreeSize& operator+=(const TreeSize& other) {
+    bytes += other.bytes;
+    entries += other.entries;
+    return *this;
+  }
+};
+
+// Measures the directory `name` in `parent`. What lies deeper than owned_tree_depth_max directories
+// isn't counted. Ends early, with what it has counted, once `stopped` is set.
+Stored<TreeSize> measure_owned_tree(const std::filesystem::path& parent, const std::string& name,
+                                    const std::atomic<bool>& stopped);
+
+// Removes the directory `name` in `parent`, and what an interrupted call left of it; returns what
+// it held. It is renamed to "<name>.removing" first, so others see all of it or nothing. Fails once
+// `stopped` is set; a later call goes on.
+Stored<TreeSize> remove_owned_tree(const std::filesystem::path& parent, const std::string& name,
+                                   const std::atomic<bool>& stopped);
+
+// Returns whether remove_owned_tree() would find something there.
+bool is_owned_tree_there(const std::filesystem::path& parent, const std::string& name);
+
+// The end of the name of a directory that is being removed.
+inline constexpr const char* removing_suffix = ".removing";
+
+}  // namespace signalbox

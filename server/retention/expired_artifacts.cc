@@ -1,0 +1,129 @@
+// The artifacts of ExpiredRunFiles. A blob may belong to several runs, so it goes only if no run
+// that stays has it.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <span>
+
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "projections/run_history.h"
+#include "server/retention/expired_run_files.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned artifact_directories = 256;
+// Blobs that are compared with the log at a time.
+constexpr std::size_t compared_artifacts_max = 100'000;
+constexpr std::size_t protected_rows_per_page = 256;
+constexpr std::size_t records_per_read = 256;
+// A blob is stored before the event that names it: a job's result may wait that long.
+constexpr std::int64_t unnamed_artifact_ms_min = 24LL * 60 * 60 * 1000;
+
+std::string hexadecimal_byte(unsigned number) {
+  constexpr const char* digits = "0123456789abcdef";
+  return {digits[number / 16], digits[number % 16]};
+}
+
+template <class Event>
+concept HasArtifacts = requires(const Event& event) {
+  event.result.artifacts;
+};
+
+// Calls `visit` with the digest of each artifact that the record names.
+template <class Visit>
+void for_each_artifact(const Record& record, Visit visit) {
+  apply(
+      [&visit](const auto& event) {
+        if constexpr (HasArtifacts<std::remove_cvref_t<decltype(event)>>) {
+          for (const Artifact& artifact : event.result.artifacts) visit(artifact.sha256);
+        }
+      },
+      record.event);
+}
+
+}  // namespace
+
+// Lists old blobs of the next directories, as many as are compared at a time.
+void ExpiredRunFiles::list_old_artifacts() {
+  old_artifacts_.clear();
+  const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
+  while (next_artifacts_ < artifact_directories && !parts_.stopped &&
+         old_artifacts_.size() < compared_artifacts_max) {
+    const std::string begin = hexadecimal_byte(next_artifacts_++);
+    const fs::path directory = parts_.data / "artifacts" / "sha256" / begin;
+    std::error_code error;
+    if (!fs::is_directory(fs::symlink_status(directory, error))) continue;
+    for (fs::directory_iterator each(directory, error), end; !error && each != end;
+         each.increment(error)) {
+      const auto digest = parse_digest(begin + each->path().filename().string());
+      struct stat status {};
+      if (!digest || ::lstat(each->path().c_str(), &status) != 0) continue;
+      if ((round_.now_ns / ns_per_s - status.st_mtim.tv_sec) * 1000 < age_ms) continue;
+      old_artifacts_.insert(*digest);
+    }
+  }
+  old_artifacts_.erase(round_.crash_report);
+}
+
+// Takes the artifacts of a run from old_artifacts_, unless its files go.
+Stored<void> ExpiredRunFiles::protect_artifacts_of(const RunRow& row) {
+  if (is_expired(row) && !kept_.contains(row.run_id)) return {};
+  const auto positions = TRY(index().run_positions(row.run_id));
+  for (std::size_t next = 0; next < positions.size(); next += records_per_read) {
+    const auto count = std::min(records_per_read, positions.size() - next);
+    const auto records =
+        read_records(parts_.log, std::span<const Position>(positions).subspan(next, count));
+    if (!records && records.error().kind == StoreError::Kind::dropped) return {};
+    if (!records) return tl::unexpected(records.error());
+    for (const Record& record : *records) {
+      for_each_artifact(record, [this](const Digest& digest) { old_artifacts_.erase(digest); });
+    }
+  }
+  return {};
+}
+
+Stored<void> ExpiredRunFiles::protect_artifacts() {
+  Position cursor = 0;
+  do {
+    if (old_artifacts_.empty() || parts_.stopped) return {};
+    const RunPage page = TRY(index().list({}, protected_rows_per_page, cursor));
+    for (const RunRow& row : page.rows) {
+      if (row.started_position <= settled_through_) break;
+      TRY(protect_artifacts_of(row));
+    }
+    cursor = page.next_cursor;
+    if (!page.rows.empty() && page.rows.back().started_position <= settled_through_) break;
+  } while (cursor != 0);
+  for (const auto& [run_id, found] : on_disk_) {
+    const auto row = TRY(index().find(run_id));
+    if (row && row->started_position <= settled_through_) TRY(protect_artifacts_of(*row));
+  }
+  return {};
+}
+
+Stored<bool> ExpiredRunFiles::remove_artifacts() {
+  list_old_artifacts();
+  TRY(protect_artifacts());
+  const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
+  for (const Digest& digest : old_artifacts_) {
+    if (parts_.stopped) return false;
+    std::uint64_t bytes = 0;
+    if (round_.is_dry) {
+      std::error_code error;
+      const auto size = fs::file_size(parts_.artifacts.path_of(digest), error);
+      if (!error) bytes = size;
+    } else {
+      bytes = TRY(parts_.artifacts.remove_older(digest, round_.now_ns - age_ms * ns_per_ms));
+    }
+    if (bytes == 0) continue;
+    ++report_.artifacts_removed;
+    report_.bytes_removed += bytes;
+  }
+  return next_artifacts_ < artifact_directories;
+}
+
+}  // namespace signalbox

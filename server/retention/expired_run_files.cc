@@ -1,0 +1,388 @@
+#include "server/retention/expired_run_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "projections/run_history.h"
+#include "server/executors/job_directory.h"
+#include "server/followers/run_root/run_root_removal.h"
+#include "server/git/path_facts.h"
+#include "server/git/pinned_repository.h"
+#include "server/git/run_branch.h"
+#include "server/git/run_branch_removal.h"
+#include "server/git/unsaved_work.h"
+#include "server/git/worktree_list.h"
+#include "server/git/worktree_removal.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t rows_per_page = 256;
+constexpr std::size_t uuid_length = 36;
+
+bool is_plain_directory(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(path, error));
+}
+
+// Returns the name without the end that it has while the directory is being removed.
+std::string base_name_of(std::string name) {
+  const std::string_view end = removing_suffix;
+  if (name.ends_with(end)) name.resize(name.size() - end.size());
+  return name;
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  if (!is_plain_directory(directory)) return names;
+  std::error_code error;
+  for (fs::directory_iterator each(directory, error), last; !error && each != last;
+       each.increment(error)) {
+    names.push_back(each->path().filename().string());
+  }
+  return names;
+}
+
+// Returns the time of the newest change of a directory's entries (UTC, ns); 0 if it isn't there.
+std::int64_t directory_changed_ns(const fs::path& directory) {
+  struct stat status {};
+  if (::lstat(directory.c_str(), &status) != 0) return 0;
+  return status.st_mtim.tv_sec * ns_per_s + status.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+ExpiredRunFiles::ExpiredRunFiles(Parts parts)
+    : parts_(std::move(parts)), markers_(parts_.data), next_on_disk_(on_disk_.cend()) {}
+
+Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
+  round_ = round;
+  report_ = {};
+  report_.is_dry = round.is_dry;
+  kept_.clear();
+  page_ = {};
+  next_row_ = 0;
+  rows_done_ = false;
+  first_unsettled_ = 0;
+  newest_ = 0;
+  next_artifacts_ = 0;
+  if (!parts_.projector.follow_to(round.position)) {
+    return store_failure(StoreError::Kind::io, "the read models are behind the log");
+  }
+  list_directories();
+  next_on_disk_ = on_disk_.cbegin();
+  return {};
+}
+
+void ExpiredRunFiles::list_directories() {
+  on_disk_.clear();
+  const auto list = [this](const char* folder, auto note) {
+    for (const std::string& name : names_in(parts_.data / folder)) {
+      const auto run_id = parse_uuid(std::string_view(name).substr(0, uuid_length));
+      if (run_id) note(on_disk_[*run_id], base_name_of(name));
+    }
+  };
+  list("runs", [](OnDisk& found, const std::string&) { found.has_root = true; });
+  list(pins_directory_name, [](OnDisk& found, const std::string&) { found.has_pins = true; });
+  list("jobs", [](OnDisk& found, const std::string& name) { found.jobs.insert(name); });
+}
+
+bool ExpiredRunFiles::is_expired(const RunRow& row) const {
+  if (!is_terminal(row.status) || row.ended_at_ns == 0) return false;
+  const bool is_failed = row.status == RunStatus::failed;
+  const std::int64_t age_ms = (round_.now_ns - row.ended_at_ns) / ns_per_ms;
+  return age_ms >= (is_failed ? round_.failed_runs_ms : round_.older_than_ms);
+}
+
+Stored<std::optional<ExpiredRun>> ExpiredRunFiles::next() {
+  auto found = TRY(next_row());
+  if (found || parts_.stopped) return found;
+  return next_on_disk();
+}
+
+Stored<std::optional<ExpiredRun>> ExpiredRunFiles::next_row() {
+  while (!rows_done_ && !parts_.stopped) {
+    if (next_row_ == page_.rows.size()) {
+      const bool is_first = newest_ == 0;
+      if (!is_first && page_.next_cursor == 0) {
+        rows_done_ = true;
+        break;
+      }
+      page_ = TRY(index().list({}, rows_per_page, page_.next_cursor));
+      next_row_ = 0;
+      if (is_first && !page_.rows.empty()) newest_ = page_.rows.front().started_position;
+      if (page_.rows.empty() && page_.next_cursor == 0) rows_done_ = true;
+      continue;
+    }
+    const RunRow& row = page_.rows[next_row_++];
+    if (row.started_position <= settled_through_) {
+      rows_done_ = true;
+      break;
+    }
+    if (!is_expired(row)) {
+      first_unsettled_ = row.started_position;
+      continue;
+    }
+    auto found = TRY(expired(row));
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+// Runs that next_row() doesn't get to: those that started before settled_through_, and those that
+// the log doesn't have any more.
+Stored<std::optional<ExpiredRun>> ExpiredRunFiles::next_on_disk() {
+  while (next_on_disk_ != on_disk_.cend() && !parts_.stopped) {
+    const auto& [run_id, found] = *next_on_disk_++;
+    const auto row = TRY(index().find(run_id));
+    if (!row) {
+      if (auto unknown = expired_unknown(run_id, found)) return unknown;
+      continue;
+    }
+    if (row->started_position > settled_through_ || !is_expired(*row)) continue;
+    auto run = TRY(expired(*row));
+    if (run) return run;
+  }
+  return std::nullopt;
+}
+
+// Returns where the run's files are; nullopt if it has none.
+Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
+  const bool is_on_disk = on_disk_.contains(row.run_id);
+  if (!is_on_disk && markers_.is_complete(row.run_id)) return std::nullopt;
+  ExpiredRun run;
+  run.run_id = row.run_id;
+  run.root = (runs() / to_string(row.run_id)).string();
+  run.started_at = row.started_position;
+  run.is_failed = row.status == RunStatus::failed;
+  const std::vector<Position> first{row.started_position};
+  const auto records = read_records(parts_.log, first);
+  if (!records && records.error().kind == StoreError::Kind::dropped) return std::nullopt;
+  if (!records) return tl::unexpected(records.error());
+  const auto* started = event_as<RunStarted>(records->front().event);
+  if (started == nullptr) return std::nullopt;
+  const std::string named = started->run_root;
+  run.repository = started->repository;
+  // A client may name <data>/runs/<id of the run> only before it knows the id, so this is another.
+  run.is_named = !named.empty();
+  if (run.is_named) run.root = named;
+  if (!is_on_disk && !run.is_named && run.repository.empty()) return std::nullopt;
+  return run;
+}
+
+// Returns a run that the log doesn't have, if records were dropped from the log and the directories
+// are what the service makes.
+std::optional<ExpiredRun> ExpiredRunFiles::expired_unknown(const RunId& run_id,
+                                                           const OnDisk& found) const {
+  if (parts_.log.horizon().position == 0) return std::nullopt;
+  ExpiredRun run;
+  run.run_id = run_id;
+  run.root = (runs() / to_string(run_id)).string();
+  const std::int64_t age_ms = std::max(round_.older_than_ms, round_.failed_runs_ms);
+  const auto is_young = [&](const fs::path& directory) {
+    return (round_.now_ns - directory_changed_ns(directory)) / ns_per_ms < age_ms;
+  };
+  if (is_young(run.root)) return std::nullopt;
+  for (const std::string& job : found.jobs) {
+    const fs::path directory = parts_.data / "jobs" / job;
+    if (is_young(directory) || !is_there(JobDirectory{directory}.spec())) return std::nullopt;
+  }
+  return run;
+}
+
+void ExpiredRunFiles::keep(const ExpiredRun& run, const std::string& reason) {
+  keep(run, run.root, reason);
+}
+
+void ExpiredRunFiles::keep(const ExpiredRun& run, const std::string& what,
+                           const std::string& reason) {
+  kept_.insert(run.run_id);
+  if (run.started_at > settled_through_) first_unsettled_ = run.started_at;
+  ++report_.kept_total;
+  if (report_.kept.size() < limits::file_retention_rows_max) {
+    report_.kept.push_back({run.run_id, what, reason});
+  }
+}
+
+bool ExpiredRunFiles::remove(const ExpiredRun& run) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max, &parts_.stopped);
+  const std::string id = to_string(run.run_id);
+  const auto found = on_disk_.find(run.run_id);
+  const OnDisk on_disk = found == on_disk_.end() ? OnDisk() : found->second;
+  const auto left = [&](const std::string& what, const std::string& reason) {
+    keep(run, what, reason);
+    return markers_.has(run.run_id);
+  };
+  for (const std::string& job : on_disk.jobs) {
+    const auto state = JobDirectory{parts_.data / "jobs" / job}.state();
+    if (!state) return left("job " + job, state.error().message);
+    if (*state == JobState::running) return left("job " + job, "its processes live");
+  }
+  if (run.is_named && parts_.files_written() < round_.position) {
+    return left(run.root, "the files of its run root aren't written yet");
+  }
+  Freed freed;
+  if (!remove_worktrees(run, Worktrees::look_at, freed)) return markers_.has(run.run_id);
+  if (!round_.is_dry) {
+    if (auto marked = markers_.begin(run.run_id, round_.now_ns); !marked) {
+      return left(run.root, marked.error().message);
+    }
+    if (!remove_worktrees(run, Worktrees::remove, freed)) return true;
+  }
+  for (const std::string& job : on_disk.jobs) remove_tree(run, "jobs", job, freed);
+  if (run.is_named) {
+    remove_named_root(run, freed);
+  } else {
+    remove_tree(run, "runs", id, freed);
+  }
+  remove_tree(run, pins_directory_name, id, freed);
+  remove_branch(run, freed);
+  if (!round_.is_dry && freed.is_complete) {
+    if (auto done = markers_.complete(run.run_id, round_.now_ns); !done) {
+      return left(run.root, done.error().message);
+    }
+  }
+  if (freed.bytes == 0 && !freed.is_complete) return true;
+  ++report_.runs_removed;
+  report_.bytes_removed += freed.bytes;
+  if (report_.removed.size() < limits::file_retention_rows_max) {
+    report_.removed.push_back({run.run_id, run.root, freed.bytes});
+  }
+  return true;
+}
+
+// Removes the worktrees in the run root. Returns false if one has to stay: then all else of the run
+// does, too, because it may be needed to understand the work.
+bool ExpiredRunFiles::remove_worktrees(const ExpiredRun& run, Worktrees what, Freed& freed) {
+  const fs::path root(run.root);
+  const auto kept = [&](const fs::path& path, const std::string& reason) {
+    keep(run, path.string(), reason);
+    return false;
+  };
+  if (is_there(root) && !is_plain_directory(root) && !run.is_named) {
+    return kept(root, "it is not a directory");
+  }
+  std::set<std::string> names;
+  for (const std::string& name : names_in(root)) {
+    if (name.find(".set-aside-") != std::string::npos) {
+      return kept(root / name, "it was there before the run's worktree");
+    }
+    const std::string base = base_name_of(name);
+    if (base == "workspace" || base.starts_with("merge-")) names.insert(base);
+  }
+  // One that is gone may still be in git's list.
+  if (names.empty() && !run.repository.empty()) names.insert("workspace");
+  for (const std::string& name : names) {
+    const fs::path path = root / name;
+    const bool is_repository = is_there(path / ".git") || is_there(path.string() + removing_suffix);
+    if (is_there(path) && !is_plain_directory(path)) return kept(path, "it is not a directory");
+    if (is_there(path) && !is_repository) continue;  // a directory that goes with the run root
+    if (run.repository.empty()) {
+      if (is_repository) return kept(path, "it is a git repository of its own");
+      continue;
+    }
+    if (!is_there(run.repository)) {
+      if (is_repository) return kept(path, "its repository " + run.repository + " is gone");
+      continue;
+    }
+    if (what == Worktrees::look_at) {
+      const std::string reason = reason_to_keep_worktree(run, path);
+      if (!reason.empty()) return kept(path, reason);
+      continue;
+    }
+    RemovalRequest request;
+    request.repository = run.repository;
+    request.path = path;
+    request.run_id = to_string(run.run_id);
+    request.pins = parts_.data / pins_directory_name / request.run_id;
+    request.branch = branch_of(run.run_id, run.started_at);
+    request.rescue_unsaved = false;
+    const auto size = measure_owned_tree(root, name, parts_.stopped);
+    const RemovalOutcome outcome = remove_worktree(request);
+    if (outcome.result == Removal::left) return kept(path, outcome.reason);
+    if (size) freed.bytes += size->bytes;
+  }
+  return true;
+}
+
+// Returns why remove_worktree() would leave the worktree; empty if it would remove it.
+std::string ExpiredRunFiles::reason_to_keep_worktree(const ExpiredRun& run,
+                                                     const fs::path& path) const {
+  if (!is_there(path)) return {};
+  const fs::path pins = parts_.data / pins_directory_name / to_string(run.run_id);
+  if (round_.is_dry && !PinnedRepository::open_recorded(pins)) return {};  // a round pins it
+  const auto pinned = PinnedRepository::open(pins, run.repository);
+  if (!pinned) return "it can't be looked at: " + pinned.error();
+  const auto place = pinned->place_of(path);
+  if (!place) return "it can't be looked at: " + place.error();
+  if (is_unfinished_worktree(place->git_directory)) return {};
+  const bool is_merge = path.filename().string().starts_with("merge-");
+  const auto work = find_unsaved_work(path, *place, is_merge);
+  if (!work) return "it can't be looked at: " + work.error();
+  if (work->uncommitted) return "it has uncommitted work";
+  return work->unnamed_commits ? "it has commits that no branch has" : "";
+}
+
+void ExpiredRunFiles::remove_tree(const ExpiredRun& run, const char* folder,
+                                  const std::string& name, Freed& freed) {
+  const fs::path parent = parts_.data / folder;
+  if (!is_owned_tree_there(parent, name)) return;
+  const auto size = round_.is_dry ? measure_owned_tree(parent, name, parts_.stopped)
+                                  : remove_owned_tree(parent, name, parts_.stopped);
+  if (size) {
+    freed.bytes += size->bytes;
+  } else {
+    freed.is_complete = false;
+    keep(run, (parent / name).string(), size.error().message);
+  }
+}
+
+void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
+  const auto removed =
+      remove_run_files(parts_.run_files, run.run_id, round_.position, round_.is_dry);
+  const std::string error = removed ? removed->error : removed.error().message;
+  if (removed) {
+    freed.bytes += removed->bytes;
+    // Files that somebody changed are that one's own from now on.
+    for (const std::string& each : removed->changed) {
+      keep(run, each, "it isn't as the service wrote it");
+    }
+  }
+  if (error.empty()) return;
+  freed.is_complete = false;
+  keep(run, error);
+}
+
+void ExpiredRunFiles::remove_branch(const ExpiredRun& run, Freed& freed) {
+  if (run.repository.empty() || run.started_at == 0) return;
+  const std::string branch = branch_of(run.run_id, run.started_at);
+  const BranchOutcome outcome = remove_merged_branch(run.repository, branch, round_.is_dry);
+  if (outcome.result != BranchRemoval::kept) return;
+  freed.is_complete = false;
+  keep(run, "branch " + branch + " of " + run.repository, outcome.reason);
+}
+
+FileRetentionReport ExpiredRunFiles::end() {
+  if (rows_done_ && !round_.is_dry && !parts_.stopped) {
+    settled_through_ = first_unsettled_ != 0 ? first_unsettled_ - 1 : newest_;
+  }
+  for (const char* folder : {"runs", "jobs", pins_directory_name, "artifacts"}) {
+    const auto size = measure_owned_tree(parts_.data, folder, parts_.stopped);
+    if (size) report_.stored.push_back({folder, size->bytes, size->entries});
+  }
+  old_artifacts_.clear();
+  page_ = {};
+  next_row_ = 0;
+  return std::move(report_);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,107 @@
+// Finds and removes the files of runs that ended long ago, for the loop `file_retention`.
+//
+// What belongs to a run is known by its id: <data>/runs/<id>, <data>/jobs/<id>-…,
+// <data>/workspaces/<id>; a run root that a client named, the worktree in the run root, and the
+// branch are known from the log. Nothing else is touched. Whatever a person or a job may still need
+// is kept and named: a worktree with work that no ref has, a branch likewise, a job that lives,
+// something that isn't what the service made.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "projections/run_index.h"
+#include "server/followers/projector.h"
+#include "server/followers/run_root/run_files.h"
+#include "server/platform/artifact_store.h"
+#include "server/platform/owned_tree.h"
+#include "server/retention/run_file_markers.h"
+#include "server/scheduler/file_retention.h"
+#include "store/event_log.h"
+
+namespace signalbox {
+
+class ExpiredRunFiles final : public RunFileCleaner {
+ public:
+  struct Parts {
+    const EventLog& log;
+    Projector& projector;
+    const RunFiles& run_files;
+    std::function<Position()> files_written;  // up to where run roots follow the log
+    ArtifactStore& artifacts;
+    std::filesystem::path data;
+    const std::atomic<bool>& stopped;
+  };
+  explicit ExpiredRunFiles(Parts parts);
+
+  Stored<void> begin(const FileRound& round) override;
+  Stored<std::optional<ExpiredRun>> next() override;
+  bool remove(const ExpiredRun& run) override;
+  void keep(const ExpiredRun& run, const std::string& reason) override;
+  Stored<bool> remove_artifacts() override;
+  FileRetentionReport end() override;
+
+ private:
+  // The directories of one run in the data directory.
+  struct OnDisk {
+    bool has_root = false;
+    bool has_pins = false;
+    std::set<std::string> jobs;
+  };
+  // What remove() removed of one run, or would remove.
+  struct Freed {
+    std::uint64_t bytes = 0;
+    bool is_complete = true;  // nothing is left of it
+  };
+
+  [[nodiscard]] std::filesystem::path runs() const { return parts_.data / "runs"; }
+  [[nodiscard]] const RunIndex& index() const { return parts_.projector.index(); }
+
+  void list_directories();
+  [[nodiscard]] bool is_expired(const RunRow& row) const;
+  Stored<std::optional<ExpiredRun>> next_row();
+  Stored<std::optional<ExpiredRun>> next_on_disk();
+  Stored<std::optional<ExpiredRun>> expired(const RunRow& row);
+  [[nodiscard]] std::optional<ExpiredRun> expired_unknown(const RunId& run_id,
+                                                          const OnDisk& found) const;
+  void keep(const ExpiredRun& run, const std::string& what, const std::string& reason);
+
+  // What remove_worktrees() does with worktrees that hold no work.
+  enum class Worktrees { look_at, remove };
+  bool remove_worktrees(const ExpiredRun& run, Worktrees what, Freed& freed);
+  [[nodiscard]] std::string reason_to_keep_worktree(const ExpiredRun& run,
+                                                    const std::filesystem::path& path) const;
+  void remove_tree(const ExpiredRun& run, const char* folder, const std::string& name,
+                   Freed& freed);
+  void remove_named_root(const ExpiredRun& run, Freed& freed);
+  void remove_branch(const ExpiredRun& run, Freed& freed);
+
+  void list_old_artifacts();
+  Stored<void> protect_artifacts();
+  Stored<void> protect_artifacts_of(const RunRow& row);
+
+  const Parts parts_;
+  const RunFileMarkers markers_;
+  FileRound round_;
+  FileRetentionReport report_;
+  std::map<RunId, OnDisk> on_disk_;
+  std::map<RunId, OnDisk>::const_iterator next_on_disk_;
+  std::set<RunId> kept_;  // runs of which something is kept
+  RunPage page_;          // rows that next() has yet to look at, from next_row_ on
+  std::size_t next_row_ = 0;
+  bool rows_done_ = false;
+  // Of all runs that started up to here nothing is left but what is in the data directory.
+  Position settled_through_ = 0;
+  Position first_unsettled_ = 0;  // the first run of this round of which something is left; or 0
+  Position newest_ = 0;           // the run that started last
+  unsigned next_artifacts_ = 0;   // the next of the 256 directories of artifacts
+  std::set<Digest> old_artifacts_;
+};
+
+}  // namespace signalbox

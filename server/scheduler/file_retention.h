@@ -1,0 +1,152 @@
+// The service's own loop `file_retention`. When it is due it removes the files of runs that ended
+// long ago: run roots, job directories, worktrees, branches and artifacts.
+//
+//   files lane     finds the next run whose files are old enough
+//   engine thread  checks that nothing in the world needs them; it can't be retried from then on
+//   files lane     removes them, a run at a time; at last artifacts that no kept run has
+//
+// A round that ends early, by a stop or a crash, leaves what the next one removes. A dry round
+// removes nothing: it makes the plan, and at the start the figures of `server.status`. All calls
+// come from the engine thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
+#include "server/platform/clock.h"
+#include "server/scheduler/file_retention_report.h"
+#include "server/scheduler/file_retention_settings.h"
+#include "server/scheduler/scheduled_loop.h"
+#include "server/scheduler/service_loops.h"
+
+namespace signalbox {
+
+namespace limits {
+// Rounds that wait for the one under way.
+inline constexpr std::size_t file_retention_rounds_max = 4;
+}  // namespace limits
+
+// A run that ended long enough ago, and where its files are.
+struct ExpiredRun {
+  RunId run_id{};
+  std::string root;         // its run root
+  bool is_named = false;    // a client named the root; else it is <data>/runs/<run id>
+  std::string repository;   // empty: it has no worktree and no branch
+  Position started_at = 0;  // 0: the log doesn't have the run any more
+  bool is_failed = false;
+};
+
+// What a round is about.
+struct FileRound {
+  bool is_dry = false;
+  std::int64_t now_ns = 0;  // UTC
+  std::int64_t older_than_ms = 0;
+  std::int64_t failed_runs_ms = 0;
+  Position position = 0;  // durable
+  Digest crash_report;    // of the latest crash: an artifact that stays
+};
+
+// The files themselves. All calls of a round come one after the other, on threads that may block,
+// and end soon after `stopped` was set.
+class RunFileCleaner {
+ public:
+  RunFileCleaner() = default;
+  RunFileCleaner(const RunFileCleaner&) = delete;
+  RunFileCleaner& operator=(const RunFileCleaner&) = delete;
+  virtual ~RunFileCleaner() = default;
+
+  virtual Stored<void> begin(const FileRound& round) = 0;
+  // Returns the next run whose files are old enough; nullopt: there are no more.
+  virtual Stored<std::optional<ExpiredRun>> next() = 0;
+  // Removes the files of a run that next() returned, as far as they aren't needed. Returns false if
+  // none was removed, now or earlier. In a dry round: says what would be removed.
+  virtual bool remove(const ExpiredRun& run) = 0;
+  // Leaves the run alone.
+  virtual void keep(const ExpiredRun& run, const std::string& reason) = 0;
+  // Removes some artifacts that no kept run has. Returns whether there may be more.
+  virtual Stored<bool> remove_artifacts() = 0;
+  // Measures what is left and returns the round's report.
+  virtual FileRetentionReport end() = 0;
+};
+
+// Ends the tick of a round that was under way when the process before ended. Called at every start,
+// whether a policy is still configured or not.
+void conclude_file_retention(Engine& engine);
+
+class FileRetention final : public LoopGroup {
+ public:
+  struct Parts {
+    Engine& engine;
+    const Clock& clock;
+    BlockingPool blocking;  // a lane of its own
+    // Made for a flag that is set when the service stops.
+    std::function<std::unique_ptr<RunFileCleaner>(const std::atomic<bool>& stopped)> cleaner;
+    // Called with the report of each round that isn't dry.
+    std::function<void(const FileRetentionReport&)> report;
+  };
+
+  FileRetention(Parts parts, const FileRetentionSettings& settings);
+  ~FileRetention() override;
+
+  [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
+  // Measures what there is, for the status.
+  void on_armed() override;
+  // Cancels what is under way: the next start does it.
+  void stop() { *stopped_ = true; }
+
+  // Calls `planned` with what a round would remove now; returns false if too many wait for one.
+  bool plan(std::function<void(const FileRetentionReport&)> planned);
+
+  // Returns whether files of the failed run were removed lately or are about to be. Its marker says
+  // so of those that were removed before (run_file_markers.h).
+  [[nodiscard]] bool is_removing(const RunId& run_id) const;
+
+  [[nodiscard]] const ScheduledLoop& loop() const { return loop_; }
+  [[nodiscard]] const FileRetentionSettings& settings() const { return settings_; }
+  // Return the latest round that removed files, or was to; and the latest of all.
+  [[nodiscard]] const std::optional<FileRetentionReport>& latest() const { return latest_; }
+  [[nodiscard]] const std::optional<FileRetentionReport>& measured() const { return measured_; }
+
+ private:
+  using Done = std::function<void(const FileRetentionReport&)>;
+  struct Waiting {
+    bool is_dry;
+    Done done;
+  };
+
+  bool add(bool is_dry, Done done);
+  void begin_next();
+  void on_lane(std::function<std::function<void()>()> work);
+  void step(std::optional<ExpiredRun> approved);
+  void check(ExpiredRun run);
+  void remove_artifacts();
+  void end(const std::string& error);
+  [[nodiscard]] std::string reason_to_keep(const ExpiredRun& run) const;
+
+  const Parts parts_;
+  const FileRetentionSettings settings_;
+  const std::shared_ptr<std::atomic<bool>> stopped_;
+  const std::shared_ptr<RunFileCleaner> cleaner_;  // shared with what is under way in the lane
+  std::deque<Waiting> waiting_;                    // the first one is under way
+  bool busy_ = false;
+  std::optional<FileRetentionReport> latest_;
+  std::optional<FileRetentionReport> measured_;
+  // Failed runs whose files this round and the one before removed: a retry that was being looked up
+  // meanwhile may not have seen their markers.
+  std::set<RunId> removing_;
+  std::set<RunId> removed_before_;
+  ScheduledLoop loop_;
+  const std::array<ScheduledLoop*, 1> loops_{&loop_};
+};
+
+}  // namespace signalbox
