@@ -78,6 +78,13 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   if (!parts_.projector.follow_to(round.position)) {
     return store_failure(StoreError::Kind::io, "the read models are behind the log");
   }
+  const Position dropped_at = parts_.log.horizon().dropped_at;
+  if (!round.is_dry && std::exchange(pruned_at_, dropped_at) != dropped_at) {
+    markers_.prune([this](const RunId& run_id) {
+      const auto row = index().find(run_id);
+      return parts_.stopped || !row || row->has_value();
+    });
+  }
   list_directories();
   next_on_disk_ = on_disk_.cbegin();
   return {};
@@ -163,6 +170,7 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
   run.run_id = row.run_id;
   run.root = (runs() / to_string(row.run_id)).string();
   run.started_at = row.started_position;
+  run.last_position = row.last_position;
   run.is_failed = row.status == RunStatus::failed;
   const std::vector<Position> first{row.started_position};
   const auto records = read_records(parts_.log, first);
@@ -227,7 +235,7 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
     if (!state) return left("job " + job, state.error().message);
     if (*state == JobState::running) return left("job " + job, "its processes live");
   }
-  if (run.is_named && parts_.files_written() < round_.position) {
+  if (run.is_named && parts_.files_written() < run.last_position) {
     return left(run.root, "the files of its run root aren't written yet");
   }
   Freed freed;

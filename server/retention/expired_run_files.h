@@ -100,6 +100,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Position settled_through_ = 0;
   Position first_unsettled_ = 0;  // the first run of this round of which something is left; or 0
   Position newest_ = 0;           // the run that started last
+  Position pruned_at_ = 0;        // the drop of records after which markers were removed
   unsigned next_artifacts_ = 0;   // the next of the 256 directories of artifacts
   std::set<Digest> old_artifacts_;
 };

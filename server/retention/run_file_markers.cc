@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <system_error>
 
 #include "domain/try.h"
 #include "server/platform/stored_json.h"
@@ -32,6 +33,16 @@ Stored<void> RunFileMarkers::begin(const RunId& run_id, std::int64_t now_ns) con
 
 Stored<void> RunFileMarkers::complete(const RunId& run_id, std::int64_t now_ns) const {
   return write(run_id, now_ns, /*is_complete=*/true);
+}
+
+void RunFileMarkers::prune(const std::function<bool(const RunId&)>& is_known) const {
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(directory_, error), end; !error && each != end;
+       each.increment(error)) {
+    const auto run_id = parse_uuid(each->path().filename().string());
+    std::error_code ignored;
+    if (run_id && !is_known(*run_id)) std::filesystem::remove(each->path(), ignored);
+  }
 }
 
 Stored<void> RunFileMarkers::write(const RunId& run_id, std::int64_t now_ns,

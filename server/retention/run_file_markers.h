@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,8 @@ class RunFileMarkers {
   [[nodiscard]] bool is_complete(const RunId& run_id) const;
   // Writes the marker, durably; does nothing if it is there. Errors: `full` or `io`.
   Stored<void> begin(const RunId& run_id, std::int64_t now_ns) const;
+  // Removes the markers of runs that the log doesn't have any more: they are refused anyway.
+  void prune(const std::function<bool(const RunId&)>& is_known) const;
   // Notes that nothing is left.
   Stored<void> complete(const RunId& run_id, std::int64_t now_ns) const;
 

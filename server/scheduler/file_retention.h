@@ -39,10 +39,11 @@ inline constexpr std::size_t file_retention_rounds_max = 4;
 // A run that ended long enough ago, and where its files are.
 struct ExpiredRun {
   RunId run_id{};
-  std::string root;         // its run root
-  bool is_named = false;    // a client named the root; else it is <data>/runs/<run id>
-  std::string repository;   // empty: it has no worktree and no branch
-  Position started_at = 0;  // 0: the log doesn't have the run any more
+  std::string root;            // its run root
+  bool is_named = false;       // a client named the root; else it is <data>/runs/<run id>
+  std::string repository;      // empty: it has no worktree and no branch
+  Position started_at = 0;     // 0: the log doesn't have the run any more
+  Position last_position = 0;  // of its latest event
   bool is_failed = false;
 };
 

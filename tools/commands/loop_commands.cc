@@ -1,4 +1,4 @@
-// `signalbox loop …`: lists and triggers the service's own loops.
+// `signalbox loop …`: lists and triggers the service's own loops, and says what one would remove.
 #include <memory>
 #include <optional>
 
@@ -47,8 +47,7 @@ void add_trigger(ToolCommand loop, Invocation& invocation) {
   };
   ToolCommand command = loop.add_subcommand("trigger", "Begin a tick of a loop now");
   const auto options = std::make_shared<Options>();
-  command.add_option("LOOP", options->loop, "heartbeat, synthesizer, prune or retention")
-      .required();
+  command.add_option("LOOP", options->loop, "Its name, as `loop list` shows it").required();
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.footer(
       "Prints the tick's token. If a tick of the loop is in progress already, none\n"
@@ -69,12 +68,49 @@ void add_trigger(ToolCommand loop, Invocation& invocation) {
   });
 }
 
+std::string plan_text(const json::object& plan, const Terminal& terminal) {
+  std::string text = "would remove " + text_at(plan, "bytes_removed") +
+                     " bytes; runs: " + text_at(plan, "runs_removed") +
+                     ", artifacts: " + text_at(plan, "artifacts_removed") + "\n";
+  if (plan.contains("error")) text = "incomplete: " + text_at(plan, "error") + "\n" + text;
+  TextTable runs({{"RUN"}, {"BYTES", TextTable::Align::right}, {"RUN ROOT"}});
+  for (const json::value& each : array_at(plan, "runs")) {
+    const json::object& run = each.as_object();
+    runs.add({{text_at(run, "run_id"), Style::strong},
+              {text_at(run, "bytes")},
+              {text_at(run, "run_root"), Style::faint}});
+  }
+  if (!runs.empty()) text += "\n" + runs.text(terminal);
+  TextTable kept({{"KEPT OF RUN"}, {"WHAT"}, {"WHY"}});
+  for (const json::value& each : array_at(plan, "kept")) {
+    const json::object& row = each.as_object();
+    kept.add({{text_at(row, "run_id"), Style::strong},
+              {text_at(row, "what")},
+              {text_at(row, "reason"), Style::busy}});
+  }
+  if (!kept.empty()) text += "\n" + kept.text(terminal);
+  return text;
+}
+
+void add_loop_plan(ToolCommand loop, Invocation& invocation) {
+  ToolCommand command = loop.add_subcommand("plan", "What file_retention would remove now");
+  command.footer(
+      "Removes nothing. Lists at most 100 runs, and what is old enough but still\n"
+      "needed, with the reason.\n\n"
+      "Examples:\n"
+      "  signalbox loop plan\n"
+      "  signalbox loop plan --json | jq '.result.kept[].what'");
+  command.action(
+      [&invocation] { return call_and_answer(invocation, "loop.plan_files", {}, plan_text); });
+}
+
 }  // namespace
 
 void add_loop_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand loop = app.add_group("loop", "The service's own loops: list, trigger");
+  ToolCommand loop = app.add_group("loop", "The service's own loops: list, trigger, plan");
   add_loop_list(loop, invocation);
   add_trigger(loop, invocation);
+  add_loop_plan(loop, invocation);
 }
 
 }  // namespace signalbox

@@ -22,6 +22,35 @@ Cell view_retention(const json::object& policy, std::int64_t now_ns) {
           Style::good};
 }
 
+// Empty if no files are removed by age.
+Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
+  const json::value* found = status.if_contains("file_retention");
+  if (found == nullptr || !found->is_object()) return {};
+  const json::object& policy = found->get_object();
+  const json::object& last = object_at(policy, "last");
+  const json::object& measured = object_at(policy, "measured");
+  const std::string error = last.contains("error") ? text_at(last, "error") : std::string();
+  if (!error.empty())
+    return {"failed " + short_age(text_at(last, "at"), now_ns) + ": " + error, Style::bad};
+  std::string text = "due " + clock_time(text_at(policy, "next_due_at"), now_ns);
+  if (!last.empty()) {
+    text =
+        text_at(last, "runs_removed") + " runs removed " + short_age(text_at(last, "at"), now_ns);
+  }
+  if (measured.empty()) return {text};
+  std::uint64_t bytes = 0;
+  for (const json::value& each : array_at(measured, "stored")) {
+    bytes += number_at(each.as_object(), "bytes");
+  }
+  text += "; " + std::to_string(bytes) + " bytes left";
+  const json::array& kept = array_at(measured, "kept");
+  if (kept.empty()) return {text, Style::good};
+  const json::object& first = kept.front().as_object();
+  return {text + "; kept " + text_at(measured, "kept_total") + ", e.g. " + text_at(first, "what") +
+              ": " + text_at(first, "reason"),
+          Style::busy};
+}
+
 // Empty if the service has no TLS.
 Cell view_certificate(const json::object& status, std::int64_t now_ns) {
   const json::object& certificate = object_at(status, "certificate");
@@ -85,6 +114,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"settings", view_settings(status, now_ns)},
           {"certificate", view_certificate(status, now_ns)},
           {"retention", policy == nullptr ? Cell{"none"} : view_retention(*policy, now_ns)},
+          {"files", view_file_retention(status, now_ns)},
           {"data", {text_at(status, "data_directory")}},
           {"socket", {text_at(status, "socket")}},
       },

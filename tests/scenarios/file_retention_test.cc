@@ -1,0 +1,324 @@
+// The files of ended runs go after an age, by themselves; what somebody still needs stays and is
+// named. All with the real binary, git and processes.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/child_process.h"
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* job_pipeline = R"(
+name = "job"
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "echo result > $SIGNALBOX_ARTIFACTS_DIR/a.txt; mkdir -p deep/er; echo x > deep/er/file"]
+)";
+
+// Leaves a directory that even its owner may not change.
+constexpr const char* read_only_pipeline = R"(
+name = "read_only"
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "mkdir -p deep/er; echo x > deep/er/file; chmod 0500 deep/er; chmod 0 deep"]
+)";
+
+constexpr const char* failing_pipeline = R"(
+name = "failing"
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "echo x > file; exit 1"]
+[station.retry]
+max_retries = 0
+)";
+
+// Returns the pipeline of a run that does `script` in a worktree.
+std::string worktree_pipeline(const std::string& script) {
+  return "name = \"worktree\"\n[[station]]\nname = \"intake\"\nexecutor = \"builtin\"\n"
+         "[[station]]\nname = \"work\"\nexecutor = \"process\"\ncommand = [\"sh\", \"-c\", \"" +
+         script + "\"]\n";
+}
+
+class FileRetentionTest : public CliTest {
+ protected:
+  // Starts the server anew with these keys of [retention].
+  void serve_under(const std::string& keys) {
+    server_.stop();
+    write_text(server_.data() / "signalbox.toml",
+               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
+               "[retention]\n" +
+                   keys + "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+    server_.start();
+  }
+  void serve_under_a_second() {
+    serve_under("files_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n");
+  }
+
+  [[nodiscard]] json::object status() const {
+    return result({"status"}).at("file_retention").as_object();
+  }
+  [[nodiscard]] bool is_idle() const {
+    for (const json::value& each : result({"loop", "list"}).at("loops").as_array()) {
+      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
+    }
+    return false;
+  }
+  // Triggers a round and blocks until it has ended.
+  void round() const {
+    result({"loop", "trigger", "file_retention"});
+    await([&] { return is_idle(); });
+  }
+  // Triggers rounds until `path` is gone, which takes as long as the run is too young.
+  void await_gone(const fs::path& path) const {
+    await([&] {
+      round();
+      return !fs::exists(fs::symlink_status(path));
+    });
+  }
+  // Triggers rounds until something of the run is kept, and returns why.
+  [[nodiscard]] std::string await_kept(const std::string& run_id, const std::string& what) const {
+    std::string reason;
+    await([&] {
+      round();
+      reason = kept(run_id, what);
+      return !reason.empty();
+    });
+    return reason;
+  }
+  // Returns why something of the run whose name has `what` is kept; "" if nothing is.
+  [[nodiscard]] std::string kept(const std::string& run_id, const std::string& what) const {
+    for (const json::value& each : status().at("measured").at("kept").as_array()) {
+      const json::object& row = each.as_object();
+      if (text(row, "run_id") != run_id) continue;
+      if (text(row, "what").find(what) != std::string::npos) return text(row, "reason");
+    }
+    return "";
+  }
+
+  [[nodiscard]] fs::path root_of(const std::string& run_id) const {
+    return server_.data() / "runs" / run_id;
+  }
+  [[nodiscard]] std::size_t jobs_of(const std::string& run_id) const {
+    std::size_t count = 0;
+    for (const auto& each : fs::directory_iterator(server_.data() / "jobs")) {
+      count += each.path().filename().string().starts_with(run_id) ? 1 : 0;
+    }
+    return count;
+  }
+  [[nodiscard]] fs::path marker_of(const std::string& run_id) const {
+    return server_.data() / "removed" / run_id;
+  }
+
+  [[nodiscard]] std::string ended_run(const std::string& toml,
+                                      const std::vector<std::string>& more = {}) const {
+    const std::string run_id = start_run_of(toml, "work", more);
+    await([&] { return run(run_id).contains("ended_at"); });
+    return run_id;
+  }
+  [[nodiscard]] fs::path repository() const { return scratch_.path() / "repository"; }
+  // Runs `script` in a worktree of the repository, until the run ended.
+  [[nodiscard]] std::string worktree_run(const std::string& script) const {
+    const std::string run_id =
+        ended_run(worktree_pipeline(script), {"--repository", repository().string()});
+    EXPECT_EQ(text(run(run_id), "status"), "succeeded");
+    return run_id;
+  }
+  [[nodiscard]] std::string branch_of_run(const std::string& run_id) const {
+    return run_git(repository(), {"for-each-ref", "--format=%(refname)",
+                                  "refs/heads/signalbox/" + run_id + "-*"});
+  }
+};
+
+TEST_F(FileRetentionTest, FilesOfOldRunsGoAndOthersStay) {  // A15
+  const std::string old = ended_run(read_only_pipeline);
+  const std::string failed = ended_run(failing_pipeline);
+  const std::string open = start_run("of an outside worker");
+  serve_under("files_older_than = \"1s\"\nfiles_failed_runs = \"1h\"\n");
+  EXPECT_TRUE(fs::exists(root_of(old)));
+  await_gone(root_of(old));
+  EXPECT_EQ(jobs_of(old), 0U);
+  EXPECT_TRUE(fs::exists(marker_of(old)));
+  EXPECT_TRUE(fs::exists(root_of(failed)));
+  EXPECT_EQ(jobs_of(failed), 1U);
+  EXPECT_FALSE(fs::exists(marker_of(failed)));
+  EXPECT_EQ(text(run(open), "status"), "queued");
+  // What the log has is answered as before, and the failed run can be retried.
+  EXPECT_EQ(text(run(old), "status"), "succeeded");
+  EXPECT_EQ(server_.cli({"artifacts", "list", old}).exit_code, 0);
+  EXPECT_EQ(server_.cli({"run", "retry", failed}).exit_code, 0);
+  const json::value measured = status().at("measured");
+  EXPECT_EQ(measured.at("stored").as_array().size(), 4U);
+}
+
+TEST_F(FileRetentionTest, AFailedRunWithoutFilesIsntRetried) {  // A15
+  const std::string failed = ended_run(failing_pipeline);
+  serve_under_a_second();
+  await_gone(root_of(failed));
+  const Output retried = server_.cli({"run", "retry", failed, "--json"});
+  EXPECT_EQ(retried.exit_code, 1);
+  EXPECT_EQ(code_of(retried), "FILES_REMOVED");
+}
+
+TEST_F(FileRetentionTest, AnArtifactGoesWithItsLastRun) {  // A15
+  const std::string old = ended_run(job_pipeline);
+  serve_under("files_older_than = \"1s\"\nfiles_failed_runs = \"1h\"\n");
+  const json::object params{{"run_id", old}, {"name", "a.txt"}};
+  const std::string path = text(rpc("run.artifact", params), "path");
+  await_gone(root_of(old));
+  EXPECT_TRUE(fs::exists(path)) << "stored less than a day ago";
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(48));
+  await_gone(path);
+  EXPECT_EQ(code_of(server_.cli({"rpc", "run.artifact", json::serialize(params), "--json"})),
+            "FILES_REMOVED");
+  // The same content is stored anew.
+  (void)ended_run(job_pipeline);
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(FileRetentionTest, AWorktreeWithWorkStaysAndIsNamed) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  set_identity(repository());
+  const std::string clean = worktree_run("true");
+  const std::string dirty = worktree_run("echo more > new.txt");
+  const std::string committed =
+      worktree_run("echo more > kept.txt; git add -A; git commit -q -m kept");
+  serve_under_a_second();
+  EXPECT_EQ(await_kept(dirty, "workspace"), "it has uncommitted work");
+  EXPECT_TRUE(fs::exists(root_of(dirty) / "workspace" / "new.txt"));
+  EXPECT_FALSE(fs::exists(marker_of(dirty)));
+  EXPECT_FALSE(branch_of_run(dirty).empty());
+  // A clean worktree goes, with a branch that holds nothing beyond its base.
+  await_gone(root_of(clean));
+  EXPECT_EQ(branch_of_run(clean), "");
+  // A branch with work stays until the work is merged.
+  EXPECT_EQ(await_kept(committed, "branch signalbox/"), "it has commits that no other ref has");
+  EXPECT_FALSE(fs::exists(root_of(committed)));
+  const std::string branch = branch_of_run(committed);
+  ASSERT_FALSE(branch.empty());
+  run_git(repository(), {"merge", "--quiet", "--ff-only", branch});
+  await([&] {
+    round();
+    return branch_of_run(committed).empty();
+  });
+  EXPECT_EQ(kept(committed, ""), "");
+  EXPECT_NE(server_.cli({"status"}).out.find("it has uncommitted work"), std::string::npos);
+  // Once the work is saved, the rest goes.
+  run_git(root_of(dirty) / "workspace", {"clean", "--quiet", "-f"});
+  await_gone(root_of(dirty));
+  EXPECT_EQ(branch_of_run(dirty), "");
+}
+
+TEST_F(FileRetentionTest, ThePlanRemovesNothing) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  const std::string old = ended_run(job_pipeline);
+  const std::string dirty = worktree_run("echo more > new.txt");
+  serve_under_a_second();
+  json::object plan;
+  await([&] {
+    plan = result({"loop", "plan"});
+    return plan.at("runs").as_array().size() == 1 && plan.at("kept").as_array().size() == 1;
+  });
+  EXPECT_EQ(text(plan.at("runs").at(0).as_object(), "run_id"), old);
+  EXPECT_GT(plan.at("bytes_removed").to_number<std::int64_t>(), 0);
+  EXPECT_EQ(text(plan.at("kept").at(0).as_object(), "run_id"), dirty);
+  EXPECT_TRUE(fs::exists(root_of(old)));
+  EXPECT_EQ(jobs_of(old), 1U);
+  EXPECT_FALSE(fs::exists(marker_of(old)));
+  EXPECT_NE(server_.cli({"loop", "plan"}).out.find("runs: 1, artifacts: 0"), std::string::npos);
+}
+
+TEST_F(FileRetentionTest, WithoutAPolicyThereIsNoPlan) {  // A15
+  EXPECT_EQ(code_of(server_.cli({"loop", "plan", "--json"})), "LOOP_NOT_FOUND");
+  EXPECT_FALSE(result({"status"}).contains("file_retention"));
+}
+
+TEST_F(FileRetentionTest, ALinkInThePlaceOfADirectoryIsntFollowed) {  // A15
+  const std::string run_id = ended_run(job_pipeline);
+  const fs::path elsewhere = scratch_.path() / "elsewhere";
+  fs::rename(root_of(run_id), elsewhere);
+  fs::create_directory_symlink(elsewhere, root_of(run_id));
+  // A link within a job's directory is removed; what it points to isn't.
+  const fs::path jobs = server_.data() / "jobs";
+  for (const auto& each : fs::directory_iterator(jobs)) {
+    fs::create_directory_symlink(elsewhere, each.path() / "link");
+  }
+  serve_under_a_second();
+  EXPECT_EQ(await_kept(run_id, root_of(run_id).string()), "it is not a directory");
+  fs::remove(root_of(run_id));
+  await_gone(jobs / (run_id + "-work-1"));
+  EXPECT_TRUE(fs::exists(elsewhere / "workspace" / "deep" / "er" / "file"));
+  EXPECT_TRUE(fs::exists(elsewhere / "manifest.json"));
+}
+
+TEST_F(FileRetentionTest, InARootThatWasNamedOnlyOurFilesGo) {  // A15
+  const fs::path named = scratch_.path() / "named";
+  fs::create_directory(named);
+  write_text(named / "mine.txt", "mine\n");
+  const std::string run_id = ended_run(job_pipeline, {"--run-root", named.string()});
+  await([&] { return fs::exists(named / "manifest.json"); });
+  write_text(named / "run_config.json", "changed\n");
+  serve_under_a_second();
+  await_gone(named / "manifest.json");
+  EXPECT_EQ(jobs_of(run_id), 0U);
+  EXPECT_TRUE(fs::exists(named / "mine.txt"));
+  EXPECT_TRUE(fs::exists(named / "run_config.json"));
+  EXPECT_TRUE(fs::exists(named / "workspace" / "deep" / "er" / "file"));
+}
+
+TEST_F(FileRetentionTest, ARunRootWithAHeldLockStays) {  // A15
+  const std::string run_id = ended_run(job_pipeline);
+  serve_under_a_second();
+  const json::object lock = result({"lock", "acquire", "deploy", "--owner", "me", "--lease-ms",
+                                    "3600000", "--run-root", root_of(run_id).string()});
+  EXPECT_NE(await_kept(run_id, root_of(run_id).string()).find("deploy"), std::string::npos);
+  EXPECT_TRUE(fs::exists(root_of(run_id)));
+  result({"lock", "release", "deploy", "--token", json::serialize(lock.at("token"))});
+  await_gone(root_of(run_id));
+}
+
+// Kills the server at the n-th removal of a file, for several n: the next rounds remove the rest.
+TEST_F(FileRetentionTest, KilledAnywhereTheNextRoundFinishes) {  // A15
+  for (const int removal : {1, 3, 7}) {
+    SCOPED_TRACE(removal);
+    const std::string run_id = ended_run(job_pipeline);
+    serve_under_a_second();
+    await([&] { return result({"loop", "plan"}).at("runs").as_array().size() == 1; });
+    const pid_t tracer = spawn_process(
+        {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
+         "trace=unlinkat", "-e", "inject=unlinkat:signal=KILL:when=" + std::to_string(removal)},
+        scratch_.path() / "strace.out", scratch_.path() / "strace.err");
+    await([&] {
+      std::ifstream file("/proc/" + std::to_string(server_.pid()) + "/status");
+      for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
+      }
+      return false;
+    });
+    (void)server_.cli({"loop", "trigger", "file_retention"});
+    await([&] { return !server_.running(); });
+    wait_for_exit(tracer);
+    server_.kill();
+    server_.start();
+    EXPECT_TRUE(fs::exists(marker_of(run_id)));
+    await([&] {
+      round();
+      return !fs::exists(root_of(run_id)) && jobs_of(run_id) == 0 &&
+             !fs::exists(root_of(run_id).string() + ".removing");
+    });
+    EXPECT_EQ(text(run(run_id), "status"), "succeeded");
+  }
+  server_.stop();
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace signalbox
