@@ -37,7 +37,7 @@ concept HasArtifacts = requires(const Event& event) {
 template <class Visit>
 void for_each_artifact(const Record& record, Visit visit) {
   apply(
-      [&visit](const auto& event) {
+      [&visit]([[maybe_unused]] const auto& event) {
         if constexpr (HasArtifacts<std::remove_cvref_t<decltype(event)>>) {
           for (const Artifact& artifact : event.result.artifacts) visit(artifact.sha256);
         }

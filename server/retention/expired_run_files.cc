@@ -13,13 +13,9 @@
 #include "server/followers/run_root/run_root_removal.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
-#include "server/git/run_branch.h"
-#include "server/git/run_branch_removal.h"
-#include "server/git/unsaved_work.h"
-#include "server/git/worktree_list.h"
-#include "server/git/worktree_removal.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/retention/directory_names.h"
 
 namespace signalbox {
 namespace {
@@ -28,29 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t rows_per_page = 256;
 constexpr std::size_t uuid_length = 36;
-
-bool is_plain_directory(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(fs::symlink_status(path, error));
-}
-
-// Returns the name without the end that it has while the directory is being removed.
-std::string base_name_of(std::string name) {
-  const std::string_view end = removing_suffix;
-  if (name.ends_with(end)) name.resize(name.size() - end.size());
-  return name;
-}
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> names;
-  if (!is_plain_directory(directory)) return names;
-  std::error_code error;
-  for (fs::directory_iterator each(directory, error), last; !error && each != last;
-       each.increment(error)) {
-    names.push_back(each->path().filename().string());
-  }
-  return names;
-}
 
 // Returns the time of the newest change of a directory's entries (UTC, ns); 0 if it isn't there.
 std::int64_t directory_changed_ns(const fs::path& directory) {
@@ -268,78 +241,6 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   return true;
 }
 
-// Removes the worktrees in the run root. Returns false if one has to stay: then all else of the run
-// does, too, because it may be needed to understand the work.
-bool ExpiredRunFiles::remove_worktrees(const ExpiredRun& run, Worktrees what, Freed& freed) {
-  const fs::path root(run.root);
-  const auto kept = [&](const fs::path& path, const std::string& reason) {
-    keep(run, path.string(), reason);
-    return false;
-  };
-  if (is_there(root) && !is_plain_directory(root) && !run.is_named) {
-    return kept(root, "it is not a directory");
-  }
-  std::set<std::string> names;
-  for (const std::string& name : names_in(root)) {
-    if (name.find(".set-aside-") != std::string::npos) {
-      return kept(root / name, "it was there before the run's worktree");
-    }
-    const std::string base = base_name_of(name);
-    if (base == "workspace" || base.starts_with("merge-")) names.insert(base);
-  }
-  // One that is gone may still be in git's list.
-  if (names.empty() && !run.repository.empty()) names.insert("workspace");
-  for (const std::string& name : names) {
-    const fs::path path = root / name;
-    const bool is_repository = is_there(path / ".git") || is_there(path.string() + removing_suffix);
-    if (is_there(path) && !is_plain_directory(path)) return kept(path, "it is not a directory");
-    if (is_there(path) && !is_repository) continue;  // a directory that goes with the run root
-    if (run.repository.empty()) {
-      if (is_repository) return kept(path, "it is a git repository of its own");
-      continue;
-    }
-    if (!is_there(run.repository)) {
-      if (is_repository) return kept(path, "its repository " + run.repository + " is gone");
-      continue;
-    }
-    if (what == Worktrees::look_at) {
-      const std::string reason = reason_to_keep_worktree(run, path);
-      if (!reason.empty()) return kept(path, reason);
-      continue;
-    }
-    RemovalRequest request;
-    request.repository = run.repository;
-    request.path = path;
-    request.run_id = to_string(run.run_id);
-    request.pins = parts_.data / pins_directory_name / request.run_id;
-    request.branch = branch_of(run.run_id, run.started_at);
-    request.rescue_unsaved = false;
-    const auto size = measure_owned_tree(root, name, parts_.stopped);
-    const RemovalOutcome outcome = remove_worktree(request);
-    if (outcome.result == Removal::left) return kept(path, outcome.reason);
-    if (size) freed.bytes += size->bytes;
-  }
-  return true;
-}
-
-// Returns why remove_worktree() would leave the worktree; empty if it would remove it.
-std::string ExpiredRunFiles::reason_to_keep_worktree(const ExpiredRun& run,
-                                                     const fs::path& path) const {
-  if (!is_there(path)) return {};
-  const fs::path pins = parts_.data / pins_directory_name / to_string(run.run_id);
-  if (round_.is_dry && !PinnedRepository::open_recorded(pins)) return {};  // a round pins it
-  const auto pinned = PinnedRepository::open(pins, run.repository);
-  if (!pinned) return "it can't be looked at: " + pinned.error();
-  const auto place = pinned->place_of(path);
-  if (!place) return "it can't be looked at: " + place.error();
-  if (is_unfinished_worktree(place->git_directory)) return {};
-  const bool is_merge = path.filename().string().starts_with("merge-");
-  const auto work = find_unsaved_work(path, *place, is_merge);
-  if (!work) return "it can't be looked at: " + work.error();
-  if (work->uncommitted) return "it has uncommitted work";
-  return work->unnamed_commits ? "it has commits that no branch has" : "";
-}
-
 void ExpiredRunFiles::remove_tree(const ExpiredRun& run, const char* folder,
                                   const std::string& name, Freed& freed) {
   const fs::path parent = parts_.data / folder;
@@ -370,22 +271,15 @@ void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
   keep(run, error);
 }
 
-void ExpiredRunFiles::remove_branch(const ExpiredRun& run, Freed& freed) {
-  if (run.repository.empty() || run.started_at == 0) return;
-  const std::string branch = branch_of(run.run_id, run.started_at);
-  const BranchOutcome outcome = remove_merged_branch(run.repository, branch, round_.is_dry);
-  if (outcome.result != BranchRemoval::kept) return;
-  freed.is_complete = false;
-  keep(run, "branch " + branch + " of " + run.repository, outcome.reason);
-}
-
 FileRetentionReport ExpiredRunFiles::end() {
   if (rows_done_ && !round_.is_dry && !parts_.stopped) {
     settled_through_ = first_unsettled_ != 0 ? first_unsettled_ - 1 : newest_;
   }
   for (const char* folder : {"runs", "jobs", pins_directory_name, "artifacts"}) {
-    const auto size = measure_owned_tree(parts_.data, folder, parts_.stopped);
-    if (size) report_.stored.push_back({folder, size->bytes, size->entries});
+    // The data directory may be named by a link. A folder that isn't there yet holds nothing.
+    const auto size = measure_owned_tree(resolved_path(parts_.data), folder, parts_.stopped);
+    if (!size && size.error().kind != StoreError::Kind::not_found) continue;
+    report_.stored.push_back({folder, size ? size->bytes : 0, size ? size->entries : 0});
   }
   old_artifacts_.clear();
   page_ = {};
