@@ -31,6 +31,7 @@ constexpr Part parts[] = {
     {"artifacts"},
     // Git and its filters write here as well, with modes of their own.
     {"workspaces", true},
+    {"removed", true},
     {"jobs", false, [](const std::string& name) { return name == "artifacts"; }},
     {"runs", false,
      [](const std::string& name) { return name == "workspace" || name.starts_with("merge-"); }},

@@ -153,7 +153,11 @@ TEST_F(FileRetentionTest, FilesOfOldRunsGoAndOthersStay) {  // A15
   EXPECT_EQ(text(run(open), "status"), "queued");
   // What the log has is answered as before, and the failed run can be retried.
   EXPECT_EQ(text(run(old), "status"), "succeeded");
-  EXPECT_EQ(server_.cli({"artifacts", "list", old}).exit_code, 0);
+  EXPECT_EQ(run(old).at("files_removed"), true);
+  EXPECT_FALSE(run(failed).contains("files_removed"));
+  const Output listed = server_.cli({"artifacts", "list", old});
+  EXPECT_EQ(listed.exit_code, 0);
+  EXPECT_NE(listed.out.find("removed by retention"), std::string::npos) << listed.out;
   EXPECT_EQ(server_.cli({"run", "retry", failed}).exit_code, 0);
   const json::value measured = status().at("measured");
   EXPECT_EQ(measured.at("stored").as_array().size(), 4U);

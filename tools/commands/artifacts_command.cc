@@ -25,7 +25,9 @@ std::string view_files(const json::object& result, const Terminal& terminal) {
                {text_at(file, "found")},
                {error, error.empty() ? Style::plain : Style::bad}});
   }
-  return text_at(result, "run_root") + "\n\n" + table.text(terminal);
+  const bool removed = true_at(result, "files_removed");
+  return text_at(result, "run_root") + (removed ? " (removed by retention)" : "") + "\n\n" +
+         table.text(terminal);
 }
 
 bool all_written(const json::object& result) {

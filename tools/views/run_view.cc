@@ -224,7 +224,9 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
           {"retried", {retries_text(run)}},
           {"time", {times}},
           {"positions", {text_at(run, "started_position") + " … " + text_at(run, "last_position")}},
-          {"run root", {text_at(run, "run_root")}},
+          {"run root",
+           {text_at(run, "run_root") +
+            (true_at(run, "files_removed") ? " (removed by retention)" : "")}},
           {"repository", {text_at(run, "repository")}},
       },
       terminal);

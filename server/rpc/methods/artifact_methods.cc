@@ -81,6 +81,7 @@ void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
   api.log_readers.run(
       {.name = "rebuild of artifacts"},
       [&api, &run_roots, params = *params, position, answer]() -> std::function<void()> {
+        const bool removed = api.are_files_removed && api.are_files_removed(params.run_id);
         const auto work =
             std::make_shared<RunRootRebuild>(api.log, run_roots.run_files(), params.run_id);
         const auto advanced = work->advance(position);
@@ -89,19 +90,21 @@ void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
             answer(tl::unexpected(refused));
           };
         }
-        run_roots.when_writing(position, [&run_roots, params, answer, work](Position written) {
-          if (auto rest = work->advance(written); !rest) {
-            return answer(tl::unexpected(refusal(params.run_id, rest.error())));
-          }
-          const auto result = std::make_shared<json::object>();
-          const auto rebuilt = run_roots.write_in_lane(
-              work->root(), [params, work, result, rule = run_roots.rule()] {
-                *result = rebuild_result(params, *work, rule);
-                return Stored<void>();
-              });
-          if (!rebuilt) return answer(tl::unexpected(run_root_hangs(work->root())));
-          answer(std::move(*result));
-        });
+        run_roots.when_writing(
+            position, [&run_roots, params, answer, work, removed](Position written) {
+              if (auto rest = work->advance(written); !rest) {
+                return answer(tl::unexpected(refusal(params.run_id, rest.error())));
+              }
+              const auto result = std::make_shared<json::object>();
+              const auto rebuilt = run_roots.write_in_lane(
+                  work->root(), [params, work, result, rule = run_roots.rule()] {
+                    *result = rebuild_result(params, *work, rule);
+                    return Stored<void>();
+                  });
+              if (!rebuilt) return answer(tl::unexpected(run_root_hangs(work->root())));
+              if (removed) (*result)["files_removed"] = true;
+              answer(std::move(*result));
+            });
         return [] {};
       });
 }

@@ -43,6 +43,9 @@ Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunI
   result["run"] = timeline_to_json(whole.row, whole.timeline, run_root, [&](const Digest& digest) {
     return api.artifacts.path_of(digest).string();
   });
+  if (api.are_files_removed && api.are_files_removed(run_id)) {
+    result["run"].as_object()["files_removed"] = true;
+  }
   return result;
 }
 
