@@ -137,6 +137,10 @@ TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
     return error_of(text + line + "\n");
   };
   EXPECT_EQ(with("", "none"), "taken");
+  // Files may go while records stay.
+  const auto files = load("[retention]\nfiles_older_than = \"30d\"\ntime_zone = \"UTC\"\n");
+  ASSERT_TRUE(files);
+  EXPECT_TRUE(files->file_retention && !files->retention);
   for (const auto& [line, instead_of, sentence] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"", "older_than", "retention.older_than is missing: write older_than = \"30d\""},
@@ -155,7 +159,9 @@ TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
            {"keep = \"30d\"", "none",
             "there is no setting retention.keep; there are older_than, failed_runs, archive, key, "
             "schedule"},
-           {"failed_runs = \"soon\"", "failed_runs", "must be an age from 0s to 36600d"}}) {
+           {"failed_runs = \"soon\"", "failed_runs", "must be an age from 0s to 36600d"},
+           {"files_older_than = \"soon\"", "none",
+            "retention.files_older_than must be an age from 1s to 36600d"}}) {
     const std::string error = with(line, instead_of);
     EXPECT_NE(error.find(sentence), std::string::npos) << line << ": " << error;
     EXPECT_NE(error.find("signalbox.toml:"), std::string::npos) << error;
