@@ -25,7 +25,11 @@ void answer_when_written(Api& api, const Responder& responder, Position position
     api.post([responder, outcome, error] {
       Decided<boost::json::object> answer = outcome;
       if (answer && !error.empty()) (*answer)["files_error"] = error;
-      responder.answer(std::move(answer));
+      // The command is durable already. If what was recorded since is rolled back on a full disk,
+      // the answer mustn't say that the command was refused.
+      Responder durable = responder;
+      durable.when_rolled_back([responder, answer] { responder.answer(answer); });
+      durable.answer(std::move(answer));
     });
   });
 }

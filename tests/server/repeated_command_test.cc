@@ -27,6 +27,28 @@ TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {  // L4, W3, T2
   EXPECT_TRUE(again.at("replayed").as_bool());
 }
 
+// Its answer waits for files, and others' events are rolled back meanwhile.
+TEST(RepeatedCommand, IsNotSaidToBeRefusedOnceItIsDurable) {  // P1, P3
+  RpcSite site;
+  std::vector<std::function<void(const std::string&)>> waiting;
+  site.api.when_files_written = [&waiting](Position, std::function<void(const std::string&)> then) {
+    waiting.push_back(std::move(then));
+  };
+  site.send(RpcSite::request("tick.begin", R"({"loop":"nightly","command_id":"c1"})"));
+  site.commit_all();
+  ASSERT_EQ(waiting.size(), 1U);
+  site.send(RpcSite::request("run.start", R"({"goal":"g"})"));
+  site.engine.flush();
+  waiting.front()("");
+  EXPECT_TRUE(site.peer->lines.empty()) << "it is answered as of what isn't durable yet";
+  site.finish(AppendStatus::full);
+  EXPECT_EQ(code_of(site.peer->next()), "STORAGE_FULL") << "the run isn't there";
+  const auto begun = site.peer->next();
+  EXPECT_EQ(code_of(begun), "");
+  EXPECT_EQ(begun.at("result").at("token"), begun.at("result").at("position"));
+  EXPECT_TRUE(site.peer->lines.empty());
+}
+
 TEST(RepeatedCommand, CancelGetsItsFirstResultWhateverBecameOfTheRun) {  // P3
   RpcSite site;
   const std::string run_id =
