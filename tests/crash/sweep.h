@@ -19,6 +19,7 @@
 #include <boost/json/object.hpp>
 
 #include "tests/crash/connection.h"
+#include "tests/crash/sweep_history.h"
 
 namespace signalbox::test {
 
@@ -40,9 +41,11 @@ class SweepRecord {
   void sent(const std::string& command_id, const SentCommand& command) {
     const std::lock_guard lock(mutex_);
     sent_.emplace(command_id, command);
+    history_.called(command_id, command.method, command.params);
   }
   void answered(const std::string& command_id, boost::json::object answer) {
     const std::lock_guard lock(mutex_);
+    history_.answered(command_id, answer);
     answered_.push_back({command_id, sent_.at(command_id), std::move(answer)});
   }
   // Counts a command that is sent again because it got no answer (`code` is empty) or this error.
@@ -84,6 +87,7 @@ class SweepRecord {
   std::map<std::string, SentCommand> sent_;
   std::vector<AnsweredCommand> answered_;
   std::map<std::string, std::size_t> repeated_;
+  SweepHistory history_;
 };
 
 // One of many clients: starts runs, claims, sends heartbeats, completes, fails, and repeats every

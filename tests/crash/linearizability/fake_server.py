@@ -25,9 +25,18 @@ class FakeServer:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
         self.listener.listen(64)
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.threads = []
+        self.begin(self.accept)
+
+    def begin(self, function, *arguments):
+        self.threads.append(threading.Thread(target=function, args=arguments, daemon=True))
+        self.threads[-1].start()
 
     def close(self):
+        """Ends the server, whose clients have gone. Returns when its threads have ended."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
         self.listener.close()
 
     def accept(self):
@@ -36,7 +45,7 @@ class FakeServer:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+            self.begin(self.serve, connection)
 
     def serve(self, connection):
         with connection, connection.makefile("rb") as lines:

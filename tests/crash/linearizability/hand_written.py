@@ -111,6 +111,11 @@ GOOD = {
         claim("a", 0, 1, "plan", 1, 5), claim("b", 2, 3, None, 0, 0),
         complete("a", 4, 5, "plan", 5, SUCCEEDED), claim("b", 6, 7, "implement", 1, 9),
         complete("a", 8, 9, "plan", 5, no("STATION_ALREADY_SUCCEEDED"))],
+    "a claim with the completion before": [
+        claim("a", 0, 1, "plan", 1, 5),
+        complete("a", 2, 3, "plan", 5, ok(station_status="succeeded", run_status="running", claim={
+            "run_id": "r", "station": "implement", "attempt": 1, "token": 8, "lease_ms": 1000})),
+        complete("a", 4, 5, "implement", 8, ok(station_status="succeeded", run_status="succeeded"))],
     "a lost attempt is made again": [
         claim("a", 0, 1, "plan", 1, 5, lease_ms=10), claim("b", 20, 21, "plan", 2, 9),
         complete("a", 22, 23, "plan", 5, no("STALE_TOKEN"))],
@@ -152,6 +157,11 @@ BAD = {
     "two claims of one station": [claim("a", 0, 1, "plan", 1, 5), claim("b", 2, 3, "plan", 1, 9)],
     "a station done twice": [claim("a", 0, 1, "plan", 1, 5), complete("a", 2, 3, "plan", 5, SUCCEEDED),
                              claim("b", 4, 5, "plan", 2, 9)],
+    "a claim with the completion before, given to another": [
+        claim("a", 0, 1, "plan", 1, 5),
+        complete("a", 2, 3, "plan", 5, ok(station_status="succeeded", run_status="running", claim={
+            "run_id": "r", "station": "implement", "attempt": 1, "token": 8, "lease_ms": 1000})),
+        claim("b", 4, 5, "implement", 2, 9)],
     "a ready station that nobody gets": [claim("a", 0, 1, None, 0, 0)],
     "two claims of one step": [step("a", 0, 1, "s0", 1, 5), step("b", 2, 3, "s0", 2, 9)],
     "a step done twice": [step("a", 0, 1, "s0", 1, 5), step_done("a", 2, 3, "s0", 5, ok()),

@@ -24,6 +24,10 @@ UNKNOWN = "UNKNOWN_OUTCOME"
 RENEWING = {"killed", "stopped", "clock set"}
 
 
+# Leases started anew because the server itself found that it had been stopped, on a slow machine.
+UNEXPLAINED = "unexplained jump"
+
+
 @dataclasses.dataclass(slots=True, eq=False)
 class Operation:
     """A command as one client saw it. `return_ns` is None if it is open: nothing was answered."""
@@ -169,7 +173,9 @@ def read(paths):
             else:
                 marks.append(Mark(entry["mark"], entry["begin"], entry["end"]))
     ordered = sorted(operations.values(), key=lambda each: (each.call_ns, each.number))
-    return History(ordered, sorted(marks, key=lambda mark: mark.begin_ns))
+    # A history without marks is that of a kill sweep, whose kills aren't kept.
+    known = bool(marks) and not any(mark.name == UNEXPLAINED for mark in marks)
+    return History(ordered, sorted(marks, key=lambda mark: mark.begin_ns), known)
 
 
 def number_of(value):

@@ -1,5 +1,6 @@
 """What has to hold across all keys: positions never go back, a token is given once, a key's run is one
 run, and whoever lists and then follows the events knows the same as whoever lists again."""
+import dataclasses
 import json
 
 from history import number_of
@@ -25,7 +26,12 @@ def keys_of(operation):
         run_id = params.get("run_id") or ((operation.outcome or {}).get("claim") or {}).get("run_id")
         return [(("run", run_id), operation)] if run_id else []
     if method in ("station.heartbeat", "station.complete"):
-        return [(("run", params["run_id"]), operation)]
+        found = [(("run", params["run_id"]), operation)]
+        claim = (operation.outcome or {}).get("claim")
+        if claim:  # the same moment claimed another station, maybe of another run
+            found.append((("run", claim["run_id"]), dataclasses.replace(
+                operation, number=-operation.number, method="station.claim", group=None, merged=True)))
+        return found
     return []
 
 
