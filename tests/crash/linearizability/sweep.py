@@ -100,9 +100,15 @@ class Sweep:
         self.server = Service(self.binary, self.data, environment=environment)
 
     def start(self):
-        self.launch()
-        if not self.server.wait_until_ready():
-            raise Stuck(f"the server doesn't start: {self.server.log()[-2000:]}")
+        """Starts the server. One that was killed while it began a job may leave its data directory in use
+        for as long as that child needs to become another program: as service managers do, try again."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            self.launch()
+            if self.server.wait_until_ready():
+                return
+            if time.monotonic() > deadline or "is in use by" not in self.server.log()[-500:]:
+                raise Stuck(f"the server doesn't start: {self.server.log()[-2000:]}")
 
     def end_server(self):
         begin_ns = time.monotonic_ns()
