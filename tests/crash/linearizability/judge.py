@@ -3,6 +3,7 @@ import dataclasses
 import time
 
 from checker import check_all
+from history import WITHOUT_EFFECT
 from leases import Leases
 from lock_model import LockModel
 from run_models import KeyModel, RunModel, StepsModel
@@ -47,7 +48,11 @@ class Judgement:
     def drawings(self, history):
         """Yields what drawing.page() takes, for each key that is bad and each complaint across keys."""
         for verdict in self.bad:
-            yield " ".join(map(str, verdict.key)), verdict.why, verdict.operations, [verdict.failed], history.marks
+            # Refusals for lack of space as well, which the checker leaves out.
+            refused = [each for each in history.operations if each.error in WITHOUT_EFFECT
+                       and any(key == verdict.key for key, _ in keys_of(each))]
+            yield (" ".join(map(str, verdict.key)), verdict.why, verdict.operations + refused,
+                   [verdict.failed], history.marks)
         for why, operations in self.whole:
             yield "across keys", why, operations, operations[-1:], history.marks
 
