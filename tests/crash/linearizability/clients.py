@@ -7,6 +7,7 @@ repeats one long after: with the same command id, so that it must have one effec
 import json
 import random
 import socket
+import threading
 import time
 
 from history import Recorder
@@ -354,7 +355,6 @@ KINDS = {"lock": LockWorker, "tick": TickWorker, "run": RunWorker, "step": StepW
 
 def run_clients(names, seed, path, file, first_number, stopping, done):
     """Runs these clients, each on a thread, until `stopping`. Returns when all have ended."""
-    import threading
     recorder = Recorder(file, first_number)
     threads = [threading.Thread(target=KINDS[name.split("-")[0]](
         name, seed, path, recorder, stopping, done).run, daemon=True) for name in names]

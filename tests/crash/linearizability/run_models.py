@@ -193,8 +193,7 @@ class StepsModel(LeasedModel):
     @staticmethod
     def with_step(state, step, last):
         others = tuple(each for each in state.steps if each.name != step.name)
-        return Steps(tuple(sorted(others + (step,))) if not others else
-                     tuple(sorted(others + (step,), key=lambda each: each.name)), max(state.last, last))
+        return Steps(tuple(sorted(others + (step,), key=lambda each: each.name)), max(state.last, last))
 
     @staticmethod
     def find(state, name):
