@@ -67,7 +67,8 @@ class FileRetentionTest : public CliTest {
     return result({"status"}).at("file_retention").as_object();
   }
   [[nodiscard]] bool is_idle() const {
-    for (const json::value& each : result({"loop", "list"}).at("loops").as_array()) {
+    const json::object loops = result({"loop", "list"});
+    for (const json::value& each : loops.at("loops").as_array()) {
       if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
     }
     return false;
@@ -96,7 +97,8 @@ class FileRetentionTest : public CliTest {
   }
   // Returns why something of the run whose name has `what` is kept; "" if nothing is.
   [[nodiscard]] std::string kept(const std::string& run_id, const std::string& what) const {
-    for (const json::value& each : status().at("measured").at("kept").as_array()) {
+    const json::object present = status();
+    for (const json::value& each : present.at("measured").at("kept").as_array()) {
       const json::object& row = each.as_object();
       if (text(row, "run_id") != run_id) continue;
       if (text(row, "what").find(what) != std::string::npos) return text(row, "reason");

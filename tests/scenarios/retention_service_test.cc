@@ -194,7 +194,7 @@ TEST_F(ServedRetentionTest, ARunThatIsRetriedMeanwhileStays) {  // G17
   wait_for_exit(tracer);
   await([&] { return !is_retaining(); });
   EXPECT_EQ(count("HistoryDropped"), 1U);
-  EXPECT_EQ(text(run(failed), "status"), "queued");
+  EXPECT_EQ(text(run(failed), "status"), "running");
   EXPECT_EQ(server_.cli({"run", "trace", failed}).exit_code, 0) << "all its records are there";
   EXPECT_EQ(archives().size(), 1U);
   server_.stop();
