@@ -144,9 +144,9 @@ TEST_F(ReloadTest, AWrongFileKeepsTheFormerAndIsSaid) {  // G13
     EXPECT_EQ(lines_with("the settings stay as they are"), ++refused) << server_.messages();
     Stream stream = connect();
     EXPECT_EQ(name_in(stream), "first");
-    const json::object settings = status().at("settings").as_object();
-    EXPECT_NE(text(settings.at("refused").as_object(), "error").find(part), std::string::npos)
-        << json::serialize(settings);
+    const json::object present = status().at("settings").as_object();
+    EXPECT_NE(text(present.at("refused").as_object(), "error").find(part), std::string::npos)
+        << json::serialize(present);
     EXPECT_EQ(metric("signalbox_reload_refused"), 1);
     EXPECT_NE(server_.cli({"status"}).out.find("not reloaded"), std::string::npos);
   };

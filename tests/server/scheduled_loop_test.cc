@@ -226,12 +226,12 @@ class OneLoop final : public LoopGroup {
 // Whichever notices first that the process was stopped, the loop or the check of the clocks.
 TEST_F(ScheduledLoopTest, AStopThatTheClocksShowMakesItTickAtOnceAsWell) {  // H2
   OneLoop group(*loop);
-  ServiceLoops loops(engine);
-  loops.add(group);
-  loops.arm();
+  ServiceLoops service(engine);
+  service.add(group);
+  service.arm();
   pass_ms(40'000);
   clock.advance_ms(3 * minute_ms);
-  loops.clock_jumped("stopped");
+  service.clock_jumped("stopped");
   commit_all();
   EXPECT_EQ(ticks, 2);
   ASSERT_EQ(all<TickMissed>().size(), 1U);
