@@ -99,8 +99,11 @@ Stored<void> remove_directory(int parent, const std::string& name, const fs::pat
   if (status.st_dev != walk.device) return tree_refusal(shown, "is on another file system");
   static_cast<void>(::fchmod(below.get(), S_IRWXU));  // its entries can be removed, and it moved
   if (depth >= owned_tree_depth_max) {
-    const std::string moved = "signalbox-deep-" + std::to_string(++walk.moved);
-    if (::renameat(parent, name.c_str(), walk.top, moved.c_str()) == 0) return {};
+    // An interrupted removal has left some of these names, and others can make them.
+    do {
+      const std::string moved = "signalbox-deep-" + std::to_string(++walk.moved);
+      if (::renameat(parent, name.c_str(), walk.top, moved.c_str()) == 0) return {};
+    } while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
     return tree_failure("move up", shown);
   }
   TRY(empty_tree(below.get(), shown, depth + 1, walk));

@@ -36,7 +36,11 @@ bool ExpiredRunFiles::remove_worktrees(const ExpiredRun& run, Worktrees what, Fr
       return kept(root / name, "it was there before the run's worktree");
     }
     const std::string base = base_name_of(name);
-    if (base == "workspace" || base.starts_with("merge-")) names.insert(base);
+    if (base == "workspace" || base.starts_with("merge-")) {
+      names.insert(base);
+    } else if (!run.is_named && is_there(root / name / ".git")) {
+      return kept(root / name, "it is a git repository of its own");
+    }
   }
   // One that is gone may still be in git's list.
   if (names.empty() && !run.repository.empty()) names.insert("workspace");
@@ -44,7 +48,17 @@ bool ExpiredRunFiles::remove_worktrees(const ExpiredRun& run, Worktrees what, Fr
     const fs::path path = root / name;
     const bool is_repository = is_there(path / ".git") || is_there(path.string() + removing_suffix);
     if (is_there(path) && !is_plain_directory(path)) return kept(path, "it is not a directory");
-    if (is_there(path) && !is_repository) continue;  // a directory that goes with the run root
+    if (is_there(path) && !is_repository) {
+      // The files of a worktree without its .git are work that nothing else has.
+      const auto inside = names_in(path);
+      if (!run.repository.empty() && !inside.empty()) return kept(path, "its .git is gone");
+      for (const std::string& each : inside) {
+        if (is_there(path / each / ".git")) {
+          return kept(path / each, "it is a git repository of its own");
+        }
+      }
+      continue;  // a directory that goes with the run root
+    }
     if (run.repository.empty()) {
       if (is_repository) return kept(path, "it is a git repository of its own");
       continue;

@@ -224,6 +224,24 @@ TEST_F(FileRetentionTest, AWorktreeWithWorkStaysAndIsNamed) {  // A15
   EXPECT_EQ(branch_of_run(dirty), "");
 }
 
+// What nothing else has stays, also if git can't tell: A1 and A15 together.
+TEST_F(FileRetentionTest, AWorkspaceWithoutGitAndARepositoryBesideItStay) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  const std::string without = worktree_run("true");
+  const std::string beside = worktree_run("true");
+  const std::string inside = ended_run(job_pipeline);
+  fs::remove(root_of(without) / "workspace" / ".git");
+  make_repository(root_of(beside) / "fix", {{"file.txt", "two\n"}});
+  make_repository(root_of(inside) / "workspace" / "project", {{"file.txt", "three\n"}});
+  serve_under_a_second();
+  EXPECT_EQ(await_kept(without, "workspace"), "its .git is gone");
+  EXPECT_EQ(await_kept(beside, "fix"), "it is a git repository of its own");
+  EXPECT_EQ(await_kept(inside, "project"), "it is a git repository of its own");
+  EXPECT_EQ(content_of(root_of(without) / "workspace" / "file.txt"), "one\n");
+  EXPECT_EQ(content_of(root_of(beside) / "fix" / "file.txt"), "two\n");
+  EXPECT_EQ(content_of(root_of(inside) / "workspace" / "project" / "file.txt"), "three\n");
+}
+
 TEST_F(FileRetentionTest, ThePlanRemovesNothing) {  // A15
   make_repository(repository(), {{"file.txt", "one\n"}});
   const std::string old = ended_run(job_pipeline);

@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t run_file_bytes_max = std::size_t{1} << 32;
-
 // Removes the directory, which is relative to the root, and those around it, as far as they are
 // empty. Others stay, so failures don't matter.
 void remove_empty_directories(const fs::path& root, fs::path directory) {
@@ -44,7 +42,7 @@ Stored<RemovedRunFiles> remove_run_files(const RunFiles& run_files, const RunId&
   for (FileChange& change : rendered->changes) {
     if (change.kind != FileChange::Kind::write) continue;
     const fs::path path = fs::path(change.root) / change.path;
-    const auto content = read_regular_file(path, run_file_bytes_max);
+    const auto content = read_regular_file(path, change.bytes.size());  // a longer one was changed
     if (!content && content.error().kind == StoreError::Kind::not_found) continue;
     if (!content || *content != change.bytes) {
       removed.changed.push_back(path.string());
