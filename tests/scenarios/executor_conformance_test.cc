@@ -73,7 +73,7 @@ TEST_P(ExecutorConformance, ATimeoutIsTyped) {  // W1, S5
   EXPECT_EQ(ended.at("outcome"), "timeout");
   EXPECT_EQ(ended.at("error").at("code"), "TIMEOUT");
   EXPECT_EQ(ended.at("error").at("error_class"), "transient");
-  EXPECT_EQ(site_.executions(), 1U);
+  EXPECT_LE(site_.executions(), 1U) << "none if a slow machine needs all the time to begin";
   if (site_.is_remote()) {
     EXPECT_TRUE(eventually([&] { return site_.endpoint().was_canceled("call-1"); }));
   }

@@ -239,7 +239,7 @@ TEST_F(ScheduledLoopTest, AStopThatTheClocksShowMakesItTickAtOnceAsWell) {  // H
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3}));
 
   clock.set_by_ns = 3 * minute_ms * 1'000'000;
-  loops.clock_jumped("wall clock set");
+  service.clock_jumped("wall clock set");
   commit_all();
   EXPECT_EQ(ticks, 2) << "nobody waited for these";
   EXPECT_EQ(all<TickMissed>().back().reason, "wall clock set");
