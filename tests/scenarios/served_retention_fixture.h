@@ -80,14 +80,25 @@ class ServedRetentionTest : public RetentionTest {
         {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
          "trace=" + call, "-e", "inject=" + call + ":" + how},
         scratch_.path() / "strace.out", scratch_.path() / "strace.err");
+    // Threads that begin later are traced from their beginning.
     await([&] {
-      std::ifstream status("/proc/" + std::to_string(server_.pid()) + "/status");
-      for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
+      std::error_code ended;
+      for (const auto& thread : std::filesystem::directory_iterator(
+               "/proc/" + std::to_string(server_.pid()) + "/task", ended)) {
+        if (field_of(thread.path() / "status", "TracerPid:") == "0") return false;
       }
-      return false;
+      return true;
     });
     return tracer;
+  }
+  // Returns a value of a status file in /proc, such as "Z (zombie)"; "" without the file.
+  [[nodiscard]] static std::string field_of(const std::filesystem::path& status,
+                                            const std::string& name) {
+    std::ifstream file(status);
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with(name)) return line.substr(std::min(line.size(), name.size() + 1));
+    }
+    return "";
   }
   [[nodiscard]] std::vector<std::filesystem::path> archives() const {
     std::vector<std::filesystem::path> all;
