@@ -30,6 +30,10 @@ class RunKilledOnce {
                 std::vector<std::string> options = {})
       : site_(make(scratch_.path() / "site"), executor),
         server_(scratch_.path() / "data", std::move(options)) {
+    // A tick of the board, at ten past the hour, would shift the number of a write.
+    std::filesystem::create_directories(server_.data());
+    write_text(server_.data() / "signalbox.toml",
+               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n");
     EXPECT_TRUE(launch_with_wal_fault(server_, first_wal(server_), call, "signal=KILL",
                                       std::to_string(number)));
     if (site_.is_worker()) worker_.emplace(site_, server_.socket());
