@@ -1,5 +1,6 @@
 #include "server/text/json_text.h"
 
+#include <cmath>
 #include <string>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -60,7 +61,8 @@ struct Builder {
     return true;
   }
   bool on_double(double number, json::string_view, json::error_code&) {
-    stack.push_double(number);
+    // Boost.JSON 1.81 multiplies the zero of 0e4440 by infinity.
+    stack.push_double(std::isnan(number) ? 0.0 : number);
     return true;
   }
   bool on_bool(bool truth, json::error_code&) {

@@ -13,7 +13,9 @@ void fuzz_one_input(std::string_view input) {
   boost::system::error_code error;
   boost::json::parse_options options;
   options.max_depth = json_depth_max;
-  SIGNALBOX_CHECK(boost::json::parse(input, error, {}, options) == *value && !error);
+  const boost::json::value theirs = boost::json::parse(input, error, {}, options);
+  const bool has_nan = !(theirs == theirs);  // what Boost.JSON 1.81 makes of 0e4440
+  SIGNALBOX_CHECK(!error && (theirs == *value || has_nan));
   // Not compared: Boost.JSON 1.81 may read a number of many digits as a neighbouring double.
   SIGNALBOX_CHECK(parse_json(boost::json::serialize(*value)));
 }

@@ -33,6 +33,14 @@ TEST(JsonText, TakesWhatIsJson) {
   EXPECT_TRUE(parse_json(nested(json_depth_max)));
 }
 
+TEST(JsonText, TakesAZeroWithALargeExponentForZero) {  // G14
+  for (const char* zero : {"0e4440", "-0e4440", "0.00e999"}) {
+    const auto value = parse_json(zero);
+    ASSERT_TRUE(value) << zero;
+    EXPECT_EQ(value->to_number<double>(), 0.0) << zero;
+  }
+}
+
 TEST(JsonText, RefusesWhatIsAlmostJson) {
   for (const std::string& text : {std::string(""),
                                   std::string(" "),
