@@ -60,7 +60,11 @@ struct Builder {
     stack.push_uint64(number);
     return true;
   }
-  bool on_double(double number, json::string_view, json::error_code&) {
+  bool on_double(double number, json::string_view, json::error_code& error) {
+    if (std::isinf(number)) {  // it couldn't be written again
+      error = json::error::exponent_overflow;
+      return false;
+    }
     // Boost.JSON 1.81 multiplies the zero of 0e4440 by infinity.
     stack.push_double(std::isnan(number) ? 0.0 : number);
     return true;

@@ -41,6 +41,12 @@ TEST(JsonText, TakesAZeroWithALargeExponentForZero) {  // G14
   }
 }
 
+TEST(JsonText, RefusesANumberThatNoDoubleHolds) {  // G14
+  for (const char* number : {"2e444", "-2e444", "[1e400]"})
+    EXPECT_FALSE(parse_json(number)) << number;
+  EXPECT_TRUE(parse_json("1.7e308"));
+}
+
 TEST(JsonText, RefusesWhatIsAlmostJson) {
   for (const std::string& text : {std::string(""),
                                   std::string(" "),
