@@ -117,16 +117,20 @@ TEST_F(UnnamedTables, AreNotDeletedWhereverTheManifestOfAKilledLogIsCut) {  // G
 }
 
 TEST_F(UnnamedTables, AreNamedInTheRefusal) {  // G2
-  make_log(/*killed=*/false);
-  const std::string bytes = content_of(good_ / ("log" / manifest()));
   std::size_t named = 0;
-  for (std::size_t size = 0; size < bytes.size(); size += 23) {
-    copy_directory(good_.path(), copy_.path());
-    write_text(copy_ / ("log" / manifest()), bytes.substr(0, size));
-    if (open_copy("cut to " + std::to_string(size)) != Outcome::refused) continue;
-    EXPECT_NE(message_.find(manifest().string()), std::string::npos) << message_;
-    EXPECT_NE(message_.find("Nothing was deleted"), std::string::npos) << message_;
-    if (message_.find(".sst has ") != std::string::npos) ++named;
+  // One log in six ends with a compaction: what it merged is gone, and before it no table is
+  // unnamed at all.
+  for (int log = 0; log < 20 && named == 0 && !HasFailure(); ++log) {
+    make_log(/*killed=*/false);
+    const std::string bytes = content_of(good_ / ("log" / manifest()));
+    for (std::size_t size = 0; size < bytes.size(); size += 23) {
+      copy_directory(good_.path(), copy_.path());
+      write_text(copy_ / ("log" / manifest()), bytes.substr(0, size));
+      if (open_copy("cut to " + std::to_string(size)) != Outcome::refused) continue;
+      EXPECT_NE(message_.find(manifest().string()), std::string::npos) << message_;
+      EXPECT_NE(message_.find("Nothing was deleted"), std::string::npos) << message_;
+      if (message_.find(".sst has ") != std::string::npos) ++named;
+    }
   }
   EXPECT_GT(named, 0U) << message_;
 }
