@@ -1,5 +1,6 @@
 #include "tests/simulation/simulation.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "projections/world_codec.h"
 #include "tests/simulation/client.h"
 #include "tests/simulation/deep_job.h"
+#include "tests/simulation/found_seeds.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/simulated_server.h"
 #include "tests/simulation/tampering.h"
@@ -301,15 +303,24 @@ constexpr unsigned seed_s_max = 300;
 
 // A signal handler can only use global state.
 std::array<char, 256> notice{};
+std::array<char, 256> found_line{};
+std::array<char, 4096> found_path{};  // empty: the seed isn't kept
 
-void tell_on_stderr(const char* text) {
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
+void write_signal_safe(int file, const char* text) {
+  [[maybe_unused]] const auto written = write(file, text, std::strlen(text));
 }
 
-void on_abort(int) { tell_on_stderr(notice.data()); }
+void on_abort(int) {
+  write_signal_safe(STDERR_FILENO, notice.data());
+  if (found_path[0] == '\0') return;
+  const int file = open(found_path.data(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  write_signal_safe(file, found_line.data());
+  close(file);
+}
 
 void on_alarm(int) {
-  tell_on_stderr("one step has no end\n");
+  write_signal_safe(STDERR_FILENO, "one step has no end\n");
   std::abort();
 }
 
@@ -332,8 +343,11 @@ std::string failure_text(const SimulationOptions& options, const SimulationResul
          "\nrepeat with: " + repeat_line(options) + "\n";
 }
 
-void announce(const SimulationOptions& options) {
+void announce(const SimulationOptions& options, const std::string& found_seeds) {
   std::snprintf(notice.data(), notice.size(), "repeat with: %s\n", repeat_line(options).c_str());
+  std::snprintf(found_line.data(), found_line.size(), "%s",
+                found_seed_line(options, std::string(aborted_violation)).c_str());
+  std::snprintf(found_path.data(), found_path.size(), "%s", found_seeds.c_str());
   std::signal(SIGABRT, on_abort);
   std::signal(SIGALRM, on_alarm);
   alarm(seed_s_max);

@@ -43,7 +43,8 @@ std::string failure_text(const SimulationOptions& options, const SimulationResul
 
 // Prints the line that repeats these options to stderr if the process aborts from now on: a CHECK
 // that fails ends the process before there is a verdict. Aborts if these are still the latest
-// options after five minutes, because a step that never ends gives no verdict either.
-void announce(const SimulationOptions& options);
+// options after five minutes, because a step that never ends gives no verdict either. Unless it is
+// empty, `found_seeds` is the file that the seed is appended to before the process is gone.
+void announce(const SimulationOptions& options, const std::string& found_seeds = {});
 
 }  // namespace signalbox::simulation

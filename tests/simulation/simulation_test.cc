@@ -1,19 +1,25 @@
 // Runs the whole service under crashes, failing disks, lost messages and old holders, one seed
-// after the other.
-// || SIGNALBOX_SEED is the first seed (default 1), SIGNALBOX_SIMULATION_SEEDS their number (default
-// 300).
+// after the other: the same ones each time, those that once found a fault, and new ones.
+// || SIGNALBOX_SEED is the first of the same ones (default 1), SIGNALBOX_SIMULATION_SEEDS their
+// number (default 300), SIGNALBOX_FRESH_SEEDS that of the new ones (default 60).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <string>
+#include <vector>
 
 #include "tests/fixtures/random_seed.h"
+#include "tests/simulation/found_seeds.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {
 namespace {
 
 constexpr std::uint64_t parts = 6;  // so that ctest runs them in parallel
+constexpr std::uint64_t fresh_parts = 2;
+
+const std::string found_seeds_path = SIGNALBOX_SOURCE_DIR "/tests/simulation/found_seeds.txt";
 
 class SimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -41,6 +47,42 @@ TEST_P(SimulatedSeeds, KeepAllPromises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SimulatedSeeds, ::testing::Range<std::uint64_t>(0, parts));
+
+class FreshSimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
+
+// Seeds that most probably nobody has tried before. One that fails is kept.
+TEST_P(FreshSimulatedSeeds, KeepAllPromises) {
+  const std::uint64_t seeds =
+      number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / fresh_parts;
+  SimulationOptions options;
+  options.seed = fresh_seed();
+  std::cout << "again with: build/simulate --seed " << options.seed << " --seeds " << seeds
+            << std::endl;
+  for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
+    announce(options, found_seeds_path);
+    const SimulationResult result = simulate(options);
+    if (!result.violation) continue;
+    const bool kept = keep_found_seed(found_seeds_path, options, *result.violation);
+    FAIL() << failure_text(options, result) << (kept ? "kept in " : "not kept in ")
+           << found_seeds_path;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FreshSimulatedSeeds, ::testing::Range<std::uint64_t>(0, fresh_parts));
+
+// What was once found, and mended, stays mended.
+TEST(FoundSeeds, KeepAllPromises) {
+  const std::vector<FoundSeed> found = read_found_seeds(found_seeds_path);
+  for (const FoundSeed& each : found) {
+    SimulationOptions options;
+    options.seed = each.seed;
+    options.steps = each.steps;
+    announce(options);
+    const SimulationResult result = simulate(options);
+    EXPECT_FALSE(result.violation)
+        << failure_text(options, result) << "once found: " << each.violation;
+  }
+}
 
 TEST(Simulation, OfOneSeedDoesTheSameEachTime) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
