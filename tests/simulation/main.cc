@@ -1,95 +1,91 @@
-// The program `simulate`: runs one seed after the other until one fails.
+// The program `simulate`: runs one seed after the other until one fails, or searches for some time.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ratio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "tests/simulation/found_seeds.h"
+#include "tests/simulation/search.h"
 #include "tests/simulation/simulation.h"
+#include "tests/simulation/totals.h"
 
 namespace signalbox::simulation {
 namespace {
 
-// Totals over all seeds.
-struct Sum {
-  std::uint64_t seeds = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t events = 0;
-  std::uint64_t runs = 0;
-  std::uint64_t acknowledged = 0;
-  std::uint64_t lives = 0;
-  FaultCounts faults{};
-  EventCounts event_counts;
+using WallClock = std::chrono::steady_clock;
 
-  void add(const SimulationResult& result) {
-    ++seeds;
-    steps += result.steps;
-    events += result.events;
-    runs += result.runs;
-    acknowledged += result.acknowledged;
-    lives += result.lives;
-    for (std::size_t kind = 0; kind < fault_kinds; ++kind) faults[kind] += result.faults[kind];
-    event_counts.add(result.event_counts);
-  }
+double seconds_since(WallClock::time_point begin) {
+  return std::chrono::duration<double>(WallClock::now() - begin).count();
+}
 
-  void print(double seconds) const {
-    const auto count = [](const char* name, std::uint64_t value) {
-      std::printf("%-22s %12llu\n", name, static_cast<unsigned long long>(value));
-    };
-    std::printf("\n");
-    count("seeds", seeds);
-    std::printf("%-22s %12.1f\n", "seeds a second", static_cast<double>(seeds) / seconds);
-    count("steps", steps);
-    count("events", events);
-    count("runs", runs);
-    count("acknowledged commands", acknowledged);
-    count("lives of the server", lives);
-    std::printf("\nfaults\n");
-    for (std::size_t kind = 0; kind < fault_kinds; ++kind) {
-      count(name_of(static_cast<Fault>(kind)), faults[kind]);
-    }
-    std::printf("\nevents, by type\n");
-    event_counts.for_each([&count](std::string_view name, std::uint64_t times) {
-      count(std::string(name).c_str(), times);
-    });
-    const auto missing = event_counts.missing();
-    std::printf("\nevent types that never occurred: %s", missing.empty() ? "none" : "");
-    for (const std::string_view name : missing) std::printf("%s ", std::string(name).c_str());
-    std::printf("\n");
+// Returns the exit code.
+int run_seeds(SimulationOptions options, std::uint64_t seeds) {
+  const auto begin = WallClock::now();
+  Totals totals;
+  for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
+    announce(options);
+    const SimulationResult result = simulate(options);
+    totals.add(result);
+    if (!result.violation) continue;
+    std::printf("%s", failure_text(options, result).c_str());
+    return 1;
   }
-};
+  totals.print(seconds_since(begin));
+  return 0;
+}
+
+// Returns the exit code.
+int run_search(const SearchOptions& options) {
+  const auto begin = WallClock::now();
+  std::printf("seeds from %llu on, in %u processes, for %.0f s\n",
+              static_cast<unsigned long long>(options.first.seed), options.processes,
+              options.time.count());
+  const SearchResult result = search(options);
+  result.totals.print(seconds_since(begin));
+  std::printf("\nseeds that ended their process: %llu\n",
+              static_cast<unsigned long long>(result.aborted));
+  return result.totals.failed + result.aborted == 0 ? 0 : 1;
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Simulates the whole service, deterministically: the same seed does the same.");
   std::uint64_t seeds = 100;
+  double hours = 0;
   SimulationOptions options;
+  SearchOptions searched;
+  searched.processes = std::max(1U, std::thread::hardware_concurrency());
+  searched.found_seeds = SIGNALBOX_SOURCE_DIR "/tests/simulation/found_seeds.txt";
   std::string mutant = name_of(Mutant::none);
   app.add_option("--seeds", seeds, "How many seeds, one after the other")->capture_default_str();
-  app.add_option("--seed", options.seed, "The first")->capture_default_str();
+  const auto* first = app.add_option("--seed", options.seed, "The first (of a search: a new one)");
   app.add_option("--steps", options.steps, "Steps with faults, before all must come to rest")
       ->capture_default_str();
   app.add_option("--trace-lines", options.trace_lines, "How much is shown of a seed that failed")
       ->capture_default_str();
   std::vector<std::string> names{mutant};
   for (const Mutant each : all_mutants()) names.emplace_back(name_of(each));
-  app.add_option("--mutant", mutant, "A bug that the simulator has to find")
-      ->check(CLI::IsMember(names));
+  auto* seeded = app.add_option("--mutant", mutant, "A bug that the simulator has to find");
+  seeded->check(CLI::IsMember(names));
+  auto* search_time = app.add_option("--hours", hours, "Searches for so long with new seeds");
+  search_time->check(CLI::PositiveNumber)->excludes("--seeds")->excludes(seeded);
+  app.add_option("--processes", searched.processes, "How many search at once")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  app.add_option("--found", searched.found_seeds, "The file that keeps what a search finds")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   options.mutant = *mutant_of(mutant);
 
-  const auto begin = std::chrono::steady_clock::now();
-  Sum sum;
-  for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
-    announce(options);
-    const SimulationResult result = simulate(options);
-    sum.add(result);
-    if (!result.violation) continue;
-    std::printf("%s", failure_text(options, result).c_str());
-    return 1;
-  }
-  sum.print(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return 0;
+  if (search_time->count() == 0) return run_seeds(options, seeds);
+  if (first->count() == 0) options.seed = fresh_seed();
+  searched.first = options;
+  searched.time = std::chrono::duration<double, std::ratio<3600>>(hours);
+  return run_search(searched);
 }
 
 }  // namespace
