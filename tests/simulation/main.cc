@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tests/simulation/found_seeds.h"
+#include "tests/simulation/mutant_table.h"
 #include "tests/simulation/search.h"
 #include "tests/simulation/simulation.h"
 #include "tests/simulation/totals.h"
@@ -52,6 +53,25 @@ int run_search(const SearchOptions& options) {
   return result.totals.failed + result.aborted == 0 ? 0 : 1;
 }
 
+// Finds each mutant of the table again and writes the seeds that do. Returns the exit code.
+int record_mutants(const std::string& path) {
+  std::vector<MutantFinding> rows = read_mutant_table(path);
+  bool all_found = true;
+  for (MutantFinding& row : rows) {
+    const MutantSearch found = search_mutant(row);
+    row.seed = found.seed.value_or(0);
+    all_found = all_found && found.seed.has_value();
+    std::printf("%s\n", mutant_line(row).c_str());
+    if (!found.seed) std::printf("  isn't found; found otherwise by:\n");
+    for (const std::string& other : found.others) {
+      if (!found.seed) std::printf("    %s\n", other.c_str());
+    }
+    std::fflush(stdout);
+  }
+  write_mutant_seeds(path, rows);
+  return all_found ? 0 : 1;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Simulates the whole service, deterministically: the same seed does the same.");
   std::uint64_t seeds = 100;
@@ -78,9 +98,15 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--found", searched.found_seeds, "The file that keeps what a search finds")
       ->capture_default_str();
+  bool records_mutants = false;
+  app.add_flag("--record-mutants", records_mutants,
+               "Writes into tests/simulation/mutants.txt which seed finds each mutant");
   CLI11_PARSE(app, argc, argv);
   options.mutant = *mutant_of(mutant);
 
+  if (records_mutants) {
+    return record_mutants(SIGNALBOX_SOURCE_DIR "/tests/simulation/mutants.txt");
+  }
   if (search_time->count() == 0) return run_seeds(options, seeds);
   if (first->count() == 0) options.seed = fresh_seed();
   searched.first = options;
