@@ -52,6 +52,10 @@ enum class Mutant : std::uint8_t {
   worktree_forgotten,         // after a start, worktrees of ended runs aren't removed
   policy_read_once,           // later changes of the file aren't seen
   bad_policy_taken,           // a policy that can't be parsed counts as the default
+  lock_token_unchecked,       // like missing_token_check, for locks
+  tick_token_unchecked,       // likewise, for ticks
+  old_view_shown,             // a query is answered with what it showed before
+  holder_refused,             // a heartbeat of the present holder is refused
 };
 BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wall_clock_lease,
                     marker_not_cleared, dropped_dedupe, forgotten_timers, unwatched_clock,
@@ -63,7 +67,8 @@ BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wal
                     retry_begins_anew, revoked_token_works, project_limit_forgotten, key_ignored,
                     priority_ignored, blocked_retry_early, card_untold, tick_counted_twice,
                     due_ticks_forgotten, skip_unrecorded, resume_ref_kept, late_tick_dropped,
-                    worktree_forgotten, policy_read_once, bad_policy_taken)
+                    worktree_forgotten, policy_read_once, bad_policy_taken, lock_token_unchecked,
+                    tick_token_unchecked, old_view_shown, holder_refused)
 
 const char* name_of(Mutant mutant);
 // Returns nullopt if there is no such mutant.

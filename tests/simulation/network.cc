@@ -42,8 +42,9 @@ class Network::Connection final : public SimulatedPeer {
   }
 
   void expect_answer(std::size_t) override {}
-  void answer(std::string line, std::size_t) override {
-    if (line.empty()) return;
+  void answer(std::string made, std::size_t) override {
+    if (made.empty()) return;
+    std::string line = network_.tampered(made);
     const std::string id = network_.oracle_.answered(line);
     const auto place = std::find_if(unanswered_.begin(), unanswered_.end(),
                                     [&id](const Unanswered& each) { return each.id == id; });
@@ -90,6 +91,14 @@ void Network::examine() {
   for (const auto& [client, connection] : connections_) connection->examine();
 }
 
+std::string Network::tampered(const std::string& line) {
+  if (environment_.mutant != Mutant::old_view_shown) return line;
+  const std::string id(boost::json::parse(line).at("id").as_string());
+  const SentCommand* sent = oracle_.book().find(id);
+  if (sent == nullptr) return line;
+  return old_views_.tampered_answer(environment_.mutant, sent->method, sent->params, line);
+}
+
 void Network::send(const std::string& client, Recipient& recipient, const std::string& line) {
   if (environment_.faults.strikes(Fault::connection_lost) && connections_.contains(client)) {
     connections_[client]->close_after_flush();
@@ -109,7 +118,9 @@ void Network::deliver(const std::string& client, Recipient& recipient, const std
   environment_.note(client + " asks " + line);
   auto& connection = connections_[client];
   if (connection == nullptr) connection = std::make_shared<Connection>(*this, recipient);
-  connection->asked(std::string(boost::json::parse(line).at("id").as_string()));
+  const std::string id(boost::json::parse(line).at("id").as_string());
+  oracle_.arrived(id);
+  connection->asked(id);
   server_->receive(line, client, connection);
 }
 

@@ -11,6 +11,7 @@
 #include "server/rpc/peer.h"
 #include "tests/simulation/environment.h"
 #include "tests/simulation/oracle.h"
+#include "tests/simulation/tampering.h"
 
 namespace signalbox::simulation {
 
@@ -54,11 +55,14 @@ class Network {
   class Connection;
 
   void deliver(const std::string& client, Recipient& recipient, const std::string& line);
+  // Returns the answer as the mutant changes it.
+  std::string tampered(const std::string& line);
 
   Environment& environment_;
   Oracle& oracle_;
   SimulatedServer* server_ = nullptr;
   std::map<std::string, std::shared_ptr<Connection>> connections_;  // by client
+  OldViews old_views_;                                              // for a mutant
 };
 
 }  // namespace signalbox::simulation

@@ -50,6 +50,7 @@ void Oracle::durable(const EventLog& log) {
       waits_.durable(record);
       access_.durable(record);
       due_.read(record);
+      answers_.read(record);
       events_.count(record.event);
     }
     board_.read(*commit);
@@ -70,6 +71,7 @@ void Oracle::recovered(const EventLog& log) {
   leases_.begin_anew();
   waits_.begin_anew();
   access_.begin_anew();
+  answers_.server_gone();
   check_jobs();
 }
 
@@ -99,6 +101,7 @@ std::string Oracle::answered(const std::string& line) {
   std::string id(answer.at("id").as_string());
   const json::value* result = answer.if_contains("result");
   access_.answered(id, result != nullptr ? "" : code_in(answer.at("error").as_object()));
+  answers_.answered(id, answer);
   if (result == nullptr) return id;
   const Position position = position_in(result->as_object());
   environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +

@@ -9,6 +9,7 @@
 #include "domain/world.h"
 #include "store/event_log.h"
 #include "tests/simulation/access_watch.h"
+#include "tests/simulation/answer_judge.h"
 #include "tests/simulation/any_settings.h"
 #include "tests/simulation/board_audit.h"
 #include "tests/simulation/clock_check.h"
@@ -37,6 +38,7 @@ class Oracle {
         leases_(environment),
         waits_(environment),
         access_(environment, book_),
+        answers_(environment, book_),
         clock_(environment) {}
 
   [[nodiscard]] CommandBook& book() { return book_; }
@@ -59,8 +61,11 @@ class Oracle {
   // Notes that there is space again, and that the server has set all deadlines anew.
   void has_space() { waits_.begin_anew(); }
   [[nodiscard]] AccessWatch& access() { return access_; }
+  [[nodiscard]] const AnswerJudge& answers() const { return answers_; }
   // Notes that a new life of the server has opened the log.
   void recovered(const EventLog& log);
+  // Notes that a request has reached the server.
+  void arrived(const std::string& id) { answers_.arrived(id); }
   // Checks an answer that leaves for a client. Returns the id of its request.
   std::string answered(const std::string& line);
   // Checks an event that leaves for a subscriber.
@@ -84,6 +89,7 @@ class Oracle {
   LeaseWatch leases_;
   WaitWatch waits_;
   AccessWatch access_;
+  AnswerJudge answers_;
   ClockCheck clock_;
   EventCounts events_{};
 };

@@ -267,6 +267,7 @@ class Simulation {
     result.runs = oracle_.audit().runs();
     result.commands = oracle_.book().size();
     result.acknowledged = oracle_.book().acknowledged();
+    result.judged = oracle_.answers().judged();
     result.lives = life_;
     result.faults = environment_.faults.counts();
     result.event_counts = oracle_.events();

@@ -28,6 +28,7 @@ struct SimulationResult {
   std::uint64_t runs = 0;
   std::uint64_t commands = 0;      // sent
   std::uint64_t acknowledged = 0;  // commands whose result acknowledged events
+  std::uint64_t judged = 0;        // answers that were compared with the log
   std::uint64_t lives = 0;         // of the server
   FaultCounts faults{};
   EventCounts event_counts;  // by type

@@ -31,16 +31,19 @@ TEST_P(SimulatedSeeds, KeepAllPromises) {
   options.seed = number_from_environment("SIGNALBOX_SEED").value_or(1) + GetParam() * seeds;
   FaultCounts faults{};
   std::uint64_t acknowledged = 0;
+  std::uint64_t judged = 0;
   for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
     announce(options);
     const SimulationResult result = simulate(options);
     ASSERT_FALSE(result.violation) << failure_text(options, result);
     acknowledged += result.acknowledged;
+    judged += result.judged;
     for (std::size_t kind = 0; kind < fault_kinds; ++kind) faults[kind] += result.faults[kind];
   }
   if (seeds < 50) return;
   // A simulation in which nothing happens would prove nothing.
   EXPECT_GT(acknowledged, seeds * 10);
+  EXPECT_GT(judged, seeds * 10);
   for (std::size_t kind = 0; kind < fault_kinds; ++kind) {
     EXPECT_GT(faults[kind], 0U) << name_of(static_cast<Fault>(kind)) << " never struck";
   }

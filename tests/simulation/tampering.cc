@@ -38,6 +38,14 @@ void show_present_token(const World& world, json::object& params) {
   if (token != 0) params["token"] = token;
 }
 
+// Replaces the token of a lock or tick by that of the present holder.
+void show_token_of_holder(const World& world, const std::string& method, json::object& params) {
+  const Lock* lock = world.find_lock(text_of(params, "key"));
+  const Tick* tick = world.find_tick(text_of(params, "loop"));
+  if (method == "tick.end" && tick != nullptr) params["token"] = tick->token;
+  if (method.starts_with("lock.re") && lock != nullptr) params["token"] = lock->token;
+}
+
 Run* run_of(const World& world, const Record& record) {
   World& own = const_cast<World&>(world);  // only the service's own code may do this
   return own.find_run(record.stream.run_id);
@@ -122,10 +130,11 @@ void forget_runs_of_cards(World& world) {
 }  // namespace
 
 std::string tampered_line(Mutant mutant, const World& world, const std::string& line) {
-  const bool concerned = mutant == Mutant::missing_token_check ||
-                         mutant == Mutant::step_token_unchecked ||
-                         mutant == Mutant::lock_loss_untold || mutant == Mutant::usage_unheard ||
-                         mutant == Mutant::decision_for_whoever_asks;
+  const bool concerned =
+      mutant == Mutant::missing_token_check || mutant == Mutant::step_token_unchecked ||
+      mutant == Mutant::lock_token_unchecked || mutant == Mutant::tick_token_unchecked ||
+      mutant == Mutant::holder_refused || mutant == Mutant::lock_loss_untold ||
+      mutant == Mutant::usage_unheard || mutant == Mutant::decision_for_whoever_asks;
   if (!concerned) return line;
   json::object request = json::parse(line).as_object();
   json::object& params = request.at("params").as_object();
@@ -141,7 +150,25 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
   if (mutant == Mutant::step_token_unchecked && method.starts_with("step.")) {
     show_present_token(world, params);
   }
+  if ((mutant == Mutant::lock_token_unchecked && method.starts_with("lock.re")) ||
+      (mutant == Mutant::tick_token_unchecked && method == "tick.end")) {
+    show_token_of_holder(world, method, params);
+  }
+  if (mutant == Mutant::holder_refused && method == "station.heartbeat") params["token"] = 1;
   return json::serialize(request);
+}
+
+std::string OldViews::tampered_answer(Mutant mutant, const std::string& method,
+                                      const json::object& params, const std::string& line) {
+  if (mutant != Mutant::old_view_shown || (method != "run.get" && method != "card.get")) {
+    return line;
+  }
+  json::object answer = json::parse(line).as_object();
+  const json::value* result = answer.if_contains("result");
+  if (result == nullptr) return line;
+  const std::string request = method + json::serialize(params);
+  answer["result"] = shown_.try_emplace(request, result->as_object()).first->second;
+  return json::serialize(answer);
 }
 
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records) {

@@ -2,9 +2,12 @@
 // that the service doesn't have.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+
+#include <boost/json/object.hpp>
 
 #include "domain/command.h"
 #include "domain/world.h"
@@ -21,6 +24,17 @@ namespace signalbox::simulation {
 
 // Returns the request line as the mutant changes it.
 std::string tampered_line(Mutant mutant, const World& world, const std::string& line);
+
+// Answers some queries as they were answered before.
+class OldViews {
+ public:
+  // Returns the answer to a request for these params as the mutant changes it.
+  std::string tampered_answer(Mutant mutant, const std::string& method,
+                              const boost::json::object& params, const std::string& line);
+
+ private:
+  std::map<std::string, boost::json::object> shown_;  // by request: its first result
+};
 
 // Changes the world after records were applied.
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records);
