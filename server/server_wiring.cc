@@ -18,6 +18,7 @@
 #include "server/platform/service_manager.h"
 #include "server/retention/expired_run_files.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
@@ -92,6 +93,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
             Call call{{}, origin, responder};
             answered_before(api_, call, claim_result);
           },
+          [this](const std::optional<Token>& lock_token) { expire_due_lock(api_, lock_token); },
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),

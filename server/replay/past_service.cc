@@ -86,7 +86,7 @@ struct PastService::Parts {
         projector(log, index, [this](const StoreError& error) { failure = error; }),
         claims(
             engine, ids, [](std::span<const Record>) { return json::object(); },
-            [](const Origin&, const Responder&) {}, [] {}),
+            [](const Origin&, const Responder&) {}, [](const std::optional<Token>&) {}, [] {}),
         locks(api, [] {}),
         steps(api, [] {}),
         feed(

@@ -26,6 +26,7 @@ bool ClaimQueue::answer_if_known(const Waiting& waiting) {
 
 bool ClaimQueue::try_claim(Waiting& waiting) {
   waiting.command.span_id = ids_.next_span_id();
+  expire_due_lock_(waiting.command.lock_token);
   Decided<boost::json::object> outcome;
   {
     auto transaction = engine_.begin(waiting.origin);

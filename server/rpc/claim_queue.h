@@ -23,14 +23,19 @@ class ClaimQueue {
   // client's, on another connection.
   using AnswerAgain = std::function<void(const Origin&, const Responder&)>;
 
+  // Expires the lock that a claim depends on, if its lease is over (due_leases.h). Without
+  // dependents such a lock is still held, for the next one who wants it.
+  using ExpireDueLock = std::function<void(const std::optional<Token>& lock_token)>;
+
   // `on_new_deadline` is called whenever next_due_ns() may have become sooner, so that the caller
   // can arm a timer: on an idle service nothing else may happen before that deadline.
   ClaimQueue(Engine& engine, IdSource& ids, Render render, AnswerAgain answer_again,
-             std::function<void()> on_new_deadline)
+             ExpireDueLock expire_due_lock, std::function<void()> on_new_deadline)
       : engine_(engine),
         ids_(ids),
         render_(std::move(render)),
         answer_again_(std::move(answer_again)),
+        expire_due_lock_(std::move(expire_due_lock)),
         on_new_deadline_(std::move(on_new_deadline)) {}
 
   // Queues a claim until the monotonic `deadline_ns`. OVERLOADED when the queue is full; the caller
@@ -63,6 +68,7 @@ class ClaimQueue {
   IdSource& ids_;
   Render render_;
   AnswerAgain answer_again_;
+  ExpireDueLock expire_due_lock_;
   std::function<void()> on_new_deadline_;
   std::deque<Waiting> waiting_;
   Position served_at_ = 0;  // the world's position then; nothing new is ready until it changes

@@ -103,6 +103,19 @@ TEST_F(EngineClaimQueue, AClaimOfOneRunHearsOfItsEnd) {
   EXPECT_EQ(claimed_run(*waiting), "RUN_TERMINAL");
 }
 
+// L8: nothing depends on the lock while its claim waits, so that it lingers when its lease is over.
+TEST_F(EngineClaimQueue, ALockIsLostBeforeItsClaimIsServed) {
+  const auto lock = ask("lock.acquire", R"({"key":"main","owner":"a","lease_ms":1000})");
+  const std::string token =
+      std::to_string(lock.at("result").at("token").to_number<std::uint64_t>());
+  const auto worker = claim(R"({"worker":"a","wait_ms":60000,"lock_token":)" + token + "}");
+  clock.advance_ms(1000);
+  start_run();
+  serve();
+  EXPECT_EQ(claimed_run(*worker), "LOCK_LOST");
+  EXPECT_EQ(engine.world().find_lock("main"), nullptr);
+}
+
 TEST_F(EngineClaimQueue, AllAreRefusedAtTheEnd) {
   const auto worker = claim(R"({"worker":"a","wait_ms":1000})");
   claims.refuse_all({ErrorCode::SHUTTING_DOWN, "the end", {}, {}});

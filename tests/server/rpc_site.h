@@ -22,6 +22,7 @@
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/dispatcher.h"
+#include "server/rpc/due_leases.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/methods/families.h"
@@ -207,13 +208,16 @@ class RpcSite {
   Projector projector{log, index, [](const StoreError&) {}};
   EventFeed feed{log, [](const StoreError&) {}, BlockingPool(at_once, at_once)};
   ArtifactStore artifacts{"/nonexistent"};
-  ClaimQueue claims{engine, ids,
-                    [this](std::span<const Record> records) { return claim_result(api, records); },
-                    [this](const Origin& origin, const Responder& responder) {
-                      Call call{{}, origin, responder};
-                      answered_before(api, call, claim_result);
-                    },
-                    [this] { ++claims_begun; }};
+  ClaimQueue claims{
+      engine,
+      ids,
+      [this](std::span<const Record> records) { return claim_result(api, records); },
+      [this](const Origin& origin, const Responder& responder) {
+        Call call{{}, origin, responder};
+        answered_before(api, call, claim_result);
+      },
+      [this](const std::optional<Token>& lock_token) { expire_due_lock(api, lock_token); },
+      [this] { ++claims_begun; }};
   LockQueue locks{api, [] {}};
   StepQueue steps{api, [] {}};
   ServiceLoops loops{engine};

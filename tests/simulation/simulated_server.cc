@@ -11,6 +11,7 @@
 #include "domain/remote_work.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/scheduler/incarnation.h"
@@ -81,6 +82,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
             Call call{{}, origin, responder};
             answered_before(api_, call, claim_result);
           },
+          [this](const std::optional<Token>& lock_token) { expire_due_lock(api_, lock_token); },
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
