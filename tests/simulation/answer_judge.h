@@ -1,5 +1,5 @@
 // Judges answers by the log alone: what a query shows, and why a request is refused, has to be true
-// after some position between the arrival of the request and its answer. P3 L2 T3 S3
+// after some position between the arrival of the request and its answer. L2 T3 T4 S3
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,8 @@ constexpr std::int64_t relived_ns = 60 * ns_per_s;
 // `notice_ns_max` to notice them.
 constexpr std::int64_t late_ns_max = 5 * ns_per_s;
 constexpr std::int64_t notice_ns_max = 10 * ns_per_s;
+// A tick begins once the policies are read, and all work on repositories waits in one queue.
+constexpr std::int64_t late_tick_ns_max = 120 * ns_per_s;
 
 }  // namespace
 
@@ -98,6 +100,18 @@ void DueAudit::answered(const std::string& name, const boost::json::object& resu
   }
   environment_.expect(++loop.answered_skipped <= loop.skipped,
                       "a trigger of " + name + " was skipped, and the register doesn't have it");
+}
+
+void DueAudit::examine() const {
+  const std::int64_t up_ns = environment_.schedule.monotonic_ns() - disturbed_until_ns_;
+  if (up_ns < late_tick_ns_max) return;
+  for (const auto& [name, loop] : loops_) {
+    if (!loop.due_ns) continue;
+    const std::int64_t since_ns = environment_.schedule.wall_ns() - *loop.due_ns;
+    environment_.expect(
+        since_ns < loop.interval_ns + late_tick_ns_max,
+        "a tick of " + name + " was due long ago, and nothing says what became of it");
+  }
 }
 
 void DueAudit::finished() const {

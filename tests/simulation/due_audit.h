@@ -29,6 +29,9 @@ class DueAudit {
   void disturbed(std::int64_t until_ns) { disturbed_until_ns_ = until_ns; }
   // Follows the wall clock. Called after every step.
   void follow_wall_clock();
+  // Reports a loop whose due time has no event long after it. Called while the server could do what
+  // is due.
+  void examine() const;
   // Checks, once the server has been up for long enough, that no due time was left without an
   // event.
   void finished() const;

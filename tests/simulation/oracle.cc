@@ -28,6 +28,7 @@ void Oracle::applied(const World& world, std::span<const Record> records) {
                       std::string(tag_of(record.event).name) + " " + to_string(record.stream) +
                       " " + record.command_id);
     leases_.applied(world, record);
+    lateness_.applied(record);
     waits_.applied(record);
     access_.applied(record);
     clock_.applied(record);
@@ -47,6 +48,7 @@ void Oracle::durable(const EventLog& log) {
         accepted_.pop_front();
       }
       leases_.durable(record);
+      lateness_.durable(record);
       waits_.durable(record);
       access_.durable(record);
       due_.read(record);
@@ -61,14 +63,32 @@ void Oracle::durable(const EventLog& log) {
 void Oracle::rolled_back() {
   accepted_.clear();
   leases_.begin_anew();
+  lateness_.begin_anew();
   waits_.begin_anew();
   access_.rolled_back();
+}
+
+void Oracle::has_space() {
+  lateness_.begin_anew();
+  waits_.begin_anew();
+}
+
+void Oracle::stalled_until(std::int64_t until_ns) {
+  stalled_until_ns_ = until_ns;
+  lateness_.excuse(until_ns);
+}
+
+void Oracle::examine_lateness() {
+  lateness_.examine();
+  waits_.examine(stalled_until_ns_);
+  due_.examine();
 }
 
 void Oracle::recovered(const EventLog& log) {
   durable(log);  // a batch of unknown outcome may be there, in whole or in part
   accepted_.clear();
   leases_.begin_anew();
+  lateness_.begin_anew();
   waits_.begin_anew();
   access_.begin_anew();
   answers_.server_gone();

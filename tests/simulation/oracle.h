@@ -15,6 +15,7 @@
 #include "tests/simulation/clock_check.h"
 #include "tests/simulation/due_audit.h"
 #include "tests/simulation/event_counts.h"
+#include "tests/simulation/lateness_watch.h"
 #include "tests/simulation/lease_watch.h"
 #include "tests/simulation/register_audit.h"
 #include "tests/simulation/run_root_files.h"
@@ -36,6 +37,7 @@ class Oracle {
         board_(environment, book_, repositories, rhythm.prune_after_ns),
         due_(environment, rhythm),
         leases_(environment),
+        lateness_(environment),
         waits_(environment),
         access_(environment, book_),
         answers_(environment, book_),
@@ -56,10 +58,15 @@ class Oracle {
   // Notes that the server is stopped until then (monotonic), for so long that no lease may end by
   // it.
   void stopped_until(std::int64_t until_ns) { leases_.forgive(until_ns); }
+  // Notes that the server gets no processor until then (monotonic): nothing that is due is late
+  // before.
+  void stalled_until(std::int64_t until_ns);
+  // Looks for what is over and goes on. Called while the server could end it.
+  void examine_lateness();
   // Notes that the disk is full: what wasn't durable is dropped.
   void rolled_back();
   // Notes that there is space again, and that the server has set all deadlines anew.
-  void has_space() { waits_.begin_anew(); }
+  void has_space();
   [[nodiscard]] AccessWatch& access() { return access_; }
   [[nodiscard]] const AnswerJudge& answers() const { return answers_; }
   // Notes that a new life of the server has opened the log.
@@ -87,11 +94,13 @@ class Oracle {
   DueAudit due_;
   std::deque<Record> accepted_;  // in order
   LeaseWatch leases_;
+  LatenessWatch lateness_;
   WaitWatch waits_;
   AccessWatch access_;
   AnswerJudge answers_;
   ClockCheck clock_;
   EventCounts events_{};
+  std::int64_t stalled_until_ns_ = 0;  // monotonic
 };
 
 }  // namespace signalbox::simulation

@@ -82,7 +82,11 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
             Call call{{}, origin, responder};
             answered_before(api_, call, claim_result);
           },
-          [this](const std::optional<Token>& lock_token) { expire_due_lock(api_, lock_token); },
+          [this](const std::optional<Token>& lock_token) {
+            if (environment_.mutant != Mutant::claim_under_old_lock) {
+              expire_due_lock(api_, lock_token);
+            }
+          },
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
@@ -340,7 +344,8 @@ void SimulatedServer::wait_for_time() {
   const std::int64_t left_ns =
       std::min(timer_loop_.next_due_ns() - lease_clock_.monotonic_ns(),
                loops_.next_due_ns() - environment_.schedule.monotonic_ns());
-  environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s), owner_,
+  const std::int64_t late_ns = environment_.mutant == Mutant::late_timers ? 3 * ns_per_s : 0;
+  environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s) + late_ns, owner_,
                               [this, alarm = ++alarm_] {
                                 if (alarm != alarm_ || stopping_) return;
                                 if (environment_.mutant != Mutant::due_for_ever) timer_loop_.fire();

@@ -77,7 +77,14 @@ class Simulation {
     if (server_ == nullptr) return;
     if (server_->engine().storage_full()) oracle_.clock().excused();
     oracle_.clock().examine();
+    if (is_able()) oracle_.examine_lateness();
     examine();
+  }
+
+  // Returns true if the server could do what is due now.
+  [[nodiscard]] bool is_able() const {
+    return !server_->engine().storage_full() &&
+           stop_by_ns_ == std::numeric_limits<std::int64_t>::max();
   }
 
   // A server that always has something due and doesn't do it is in a busy loop.
@@ -127,6 +134,7 @@ class Simulation {
     environment_.schedule.stall(life_, duration_ns);
     oracle_.clock().clock_jumped(duration_ns, end_ns);
     disturb(end_ns);
+    oracle_.stalled_until(end_ns);
     if (duration_ns > noticed_stall_ns) oracle_.stopped_until(end_ns);
   }
 

@@ -6,6 +6,9 @@
 namespace signalbox::simulation {
 namespace {
 
+// Covers the turns of the server until it looks at the time.
+constexpr std::int64_t late_wait_ns_max = 1500 * ns_per_ms;
+
 // Returns the step that this event makes ready, "" for the station, or nullopt.
 std::optional<std::string> ready_by(const Event& event) {
   if (const auto* step = event_as<StepReady>(event)) return step->step;
@@ -44,14 +47,15 @@ bool WaitWatch::begins(const Record& record, std::map<Key, Wait>& waits) const {
   return true;
 }
 
+bool WaitWatch::by_another_clock() const {
+  return environment_.mutant == Mutant::wall_clock_lease ||
+         environment_.mutant == Mutant::unwatched_clock;
+}
+
 void WaitWatch::end(const Record& record, const Key& key) {
   const auto place = applied_.find(key);
   if (place == applied_.end()) return;  // it waited for a person
-  // These mutants run on another clock from the beginning. They are to be found by their leases and
-  // by the log.
-  const bool by_another_clock = environment_.mutant == Mutant::wall_clock_lease ||
-                                environment_.mutant == Mutant::unwatched_clock;
-  if (by_another_clock) return;
+  if (by_another_clock()) return;
   const std::int64_t early_ns = place->second.due_ns - environment_.schedule.monotonic_ns();
   environment_.expect(early_ns <= 0, "position " + std::to_string(record.position) +
                                          ": a wait of " + to_string(record.stream) + " " +
@@ -72,6 +76,19 @@ void WaitWatch::applied(const Record& record) {
 void WaitWatch::durable(const Record& record) {
   if (record.stream.kind != StreamKind::run || begins(record, durable_)) return;
   if (const auto step = ready_by(record.event)) durable_.erase({record.stream.run_id, *step});
+}
+
+void WaitWatch::examine(std::int64_t excused_until_ns) {
+  if (by_another_clock()) return;
+  const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+  for (const auto& [key, wait] : applied_) {
+    // The step of a plan may be dropped with its plan, without an event of its own.
+    if (!key.second.empty()) continue;
+    const std::int64_t late_ns = now_ns - std::max(wait.due_ns, excused_until_ns);
+    if (late_ns <= late_wait_ns_max) continue;
+    return environment_.violate("the wait of run " + to_string(key.first) +
+                                " was over long ago, and its station isn't ready");
+  }
 }
 
 void WaitWatch::begin_anew() {

@@ -22,6 +22,9 @@ class WaitWatch {
   void applied(const Record& record);
   // Follows a durable record.
   void durable(const Record& record);
+  // Reports a station whose wait is over and that isn't ready. Called while the server could make
+  // it ready. Until `excused_until_ns` (monotonic) it got no processor.
+  void examine(std::int64_t excused_until_ns);
   // Measures all waits that the log knows from now, as a new life of the server does.
   void begin_anew();
 
@@ -34,6 +37,9 @@ class WaitWatch {
   };
 
   [[nodiscard]] Wait until(std::int64_t until_ns) const;
+  // Returns true for mutants whose service runs on another clock from the beginning. They are to be
+  // found by their leases and by the log.
+  [[nodiscard]] bool by_another_clock() const;
   void end(const Record& record, const Key& key);
   static void forget(const RunId& run_id, std::map<Key, Wait>& waits);
   // Returns true if a wait begins with the record.
