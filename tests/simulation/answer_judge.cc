@@ -99,8 +99,9 @@ void AnswerJudge::judge_locks(const Question& question, const json::object& resu
   const Position position = number_in(result, "position");
   const json::array& rows = result.at("locks").as_array();
   std::size_t held = 0;
-  for (const auto& [key, versions] : model_.locks()) {
-    const ModelLock& lock = versions.at(position);
+  for (const auto& each : model_.locks()) {
+    const std::string& key = each.first;
+    const ModelLock& lock = each.second.at(position);
     if (lock.token == 0) continue;
     ++held;
     const bool is_shown = std::any_of(rows.begin(), rows.end(), [&](const json::value& row) {
