@@ -139,6 +139,8 @@ PolicyDraft written(const Policy& policy, bool in_words, bool slips) {
   } else {
     text.number("maxAttempts", "Max attempts", policy.max_attempts, in_words);
   }
+  text.number("agentTimeoutMinutes", "Agent timeout minutes", policy.agent_timeout_minutes,
+              in_words);
   text.section("Builder");
   text.toggle("processBacklog", policy.process_backlog);
   text.toggle("retryBlocked", policy.retry_blocked);
@@ -194,6 +196,11 @@ PipelineDefinition any_card_pipeline(SeededRandom& random) {
        any_station(random, "verify", random.one_in(2) ? ExecutorKind::worker : any_job(random))}};
   if (random.one_in(3)) {
     pipeline.stations.push_back(any_station(random, "create_pr", ExecutorKind::builtin));
+  }
+  // The time of agents is usually a matter of the policy.
+  for (StationDefinition& station : pipeline.stations) {
+    const bool is_agent = station.executor == ExecutorKind::coderunner;
+    if (is_agent && !random.one_in(3)) station.timeout_ms = StationDefinition{}.timeout_ms;
   }
   return pipeline;
 }
@@ -252,6 +259,7 @@ PolicyDraft any_policy(SeededRandom& random) {
   policy.max_concurrent_agents_per_project = static_cast<std::uint32_t>(random.between(1, 3));
   policy.blocked_retry_minutes = 1;
   policy.max_attempts = static_cast<std::uint32_t>(random.between(1, 3));
+  policy.agent_timeout_minutes = random.between(5, 40);
   policy.process_backlog = !random.one_in(6);
   policy.retry_blocked = !random.one_in(6);
   policy.merge_verified = !random.one_in(6);

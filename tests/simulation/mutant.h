@@ -55,6 +55,7 @@ enum class Mutant : std::uint8_t {
   lock_token_unchecked,       // like missing_token_check, for locks
   tick_token_unchecked,       // likewise, for ticks
   old_view_shown,             // a query is answered with what it showed before
+  agent_timeout_ignored,      // agents have the usual time, whatever the policy says
   claim_under_old_lock,       // a waiting claim begins although its lock's lease is over
   late_timers,                // the end of a lease or wait is noticed late
   holder_refused,             // a heartbeat of the present holder is refused
@@ -70,8 +71,8 @@ BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wal
                     priority_ignored, blocked_retry_early, card_untold, tick_counted_twice,
                     due_ticks_forgotten, skip_unrecorded, resume_ref_kept, late_tick_dropped,
                     worktree_forgotten, policy_read_once, bad_policy_taken, lock_token_unchecked,
-                    tick_token_unchecked, old_view_shown, claim_under_old_lock, late_timers,
-                    holder_refused)
+                    tick_token_unchecked, old_view_shown, agent_timeout_ignored,
+                    claim_under_old_lock, late_timers, holder_refused)
 
 const char* name_of(Mutant mutant);
 // Returns nullopt if there is no such mutant.

@@ -51,6 +51,7 @@ void Oracle::durable(const EventLog& log) {
       lateness_.durable(record);
       waits_.durable(record);
       access_.durable(record);
+      card_runs_.read(record);
       due_.read(record);
       answers_.read(record);
       events_.count(record.event);

@@ -12,6 +12,7 @@
 #include "tests/simulation/answer_judge.h"
 #include "tests/simulation/any_settings.h"
 #include "tests/simulation/board_audit.h"
+#include "tests/simulation/card_run_audit.h"
 #include "tests/simulation/clock_check.h"
 #include "tests/simulation/due_audit.h"
 #include "tests/simulation/event_counts.h"
@@ -35,6 +36,7 @@ class Oracle {
         book_(environment),
         audit_(environment, book_),
         board_(environment, book_, repositories, rhythm.prune_after_ns),
+        card_runs_(environment),
         due_(environment, rhythm),
         leases_(environment),
         lateness_(environment),
@@ -91,6 +93,7 @@ class Oracle {
   CommandBook book_;
   RegisterAudit audit_;
   BoardAudit board_;
+  CardRunAudit card_runs_;
   DueAudit due_;
   std::deque<Record> accepted_;  // in order
   LeaseWatch leases_;

@@ -104,6 +104,13 @@ void tamper_with_card(Mutant mutant, const World& world, const Record& record) {
   }
 }
 
+void forget_agent_timeout(Mutant mutant, const World& world, const Record& record) {
+  World& own = const_cast<World&>(world);
+  const auto project = own.projects.find(record.stream.name);
+  if (mutant != Mutant::agent_timeout_ignored || project == own.projects.end()) return;
+  project->second.policy.agent_timeout_minutes = Policy{}.agent_timeout_minutes;
+}
+
 // Makes a tick that is due while another is under way disappear.
 void drop_skip(const World& world, ScheduledLoop& loop) {
   World& own = const_cast<World&>(world);
@@ -174,6 +181,7 @@ std::string OldViews::tampered_answer(Mutant mutant, const std::string& method,
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records) {
   if (!differs_from_log(mutant)) return;
   for (const Record& record : records) {
+    if (record.stream.kind == StreamKind::project) forget_agent_timeout(mutant, world, record);
     if (record.stream.kind == StreamKind::card) tamper_with_card(mutant, world, record);
     Run* run = record.stream.kind == StreamKind::run ? run_of(world, record) : nullptr;
     if (run == nullptr) continue;
@@ -254,6 +262,7 @@ bool differs_from_log(Mutant mutant) {
     case Mutant::due_ticks_forgotten:
     case Mutant::tick_counted_twice:
     case Mutant::skip_unrecorded:
+    case Mutant::agent_timeout_ignored:
       return true;
     default:
       return false;
