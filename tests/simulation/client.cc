@@ -6,12 +6,18 @@
 #include "tests/simulation/lock_client.h"
 #include "tests/simulation/operator_client.h"
 #include "tests/simulation/owner_client.h"
+#include "tests/simulation/reader_client.h"
 #include "tests/simulation/step_client.h"
 #include "tests/simulation/tick_client.h"
 #include "tests/simulation/token_client.h"
 #include "tests/simulation/worker_client.h"
 
 namespace signalbox::simulation {
+
+// Most machines have the right time, about.
+std::int64_t Client::any_clock_error_ns(SeededRandom& random) {
+  return (random.one_in(3) ? random.between(-90'000, 90'000) : random.between(-50, 50)) * ns_per_ms;
+}
 
 void Client::expect_code(const Reply& reply, const std::set<std::string>& codes) {
   environment_.expect(reply.code.empty() || reply.code == "GAVE_UP" || codes.contains(reply.code),
@@ -59,6 +65,7 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
   }
   clients.push_back(std::make_unique<TickClient>(context, "ticker-c", "sweep"));
   clients.push_back(std::make_unique<ForeignFileClient>(context, "outsider"));
+  clients.push_back(std::make_unique<ReaderClient>(context, "reader"));
   if (!context.rhythm.has_cards) return clients;
   for (const char* name : {"owner-a", "owner-b"}) {
     clients.push_back(std::make_unique<OwnerClient>(context, name));

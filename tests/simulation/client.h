@@ -58,7 +58,8 @@ class Client {
   Client(Context& context, std::string name)
       : context_(context),
         environment_(context.environment),
-        caller_(context.environment, context.network, context.book, std::move(name)) {}
+        caller_(context.environment, context.network, context.book, std::move(name)),
+        clock_error_ns_(any_clock_error_ns(context.environment.random)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   virtual ~Client() = default;
@@ -94,6 +95,11 @@ class Client {
   [[nodiscard]] bool one_in(std::size_t count) { return environment_.random.one_in(count); }
   [[nodiscard]] bool calm() const { return environment_.faults.stopped(); }
 
+  // Returns the time by the clock of the client's own machine (UTC).
+  [[nodiscard]] std::int64_t wall_ns() const {
+    return environment_.schedule.wall_ns() + clock_error_ns_;
+  }
+
   // Returns false if the client never dies.
   [[nodiscard]] virtual bool is_mortal() const { return true; }
   // Drops what the client remembers, when it dies.
@@ -107,7 +113,9 @@ class Client {
  private:
   // Returns true if the client dies now. If not, it may repeat its last request.
   bool dies();
+  static std::int64_t any_clock_error_ns(SeededRandom& random);
 
+  const std::int64_t clock_error_ns_;
   std::uint64_t life_ = 0;
 };
 

@@ -33,8 +33,12 @@ std::uint32_t usual_weight(Fault fault) {
     case Fault::request_repeated:
     case Fault::reply_lost:
       return 300;
+    case Fault::reply_repeated:
     case Fault::connection_lost:
       return 100;
+    case Fault::request_late:
+    case Fault::reply_late:
+      return 50;
     case Fault::zombie:
       return 800;
     case Fault::client_restart:

@@ -28,7 +28,10 @@ enum class Fault : std::uint8_t {
   long_stall,  // the server gets no processor for longer than leases last
   request_lost,
   request_repeated,
+  request_late,  // by up to minutes, after which the client may have asked again
   reply_lost,
+  reply_repeated,
+  reply_late,
   connection_lost,
   zombie,  // a client stops for longer than its lease and goes on with its old token
   client_restart,
@@ -52,11 +55,12 @@ enum class Fault : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(Fault, crash_anywhere, crash_before_append, crash_in_append, crash_after_append,
                     crash_after_effect, crash_at_start, clean_stop, append_unknown, disk_full,
-                    clock_jump, stall, long_stall, request_lost, request_repeated, reply_lost,
-                    connection_lost, zombie, client_restart, worker_stuck, foreign_lock,
-                    rubbish_lock, foreign_marker, rubbish_marker, job_slow, job_lost, job_failed,
-                    submit_failed, submit_unheard, executor_trouble, quota_hit, job_boasts,
-                    plan_invalid, step_failed, repository_away, repository_slow)
+                    clock_jump, stall, long_stall, request_lost, request_repeated, request_late,
+                    reply_lost, reply_repeated, reply_late, connection_lost, zombie, client_restart,
+                    worker_stuck, foreign_lock, rubbish_lock, foreign_marker, rubbish_marker,
+                    job_slow, job_lost, job_failed, submit_failed, submit_unheard, executor_trouble,
+                    quota_hit, job_boasts, plan_invalid, step_failed, repository_away,
+                    repository_slow)
 
 inline constexpr std::size_t fault_kinds =
     boost::mp11::mp_size<boost::describe::describe_enumerators<Fault>>::value;

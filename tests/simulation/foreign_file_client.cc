@@ -29,7 +29,7 @@ void ForeignFileClient::put_lock() {
   ForeignFile file;
   file.is_lock = true;
   if (environment_.faults.strikes(Fault::foreign_lock)) {
-    file.expires_at_ns = environment_.schedule.wall_ns() + between(1, 5000) * ns_per_ms;
+    file.expires_at_ns = wall_ns() + between(1, 5000) * ns_per_ms;
     file.content = R"({"owner": "outsider", "expires_at": ")" + format_time(file.expires_at_ns) +
                    R"(", "reason": "by hand"})";
   } else if (environment_.faults.strikes(Fault::rubbish_lock)) {
@@ -46,8 +46,7 @@ void ForeignFileClient::put_marker() {
       std::string(environment_.random.any_of(loop_roots)) + "/" + run_root_path::tick_marker;
   ForeignFile file;
   if (environment_.faults.strikes(Fault::foreign_marker)) {
-    const std::int64_t ts_ns =
-        environment_.schedule.wall_ns() - (one_in(2) ? stale_age_ns : between(0, 5) * ns_per_s);
+    const std::int64_t ts_ns = wall_ns() - (one_in(2) ? stale_age_ns : between(0, 5) * ns_per_s);
     file.content = R"({"schema_version": "tick_in_progress.v1", "ts": ")" + format_time(ts_ns) +
                    R"(", "stage": "by hand", "reason": "cron"})";
   } else if (environment_.faults.strikes(Fault::rubbish_marker)) {

@@ -14,6 +14,19 @@ namespace {
 // Covers the longest wait of a claim and the longest stall of a server.
 constexpr std::int64_t answer_ns_max = 20 * ns_per_s;
 
+std::int64_t usual_delay_ns(SeededRandom& random) { return random.between(50, 5000) * ns_per_us; }
+// Up to minutes: the client may have asked again, given up, or forgotten.
+std::int64_t late_delay_ns(SeededRandom& random) {
+  return random.between(500, random.one_in(2) ? 5000 : 180'000) * ns_per_ms;
+}
+
+// A request about locks may arrive after the next acquire of the same owner, which has the same
+// token, so that it would say what its owner no longer does.
+bool may_be_late(const std::string& line) {
+  return line.find(R"("method":"lock.re)") == std::string::npos &&
+         line.find(R"("method":"lock.ac)") == std::string::npos;
+}
+
 }  // namespace
 
 class Network::Connection final : public SimulatedPeer {
@@ -52,9 +65,13 @@ class Network::Connection final : public SimulatedPeer {
     unanswered_.erase(place);
     environment_.note("answer " + line);
     if (closed_ || environment_.faults.strikes(Fault::reply_lost)) return;
-    environment_.schedule.after(
-        environment_.random.between(50, 5000) * ns_per_us, outside,
-        [&recipient = recipient_, line = std::move(line)] { recipient.receive(line); });
+    const int copies = environment_.faults.strikes(Fault::reply_repeated) ? 2 : 1;
+    for (int copy = 0; copy < copies; ++copy) {
+      const bool is_late = environment_.faults.strikes(Fault::reply_late);
+      SeededRandom& random = environment_.random;
+      environment_.schedule.after(is_late ? late_delay_ns(random) : usual_delay_ns(random), outside,
+                                  [&recipient = recipient_, line] { recipient.receive(line); });
+    }
   }
   void deliver(std::string line) override {
     network_.oracle_.delivered(line);
@@ -107,9 +124,14 @@ void Network::send(const std::string& client, Recipient& recipient, const std::s
   if (environment_.faults.strikes(Fault::request_lost)) return;
   const int copies = environment_.faults.strikes(Fault::request_repeated) ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
-    environment_.schedule.after(
-        environment_.random.between(50, 5000) * ns_per_us, outside,
-        [this, client, &recipient, line] { deliver(client, recipient, line); });
+    const bool is_late = may_be_late(line) && environment_.faults.strikes(Fault::request_late);
+    SeededRandom& random = environment_.random;
+    environment_.schedule.after(is_late ? late_delay_ns(random) : usual_delay_ns(random), outside,
+                                [this, client, &recipient, line, is_late] {
+                                  // What is late may undo what has come to rest since.
+                                  if (is_late && environment_.faults.stopped()) return;
+                                  deliver(client, recipient, line);
+                                });
   }
 }
 

@@ -1,5 +1,5 @@
-// Simulates the network between clients and the service: lines are delayed, lost and duplicated,
-// and connections break.
+// Simulates the network between clients and the service: lines are delayed, by up to
+// minutes, reordered, lost and duplicated, and connections break.
 #pragma once
 
 #include <map>

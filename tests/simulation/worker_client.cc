@@ -143,8 +143,7 @@ void WorkerClient::complete() {
     params["outcome"] = "failed";
     params["error_class"] = "quota";
     params["error_code"] = "USAGE_LIMIT";
-    params["quota_reset_at"] =
-        format_time(any_quota_reset_ns(environment_.random, environment_.schedule.wall_ns()));
+    params["quota_reset_at"] = format_time(any_quota_reset_ns(environment_.random, wall_ns()));
   } else if (!calm() && one_in(4)) {
     constexpr std::array outcomes{"failed", "failed", "failed", "timeout", "canceled"};
     constexpr std::array classes{"transient", "transient", "quota", "lost", "terminal", "config"};
