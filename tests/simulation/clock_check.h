@@ -40,7 +40,7 @@ class ClockCheck {
   // The server compares the clocks every second and tolerates a second of difference, so anything
   // beyond this is certain to be noticed.
   static constexpr std::int64_t certain_ns = 2'100 * ns_per_ms;
-  static constexpr std::int64_t patience_ns = 4'000 * ns_per_ms;
+  static constexpr std::int64_t patience_ns = 2'000 * ns_per_ms;
 
   Environment& environment_;
   std::optional<std::int64_t> due_ns_;
