@@ -119,16 +119,16 @@ void LatenessWatch::follow_tick(const Record& record, State& state) const {
 
 void LatenessWatch::follow_run(const Record& record, State& state) const {
   const RunId& run_id = record.stream.run_id;
-  const auto open = [&](const auto& event) {
+  const auto begin_run = [&](const auto& event) {
     state.pipeline_of_run[run_id] = event.pipeline_digest;
     if (event.pipeline) state.pipelines[event.pipeline_digest] = *event.pipeline;
     state.paused.erase(run_id);
     state.canceled.erase(run_id);
   };
   if (const auto* started = event_as<RunStarted>(record.event)) {
-    open(*started);
+    begin_run(*started);
   } else if (const auto* retried = event_as<RunRetried>(record.event)) {
-    open(*retried);
+    begin_run(*retried);
   } else if (is_any<RunPaused>(record)) {
     state.paused.insert(run_id);
   } else if (is_any<RunResumed>(record)) {
