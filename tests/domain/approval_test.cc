@@ -248,6 +248,16 @@ TEST_F(BudgetTest, ThatIsUsedUpAlreadyIsRefused) {
   then_rejected(ErrorCode::INVALID_PARAMS);
 }
 
+TEST_F(BudgetTest, WhatIsUsedUpIsRaisedAndNothingElse) {
+  given({started_with({2'500'000, 100, 50}, {worker_station("a"), worker_station("b")}),
+         claimed("a")});
+  when_completed("a", 2, {3'000'000, 100, 3});
+  when(ResumeRun{run, {}, {}, {}});
+  then_rejected(ErrorCode::BUDGET_EXHAUSTED);
+  EXPECT_EQ(rejection->next_commands.front(),
+            "signalbox run resume " + to_string(run) + " --max-cost-usd 6 --max-tokens 200");
+}
+
 TEST_F(BudgetTest, IsRaisedAheadOfItsEnd) {
   given({started_with({0, 0, 10}, {worker_station("a")})});
   when(ResumeRun{run, {}, {}, Budget{0, 0, 20}});

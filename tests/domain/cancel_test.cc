@@ -65,6 +65,15 @@ TEST_F(CancelTest, NamesWhatEscaped) {  // S11
         RunEvent{RunCanceled{"enough"}}});
 }
 
+// Its processes aren't known, but nobody saw its end either.
+TEST_F(CancelTest, AJobWhoseEndIsntConfirmedMayHaveEscaped) {  // S11
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  when(CancelRun{run, "enough"});
+  when(ConfirmCancel{run, 2, {}, /*unconfirmed=*/true});
+  then({StationEvent{CancelEscaped{"p", "job-1", {}}}, StationEvent{StationCanceled{"p"}},
+        RunEvent{RunCanceled{"enough"}}});
+}
+
 TEST_F(CancelTest, WithoutARequestThereIsNothingToConfirm) {
   given({started(process), dispatched("p"), intended("p", "job-1")});
   when(ConfirmCancel{run, 2, {}});
@@ -104,6 +113,19 @@ TEST_F(CancelTest, AWorkerMaySayThatItWasToldToStop) {
   complete.error_message = "enough";
   when(complete);
   then(canceled("a"));
+}
+
+TEST_F(CancelTest, AWorkersReasonIsItsMessageOrElseItsSummary) {
+  for (const bool has_message : {false, true}) {
+    world = World{};
+    given({started(worker), claimed("a")});
+    CompleteStation complete = end_of("a", 2, Outcome::canceled);
+    complete.summary = std::string(256, 's') + "cut";
+    if (has_message) complete.error_message = "enough";
+    when(complete);
+    then({StationEvent{StationCanceled{"a"}},
+          RunEvent{RunCanceled{has_message ? "enough" : std::string(256, 's')}}});
+  }
 }
 
 TEST_F(CancelTest, GuardsAreAskedInTheirOrder) {

@@ -7,58 +7,10 @@
 
 #include "domain/admission.h"
 #include "domain/evolve.h"
-#include "tests/domain/given_when_then.h"
+#include "tests/domain/card_fixture.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t minute_ns = 60'000'000'000;
-
-Event project_put(std::string remote = "origin") {
-  ProjectPut put{"/repositories/site", "main", std::move(remote), {}};
-  put.pipeline.name = "site";
-  for (const char* name : {"implement", "verify"}) {
-    put.pipeline.stations.push_back(worker_station(name));
-  }
-  return ProjectEvent{put};
-}
-Event submitted(std::string key = "", std::int32_t priority = 0) {
-  return CardEvent{CardSubmitted{"site", "Fix it", "All of it", std::move(key), priority}};
-}
-
-class CardTest : public GivenWhenThen {
- protected:
-  CardTest() { given({project_put(), submitted()}); }
-
-  [[nodiscard]] StartCard start_of(const CardId& id, const RunId& run_id) const {
-    StartCard command{id, run_of_card(*world.find_project(project), *world.board.find(id))};
-    command.run.run_id = run_id;
-    command.run.pipeline_digest = digest_of(7);
-    return command;
-  }
-  [[nodiscard]] MergeCard merge_of(const CardId& id, const RunId& run_id) const {
-    MergeCard command{id, run_of_merge(*world.find_project(project), *world.board.find(id))};
-    command.run.run_id = run_id;
-    command.run.pipeline_digest = digest_of(8);
-    return command;
-  }
-  // A worker claims the run's next station and ends it with this outcome.
-  void work(const std::string& station, Outcome outcome, ErrorClass error_class = {},
-            const std::string& commit = "") {
-    when(claim_by("ann", {station}));
-    CompleteStation done = end_of(station, the_run().attempt->token, outcome);
-    if (outcome != Outcome::succeeded) {
-      done.error_class = error_class;
-      done.error_code = "CHECKS_FAILED";
-      done.error_message = "two tests fail";
-    }
-    if (!commit.empty()) done.external_ref = commit;
-    when(done);
-  }
-  void fail() { work("implement", Outcome::failed, ErrorClass::terminal); }
-  [[nodiscard]] const Card& the_card() const { return *world.board.find(card); }
-  [[nodiscard]] CardStatus status() const { return the_card().status; }
-};
 
 TEST_F(CardTest, ItsRunStartsInTheSameCommit) {  // H1
   when(start_of(card, run));
@@ -183,83 +135,6 @@ TEST_F(CardTest, ItsRunIsNotRetriedBesideIt) {
   then_rejected(ErrorCode::CARD_BUSY);
 }
 
-class VerifiedCardTest : public CardTest {
- protected:
-  VerifiedCardTest() {
-    when(start_of(card, run));
-    work("implement", Outcome::succeeded);
-    work("verify", Outcome::succeeded, {}, "c0ffee");
-    run = uuid_of(9);
-  }
-  // The service executes the stations of the merge, so they are dispatched.
-  void finish_merge(Outcome outcome, const std::string& code = "",
-                    ErrorClass error_class = ErrorClass::terminal) {
-    for (const char* station : {"merge", "push"}) {
-      when(DispatchStation{run, uuid_of(0x60), {}});
-      CompleteStation done = end_of(station, the_run().attempt->token, outcome);
-      if (outcome != Outcome::succeeded) {
-        done.error_class = error_class;
-        done.error_code = code;
-        done.error_message = "no";
-      }
-      done.external_ref = "feed";
-      done.from_executor = true;
-      when(done);
-      if (outcome != Outcome::succeeded) return;
-    }
-  }
-};
-
-TEST_F(VerifiedCardTest, IsMergedByARunOfItsOwnAndLeavesTheBoard) {  // H11
-  when(merge_of(card, run));
-  then_names({"CardMergeStarted", "RunStarted"});
-  EXPECT_EQ(status(), CardStatus::verified);
-  EXPECT_EQ(next_to_merge(world, project), nullptr) << "never the same card twice";
-  finish_merge(Outcome::succeeded);
-  then_names({"StationSucceeded", "RunSucceeded", "CardMerged"});
-  EXPECT_EQ(world.board.find(card), nullptr);
-  EXPECT_EQ(world.worktrees.size(), 2U) << "of its run and of the merge, until they are removed";
-}
-
-TEST_F(VerifiedCardTest, IsMergedLaterWhereTheBaseMoved) {  // H11
-  when(merge_of(card, run));
-  finish_merge(Outcome::failed, "BASE_MOVED");
-  then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
-  EXPECT_EQ(status(), CardStatus::verified);
-  EXPECT_EQ(next_to_merge(world, project), &the_card());
-}
-
-TEST_F(VerifiedCardTest, IsBlockedByAConflict) {  // H11
-  when(merge_of(card, run));
-  finish_merge(Outcome::failed, "MERGE_CONFLICT");
-  then_names({"StationFailed", "RunFailed", "CardBlocked"});
-  EXPECT_EQ(status(), CardStatus::blocked);
-  EXPECT_EQ(the_card().code, "MERGE_CONFLICT");
-}
-
-TEST_F(VerifiedCardTest, IsRetriedAfterAConflictAsAfterAnyFailure) {  // H5, H11
-  when(merge_of(card, run));
-  finish_merge(Outcome::failed, "MERGE_CONFLICT");
-  EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
-  now.wall_ns += 30 * minute_ns - 1;
-  when(RetryBlockedCards{});
-  then_nothing();
-  now.wall_ns += 1;
-  when(RetryBlockedCards{});
-  then_names({"CardUnblocked"});
-  EXPECT_EQ(status(), CardStatus::backlog);
-}
-
-TEST_F(VerifiedCardTest, IsNotMergedForEver) {
-  for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
-    EXPECT_EQ(status(), CardStatus::verified);
-    run = uuid_of(static_cast<std::uint8_t>(0x20 + merge));
-    when(merge_of(card, run));
-    finish_merge(Outcome::failed, "BASE_MOVED");
-  }
-  EXPECT_EQ(status(), CardStatus::blocked);
-}
-
 TEST_F(CardTest, IsBlockedAndUnblockedByHand) {
   when(BlockCard{card, "wait for the design"});
   then_names({"CardBlocked"});
@@ -270,6 +145,57 @@ TEST_F(CardTest, IsBlockedAndUnblockedByHand) {
   EXPECT_EQ(next_to_start(world), &the_card());
   when(UnblockCard{card, {}});
   then_nothing();
+}
+
+// A failure blocked it; from now on a person does.
+TEST_F(CardTest, IsBlockedByHandWhateverBlockedItBefore) {
+  when(start_of(card, run));
+  work("implement", Outcome::failed, ErrorClass::config);
+  when(BlockCard{card, the_card().message});
+  then_names({"CardBlocked"});
+  EXPECT_EQ(the_card().code, "BLOCKED");
+  when(BlockCard{card, the_card().message});
+  then_nothing();
+  when(BlockCard{card, "wait for the design"});
+  then_names({"CardBlocked"});
+}
+
+TEST_F(CardTest, ThatHasFailedIsNotBlockedAsWell) {
+  Policy policy;
+  policy.max_attempts = 1;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  when(start_of(card, run));
+  fail();
+  EXPECT_EQ(status(), CardStatus::failed);
+  when(BlockCard{card, "stop"});
+  then_nothing();
+}
+
+TEST_F(CardTest, OnlyTheNextOneStarts) {  // H4
+  const CardId first = card;
+  card = uuid_of(0xcb);
+  given({submitted()});
+  when(start_of(card, run));
+  then_rejected(ErrorCode::CARD_BUSY);
+  when(start_of(first, run));
+  then_names({"CardStarted", "RunStarted"});
+}
+
+// The result is held until a person has decided; the station that succeeds by that reports none.
+TEST_F(CardTest, ItsCommitIsThatOfTheResultThatWasHeld) {  // G10, H1
+  when(start_of(card, run));
+  work("implement", Outcome::succeeded);
+  when(claim_by("ann", {"verify"}));
+  const Token token = the_run().attempt->token;
+  when(RequestApproval{run, "verify", token, "push it?"});
+  then_names({"StationApprovalRequested"});
+  CompleteStation done = end_of("verify", token);
+  done.external_ref = "c0ffee";
+  when(done);
+  then_names({"StationResultHeld"});
+  when(ResumeRun{run, {}, Decision::approve, {}});
+  then_names({"StationApproved", "RunSucceeded", "CardVerified"});
+  EXPECT_EQ(the_card().commit, "c0ffee");
 }
 
 TEST_F(CardTest, IsNotBlockedUnderItsRun) {

@@ -53,6 +53,17 @@ TEST_F(PauseTest, NeverTimesOut) {  // W2
   then_nothing();
 }
 
+TEST_F(PauseTest, NeverStalls) {  // W2, W5
+  given({started({"one", {watched("a")}}), claimed("a")});
+  when(HeartbeatStation{run, "a", 2, {}, "same"});
+  when(PauseRun{run, {}});
+  when(StallStation{run, 2, 3, 0, 1000});
+  then_nothing();
+  when(ResumeRun{run, {}, {}, {}});
+  when(StallStation{run, 2, 3, 0, 1000});
+  then_names({"StationStalled"});
+}
+
 TEST_F(PauseTest, ARetryThatIsDueWaitsToo) {
   given({started({"one", {watched("a")}}), claimed("a"),
          StationEvent{StationDeferred{"a", 1, WaitReason::deferred, 5, ""}}});
@@ -179,6 +190,26 @@ TEST_F(StallTest, ProgressThatComesTooLateDoesntSaveAJobThatIsBeingEnded) {
   complete.from_executor = true;
   when(complete);
   then_names({"StationFailed", "RunFailed"});
+}
+
+TEST_F(StallTest, AJobThatIsBeingCanceledDoesntStall) {  // S11, W5
+  StationDefinition station = process_station("a");
+  station.stall_after_ms = 1000;
+  given({started({"one", {station}}), dispatched("a"), intended("a")});
+  when(HeartbeatStation{run, "a", 2, {}, "same"});
+  when(CancelRun{run, "enough"});
+  when_it_stalls();
+  then_nothing();
+}
+
+// Of two timers of one stall the second must not count as the next stall.
+TEST_F(StallTest, AStallIsCountedOnce) {  // W5
+  given_a_beat(watched("a"));
+  const Position progress = the_run().attempt->last_progress_at;
+  when(StallStation{run, 2, progress, 0, 1000});
+  then_names({"StationStalled"});
+  when(StallStation{run, 2, progress, 0, 1000});
+  then_nothing();
 }
 
 TEST_F(StallTest, ATimerThatComesAfterProgressIsTooLate) {

@@ -75,6 +75,41 @@ TEST_F(PlanTest, TheStationCantSucceedBeforeItsSteps) {  // D6
   EXPECT_NE(failed.failure.message.find("a, b"), std::string::npos) << failed.failure.message;
 }
 
+TEST_F(PlanTest, OfManyIncompleteStepsSomeAreNamed) {  // D6
+  std::vector<StepDefinition> steps;
+  for (char id = 'a'; id <= 'l'; ++id) steps.push_back(step(std::string(1, id)));
+  begun_with(by_command(), std::move(steps));
+  CompleteStation complete = end_of("implement", 2);
+  complete.from_executor = true;
+  when(complete);
+  then_names({"StationAttemptFailed"});
+  EXPECT_EQ(event_as<StationAttemptFailed>(events.front().event)->failure.message,
+            "not completed: a, b, c, d, e, f, g, h, i, j and 2 more");
+}
+
+TEST_F(PlanTest, WithoutAPlanTheStationCantSucceedEither) {  // D6
+  begun(by_command());
+  CompleteStation complete = end_of("implement", 2);
+  complete.from_executor = true;
+  when(complete);
+  then_names({"StationAttemptFailed"});
+  EXPECT_EQ(event_as<StationAttemptFailed>(events.front().event)->failure.message,
+            "there is no plan");
+}
+
+TEST_F(PlanTest, AnOutsideWorkersStepOutlastsTheStationsAttempt) {  // D7
+  begun_with({}, {step("a")});
+  when(outside());
+  const Token token = token_of("a");
+  CompleteStation lost = end_of("implement", 2, Outcome::failed);
+  lost.from_executor = true;
+  lost.error_class = ErrorClass::lost;
+  when(lost);
+  then_names({"StationAttemptFailed"});
+  when(CompleteStep{run, "a", token, {}});
+  then({step_completed("a")});
+}
+
 TEST_F(PlanTest, CompletedStepsOutlastTheStationsAttempt) {  // D7
   begun_with(by_command(), {step("a"), step("b", {"a"})});
   given({step_started("a"), step_completed("a"), step_started("b")});

@@ -130,6 +130,59 @@ TEST_F(StepTest, StepsOfACommandAreNotForOutsideWorkers) {
   then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
 }
 
+TEST_F(StepTest, AStepOfItsCommandHasNoLeaseAndCantGetOne) {  // D7
+  begun_with(by_command(), {step("a")});
+  when(own());
+  const Token token = token_of("a");
+  when(HeartbeatStep{run, "a", token, 700});
+  then({PlanEvent{StepHeartbeat{"a", 0}}});
+  when(ExpireStepLease{run, "a", token, world.position});
+  then_nothing();
+  when(TimeOutStep{run, "a", token});
+  then_nothing();
+}
+
+TEST_F(StepTest, ATokenIsSentWithItsRun) {
+  begun_with(by_command(), {step("a")});
+  when(NextStep{"deep_work", {}, 2, {}, {}});
+  then_rejected(ErrorCode::INVALID_PARAMS);
+}
+
+TEST_F(StepTest, OfTwoRunsTheOneThatBeganFirstComesFirst) {  // D1
+  const std::vector<RunId> ids = {uuid_of(2), uuid_of(1)};
+  for (const RunId& id : ids) {
+    run = id;
+    begun_with({}, {step("a")});
+  }
+  for (const RunId& id : ids) {
+    when(outside());
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events.front().stream.run_id, id);
+  }
+  when(outside());
+  then_nothing();
+}
+
+TEST_F(StepTest, ARunThatIsBeingCanceledBeginsNoStep) {  // S11
+  begun_with(by_command(), {step("a")});
+  when(CancelRun{run, "enough"});
+  then_names({"RunCancelRequested"});
+  when(own());
+  then_nothing();
+}
+
+TEST_F(StepTest, OfAPausedRunNeverTimesOut) {  // W2, D7
+  begun_with({}, {step("a")});
+  when(outside());
+  const Token token = token_of("a");
+  when(PauseRun{run, {}});
+  when(TimeOutStep{run, "a", token});
+  then_nothing();
+  when(ResumeRun{run, {}, {}, {}});
+  when(TimeOutStep{run, "a", token});
+  then_names({"StepAttemptFailed", "StepReady"});
+}
+
 TEST_F(StepTest, APausedRunBeginsNoStep) {
   begun_with({}, {step("a")});
   when(PauseRun{run, {}});

@@ -143,6 +143,70 @@ TEST_F(TickTest, WhatMayBeAliveIsRecoveredByForceOnly) {  // T5
   then_nothing();
 }
 
+TEST_F(TickTest, ARefusedRecoveryNamesTheForce) {  // T5
+  given({tick_started()});
+  when(RecoverTick{"nightly", "sure", false});
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+  EXPECT_EQ(rejection->next_commands.back(),
+            "signalbox tick recover nightly --reason checked --force");
+}
+
+TEST_F(TickTest, ATickOfAnEarlierIncarnationIsRecoveredWithoutForce) {  // T5
+  given({ServerEvent{ServerStarted{1, "x", PreviousEnd::none}}, tick_started(),
+         ServerEvent{ServerStarted{2, "x", PreviousEnd::crashed}}});
+  when(RecoverTick{"nightly", "checked", {}});
+  then({TickEvent{TickRecovered{"nightly", 2, "checked", "/root"}}});
+}
+
+TEST_F(TickTest, AHaltSaysAllThatIsKnownOfItsTick) {  // T4
+  Event start = started({"one", {worker_station("a")}});
+  std::get<RunStarted>(std::get<RunEvent>(start)).run_root = "/root";
+  given({start});
+  BeginTick begin = begin_of();
+  begin.run_id = run;
+  when(begin);
+  const std::int64_t started_at_ns = now.wall_ns;
+  when(TimeOutTick{"nightly", 2, 1200});
+  now.wall_ns += 3'000'000'000;
+  when(NoteTickIncomplete{begin_of()});
+  TickIncompleteDetected expected;
+  expected.loop = "nightly";
+  expected.stage = "plan";
+  expected.token = 2;
+  expected.run_id = run;
+  expected.run_root = "/root";
+  expected.marker_path = "/root/logs/tick-in-progress.json";
+  expected.marker_age_ms = 3000;
+  expected.stale_after_ms = 1000;
+  expected.evidence = "lease_over";
+  expected.started_at_ns = started_at_ns;
+  then({TickEvent{expected}});
+}
+
+TEST_F(TickTest, AHaltForAForeignMarkerSaysWhoseBeginFoundIt) {  // T4
+  BeginTick begin = begin_of();
+  begin.run_id = run;
+  begin.marker.kind = FoundMarker::Kind::foreign;
+  begin.marker.text = "{}";
+  begin.marker.age_ms = limits::foreign_marker_fresh_ms_max + 1;
+  when(NoteTickIncomplete{begin});
+  TickIncompleteDetected expected;
+  expected.loop = "nightly";
+  expected.run_id = run;
+  expected.run_root = "/root";
+  expected.marker_path = "/root/logs/tick-in-progress.json";
+  expected.marker = "{}";
+  expected.marker_age_ms = limits::foreign_marker_fresh_ms_max + 1;
+  expected.stale_after_ms = limits::foreign_marker_fresh_ms_max;
+  expected.evidence = "foreign_marker";
+  then({TickEvent{expected}});
+}
+
+TEST_F(TickTest, ASkippedTickNamesNoTokenWhereTheLogHasNoTick) {  // T3
+  when(NoteTickSkipped{begin_of()});
+  then({TickEvent{TickSkipped{"nightly", "plan", "tick_in_progress", 0}}});
+}
+
 TEST_F(TickTest, ALoopOfTheServiceRecoversByItself) {  // T5
   given({ServerEvent{ServerStarted{1, "x", PreviousEnd::none}}, tick_started(),
          ServerEvent{ServerStarted{2, "x", PreviousEnd::crashed}}});

@@ -1,0 +1,107 @@
+// Verified cards: how they are merged, deferred, and blocked by their merge.
+#include <gtest/gtest.h>
+
+#include "domain/limits.h"
+#include "tests/domain/card_fixture.h"
+
+namespace signalbox {
+namespace {
+
+TEST_F(VerifiedCardTest, IsMergedByARunOfItsOwnAndLeavesTheBoard) {  // H11
+  when(merge_of(card, run));
+  then_names({"CardMergeStarted", "RunStarted"});
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(next_to_merge(world, project), nullptr) << "never the same card twice";
+  finish_merge(Outcome::succeeded);
+  then_names({"StationSucceeded", "RunSucceeded", "CardMerged"});
+  EXPECT_EQ(world.board.find(card), nullptr);
+  EXPECT_EQ(world.worktrees.size(), 2U) << "of its run and of the merge, until they are removed";
+}
+
+TEST_F(VerifiedCardTest, IsMergedLaterWhereTheBaseMoved) {  // H11
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "BASE_MOVED");
+  then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(next_to_merge(world, project), &the_card());
+}
+
+TEST_F(VerifiedCardTest, IsBlockedByAConflict) {  // H11
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "MERGE_CONFLICT");
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(status(), CardStatus::blocked);
+  EXPECT_EQ(the_card().code, "MERGE_CONFLICT");
+}
+
+TEST_F(VerifiedCardTest, IsRetriedAfterAConflictAsAfterAnyFailure) {  // H5, H11
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "MERGE_CONFLICT");
+  EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
+  now.wall_ns += 30 * minute_ns - 1;
+  when(RetryBlockedCards{});
+  then_nothing();
+  now.wall_ns += 1;
+  when(RetryBlockedCards{});
+  then_names({"CardUnblocked"});
+  EXPECT_EQ(status(), CardStatus::backlog);
+}
+
+class CardOfAMergeThatFailed : public VerifiedCardTest,
+                               public ::testing::WithParamInterface<ErrorClass> {};
+
+// Nothing is wrong with the card, so that it needs no other run.
+TEST_P(CardOfAMergeThatFailed, IsMergedLater) {  // H11
+  when(merge_of(card, run));
+  for (int attempt = 0; attempt < 10 && world.find_run(run) != nullptr; ++attempt) {
+    finish_merge(Outcome::failed, "NO_NETWORK", GetParam());
+    when(WakeStation{run});
+  }
+  EXPECT_EQ(world.find_run(run), nullptr);
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(the_card().code, "NO_NETWORK");
+  EXPECT_EQ(next_to_merge(world, project), &the_card());
+}
+
+INSTANTIATE_TEST_SUITE_P(Outside, CardOfAMergeThatFailed,
+                         ::testing::Values(ErrorClass::transient, ErrorClass::lost,
+                                           ErrorClass::quota));
+
+TEST_F(VerifiedCardTest, IsBlockedWhenItsMergeIsCanceled) {  // H11
+  when(merge_of(card, run));
+  when(CancelRun{run, {}});
+  then_names({"StationCanceled", "RunCanceled", "CardBlocked"});
+  EXPECT_EQ(the_card().code, "CANCELED");
+  EXPECT_EQ(the_card().message, "its run was canceled");
+  EXPECT_EQ(the_card().retry_at_ns, 0);
+}
+
+TEST_F(VerifiedCardTest, IsNotBlockedWhileItIsMerged) {  // H11
+  when(merge_of(card, run));
+  when(BlockCard{card, "stop"});
+  then_rejected(ErrorCode::CARD_BUSY);
+  EXPECT_EQ(rejection->next_commands.front(), "signalbox run cancel " + to_string(run));
+}
+
+TEST_F(VerifiedCardTest, IsNotMergedWhereThePolicyForbidsIt) {  // H3, H11
+  const MergeCard merge = merge_of(card, run);
+  Policy policy;
+  policy.merge_verified = false;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  when(merge);
+  then_rejected(ErrorCode::CARD_BUSY);
+}
+
+TEST_F(VerifiedCardTest, IsNotMergedForEver) {
+  for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
+    EXPECT_EQ(status(), CardStatus::verified);
+    run = uuid_of(static_cast<std::uint8_t>(0x20 + merge));
+    when(merge_of(card, run));
+    finish_merge(Outcome::failed, "BASE_MOVED");
+  }
+  EXPECT_EQ(status(), CardStatus::blocked);
+}
+
+}  // namespace
+}  // namespace signalbox
