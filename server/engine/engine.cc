@@ -60,7 +60,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
 }
 
 Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
-                                  LogWrite write) {
+                                  LogWrite write, Position cause) {
   TRY(accepts_events());
   SIGNALBOX_CHECK(!special_.has_value());
   Record record;
@@ -70,6 +70,7 @@ Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Ev
   record.actor = origin.actor;
   record.command_id = origin.command_id;
   record.request_digest = origin.request_digest;
+  record.cause = cause;
   record.event = std::move(event);
   evolve(world_, record);
   special_ = SpecialWrite{gathered_.size(), std::move(write)};

@@ -99,10 +99,11 @@ class Engine {
   Transaction begin(Origin origin) { return {*this, std::move(origin)}; }
 
   // Applies `event`, which isn't the result of a command, and has `write` write its commit, after
-  // the commits before it and apart from them. Refused as Transaction::apply(). Only one such event
-  // is under way at a time, and the committer must be able to.
-  Decided<void> write_event(const Origin& origin, const Stream& stream, Event event,
-                            LogWrite write);
+  // the commits before it and apart from them. `cause` is as in Record. Refused as
+  // Transaction::apply(). Only one such event is under way at a time, and the committer must be
+  // able to.
+  Decided<void> write_event(const Origin& origin, const Stream& stream, Event event, LogWrite write,
+                            Position cause = 0);
 
   // Replaces the world by `world`, the fold of the same records with texts of some redacted: no
   // decision depends on them. Returns the former one, whose destruction may take long. Nothing else
