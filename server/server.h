@@ -169,6 +169,7 @@ class Server {
   TimerLoop timer_loop_;
   BoardLoops board_;
   ServiceLoops loops_;
+  RewritingTurn rewriting_turn_;
   std::unique_ptr<RetentionLoop> retention_;  // nullptr: no policy is configured
   const RunFileMarkers file_markers_;
   std::unique_ptr<FileRetention> file_retention_;  // nullptr: no policy is configured

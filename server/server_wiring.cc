@@ -151,7 +151,7 @@ std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stag
   if (!config_.retention) return nullptr;
   return std::make_unique<RetentionLoop>(
       RetentionLoop::Parts{
-          engine_, clock_, log_, config_.data,
+          engine_, clock_, log_, rewriting_turn_, config_.data,
           blocking_pool(lanes_.retentions, /*while_serving=*/false), stage,
           [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
           [this](Position position) { return projector_.follow_to(position); },

@@ -125,6 +125,8 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
         auto why = unadopted_key_text(*key, parts_.engine.world().access.audit_key);
         if (!why.empty()) return refuse(*key, std::move(why), ended);
       }
+      // A redaction is under way: the next due time does it.
+      if (!parts_.turn.take()) return ended(std::nullopt);
       const auto attempt = std::make_shared<Attempt>();
       attempt->ended = ended;
       attempt->now_ns = parts_.clock.wall_ns();
@@ -276,6 +278,7 @@ void RetentionLoop::conclude(Attempt& attempt) {
   // A retention that dropped nothing isn't shown as the latest, but ends a failure.
   const bool is_shown = outcome.failed() || outcome.dropped_at > 0;
   latest_ = is_shown ? std::optional(outcome) : latest_retention(parts_.log);
+  parts_.turn.give_back();
   attempt.ended(outcome.failed() ? std::optional(outcome.error) : std::nullopt);
 }
 

@@ -31,6 +31,7 @@
 #include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/scheduler/retention_outcome.h"
+#include "server/scheduler/rewriting_turn.h"
 #include "server/scheduler/scheduled_loop.h"
 #include "server/scheduler/service_loops.h"
 
@@ -51,6 +52,7 @@ class RetentionLoop final : public LoopGroup {
     Engine& engine;
     const Clock& clock;
     RocksEventLog& log;
+    RewritingTurn& turn;
     std::filesystem::path data;
     BlockingPool blocking;  // a lane of its own
     StageRetention stage;

@@ -1,0 +1,221 @@
+#include "server/scheduler/redactions.h"
+
+#include <exception>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "domain/try.h"
+#include "server/engine/redacted_world.h"
+#include "store/random_source.h"
+
+namespace signalbox {
+namespace {
+
+Rejection rewriting_goes_on() {
+  return {ErrorCode::OVERLOADED,
+          "a redaction or a retention is rewriting the log; repeat the command when it has ended",
+          {},
+          {"signalbox loop list"}};
+}
+
+Rejection failed_redaction(const std::string& why) {
+  return {ErrorCode::INTERNAL, "nothing was redacted: " + why, {}, {"signalbox status"}};
+}
+
+}  // namespace
+
+// A redaction under way. Used by one thread at a time.
+struct Redactions::Attempt {
+  Origin origin;
+  RedactionRequest request;
+  Done done;
+  int laps = 0;
+  PlannedRedaction plan;
+  bool suspended = false;  // there are no snapshots until its end
+  StagedRedaction staged;
+  std::optional<RedactedWorld> world;
+  std::optional<World> former;  // the world with the text, to be destroyed on the lane
+  std::optional<Rejection> refusal;
+  Position redacted_at = 0;
+  std::string erasure_error;
+};
+
+Redactions::Redactions(Parts parts)
+    : parts_(std::move(parts)), stopped_(std::make_shared<std::atomic<bool>>(false)) {}
+
+void Redactions::redact(const Origin& origin, RedactionRequest request, Done done) {
+  if (!parts_.turn.take()) return done(tl::unexpected(rewriting_goes_on()));
+  redacting_ = true;
+  const auto attempt = std::make_shared<Attempt>();
+  attempt->origin = origin;
+  attempt->request = std::move(request);
+  attempt->done = std::move(done);
+  parts_.blocking.run({.name = "redaction"},
+                      [this, attempt, stopped = stopped_]() -> std::function<void()> {
+                        try {
+                          stage(*attempt);
+                        } catch (const std::exception& failure) {
+                          attempt->refusal = failed_redaction(failure.what());
+                        }
+                        return [this, attempt, stopped] {
+                          if (*stopped) return;
+                          if (attempt->refusal) {
+                            return conclude(*attempt, tl::unexpected(*attempt->refusal));
+                          }
+                          if (attempt->plan.erased.empty()) {
+                            return conclude(*attempt, RedactionOutcome{attempt->plan, 0, {}});
+                          }
+                          begin_lap(attempt);
+                        };
+                      });
+}
+
+// On the lane.
+void Redactions::stage(Attempt& attempt) const {
+  auto planned = parts_.plan(parts_.log, parts_.data, attempt.request, *stopped_);
+  if (!planned) {
+    attempt.refusal = std::move(planned.error());
+    return;
+  }
+  attempt.plan = *std::move(planned);
+  if (attempt.plan.erased.empty()) return;
+  const auto prepare = [&]() -> Stored<void> {
+    Salt salt;
+    secure_random()(salt);
+    const Position position = attempt.request.position;
+    attempt.staged = TRY(parts_.log.stage_redaction(position, attempt.plan.replacement, salt));
+    attempt.plan.event.payload_digest = attempt.staged.redacted.payload_digest;
+    attempt.plan.event.replacement_digest = attempt.staged.redacted.replacement_digest;
+    attempt.world.emplace(parts_.log, position, attempt.plan.replacement);
+    TRY(attempt.world->follow(parts_.log.tail(), *stopped_));
+    attempt.suspended = true;
+    return parts_.suspend_snapshots();
+  };
+  if (auto prepared = prepare(); !prepared) {
+    attempt.refusal = failed_redaction(prepared.error().message);
+  }
+}
+
+// What was applied up to now is folded beside the engine once it is durable; what is applied from
+// now on is noted. Usually that is little enough after the first lap.
+void Redactions::begin_lap(const std::shared_ptr<Attempt>& attempt) {
+  if (++attempt->laps > limits::redaction_laps_max) {
+    return conclude(*attempt, tl::unexpected(rewriting_goes_on()));
+  }
+  noting_ = true;
+  rolled_back_ = false;
+  noted_.clear();
+  const Position through = parts_.engine.world().position;
+  parts_.engine.release_when_durable([this, attempt, through](Durability durability) {
+    if (*stopped_) return;
+    if (durability != Durability::durable) {
+      return conclude(*attempt, tl::unexpected(parts_.engine.storage_full_refusal()));
+    }
+    parts_.blocking.run(
+        {.name = "redaction"},
+        [this, attempt, through, stopped = stopped_]() -> std::function<void()> {
+          auto followed = attempt->world->follow(through, *stopped);
+          return [this, attempt, stopped, followed = std::move(followed)] {
+            if (*stopped) return;
+            if (!followed) {
+              return conclude(*attempt, tl::unexpected(failed_redaction(followed.error().message)));
+            }
+            if (rolled_back_) {
+              return conclude(*attempt, tl::unexpected(parts_.engine.storage_full_refusal()));
+            }
+            if (noted_.size() > limits::redaction_lap_records_max) return begin_lap(attempt);
+            publish(attempt);
+          };
+        });
+  });
+}
+
+void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
+  attempt->world->apply(noted_);
+  noting_ = false;
+  noted_.clear();
+  const auto write = [&log = parts_.log, attempt](Position expected_tail, const Commit& commit) {
+    auto redacted = log.commit_redaction(expected_tail, commit, attempt->staged);
+    if (redacted) return *std::move(redacted);
+    return AppendResult{AppendStatus::unknown, expected_tail, redacted.error().message};
+  };
+  attempt->former = parts_.engine.exchange_world(attempt->world->take());
+  parts_.world_exchanged();
+  const auto applied = parts_.engine.write_event(attempt->origin, Stream::access(),
+                                                 Event(AccessEvent(attempt->plan.event)), write,
+                                                 attempt->request.position);
+  if (!applied) {
+    static_cast<void>(parts_.engine.exchange_world(*std::exchange(attempt->former, std::nullopt)));
+    parts_.world_exchanged();
+    return conclude(*attempt, tl::unexpected(applied.error()));
+  }
+  attempt->redacted_at = parts_.engine.world().position;
+  parts_.engine.release_when_durable([this, attempt](Durability durability) {
+    if (*stopped_) return;
+    if (durability == Durability::durable) return finish_files(attempt);
+    // The engine has folded the log again, which has the text.
+    conclude(*attempt, tl::unexpected(parts_.engine.storage_full_refusal()));
+  });
+}
+
+// What fails here is repeated by the next start, or the next redaction.
+void Redactions::finish_files(const std::shared_ptr<Attempt>& attempt) {
+  parts_.blocking.run(
+      {.name = "redaction"}, [this, attempt, stopped = stopped_]() -> std::function<void()> {
+        attempt->former.reset();
+        Stored<void> finished = parts_.renew_derived(*stopped);
+        if (finished) finished = erase();
+        if (!finished) attempt->erasure_error = finished.error().message;
+        return [this, attempt, stopped] {
+          if (*stopped) return;
+          conclude(*attempt,
+                   RedactionOutcome{attempt->plan, attempt->redacted_at, attempt->erasure_error});
+        };
+      });
+}
+
+// On the lane.
+Stored<void> Redactions::erase() const {
+  const auto erasure = TRY(parts_.log.plan_erasure());
+  TRY(commit_step([this] { return parts_.log.begin_erasure(); }));
+  TRY(parts_.log.purge_replaced(erasure, stopped_.get()));
+  return commit_step([this, &erasure] { return parts_.log.note_erased(erasure); });
+}
+
+// Runs `step` on the commit thread and blocks until it is done. Fails if the service stops.
+Stored<void> Redactions::commit_step(Step step) const {
+  const auto stopping = [] { return store_failure(StoreError::Kind::io, "the service stops"); };
+  if (*stopped_) return stopping();
+  auto result = std::make_shared<std::promise<Stored<void>>>();
+  std::future<Stored<void>> done = result->get_future();
+  // The step alone keeps the promise, which is broken if the commit thread ends before it.
+  parts_.on_commit_thread(
+      [result = std::move(result), step = std::move(step)] { result->set_value(step()); });
+  try {
+    return done.get();
+  } catch (const std::future_error&) {
+    return stopping();
+  }
+}
+
+void Redactions::note_applied(std::span<const Record> records) {
+  if (noting_) noted_.insert(noted_.end(), records.begin(), records.end());
+}
+
+void Redactions::note_rolled_back() {
+  rolled_back_ = true;
+  noted_.clear();
+}
+
+void Redactions::conclude(Attempt& attempt, Decided<RedactionOutcome> outcome) {
+  noting_ = false;
+  noted_.clear();
+  if (attempt.suspended) parts_.resume_snapshots();
+  redacting_ = false;
+  parts_.turn.give_back();
+  if (!attempt.erasure_error.empty()) parts_.erasure_failed(attempt.erasure_error);
+  attempt.done(std::move(outcome));
+}
+
+}  // namespace signalbox

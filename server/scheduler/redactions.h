@@ -1,0 +1,128 @@
+// Redactions while the service serves:
+//
+//   retention lane   plans, proves that the log still folds, folds the redacted world beside the
+//                    living one, and removes the snapshots
+//   engine thread    exchanges the worlds and applies PayloadRedacted
+//   commit thread    writes the event and the record's entry in its new form as one batch
+//   retention lane   has the read models computed anew and exchanged, and rewrites the files of the
+//                    log
+//
+// Nobody waits longer than for one of these steps. The command is answered at the end: from then on
+// nothing of the service shows the text. A crash or a stop before the batch leaves nothing; after
+// it the next opening of the log removes what was derived from it, and rewrites its files.
+//
+// All calls come from the engine thread, unless they say otherwise.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/decide.h"
+#include "domain/free_text.h"
+#include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
+#include "server/scheduler/rewriting_turn.h"
+#include "store/rocks_event_log.h"
+
+namespace signalbox {
+
+namespace limits {
+// Records that are applied to the redacted world on the engine thread, before it is exchanged. More
+// than that are folded beside it first.
+inline constexpr std::size_t redaction_lap_records_max = 4096;
+// How often what was written meanwhile is folded before a redaction is given up.
+inline constexpr int redaction_laps_max = 20;
+}  // namespace limits
+
+struct RedactionRequest {
+  Position position = 0;
+  std::vector<std::string> fields;  // none: all free text
+  std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(RedactionRequest, (), (position, fields, reason))
+
+// A redaction that was planned and proved.
+struct PlannedRedaction {
+  Event replacement;
+  PayloadRedacted event;          // without its digests
+  std::vector<FoundText> erased;  // empty: all was blanked before
+  Position redacted_at = 0;       // of the earlier redaction then
+};
+
+struct RedactionOutcome {
+  PlannedRedaction plan;
+  Position redacted_at = 0;   // of the PayloadRedacted
+  std::string erasure_error;  // why files of the log may still have the text until the next start
+};
+
+class Redactions {
+ public:
+  // Plans a redaction of the log in the data directory `data` and proves, in a process of its own,
+  // that the log folds with it. Blocks; soon after `stopped` is set it fails. Any thread.
+  using Plan = std::function<Decided<PlannedRedaction>(
+      const RocksEventLog& log, const std::filesystem::path& data, const RedactionRequest& request,
+      const std::atomic<bool>& stopped)>;
+  struct Parts {
+    Engine& engine;
+    RocksEventLog& log;
+    RewritingTurn& turn;
+    std::filesystem::path data;
+    BlockingPool blocking;  // a lane of its own
+    Plan plan;
+    // Runs a short step on the commit thread, between two batches. Any thread.
+    std::function<void(std::function<void()> step)> on_commit_thread;
+    // Removes all snapshots and makes none until the next one. Blocks. Any thread.
+    std::function<Stored<void>()> suspend_snapshots;
+    std::function<void()> resume_snapshots;
+    // Has the read models computed from the log, renews what else was derived from it, and blocks
+    // until none of it is left. Any thread.
+    std::function<Stored<void>(const std::atomic<bool>& stopped)> renew_derived;
+    // Called after the engine's world was exchanged.
+    std::function<void()> world_exchanged;
+    // Called with why files may have the text until the next start, although it was redacted.
+    std::function<void(const std::string& why)> erasure_failed;
+  };
+  using Done = std::function<void(Decided<RedactionOutcome>)>;
+
+  explicit Redactions(Parts parts);
+
+  // Begins a redaction and calls `done` at its end, or at once with OVERLOADED if a redaction or a
+  // retention is under way. `done` isn't called if the service stops before.
+  void redact(const Origin& origin, RedactionRequest request, Done done);
+  // Returns whether a redaction is under way.
+  [[nodiscard]] bool is_redacting() const { return redacting_; }
+  // Called with the records of each transaction, which are applied but not durable yet.
+  void note_applied(std::span<const Record> records);
+  // Called when the engine rolled back its world, which takes back records that were noted.
+  void note_rolled_back();
+  // Called when the service stops: cancels what is under way.
+  void stop() { *stopped_ = true; }
+
+ private:
+  struct Attempt;
+  using Step = std::function<Stored<void>()>;
+
+  void stage(Attempt& attempt) const;
+  void begin_lap(const std::shared_ptr<Attempt>& attempt);
+  void publish(const std::shared_ptr<Attempt>& attempt);
+  void finish_files(const std::shared_ptr<Attempt>& attempt);
+  Stored<void> erase() const;
+  Stored<void> commit_step(Step step) const;
+  void conclude(Attempt& attempt, Decided<RedactionOutcome> outcome);
+
+  const Parts parts_;
+  bool redacting_ = false;
+  bool noting_ = false;
+  bool rolled_back_ = false;
+  std::vector<Record> noted_;  // applied since the present lap was begun
+  const std::shared_ptr<std::atomic<bool>> stopped_;
+};
+
+}  // namespace signalbox
