@@ -68,6 +68,10 @@ class Projector {
   // projector ends before, or if other rows are offered before these are taken. Any thread.
   void replace_rows(std::unique_ptr<Table> rows, std::function<void()> replaced = {});
 
+  // Has all rows computed from the log again, as after damage, because of `why`. Returns at once.
+  // Any thread.
+  void recompute_rows(const std::string& why);
+
   // Reports that the log's tail has moved. Cheap. Any thread.
   void notify();
 

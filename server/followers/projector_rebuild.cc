@@ -28,6 +28,11 @@ void Projector::check_files() {
   }
 }
 
+void Projector::recompute_rows(const std::string& why) {
+  index_.table().note_damage(why);
+  changed_.notify_all();
+}
+
 void Projector::begin_rebuild() {
   const std::string why = index_.table().damage().value_or("");
   ++rebuilds_;

@@ -72,6 +72,17 @@ CardFacts Broadcasts::facts_of(const CardId& id) const {
   return (sources_.card ? sources_.card(id) : std::nullopt).value_or(CardFacts{});
 }
 
+void Broadcasts::renew_facts() {
+  for (auto& [run_id, run] : runs_) {
+    auto facts = sources_.card ? sources_.card(run.card_id) : std::nullopt;
+    if (facts) {
+      run.facts = *std::move(facts);
+    } else {
+      run.facts.title.clear();
+    }
+  }
+}
+
 bool Broadcasts::is_silent(const CardFacts& facts) const {
   return sources_.wanted && !facts.project.empty() && !sources_.wanted(facts.project);
 }

@@ -57,6 +57,9 @@ class Broadcasts {
   // Applies the next record and returns the broadcasts that it causes, in order; often none.
   std::vector<Broadcast> of(const Record& record);
 
+  // Looks the facts about cards up again, because texts of them were redacted.
+  void renew_facts();
+
  private:
   enum class Phase { working, verifying, checked, merging };
   struct CardRun {

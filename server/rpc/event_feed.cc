@@ -185,6 +185,10 @@ void EventFeed::end_unreadable(Subscriber& subscriber, const StoreError& error) 
   subscriber.peer->close_after_flush();
 }
 
+void EventFeed::renew_facts() {
+  for (const auto& subscriber : subscribers_) subscriber->broadcasts.renew_facts();
+}
+
 void EventFeed::publish(std::span<const Commit> batch) {
   if (subscribers_.empty()) return;
   drop_closed();

@@ -58,6 +58,9 @@ class EventFeed {
   // Sends the records of a batch of commits that has become durable.
   void publish(std::span<const Commit> batch);
 
+  // Makes later broadcasts show no text that was redacted.
+  void renew_facts();
+
   // Returns the number of subscribers whose connection is open.
   [[nodiscard]] std::size_t size() {
     drop_closed();

@@ -139,6 +139,33 @@ TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {  // H10
   EXPECT_EQ(params[5].at("code"), "RED");
 }
 
+TEST_F(BroadcastsTest, ATitleThatWasRedactedIsntSentAgain) {  // G17
+  submit("Fix it");
+  start_next();
+  const Position before = log.tail();
+  std::string title = "Fix it";
+  BroadcastSources sources = broadcast_sources(api);
+  sources.card = [&title](const CardId&) { return std::optional(CardFacts{"web", title}); };
+  Broadcasts broadcasts(sources);
+  std::vector<std::string> titles;
+  const auto broadcast_from = [&](Position from) {
+    EXPECT_TRUE(log.scan(from, log.tail(), [&](Record&& record) {
+      for (const Broadcast& each : broadcasts.of(record)) {
+        titles.emplace_back(each.params.at("title").as_string());
+      }
+      return true;
+    }));
+  };
+  broadcast_from(1);
+  title = "[redacted]";
+  broadcasts.renew_facts();
+  work("implement");
+  broadcast_from(before + 1);
+  ASSERT_FALSE(titles.empty());
+  EXPECT_EQ(titles.front(), "Fix it");
+  EXPECT_EQ(titles.back(), "[redacted]");
+}
+
 TEST_F(BroadcastsTest, TimeoutAndCancelHaveNamesOfTheirOwn) {  // H10
   submit("Slow");
   start_next();

@@ -72,6 +72,23 @@ TEST_F(RunRootWriterTest, ALockIsMirroredAsLongAsItIsHeld) {  // L4
   EXPECT_FALSE(there(".lock"));
 }
 
+TEST_F(RunRootWriterTest, TheProgressLosesTextsThatWereRedacted) {  // G17
+  site.apply({acquire_lock("deploy", "me", root), acquire_lock("other", "me", root + "2")});
+  RunRootState redacted = run_root_state_of(site.world, data / "runs");
+  redacted.locks.at("deploy").reason = "[redacted]";
+  redacted.locks.at("other").reason = "of another holder";
+  ++redacted.locks.at("other").token;
+  std::promise<bool> saved;
+  site.writer->renew_texts(redacted, site.world.position,
+                           [&saved](bool is_saved) { saved.set_value(is_saved); });
+  EXPECT_TRUE(saved.get_future().get());
+  const auto progress = load_progress(data / "projections" / "run_roots.json", site.world.position);
+  ASSERT_TRUE(progress);
+  EXPECT_EQ(progress->state.locks.at("deploy").reason, "[redacted]");
+  EXPECT_EQ(progress->state.locks.at("other").reason, "a test");
+  EXPECT_EQ(json_of(".lock").at("reason").as_string(), "a test") << "files stay as they are";
+}
+
 TEST_F(RunRootWriterTest, ALockThatIsTakenOverChangesHandsInOneCommit) {  // L3, L4
   site.apply({acquire_lock("deploy", "one", root)});
   const Lock lock = *site.world.find_lock("deploy");

@@ -170,6 +170,22 @@ std::vector<FileChange> RunRootProjection::apply(const Record& record) {
   return std::move(applier).changes();
 }
 
+void RunRootProjection::take_texts(const RunRootState& present) {
+  for (auto& [key, lock] : state_.locks) {
+    const auto place = present.locks.find(key);
+    if (place == present.locks.end() || place->second.token != lock.token) continue;
+    lock.reason = place->second.reason;
+  }
+  for (auto& [loop, tick] : state_.ticks) {
+    const auto place = present.ticks.find(loop);
+    if (place == present.ticks.end() || place->second.token != tick.token) continue;
+    if (tick.stage == place->second.stage && tick.reason == place->second.reason) continue;
+    tick.stage = place->second.stage;
+    tick.reason = place->second.reason;
+    tick.halt.clear();  // it repeats them; a state from the world has none either
+  }
+}
+
 std::vector<FileChange> RunRootProjection::present(Position position) const {
   std::set<std::string> locked;
   std::set<std::string> ticking;

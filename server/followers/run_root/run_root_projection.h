@@ -26,6 +26,10 @@ class RunRootProjection {
   // Applies a record and returns the changes that follow. To be called in the order of the log.
   std::vector<FileChange> apply(const Record& record);
 
+  // Takes the texts of locks and ticks that `present` has as well: some were redacted. Files that
+  // exist aren't changed.
+  void take_texts(const RunRootState& present);
+
   // Returns the files that have to exist in the current state: the `.lock` and the marker of each
   // root that has one. The changes carry `position`.
   [[nodiscard]] std::vector<FileChange> present(Position position) const;

@@ -198,6 +198,17 @@ void RunRootWriter::when_writing(Position position, Task task) {
   changed_.notify_one();
 }
 
+void RunRootWriter::renew_texts(RunRootState present, Position position,
+                                std::function<void(bool saved)> renewed) {
+  when_writing(position, [this, present = std::move(present),
+                          renewed = std::move(renewed)](Position /*written*/) {
+    projection_.take_texts(present);
+    changed_since_ = true;
+    save_progress_if_due(/*now=*/true);
+    renewed(!changed_since_);
+  });
+}
+
 Position RunRootWriter::written() const {
   const std::lock_guard lock(mutex_);
   return written_;

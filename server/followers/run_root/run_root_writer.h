@@ -79,6 +79,13 @@ class RunRootWriter {
   using Task = std::function<void(Position written)>;
   void when_writing(Position position, Task task);
 
+  // Takes the texts of locks and ticks in `present`, the state up to `position` with texts
+  // redacted, and saves the progress, which has them, too. Calls `renewed` on the writer's thread
+  // with whether it could be saved, or not at all if the writer is stopped before. Files in run
+  // roots stay as they are. Any thread.
+  void renew_texts(RunRootState present, Position position,
+                   std::function<void(bool saved)> renewed);
+
   // Runs `work`, which changes files in `root`, as the writer runs its own writes. For tasks.
   Stored<void> write_in_lane(const std::string& root, std::function<Stored<void>()> work) const {
     const CallBounds bounds(applier_.finish_by_ms());

@@ -85,6 +85,7 @@ void TraceExporter::run() {
   Position after = first_position();
   through_ = after;
   while (!stopping()) {
+    if (forgets_runs_.exchange(false)) source_.forget_runs();
     const auto batch = source_.next(after);
     if (!batch) {
       report_outage(batch.error().message);

@@ -47,6 +47,10 @@ class TraceExporter {
   // Ends the thread, and within about a second a request that is under way. Blocks until then.
   void stop();
 
+  // Has the traces of runs under way read again from the log, of which texts were redacted. What is
+  // being sent isn't changed. Any thread.
+  void forget_runs() { forgets_runs_ = true; }
+
   [[nodiscard]] const TraceResource& resource() const { return resource_; }
   [[nodiscard]] bool active() const { return !settings_.endpoint.empty(); }
   // Returns the counters. Any thread.
@@ -85,6 +89,7 @@ class TraceExporter {
   std::atomic<std::uint64_t> exported_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
   std::atomic<Position> through_ = 0;
+  std::atomic<bool> forgets_runs_ = false;
   std::mutex mutex_;
   std::condition_variable stopped_;
   std::atomic<bool> stopping_ = false;

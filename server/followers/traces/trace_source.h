@@ -43,6 +43,9 @@ class TraceSource {
   // next call is to be given this batch's `through`; after an error, the same `after` again. Fails
   // as the log does, and with `io` if the read models are behind. Blocks. One thread.
   Stored<Batch> next(Position after);
+  // Drops the traces of runs under way, which are read again from the log: texts of them were
+  // redacted.
+  void forget_runs() { open_.clear(); }
 
  private:
   enum class Known { no_spans, ready, behind };
