@@ -135,7 +135,7 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
 
 // Runs the Server over `recovered`; its read models are closed on return.
 Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
-                      const StageRetention& stage_retention, Recovered& recovered,
+                      const LogRewriters& rewriters, Recovered& recovered,
                       std::unique_ptr<StartProgress> progress, spdlog::logger& logger) {
   progress->phase("bringing up the read models");
   const auto rows = TRY(open_read_models(config, *recovered.log, logger));
@@ -143,7 +143,8 @@ Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
   RunIndex index(table);
   TRY(catch_up_read_models(*recovered.log, index));
   const auto job_key = TRY(load_job_key(config.data, secure_random()));
-  Server server(config, recovered, index, logger, {reload_source, stage_retention, job_key});
+  Server server(config, recovered, index, logger,
+                {reload_source, rewriters.stage_retention, rewriters.plan_redaction, job_key});
   progress.reset();  // the rest of the start is short and ends with READY=1
   const StopDeadline stop_deadline(limits::stop_ms_max, EX_IOERR, [&logger] {
     logger.error("the stop took longer than {} ms: ending without a clean end",
@@ -157,13 +158,13 @@ Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
   return exit_code;
 }
 
-int serve_once(Config& config, const ReloadSource& reload_source,
-               const StageRetention& stage_retention, spdlog::logger& logger) {
+int serve_once(Config& config, const ReloadSource& reload_source, const LogRewriters& rewriters,
+               spdlog::logger& logger) {
   auto progress = std::make_unique<StartProgress>();
   auto recovered = recover_log(config, *progress, logger);
   if (!recovered) return refuse(logger, recovered.error());
   const auto exit_code =
-      serve_log(config, reload_source, stage_retention, *recovered, std::move(progress), logger);
+      serve_log(config, reload_source, rewriters, *recovered, std::move(progress), logger);
   if (!exit_code) return refuse(logger, exit_code.error());
   if (auto closed = recovered->log->close(); !closed && *exit_code == 0) {
     return refuse(logger, closed.error());
@@ -185,7 +186,7 @@ void keep_private(const Config& config, spdlog::logger& logger) {
   }
 }
 
-int serve(Config& config, const ReloadSource& reload_source, const StageRetention& stage_retention,
+int serve(Config& config, const ReloadSource& reload_source, const LogRewriters& rewriters,
           spdlog::logger& logger) {
   if (const auto why = clock_problem(SystemClock().wall_ns())) {
     logger.error("{}", *why);
@@ -200,14 +201,14 @@ int serve(Config& config, const ReloadSource& reload_source, const StageRetentio
     logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
                 *why);
   }
-  const int exit_code = serve_once(config, reload_source, stage_retention, logger);
+  const int exit_code = serve_once(config, reload_source, rewriters, logger);
   if (exit_code == 0) logger.info("stopped");
   return exit_code;
 }
 
 }  // namespace
 
-int run_server(const ServeOptions& options, const StageRetention& stage_retention) {
+int run_server(const ServeOptions& options, const LogRewriters& rewriters) {
   // All that belongs to the whole process is set before the first thread.
   report_resource_shortage();
   keep_owner_bits();
@@ -223,7 +224,7 @@ int run_server(const ServeOptions& options, const StageRetention& stage_retentio
   const auto logger = make_logger(config->log_level, config->log_format);
   const ReloadSource reload_source{reload_signal, [options] { return load_config(options); }};
   try {
-    return serve(*config, reload_source, stage_retention, *logger);
+    return serve(*config, reload_source, rewriters, *logger);
   } catch (const std::exception& failure) {
     const char* const shortage = resource_shortage_text(std::current_exception());
     if (*shortage != '\0') {

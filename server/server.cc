@@ -289,6 +289,7 @@ World Server::roll_back(const std::string& why) {
     std::_Exit(78);  // there is no state to continue with
   }
   digest_.forget();
+  redactions_.note_rolled_back();
   projector_.roll_back(world->position);
   if (stopping_) {
     asio::post(io_, [this] { stop_when_idle(); });  // the roll-back dropped all pending commits
@@ -306,20 +307,6 @@ void Server::resume_writes() {
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
   arm();
   schedule_turn();
-}
-
-void Server::log_retention(const RetentionOutcome& outcome) {
-  if (outcome.failed()) {
-    std::string next;
-    for (const std::string& command : outcome.next_commands) next += "; try: " + command;
-    logger_.error("retention: {}; the service continues, and tries again when it is next due{}",
-                  outcome.error, next);
-  } else if (outcome.dropped_at == 0) {
-    logger_.info("retention: every old record is still needed");
-  } else {
-    logger_.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
-                 outcome.horizon, outcome.archive);
-  }
 }
 
 void Server::log_file_retention(const FileRetentionReport& report) {
@@ -346,6 +333,7 @@ void Server::stop(const std::string& why) {
   logger_.info("stopping: {}", why);
   run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
   if (retention_) retention_->stop();
+  redactions_.stop();
   if (file_retention_) file_retention_->stop();
   projector_.end_waiting();
   clock_timer_.cancel();

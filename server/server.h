@@ -50,6 +50,7 @@
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/job_pause.h"
+#include "server/scheduler/redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/service_loops.h"
 #include "server/scheduler/station_jobs.h"
@@ -68,6 +69,7 @@ class Server {
   struct Given {
     const ReloadSource& reload_source;
     StageRetention stage_retention;
+    Redactions::Plan plan_redaction;
     std::string job_key;  // of this data directory (access/job_secret.h)
   };
 
@@ -95,6 +97,11 @@ class Server {
   MethodParts method_parts();
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
   void log_retention(const RetentionOutcome& outcome);
+  Redactions::Parts redaction_parts(const Redactions::Plan& plan);
+  // Renews what was derived from the log before a redaction, and blocks until none of it is left.
+  Stored<void> renew_derived(const RunRootProgress& run_roots, const std::atomic<bool>& stopped);
+  // Has the read models computed from the log, and blocks until no former row is left.
+  Stored<void> renew_rows(const std::atomic<bool>& stopped);
   std::unique_ptr<FileRetention> file_retention();
   void log_file_retention(const FileRetentionReport& report);
   AgentLogs::Context agent_log_context();
@@ -171,6 +178,7 @@ class Server {
   ServiceLoops loops_;
   RewritingTurn rewriting_turn_;
   std::unique_ptr<RetentionLoop> retention_;  // nullptr: no policy is configured
+  Redactions redactions_;
   const RunFileMarkers file_markers_;
   std::unique_ptr<FileRetention> file_retention_;  // nullptr: no policy is configured
   EventFeed feed_;

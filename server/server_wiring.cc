@@ -1,5 +1,6 @@
-// Constructs the parts of the service and connects them with each other. server.cc has what the
-// service does afterwards: run, stop, roll back.
+// Constructs the parts of the service and connects them with each other; server_rewriting.cc does
+// that for what rewrites the log. server.cc has what the service does afterwards: run, stop, roll
+// back.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,7 +13,6 @@
 #include "server/access/job_secret.h"
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
-#include "server/followers/fresh_rows.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -104,6 +104,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
       retention_(retention_loop(given.stage_retention)),
+      redactions_(redaction_parts(given.plan_redaction)),
       file_markers_(config.data),
       file_retention_(file_retention()),
       feed_(
@@ -146,24 +147,6 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
 
 // Mostly the threads have ended in run(). Lanes end before what their work refers to.
 Server::~Server() { (void)lanes_.stop(CallBounds::never_ms); }
-
-std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stage) {
-  if (!config_.retention) return nullptr;
-  return std::make_unique<RetentionLoop>(
-      RetentionLoop::Parts{
-          engine_, clock_, log_, rewriting_turn_, config_.data,
-          blocking_pool(lanes_.retentions, /*while_serving=*/false), stage,
-          [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
-          [this](Position position) { return projector_.follow_to(position); },
-          [this](const std::atomic<bool>& stopped) -> Stored<void> {
-            auto rows =
-                TRY(compute_rows(log_, config_.data / "projections" / "read_models.next", stopped));
-            projector_.replace_rows(std::move(rows));
-            return {};
-          },
-          [this](const RetentionOutcome& outcome) { log_retention(outcome); }},
-      *config_.retention);
-}
 
 std::unique_ptr<FileRetention> Server::file_retention() {
   if (!config_.file_retention) return nullptr;
@@ -214,6 +197,7 @@ Engine::Hooks Server::hooks() {
       [this](std::span<const Record> records) {
         timer_loop_.apply(records);
         if (retention_) retention_->note_applied(records);
+        redactions_.note_applied(records);
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
@@ -288,6 +272,7 @@ MethodParts Server::method_parts() {
     agent_logs_.subscribe(std::move(peer), std::move(subscription), run_id);
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
+  parts.redact = redact_records(redactions_);
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <boost/describe/enum_from_string.hpp>
 #include <boost/json/array.hpp>
 
 #include "domain/try.h"
@@ -20,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int redaction_number = -32096;  // a client error; the others are in call_error.cc
+constexpr int redaction_number = -32096;  // an error of the client alone, see call_error.cc
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -111,23 +112,9 @@ Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::st
   return {};
 }
 
-}  // namespace
-
-CallError redaction_refused(const char* code, std::string message, json::object details,
-                            std::vector<std::string> next_commands) {
-  CallError error;
-  error.exit_code = ExitCode::refused;
-  error.error["code"] = redaction_number;
-  error.error["message"] = std::move(message);
-  error.error["data"] =
-      json::object{{"code", code},
-                   {"details", std::move(details)},
-                   {"next_commands", json::array(next_commands.begin(), next_commands.end())}};
-  return error;
-}
-
-Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
-                                     const std::vector<std::string>& fields) {
+// Plans all but the base and the earlier redaction.
+Called<RedactionPlan> plan_record(const RocksEventLog& log, Position position,
+                                  const std::vector<std::string>& fields) {
   if (position == 0 || position > log.tail()) {
     return tl::unexpected(position_not_found(position, log.tail()));
   }
@@ -160,12 +147,57 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
   });
   if (!measured) return tl::unexpected(from_store_error(measured.error()));
   if (!fits) plan.replacement = without_free_texts(plan.record.event, plan.fields, Blank::shortest);
+  return plan;
+}
+
+Called<void> find_earlier_redaction(const RocksEventLog& log, RedactionPlan& plan) {
+  if (!plan.record.redacted) return {};
+  const auto earlier = find_redaction(log, plan.record.position);
+  if (!earlier) return tl::unexpected(from_store_error(earlier.error()));
+  plan.redacted_at = *earlier;
+  return {};
+}
+
+}  // namespace
+
+CallError redaction_refused(const char* code, std::string message, json::object details,
+                            std::vector<std::string> next_commands) {
+  CallError error;
+  error.exit_code = ExitCode::refused;
+  ErrorCode known{};
+  const bool is_known = boost::describe::enum_from_string(code, known);
+  error.error["code"] = is_known ? static_cast<int>(known) : redaction_number;
+  error.error["message"] = std::move(message);
+  error.error["data"] =
+      json::object{{"code", code},
+                   {"details", std::move(details)},
+                   {"next_commands", json::array(next_commands.begin(), next_commands.end())}};
+  return error;
+}
+
+Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
+                                     const std::vector<std::string>& fields) {
+  auto plan = TRY(plan_record(log, position, fields));
   TRY(plan_base(log, plan));
-  if (plan.record.redacted) {
-    const auto earlier = find_redaction(log, position);
-    if (!earlier) return tl::unexpected(from_store_error(earlier.error()));
-    plan.redacted_at = *earlier;
+  TRY(find_earlier_redaction(log, plan));
+  return plan;
+}
+
+Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log, Position position,
+                                            const std::vector<std::string>& fields,
+                                            const std::string& while_stopped) {
+  auto plan = TRY(plan_record(log, position, fields));
+  const Position horizon = log.horizon().position;
+  if (position <= horizon && !plan.fields.empty()) {
+    return tl::unexpected(redaction_refused(
+        "REDACTION_NEEDS_STOP",
+        "record " + std::to_string(position) +
+            " stayed when a retention dropped others, so the state that the log begins with may "
+            "have its texts, too; both are erased while the server is stopped",
+        {{"position", position}, {"horizon", horizon}},
+        {"kill " + std::to_string(::getpid()), while_stopped}));
   }
+  TRY(find_earlier_redaction(log, plan));
   return plan;
 }
 

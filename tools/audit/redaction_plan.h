@@ -30,6 +30,13 @@ struct RedactionPlan {
 Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
                                      const std::vector<std::string>& fields);
 
+// Plans the same in the process that serves the log. Fails with REDACTION_NEEDS_STOP for a record
+// that was kept before the horizon, because its base can't be renewed while the log is served; the
+// error names `while_stopped`, the command that does it then.
+Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log, Position position,
+                                            const std::vector<std::string>& fields,
+                                            const std::string& while_stopped);
+
 // Makes the record of the HistoryDropped that renews the base at the log's horizon.
 Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base);
 

@@ -3,6 +3,7 @@
 
 #include "server/serve.h"
 #include "tools/audit/retention.h"
+#include "tools/audit/service_redaction.h"
 #include "tools/cli/commands.h"
 
 namespace signalbox {
@@ -53,7 +54,8 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
   serve.action([options, &invocation] {
     options->data = invocation.data_directory();
     options->socket = invocation.socket_path();
-    return static_cast<ExitCode>(run_server(*options, stage_in_service()));
+    return static_cast<ExitCode>(
+        run_server(*options, LogRewriters{stage_in_service(), plan_redaction_in_service()}));
   });
 }
 

@@ -29,6 +29,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(server_methods(parts));
   add(access_methods(parts.access));
   add(audit_methods());
+  add(log_methods(parts.redact));
   return methods;
 }
 

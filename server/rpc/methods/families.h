@@ -26,6 +26,7 @@ class FileRetention;
 class KnownPipeline;
 class LockQueue;
 class Peer;
+class Redactions;
 class RetentionLoop;
 class RunRootWriter;
 class ServiceLoops;
@@ -79,6 +80,11 @@ Handler rebuild_run_roots(RunRootWriter& run_roots);
 // Handles `run.rebuild_artifacts` for a service that doesn't: rejects with INTERNAL.
 void refuse_rebuild(Api& api, Call& call);
 
+// Returns the handler of `log.redact` for a service with a log on disk.
+Handler redact_records(Redactions& redactions);
+// Handles `log.redact` for a service without one: rejects with INTERNAL.
+void refuse_redaction(Api& api, Call& call);
+
 struct MethodParts {
   ClaimQueue& claims;
   LockQueue& locks;
@@ -102,6 +108,7 @@ struct MethodParts {
   std::function<Decided<void>(const PutProject& command)> check_repository =
       signalbox::check_repository;
   PlanFiles plan_files = nullptr;
+  Handler redact = refuse_redaction;
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -126,5 +133,6 @@ std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_
 std::vector<Method> server_methods(const MethodParts& parts);
 std::vector<Method> access_methods(const AccessParts& parts);
 std::vector<Method> audit_methods();
+std::vector<Method> log_methods(Handler redact);
 
 }  // namespace signalbox

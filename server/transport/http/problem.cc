@@ -83,6 +83,9 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::RUN_NOT_FAILED:
     case ErrorCode::PLAN_ORDER:
     case ErrorCode::CARD_BUSY:
+    case ErrorCode::NOTHING_TO_REDACT:
+    case ErrorCode::REDACTION_IMPOSSIBLE:
+    case ErrorCode::REDACTION_NEEDS_STOP:
       return 409;
     case ErrorCode::OVERLOADED:
       return 429;
