@@ -1,11 +1,12 @@
 // `signalbox audit redact`: erases a text that should never have been recorded, and records that in
-// the log.
+// the log. A running server does it itself (`log.redact`); this command then searches for what is
+// left elsewhere.
 //
-// The order of its steps makes it safe against a crash. First the projections are removed, which
-// could keep the text; they are rebuilt from the log. Then a single batch writes the new payload
-// and the event that records it, so that neither exists without the other. Old bytes that the batch
-// leaves in files are erased afterwards; if this process crashes before, the next process that
-// opens the log erases them.
+// Without a server, the order of its steps makes it safe against a crash. First the projections are
+// removed, which could keep the text; they are rebuilt from the log. Then a single batch writes the
+// new payload and the event that records it, so that neither exists without the other. Old bytes
+// that the batch leaves in files are erased afterwards; if this process crashes before, the next
+// process that opens the log erases them.
 #include <memory>
 
 #include "domain/limits.h"
@@ -18,7 +19,9 @@
 #include "tools/audit/audit_options.h"
 #include "tools/audit/erased_text_search.h"
 #include "tools/audit/redaction_plan.h"
+#include "tools/audit/service_redaction.h"
 #include "tools/cli/call_error.h"
+#include "tools/cli/client.h"
 #include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
 
@@ -66,7 +69,8 @@ Called<std::unique_ptr<RocksEventLog>> open_to_redact(const std::filesystem::pat
   CallError error = from_store_error(log.error());
   if (log.error().kind == StoreError::Kind::in_use) {
     error.error["message"] =
-        log.error().message + ": a record is redacted only while nobody else has the log";
+        log.error().message +
+        ": a record is redacted by the server, over its socket, or while nobody has the log";
     error.error.at("data").at("next_commands").as_array().emplace_back(same_command(options));
   }
   return tl::unexpected(std::move(error));
@@ -176,40 +180,31 @@ std::string view_archives(const json::object& result) {
   return text;
 }
 
-Called<json::object> run_redact(const Invocation& invocation, const RedactOptions& options) {
-  if (options.reason.empty() || options.reason.size() > limits::reason_bytes_max) {
-    return tl::unexpected(usage_error("--reason must have between 1 and " +
-                                      std::to_string(limits::reason_bytes_max) + " bytes"));
+// Has the server redact the record, and adds its answer to `result`.
+Called<void> redact_in_service(const ServerAddress& service, const RedactOptions& options,
+                               json::object& result) {
+  auto client = TRY(Client::connect(service));
+  json::object params{{"position", options.position}, {"reason", options.reason}};
+  if (!options.fields.empty()) {
+    params["fields"] = json::array(options.fields.begin(), options.fields.end());
   }
-  if (!is_utf8(options.reason)) return tl::unexpected(usage_error("--reason must be UTF-8"));
-  const std::filesystem::path data = invocation.data_directory();
-  RedactionPlan plan;
-  Position proved_tail = 0;
-  {
-    // Read-only, so that --dry-run also works beside a running server; the redaction itself is
-    // refused later.
-    const auto log = RocksEventLog::open(data, {.read_only = true});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    auto planned = plan_redaction(**log, options.position, options.fields);
-    if (!planned) return tl::unexpected(planned.error());
-    plan = *std::move(planned);
+  const auto answered = TRY(client.call("log.redact", std::move(params)));
+  result["redacted"] = true_at(answered, "redacted");
+  for (const char* key : {"redaction_position", "files_error"}) {
+    if (const json::value* value = answered.if_contains(key)) result[key] = *value;
   }
-  if (!plan.fields.empty()) {
-    const auto tail = TRY(prove_redaction(data, plan, options.reason));
-    proved_tail = tail;
-  }
-  json::object result{{"position", options.position},
-                      {"type", tag_of(plan.record.event).name},
-                      {"fields", json::array(plan.fields.begin(), plan.fields.end())},
-                      {"dry_run", options.dry_run},
-                      {"redacted", !options.dry_run && !plan.fields.empty()}};
-  add_archive(result, plan);
-  if (options.dry_run) return result;
+  return {};
+}
 
+// Redacts the record with nobody else at the log, and adds where that is recorded to `result`.
+Called<void> redact_in_log(const std::filesystem::path& data, const RedactionPlan& plan,
+                           const RedactOptions& options, json::object& result) {
+  Position proved_tail = 0;
+  if (!plan.fields.empty()) proved_tail = TRY(prove_redaction(data, plan, options.reason));
   const auto log = TRY(open_to_redact(data, options));
   if (plan.fields.empty()) {
     result["redaction_position"] = plan.redacted_at;
-    return result;
+    return {};
   }
   if (log->tail() != proved_tail) {
     return tl::unexpected(
@@ -218,8 +213,15 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   }
   TRY(apply_redaction(*log, data, plan, options));
   result["redaction_position"] = log->tail();
+  return {};
+}
+
+Called<void> add_remaining(const std::filesystem::path& data, const RedactionPlan& plan,
+                           const RedactOptions& options, json::object& result) {
   const auto pieces = search_pieces(plan.erased);
-  const auto remaining = TRY(search_erased(data, *log, pieces));
+  const auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const auto remaining = TRY(search_erased(data, **log, pieces));
   json::array places;
   for (const RemainingPlace& each : remaining.kept) {
     places.push_back(describe_place(each, data, options));
@@ -228,6 +230,41 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   result["remaining"] = std::move(places);
   result["remaining_total"] = remaining.total;
   result["elsewhere"] = elsewhere_note;
+  return {};
+}
+
+Called<json::object> run_redact(const Invocation& invocation, const RedactOptions& options) {
+  if (options.reason.empty() || options.reason.size() > limits::reason_bytes_max) {
+    return tl::unexpected(usage_error("--reason must have between 1 and " +
+                                      std::to_string(limits::reason_bytes_max) + " bytes"));
+  }
+  if (!is_utf8(options.reason)) return tl::unexpected(usage_error("--reason must be UTF-8"));
+  const std::filesystem::path data = invocation.data_directory();
+  RedactionPlan plan;
+  {
+    // Read-only, which also works beside a running server.
+    const auto log = RocksEventLog::open(data, {.read_only = true});
+    if (!log) return tl::unexpected(from_store_error(log.error()));
+    auto planned = plan_redaction(**log, options.position, options.fields);
+    if (!planned) return tl::unexpected(planned.error());
+    plan = *std::move(planned);
+  }
+  json::object result{{"position", options.position},
+                      {"type", tag_of(plan.record.event).name},
+                      {"fields", json::array(plan.fields.begin(), plan.fields.end())},
+                      {"dry_run", options.dry_run},
+                      {"redacted", !options.dry_run && !plan.fields.empty()}};
+  add_archive(result, plan);
+  if (options.dry_run) {
+    if (!plan.fields.empty()) TRY(prove_redaction(data, plan, options.reason));
+    return result;
+  }
+  if (const auto service = TRY(service_of(invocation))) {
+    TRY(redact_in_service(*service, options, result));
+  } else {
+    TRY(redact_in_log(data, plan, options, result));
+  }
+  if (!plan.fields.empty()) TRY(add_remaining(data, plan, options, result));
   return result;
 }
 
@@ -270,6 +307,10 @@ std::string view_redaction(const json::object& result, const Terminal&) {
   }
   std::string text = record + ": erased " + fields + "; the log says so at position " +
                      text_at(result, "redaction_position") + "\n";
+  if (result.contains("files_error")) {
+    text += "Files of the log may have it until the server's next start: " +
+            text_at(result, "files_error") + "\n";
+  }
   if (!true_at(result, "searched")) {
     text += "What was erased is too short to be searched for.\n";
   } else if (text_at(result, "remaining_total") == "0") {
@@ -312,12 +353,13 @@ void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
   command.needs("--signing-key", "--archive");
   command.add_flag("--dry-run", options->dry_run, "Only show what would be erased");
   command.footer(
-      "The server must be stopped. The record's header and position stay, and every\n"
-      "proof and checkpoint still holds; its free texts (goals, reasons, messages,\n"
-      "outputs) become \"[redacted]\", and a PayloadRedacted event records who erased\n"
-      "what and why.\n\n"
-      "A record that a retention kept is erased from the state that the log begins with,\n"
-      "too. Archives keep their copy until it is erased there (--archive).\n\n"
+      "A running server does it while it serves. The record's header and position stay,\n"
+      "and every proof and checkpoint still holds; its free texts (goals, reasons,\n"
+      "messages, outputs) become \"[redacted]\", and a PayloadRedacted event records who\n"
+      "erased what and why.\n\n"
+      "A record that a retention kept is erased from the state that the log begins\n"
+      "with, too; for that the server must be stopped. Archives keep their copy until\n"
+      "it is erased there (--archive).\n\n"
       "Names, keys, ids, paths, pipelines and the header (stream, actor, command id;\n"
       "e.g. a lock's key) can't be erased. The header holds the request's digest: a\n"
       "short text can be guessed from it by those who know the rest of the request.\n"

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t line_bytes_min = 8;
 constexpr std::size_t word_bytes_min = 16;
 constexpr std::size_t pieces_max = 64;
+constexpr int search_tries_max = 10;
 constexpr std::size_t block_bytes = std::size_t{1024} * 1024;
 
 // Calls visit(part) for each non-empty part between characters of `separators`.
@@ -106,9 +107,10 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
   return {};
 }
 
-void search_files(const std::filesystem::path& directory, const std::filesystem::path& excluded,
-                  PieceSearch& search, RemainingPlaces& places) {
-  std::error_code failed;
+// Returns the files below the directory that have a piece; sets `failed` if not all were searched.
+std::vector<std::filesystem::path> files_with_pieces(const std::filesystem::path& directory,
+                                                     const std::filesystem::path& excluded,
+                                                     PieceSearch& search, std::error_code& failed) {
   std::vector<std::filesystem::path> files;
   const auto options = std::filesystem::directory_options::skip_permission_denied;
   for (auto each = std::filesystem::recursive_directory_iterator(directory, options, failed);
@@ -117,6 +119,17 @@ void search_files(const std::filesystem::path& directory, const std::filesystem:
     std::error_code unknown;
     if (each->is_symlink(unknown) || !each->is_regular_file(unknown)) continue;
     if (search.in_file(each->path())) files.push_back(each->path());
+  }
+  return files;
+}
+
+void search_files(const std::filesystem::path& directory, const std::filesystem::path& excluded,
+                  PieceSearch& search, RemainingPlaces& places) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> files;
+  // A running server may remove a directory while it is listed.
+  for (int tries = 0; tries < search_tries_max && (tries == 0 || failed); ++tries) {
+    files = files_with_pieces(directory, excluded, search, failed);
   }
   std::sort(files.begin(), files.end());
   for (std::filesystem::path& file : files) places.add({0, std::move(file), {}});
