@@ -18,12 +18,18 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds stop_check_interval{100};
+// A rebuild of damaged read models may be under way, or a run root may hang.
+constexpr std::chrono::minutes renewal_wait_max{10};
 
-// Blocks until `done` is ready. Fails soon after `stopped` is set: then it may never be.
+// Blocks until `done` is ready. Fails after renewal_wait_max, and soon after `stopped` is set: then
+// it may never be.
 template <class Value>
 Stored<void> await_done(const std::future<Value>& done, const std::atomic<bool>& stopped) {
+  const auto deadline = std::chrono::steady_clock::now() + renewal_wait_max;
   while (done.wait_for(stop_check_interval) != std::future_status::ready) {
     if (stopped) return store_failure(StoreError::Kind::io, "the service stops");
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    return store_failure(StoreError::Kind::io, "what is derived from the log stays behind");
   }
   return {};
 }
