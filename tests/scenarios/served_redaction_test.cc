@@ -82,11 +82,11 @@ TEST_F(ServedRedactionTest, NothingShowsTheTextAndTheWorkGoesOn) {  // G17
   write_text(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");
   server_.start();
   start_run_with_text();
-  const std::string token = claim(run_id_);
   append_events(1200);
   const fs::path snapshots = server_.data() / "projections" / "snapshots";
   await([&] { return fs::exists(snapshots) && !fs::is_empty(snapshots); });
   const std::string old_checkpoint = checkpoint("before.checkpoint");
+  const std::string token = claim(run_id_);
   ASSERT_NE(files_with_text(server_.data()), "");
   EXPECT_FALSE(result(redact_words({"--dry-run"})).at("redacted").as_bool());
   const std::int64_t before = incarnation();
