@@ -18,12 +18,12 @@ class SearchTest : public ::testing::Test {
  protected:
   SearchTest() { write_text(found_, "# nothing yet\n"); }
 
-  // Searches seeds 1 to `seeds_max`. Seed 7 fails, seed 10 aborts, and of those from 20 on each
+  // Searches seeds 1 to `seeds`. Seed 7 fails, seed 10 aborts, and of those from 20 on each
   // fails in the same way.
-  SearchResult search_first(std::uint64_t seeds_max, unsigned processes) const {
+  SearchResult search_first(std::uint64_t seeds, unsigned processes) const {
     SearchOptions options;
     options.time = std::chrono::hours(1);
-    options.seeds_max = seeds_max;
+    options.seeds_max = seeds;
     options.processes = processes;
     options.found_seeds = found_;
     options.simulate_seed = [](const SimulationOptions& one) {
