@@ -1,0 +1,142 @@
+// An attempt asks a person for an approval of its own run.
+#include "domain/limits.h"
+#include "tests/domain/approval_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class RequestTest : public ApprovalFixture {
+ protected:
+  static constexpr Token token = 2;
+  [[nodiscard]] RequestApproval request(std::string question = "may I?") const {
+    return {run, "a", token, std::move(question)};
+  }
+  static Event requested() { return StationEvent{StationApprovalRequested{"a", 1, "may I?"}}; }
+  static Event result_held() { return StationEvent{StationResultHeld{"a", 1, {}}}; }
+  // A run whose first attempt is under way; `job`: the service executes it.
+  void given_attempt(bool job = false) {
+    StationDefinition first = worker_station("a");
+    if (job) {
+      first.executor = ExecutorKind::process;
+      first.command = {"true"};
+    }
+    const PipelineDefinition pipeline{"p", {first, worker_station("b")}};
+    if (job) {
+      given({started(pipeline), dispatched("a"), intended("a")});
+    } else {
+      given({started(pipeline), claimed("a")});
+    }
+  }
+};
+
+TEST_F(RequestTest, IsApprovedWhileTheAttemptGoesOn) {  // G10
+  given_attempt();
+  when(request());
+  then({requested()});
+  EXPECT_EQ(the_run().station().status, StationStatus::waiting);
+  EXPECT_EQ(the_run().station().waiting, WaitReason::approval);
+  EXPECT_TRUE(the_run().attempt.has_value());
+  when(request("and now?"));
+  then_nothing();
+  when(ResumeRun{run, {}, {}, {}});
+  then_rejected(ErrorCode::DECISION_REQUIRED);
+  when(decision(Decision::approve, "go on"));
+  then({StationEvent{StationApprovalGiven{"a", 1, "go on"}}});
+  EXPECT_EQ(the_run().station().status, StationStatus::running);
+  when_completed("a", token);
+  then({succeeded("a")});
+}
+
+TEST_F(RequestTest, HoldsTheResultOfAnAttemptThatDidntWait) {  // G10
+  given_attempt();
+  when(request());
+  when_completed("a", token);
+  then({result_held()});
+  EXPECT_FALSE(the_run().attempt.has_value());
+  when(claim_by("ann"));
+  then_nothing();
+  when(WakeStation{run});
+  then_nothing();
+  when_completed("a", token);
+  then_rejected(ErrorCode::STALE_TOKEN);
+  when(decision(Decision::approve, "fine"));
+  then({approved("a", "fine")});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+  EXPECT_EQ(the_run().definition().name, "b");
+}
+
+TEST_F(RequestTest, AtTheLastStationEndsTheRunWithTheDecision) {  // G10
+  given({started({"p", {worker_station("a")}}), claimed("a"), requested(), result_held()});
+  when(decision(Decision::approve));
+  then({approved("a"), run_succeeded()});
+}
+
+TEST_F(RequestTest, IsRejectedAfterItsAttempt) {  // G10
+  given_attempt();
+  when(request());
+  when_completed("a", token);
+  when(decision(Decision::reject, "not that"));
+  then({StationEvent{StationRejected{"a", "not that"}},
+        RunEvent{RunFailed{"a", ErrorClass::terminal, "REJECTED", "not that"}}});
+}
+
+// A job has to be ended before its run is over; a worker learns it with its next word.
+TEST_F(RequestTest, RejectedDuringItsAttemptCancelsTheRun) {  // G10
+  given_attempt(/*job=*/true);
+  when(request());
+  then({requested()});
+  when(decision(Decision::reject, "not that"));
+  then({RunEvent{RunCancelRequested{"not that"}}});
+  when(ConfirmCancel{run, token, {}});
+  then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
+}
+
+TEST_F(RequestTest, OfAWorkerRejectedDuringItsAttemptCancelsAtOnce) {  // G10
+  given_attempt();
+  when(request());
+  when(PauseRun{run, {}});
+  when(decision(Decision::reject));
+  then({StationEvent{StationCanceled{"a"}}, RunEvent{RunCanceled{"the approval was refused"}}});
+}
+
+TEST_F(RequestTest, EndsWithAnAttemptThatFails) {  // G10
+  given_attempt();
+  when(request());
+  CompleteStation failed = end_of("a", token, Outcome::failed);
+  failed.error_class = ErrorClass::transient;
+  when(failed);
+  then_names({"StationAttemptFailed"});
+  when(decision(Decision::approve));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  when(WakeStation{run});
+  then_names({"StationReady"});
+}
+
+TEST_F(RequestTest, IsTakenFromTheHolderAloneAndHasAQuestion) {  // G10
+  given_attempt();
+  RequestApproval stale = request();
+  stale.token = token + 1;
+  when(stale);
+  then_rejected(ErrorCode::STALE_TOKEN);
+  when(request(""));
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  when(request(std::string(limits::reason_bytes_max + 1, 'x')));
+  then_rejected(ErrorCode::LIMIT_EXCEEDED);
+}
+
+// Whoever waits for a person isn't stalled.
+TEST_F(RequestTest, IsNoStall) {  // G10
+  given_attempt();
+  when(HeartbeatStation{run, "a", token, {}, "half"});
+  const Position progress = the_run().attempt->last_progress_at;
+  when(request());
+  when(StallStation{run, token, progress, 0, 1000});
+  then_nothing();
+  when(HeartbeatStation{run, "a", token, {}, "more"});
+  then_names({"StationHeartbeat"});
+  EXPECT_EQ(the_run().station().waiting, WaitReason::approval);
+}
+
+}  // namespace
+}  // namespace signalbox
