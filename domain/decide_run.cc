@@ -60,31 +60,50 @@ bool waits_for(const Run& run, WaitReason reason) {
          !run.attempt;
 }
 
-// Returns whether an approval station, an attempt under way, or one that has succeeded waits for a
-// decision.
-bool waits_for_decision(const Run& run) {
-  return asks_approval(run) || waits_for(run, WaitReason::approval);
-}
-
 std::string resume_command(const Run& run, const std::string& flags) {
   return "signalbox run resume " + to_string(run.id) + " " + flags;
 }
 
-// Checks that the current station waits for an approval and is the one the decision is about
-// (`seen`). Since the person looked, the run may have reached another approval, which nobody saw.
-Decided<void> require_asking(const Run& run, const std::optional<std::string>& seen) {
+// Returns what keeps `decision` from being about the question that is open, or nullopt.
+std::optional<std::string> other_question(const Run& run, const ResumeRun& decision) {
+  const std::string station = "station " + run.definition().name;
+  if (decision.station && *decision.station != run.definition().name) {
+    return station + " is current, not " + *decision.station;
+  }
+  if (!waits_for_decision(run)) return station + " waits for no decision";
+  if (decision.asked && *decision.asked != run.asked_at) {
+    return "the open question of " + station + " is that of position " +
+           std::to_string(run.asked_at) + ", not that of position " +
+           std::to_string(*decision.asked);
+  }
+  return std::nullopt;
+}
+
+// Checks that the current station waits for a decision, and that this is one about it and about its
+// question. Since the person looked, the run may have reached another approval, or a later attempt
+// may have asked something else, which nobody saw.
+Decided<void> require_asking(const Run& run, const ResumeRun& decision) {
+  const auto obstacle = other_question(run, decision);
+  if (!obstacle) return {};
   const std::string& station = run.definition().name;
-  const bool asks = waits_for_decision(run);
-  const bool is_seen = !seen || *seen == station;
-  if (asks && is_seen) return {};
   std::vector<Detail> details{{"run_id", to_string(run.id)},
                               {"station", station},
                               {"station_status", std::string(name_of(run.station().status))}};
-  if (!is_seen) details.push_back({"decided_station", *seen});
-  return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL,
-                is_seen ? "station " + station + " waits for no decision"
-                        : "station " + station + " is current, not " + *seen,
-                std::move(details), {"signalbox run why " + to_string(run.id)});
+  if (decision.station && *decision.station != station) {
+    details.push_back({"decided_station", *decision.station});
+  }
+  if (run.asked_at != 0) details.push_back({"asked", static_cast<std::int64_t>(run.asked_at)});
+  if (decision.asked) {
+    details.push_back({"decided_asked", static_cast<std::int64_t>(*decision.asked)});
+  }
+  // The first command shows the question that is open, and those after it decide that one.
+  std::vector<std::string> next_commands{"signalbox run why " + to_string(run.id)};
+  if (waits_for_decision(run)) {
+    auto decisions = decision_commands(run);
+    std::move(decisions.begin(), decisions.end(), std::back_inserter(next_commands));
+  }
+  return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL, *obstacle, std::move(details),
+                std::move(next_commands));
 }
 
 Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::string& reason,
@@ -95,21 +114,22 @@ Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::
     return reject(ErrorCode::DECISION_REQUIRED, "station " + station + " waits for a decision",
                   {{"run_id", to_string(run.id)}, {"station", station}}, decision_commands(run));
   }
-  if (auto ok = require_asking(run, command.station); !ok) return ok;
+  if (auto ok = require_asking(run, command); !ok) return ok;
   const Stream stream = Stream::run(run.id);
+  // The question is the cause of its decision: so the log says which one was answered.
   switch (*command.decision) {
     case Decision::approve:
       if (run.attempt) {
         events.push_back(
-            {stream, run.attempt->span_id, run.attempt->token,
+            {stream, run.attempt->span_id, run.asked_at,
              StationEvent{StationApprovalGiven{station, run.attempt->number, reason}}});
         return {};
       }
-      events.push_back({stream, {}, 0, StationEvent{StationApproved{station, reason}}});
+      events.push_back({stream, {}, run.asked_at, StationEvent{StationApproved{station, reason}}});
       for (NewEvent& event : after_success(run, run.used, 0)) events.push_back(std::move(event));
       return {};
     case Decision::reject:
-      events.push_back({stream, {}, 0, StationEvent{StationRejected{station, reason}}});
+      events.push_back({stream, {}, run.asked_at, StationEvent{StationRejected{station, reason}}});
       events.push_back({stream,
                         {},
                         0,
@@ -269,6 +289,11 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
                     {{"field", std::string("station")}, {"value", *command.station}});
     }
   }
+  if (command.asked && !command.decision) {
+    return reject(
+        ErrorCode::INVALID_PARAMS, "a question is named with its decision",
+        {{"field", std::string("asked")}, {"value", static_cast<std::int64_t>(*command.asked)}});
+  }
   // The budget comes first: the decision may end the run, or advance it to a station that the old
   // budget would hold.
   Run run = *found;
@@ -276,9 +301,10 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   TRY(add_budget(run, command.budget, reason, events));
   run.budget = command.budget.value_or(run.budget);
   if (rejects_attempt(run, command)) {
-    TRY(require_asking(run, command.station));
+    TRY(require_asking(run, command));
     const std::string refused = "the approval was refused";
     auto end = TRY(decide(world, CancelRun{run.id, reason.empty() ? refused : reason}, now));
+    if (!end.empty()) end.front().cause = run.asked_at;
     std::move(end.begin(), end.end(), std::back_inserter(events));
     return events;
   }

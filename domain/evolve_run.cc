@@ -237,9 +237,10 @@ void evolve(World& world, Run& run, const Record& record, const StationSucceeded
 }
 bool is_approval(const Run& run) { return run.definition().executor == ExecutorKind::approval; }
 
-void evolve(World& world, Run& run, const Record&, const StationHeld& event) {
+void evolve(World& world, Run& run, const Record& record, const StationHeld& event) {
   SIGNALBOX_CHECK((event.reason == WaitReason::approval) == is_approval(run));
   make_unready(world, run);
+  run.asked_at = record.position;
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = 0;
 }
@@ -254,7 +255,8 @@ void evolve(World&, Run& run, const Record&, const StationRejected& event) {
       previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
 }
 
-void evolve(World&, Run& run, const Record&, const StationApprovalRequested&) {
+void evolve(World&, Run& run, const Record& record, const StationApprovalRequested&) {
+  run.asked_at = record.position;
   run.station().waiting = WaitReason::approval;
   run.station().waiting_until_ns = 0;
   run.attempt->stalls = 0;  // whoever asks has got somewhere
@@ -358,6 +360,11 @@ void evolve_run(World& world, const Record& record, const Noun& noun) {
         }
       },
       noun);
+  // A question is open as long as its station waits for it, however the wait ends. No event of a
+  // station removes the run from the world.
+  if constexpr (is_station_event) {
+    if (!waits_for_decision(*run)) run->asked_at = 0;
+  }
 }
 
 }  // namespace

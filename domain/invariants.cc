@@ -74,6 +74,9 @@ void examine(const World& world, const Run& run, Findings& findings) {
                   "a token is a position of the log");
   findings.expect(!run.attempt || run.attempt->number == station.attempts, run,
                   "the attempt under way is the latest one");
+  findings.expect(run.asked_at == 0 || waits_for_decision(run), run,
+                  "a question is open only while its station waits for a decision");
+  findings.expect(run.asked_at <= world.position, run, "a question is a position of the log");
   findings.expect(!run.cancel_requested || run.attempt.has_value(), run,
                   "a requested cancellation waits for an attempt");
   findings.expect(

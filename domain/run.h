@@ -112,6 +112,10 @@ struct Run {
 
   Position changed_at = 0;  // position of its latest event
 
+  // Position of the event that asked what its station waits to have decided: the identity of that
+  // question. 0: it waits for no decision, or an older version's base doesn't say.
+  Position asked_at = 0;
+
   // Shared by all runs of the pipeline. Not a field of the state: pipeline_digest identifies it.
   std::shared_ptr<const PipelineDefinition> pipeline;
 
@@ -121,6 +125,7 @@ struct Run {
   // Returns the index of the station with this name, or nullopt.
   [[nodiscard]] std::optional<std::uint32_t> find_station(std::string_view name) const;
 };
+// Without `asked_at`, which the encoding of a world has apart from the others (world_codec.cc).
 BOOST_DESCRIBE_STRUCT(Run, (),
                       (id, status, cancel_requested, current, started_at, goal, input, run_root,
                        repository, base, idempotency_key, request_digest, pipeline_digest,

@@ -66,8 +66,11 @@ struct ResumeRun {
   // The station that the decision is about, so that a decision based on an outdated view doesn't
   // apply to the next approval; default: the one that waits.
   std::optional<std::string> station = {};
+  // The question that the decision answers (Run::asked_at), so that it doesn't apply to a later
+  // question of the same station; default: the open one.
+  std::optional<Position> asked = {};
 };
-BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget, station))
+BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget, station, asked))
 
 // Reopens a failed run at the station that failed.
 struct RetryRun {

@@ -26,10 +26,12 @@ Decided<void> validate(const Usage& usage) {
   return require_figures("usage.cost_microusd", "usage.tokens", "usage.turns", usage);
 }
 
-bool asks_approval(const Run& run) {
-  return run.attempt && run.station().status == StationStatus::waiting &&
+bool waits_for_decision(const Run& run) {
+  return run.station().status == StationStatus::waiting &&
          run.station().waiting == WaitReason::approval;
 }
+
+bool asks_approval(const Run& run) { return run.attempt && waits_for_decision(run); }
 
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used) {
   if (budget.cost_microusd > 0 && used.cost_microusd >= budget.cost_microusd) return "cost";
@@ -87,7 +89,8 @@ std::string raised_budget_flags(const Budget& budget, const Usage& used) {
 std::vector<std::string> decision_commands(const Run& run) {
   const std::string command = "signalbox run resume " + to_string(run.id) + " --station " +
                               run.definition().name + " --decision ";
-  return {command + "approve", command + "reject --reason 'why'"};
+  const std::string asked = run.asked_at == 0 ? "" : " --asked " + std::to_string(run.asked_at);
+  return {command + "approve" + asked, command + "reject" + asked + " --reason 'why'"};
 }
 
 Usage operator+(const Usage& left, const Usage& right) {

@@ -30,6 +30,10 @@ constexpr bool waits_for_person(WaitReason reason) {
   return false;
 }
 
+// Returns whether the current station waits for a person's decision: an approval station, or one
+// whose attempt asked for an approval, be it under way or over with success.
+bool waits_for_decision(const Run& run);
+
 // Returns whether the attempt under way has asked for an approval that nobody has given yet.
 bool asks_approval(const Run& run);
 
@@ -54,8 +58,8 @@ Budget remaining_budget(const Budget& budget, const Usage& used);
 // bound.
 std::string raised_budget_flags(const Budget& budget, const Usage& used);
 
-// Returns the commands that decide the approval `run` waits for. They name the station, so that
-// they don't apply to another approval.
+// Returns the commands that decide what `run` waits for. They name the station and the question, so
+// that they don't apply to another one.
 std::vector<std::string> decision_commands(const Run& run);
 
 Usage operator+(const Usage& left, const Usage& right);

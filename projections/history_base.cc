@@ -1,10 +1,12 @@
 #include "projections/history_base.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "domain/check.h"
 #include "domain/invariants.h"
+#include "domain/station_turn.h"
 #include "domain/try.h"
 #include "projections/run_index.h"
 #include "projections/run_index_keys.h"
@@ -106,9 +108,34 @@ Stored<void> find_holders(const EventLog& log, World& world) {
   return {};
 }
 
+// Completes the state of a base of format 5 or 6, which doesn't say which question is open: it is
+// the latest one of its run. The records of an open run are kept.
+Stored<void> find_questions(const EventLog& log, World& world) {
+  const auto note = [&world](const Record& record) {
+    const auto* held = event_as<StationHeld>(record.event);
+    const bool asks = event_as<StationApprovalRequested>(record.event) != nullptr ||
+                      (held != nullptr && held->reason == WaitReason::approval);
+    if (!asks) return;
+    Run* const run = world.find_run(record.stream.run_id);
+    if (run != nullptr && waits_for_decision(*run)) run->asked_at = record.position;
+  };
+  const bool any = std::any_of(world.runs.begin(), world.runs.end(),
+                               [](const auto& entry) { return waits_for_decision(*entry.second); });
+  if (!any) return {};
+  const Horizon horizon = log.horizon();
+  for (const PositionRange& range : horizon.kept) {
+    TRY(log.scan(range.first, range.last, [&note](Record&& record) {
+      note(record);
+      return true;
+    }));
+  }
+  return {};
+}
+
 Stored<World> world_of(const BaseParts& parts, const EventLog& log) {
   auto world = decode_world(parts.world(), parts.world_format);
   if (world && parts.world_format < 6) TRY(find_holders(log, *world));
+  if (world && parts.world_format < 7) TRY(find_questions(log, *world));
   return world;
 }
 

@@ -82,6 +82,7 @@ class TimelineFold {
   void operator()(const StationHeld& event) {
     wait(event.reason, 0);
     station().waiting_note = event.note;
+    station().asked = event.reason == WaitReason::approval ? record_->position : 0;
   }
   void operator()(const StationApproved& event) {
     decide(Decision::approve, event.reason);
@@ -90,14 +91,17 @@ class TimelineFold {
   void operator()(const StationApprovalRequested& event) {
     wait(WaitReason::approval, 0);
     station().waiting_note = event.question;
+    station().asked = record_->position;
     station().decided.reset();
   }
   void operator()(const StationApprovalGiven& event) { decide(Decision::approve, event.reason); }
   void operator()(const StationResultHeld& event) {
     const std::string question = station().waiting_note;
+    const Position asked = station().asked;
     end_attempt(Outcome::succeeded, event.result);
     wait(WaitReason::approval, 0);
     station().waiting_note = question;
+    station().asked = asked;
   }
   void operator()(const StationRejected& event) { decide(Decision::reject, event.reason); }
   void operator()(const RunBudgetRaised& event) { timeline_.budget = event.budget; }
@@ -183,6 +187,7 @@ class TimelineFold {
     timeline_.cancel = TimelineCancel{record_->recorded_at_ns, record_->actor, reason, false, {}};
   }
   void wait(WaitReason reason, std::int64_t until_ns) {
+    stop_waiting();
     station().waiting = reason;
     station().waiting_until_ns = until_ns;
   }
@@ -190,6 +195,7 @@ class TimelineFold {
     station().waiting.reset();
     station().waiting_until_ns = 0;
     station().waiting_note.clear();
+    station().asked = 0;
   }
 
   RunTimeline& timeline_;

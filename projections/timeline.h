@@ -73,6 +73,7 @@ struct TimelineStation {
   std::optional<WaitReason> waiting;  // reason while the station waits; else nullopt
   std::int64_t waiting_until_ns = 0;
   std::string waiting_note;  // for a station that waits for a person: what is asked for
+  Position asked = 0;        // position of what it waits to have decided; 0: no decision
   std::vector<TimelineAttempt> attempts;
   std::optional<TimelineDecision> decided;
 

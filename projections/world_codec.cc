@@ -198,6 +198,30 @@ void read_holders(Reader& reader, World& world) {
   }
 }
 
+// The questions that are open, by run. They are apart from the runs so that the bases of older
+// formats can still be read.
+void write_questions(Writer& writer, const World& world) {
+  std::vector<const Run*> asking;
+  for (const auto* entry : sorted_entries(world.runs)) {
+    if (entry->second->asked_at != 0) asking.push_back(entry->second.get());
+  }
+  write_count(writer, asking.size());
+  for (const Run* run : asking) {
+    writer.write(run->id);
+    writer.write(run->asked_at);
+  }
+}
+
+void read_questions(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    RunId id{};
+    reader.read(id);
+    const auto place = world.runs.find(id);
+    if (place == world.runs.end()) throw Malformed("a question without its run");
+    reader.read(place->second->asked_at);
+  }
+}
+
 }  // namespace
 
 std::string encode_world(const World& world) {
@@ -223,6 +247,7 @@ std::string encode_world(const World& world) {
   write_map(writer, world.worktrees);
   write_machines(writer, world);
   write_holders(writer, world);
+  write_questions(writer, world);
   return bytes;
 }
 
@@ -258,6 +283,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
       read_board(reader, world);
       if (format > 5) read_machines(reader, world);
       if (format > 5) read_holders(reader, world);
+      if (format > 6) read_questions(reader, world);
     });
   } catch (const std::exception& malformed) {
     return store_failure(StoreError::Kind::damaged,

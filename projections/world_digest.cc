@@ -66,6 +66,7 @@ void append_named(std::string& out, const Map& map) {
 
 // Appends what the Describe listing of a member doesn't have.
 void append_rest(std::string& out, const Run& run) {
+  append_integer(out, run.asked_at);
   if (run.attempt && !run.attempt->machine.empty()) append_key(out, run.attempt->machine);
 }
 void append_rest(std::string&, const Card&) {}
@@ -162,7 +163,7 @@ Digest WorldDigest::of(const World& world) {
       sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
   const Sum& commands = sum_of(commands_, world.commands,
                                [](const RememberedCommand& command) { return command.position; });
-  std::string bytes = "signalbox world v6";
+  std::string bytes = "signalbox world v7";
   append_integer(bytes, world.position);
   append_integer(bytes, world.forgotten_keys);
   described::encode(world.server, bytes);

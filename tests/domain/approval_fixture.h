@@ -33,6 +33,12 @@ class ApprovalFixture : public GivenWhenThen {
   [[nodiscard]] ResumeRun decision(Decision decided, std::string reason = "") const {
     return {run, std::move(reason), decided, {}};
   }
+  // Returns the decision of the question that was asked at this position.
+  [[nodiscard]] ResumeRun decision_of(Position asked, Decision decided) const {
+    ResumeRun command = decision(decided);
+    command.asked = asked;
+    return command;
+  }
 };
 
 }  // namespace signalbox

@@ -138,5 +138,89 @@ TEST_F(RequestTest, IsNoStall) {  // G10
   EXPECT_EQ(the_run().station().waiting, WaitReason::approval);
 }
 
+// What was decided about the question of one attempt is no decision about that of the next.
+TEST_F(RequestTest, IsDecidedForItsOwnAttemptOnly) {  // G10
+  given_attempt();
+  when(request("may I drop the table?"));
+  const Position first = the_run().asked_at;
+  EXPECT_EQ(first, 3U);
+  CompleteStation failed = end_of("a", token, Outcome::failed);
+  failed.error_class = ErrorClass::transient;
+  when(failed);
+  EXPECT_EQ(the_run().asked_at, 0U);
+  when(WakeStation{run});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+  when(RequestApproval{run, "a", the_run().attempt->token, "may I wipe the disk?"});
+  then_names({"StationApprovalRequested"});
+  const Position second = the_run().asked_at;
+  EXPECT_GT(second, first);
+  for (const Decision each : {Decision::approve, Decision::reject}) {
+    ResumeRun seen_first = decision_of(first, each);
+    seen_first.station = "a";
+    when(seen_first);
+    then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+    EXPECT_NE(rejection->message.find("position " + std::to_string(second)), std::string::npos)
+        << rejection->message;
+    EXPECT_EQ(rejection->details[3], (Detail{"asked", static_cast<std::int64_t>(second)}));
+    EXPECT_EQ(rejection->details[4], (Detail{"decided_asked", static_cast<std::int64_t>(first)}));
+    const std::string resume =
+        "signalbox run resume " + to_string(run) + " --station a --decision ";
+    const std::string asked = " --asked " + std::to_string(second);
+    EXPECT_EQ(
+        rejection->next_commands,
+        (std::vector<std::string>{"signalbox run why " + to_string(run), resume + "approve" + asked,
+                                  resume + "reject" + asked + " --reason 'why'"}));
+    EXPECT_TRUE(the_run().attempt.has_value()) << "it goes on";
+  }
+  when(decision_of(second, Decision::approve));
+  then_names({"StationApprovalGiven"});
+  EXPECT_EQ(events.front().cause, second);
+}
+
+TEST_F(RequestTest, TheNextOneOfTheSameAttemptIsAnotherOne) {  // G10
+  given_attempt();
+  when(request());
+  const Position first = the_run().asked_at;
+  when(HeartbeatStation{run, "a", token, {}, "half"});
+  EXPECT_EQ(the_run().asked_at, first);
+  when(decision_of(first, Decision::approve));
+  then_names({"StationApprovalGiven"});
+  EXPECT_EQ(the_run().asked_at, 0U);
+  when(decision_of(first, Decision::approve));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  when(request("and now?"));
+  then_names({"StationApprovalRequested"});
+  when(decision_of(first, Decision::approve));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  when(decision(Decision::approve));
+  then_names({"StationApprovalGiven"});
+}
+
+// A result that is held raises no other question.
+TEST_F(RequestTest, IsTheSameOneAfterItsAttempt) {  // G10
+  given_attempt();
+  when(request());
+  const Position asked = the_run().asked_at;
+  when_completed("a", token);
+  then({result_held()});
+  EXPECT_EQ(the_run().asked_at, asked);
+  when(decision_of(asked, Decision::approve));
+  then({approved("a")});
+  EXPECT_EQ(events.front().cause, asked);
+  EXPECT_EQ(the_run().asked_at, 0U);
+}
+
+TEST_F(RequestTest, IsTheCauseOfTheCancellationThatRejectsIt) {  // G10
+  given_attempt(/*job=*/true);
+  when(request());
+  const Position asked = the_run().asked_at;
+  when(decision_of(asked + 1, Decision::reject));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  when(decision_of(asked, Decision::reject));
+  then_names({"RunCancelRequested"});
+  EXPECT_EQ(events.front().cause, asked);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -83,8 +83,8 @@ TEST_F(DecisionTest, IsAskedForWhereNoneIsGiven) {
   given({started({"p", {approval_station("ask")}}), held("ask")});
   when(ResumeRun{run, {}, {}, {}});
   then_rejected(ErrorCode::DECISION_REQUIRED);
-  EXPECT_EQ(rejection->next_commands.front(),
-            "signalbox run resume " + to_string(run) + " --station ask --decision approve");
+  EXPECT_EQ(rejection->next_commands.front(), "signalbox run resume " + to_string(run) +
+                                                  " --station ask --decision approve --asked 2");
 }
 
 TEST_F(DecisionTest, IsRefusedWhereNoneIsAsked) {
@@ -137,6 +137,33 @@ TEST_F(DecisionTest, AStationIsNamedWithADecisionOnly) {
   command.station = "";
   when(command);
   then_rejected(ErrorCode::INVALID_PARAMS);
+}
+
+TEST_F(DecisionTest, IsAboutTheQuestionThatItNames) {  // G10
+  given({started({"p", {approval_station("one"), approval_station("two")}}), held("one")});
+  when(decision_of(1, Decision::approve));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  EXPECT_EQ(the_run().asked_at, 2U);
+  when(decision_of(2, Decision::approve));
+  then({approved("one"), held("two")});
+  EXPECT_EQ(events.front().cause, 2U) << "the log says which question was answered";
+  EXPECT_EQ(the_run().asked_at, 4U);
+  for (const Decision each : {Decision::approve, Decision::reject}) {
+    when(decision_of(2, each));
+    then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  }
+  when(decision_of(4, Decision::reject));
+  then_names({"StationRejected", "RunFailed"});
+  EXPECT_EQ(events.front().cause, 4U);
+}
+
+TEST_F(DecisionTest, AQuestionIsNamedWithADecisionOnly) {  // G10
+  given({started({"p", {approval_station("ask")}}), held("ask"), RunEvent{RunPaused{"lunch"}}});
+  ResumeRun command{run, {}, {}, {}};
+  command.asked = 2;
+  when(command);
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  EXPECT_EQ(the_run().status, RunStatus::paused);
 }
 
 TEST_F(DecisionTest, TakenTwiceCountsOnce) {

@@ -18,6 +18,7 @@ inline std::string difference(const Run& a, const Run& b) {
       [&](auto member) {
         if (!(a.*member.pointer == b.*member.pointer)) found = member.name;
       });
+  if (a.asked_at != b.asked_at) found = "asked_at";
   if (!(*a.pipeline == *b.pipeline)) found = "pipeline";
   return found.empty() ? "" : "run " + to_string(a.id) + ": " + found;
 }

@@ -242,6 +242,72 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
   }
 }
 
+// Returns a history in which a run asks for a decision, early enough to be before the horizon.
+std::vector<Record> asking_records() {
+  World world;
+  std::vector<Record> records;
+  const auto decided = [&](const Command& command) {
+    const auto events = decide(world, command, Now{});
+    if (!events) throw std::runtime_error(events.error().message);
+    for (const NewEvent& event : *events) {
+      Record record;
+      record.position = world.position + 1;
+      record.stream = event.stream;
+      record.recorded_at_ns =
+          1'700'000'000'000'000'000 + static_cast<std::int64_t>(record.position) * 1'000'000'000;
+      record.actor = "uid:1000";
+      record.cause = event.cause;
+      record.event = event.event;
+      evolve(world, record);
+      records.push_back(std::move(record));
+    }
+  };
+  decided(NoteClockJump{1, 1, "before"});
+  StationDefinition ask;
+  ask.name = "ask";
+  ask.executor = ExecutorKind::approval;
+  StartRun start;
+  start.goal = "release";
+  start.run_id.bytes.back() = 1;
+  start.pipeline_digest.bytes.front() = 1;
+  start.pipeline = PipelineDefinition{"asked", {ask}};
+  decided(start);
+  for (int padding = 0; padding < 12; ++padding) decided(NoteClockJump{1, 1, "after"});
+  return records;
+}
+
+// Returns `base`, whose world has one open question, as a version with format 6 wrote it.
+std::string as_format_6(const std::string& base) {
+  constexpr std::size_t header = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
+  constexpr std::size_t questions = sizeof(std::uint64_t) + sizeof(RunId) + sizeof(Position);
+  const auto world_bytes =
+      read_integer<std::uint64_t>(base.data() + 2 * sizeof(std::uint32_t)) - questions;
+  std::string old;
+  append_integer(old, std::uint32_t{6});
+  append_integer(old, RunIndex::format);
+  append_integer(old, world_bytes);
+  old += base.substr(header, world_bytes);
+  old += base.substr(header + world_bytes + questions);
+  return old;
+}
+
+// What the base doesn't say is in the records of the run, which are kept because it is open.
+TEST_F(GoldenBases, OfFormat6GetTheirQuestionsFromTheRecords) {  // G10
+  const std::vector<Record> records = asking_records();
+  const std::string today = base_today(records);
+  MemoryEventLog old;
+  make_dropped(old, records, as_format_6(today));
+  MemoryEventLog now;
+  make_dropped(now, records, today);
+  const auto world = initial_world(old);
+  ASSERT_TRUE(world) << world.error().message;
+  const auto* const run = world->find_run(records.at(1).stream.run_id);
+  ASSERT_NE(run, nullptr);
+  ASSERT_NE(event_as<StationHeld>(records.at(2).event), nullptr);
+  EXPECT_EQ(run->asked_at, records.at(2).position);
+  EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
+}
+
 TEST_F(GoldenBases, HaveSomethingOfEverything) {
   MemoryEventLog log;
   make_dropped(log, of_today().records, of_today().base);

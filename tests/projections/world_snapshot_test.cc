@@ -83,6 +83,8 @@ TEST(WorldDigestTest, SeesEachPartOfTheWorld) {
   EXPECT_TRUE(changed());
   world.runs.begin()->second->previous += "x";
   EXPECT_TRUE(changed());
+  world.runs.begin()->second->asked_at += 1;
+  EXPECT_TRUE(changed());
   world.pipelines.begin()->second.open_runs += 1;
   EXPECT_TRUE(changed());
   world.commands.put("another", {{}, world.position});

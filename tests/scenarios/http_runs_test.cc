@@ -141,7 +141,7 @@ TEST_F(HttpRuns, AKeyThatIsThereTwiceIsRefused) {
   EXPECT_TRUE(client.get("/v1/runs").json().at("runs").as_array().empty());
 }
 
-TEST_F(HttpRuns, ADecisionIsAboutTheStationThatItNames) {
+TEST_F(HttpRuns, ADecisionIsAboutTheStationAndTheQuestionThatItNames) {  // G10
   HttpClient client = this->client();
   const std::string body =
       R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"one","executor":"approval"},)"
@@ -153,6 +153,12 @@ TEST_F(HttpRuns, ADecisionIsAboutTheStationThatItNames) {
   EXPECT_EQ(refused.status, 409U);
   EXPECT_EQ(refused.code(), "NOT_WAITING_FOR_APPROVAL");
   EXPECT_EQ(refused.json().at("details").at("station"), "two");
+  const auto present = refused.json().at("details").at("asked").to_number<std::uint64_t>();
+  const auto about = [](std::uint64_t asked) {
+    return R"({"decision":"approve","asked":)" + std::to_string(asked) + "}";
+  };
+  EXPECT_EQ(client.post(path + "/resume", about(present - 1)).code(), "NOT_WAITING_FOR_APPROVAL");
+  EXPECT_EQ(client.post(path + "/resume", about(present)).status, 200U);
 }
 
 TEST_F(HttpRuns, PausesResumesAndCancelsOnce) {

@@ -188,6 +188,7 @@ TEST_F(RunWhyTest, SomebodyHasToDecide) {  // S11, S12
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.err.find("--decision approve"), std::string::npos) << refused.err;
 
+  const auto first = found;
   EXPECT_EQ(paste(found, 1).out, "failed\n") << "rejected";
   found = reason(run);
   EXPECT_EQ(text(found, "reason"), "failed");
@@ -196,10 +197,47 @@ TEST_F(RunWhyTest, SomebodyHasToDecide) {  // S11, S12
   EXPECT_EQ(paste(found, 0).exit_code, 0) << "retried";
   found = reason(run);
   EXPECT_EQ(text(found, "reason"), "approval");
+  EXPECT_NE(paste(first, 0).exit_code, 0) << "the command of the question before the retry";
   EXPECT_EQ(paste(found, 0).out, "running\n") << "approved";
   EXPECT_EQ(text(reason(run), "reason"), "no_worker");
   const Output shown = server_.cli({"run", "get", run});
   EXPECT_NE(shown.out.find("approved by uid:"), std::string::npos) << shown.out;
+}
+
+// A command that was printed for what one attempt asked, pasted when the next asks something else.
+TEST_F(RunWhyTest, ADecisionIsForTheQuestionThatItWasPrintedFor) {  // G10
+  const std::string run = start("asks", worker + "[station.retry]\nbackoff = \"10ms\"\n");
+  const auto request = [&](const std::string& question) {
+    const Output asked = server_.cli({"station", "request-approval", "--run", run, "--station",
+                                      "work", "--token", token_, "--question", question});
+    EXPECT_EQ(asked.exit_code, 0) << asked.err;
+  };
+  take(run);
+  request("may I drop the table?");
+  const auto first = reason(run);
+  EXPECT_TRUE(has(first, "may I drop the table?")) << text(first, "text");
+  end_attempt(run, "work", {{"error_class", "transient"}});
+  ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "no_worker"; }));
+  take(run);
+  request("may I wipe the disk?");
+
+  const Output stale = paste(first, 0);
+  EXPECT_NE(stale.exit_code, 0) << stale.out;
+  EXPECT_NE(stale.err.find("NOT_WAITING_FOR_APPROVAL"), std::string::npos) << stale.err;
+  EXPECT_TRUE(events(run, "StationApprovalGiven").empty()) << "nobody has approved that";
+  EXPECT_NE(paste(first, 1).exit_code, 0) << "and nobody has rejected it";
+
+  const auto second = reason(run);
+  EXPECT_TRUE(has(second, "may I wipe the disk?")) << text(second, "text");
+  const std::string asked = json::serialize(second.at("cause_position"));
+  EXPECT_NE(stale.err.find("--asked " + asked), std::string::npos) << stale.err;
+  const Output shown = server_.cli({"run", "get", run});
+  EXPECT_NE(shown.out.find("(asked " + asked + ")"), std::string::npos) << shown.out;
+  const Output approved = paste(second, 0);
+  EXPECT_EQ(approved.exit_code, 0) << approved.err;
+  const auto given = events(run, "StationApprovalGiven");
+  ASSERT_EQ(given.size(), 1U);
+  EXPECT_EQ(json::serialize(given.at(0).at("cause")), asked);
 }
 
 TEST_F(RunWhyTest, ItsBudgetIsUsedUp) {  // S7, S12

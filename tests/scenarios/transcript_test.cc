@@ -110,6 +110,8 @@ class Conversation {
         {std::regex("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d[.\\d]*Z"), "TIME"},
         {std::regex("\\b[0-9a-f]{64}\\b"), "DIGEST"},
         {std::regex("--from \\d+"), "--from POSITION"},
+        {std::regex("--asked \\d+"), "--asked POSITION"},
+        {std::regex("of position \\d+"), "of position POSITION"},
         {std::regex("no end after \\d+ ms"), "no end after SPAN ms"}};
     for (const auto& [pattern, word] : rules) text = std::regex_replace(text, pattern, word);
     text = replaced(text, server_.data().string(), "DATA");
@@ -141,7 +143,7 @@ class Conversation {
     }
     const bool is_number = value.is_int64() || value.is_uint64() || value.is_double();
     if (!is_number) return value;
-    static const std::regex position("(.*_)?(position|token|from|cursor)|cause");
+    static const std::regex position("(.*_)?(position|token|from|cursor)|cause|(decided_)?asked");
     static const std::regex span("elapsed_s|duration_ms|marker_age_ms|stalled_ms");
     if (std::regex_match(key, position)) return value.to_number<double>() == 0 ? value : "POSITION";
     if (std::regex_match(key, span)) return "SPAN";

@@ -169,16 +169,19 @@ TEST_F(RpcRetryTest, ADecisionIsAboutTheStationThatItNames) {  // S11
   const auto commands = [&] {
     return result("run.why", about(run)).at("reasons").at(0).at("next_commands").as_array();
   };
-  EXPECT_EQ(commands().at(0),
-            json::value("signalbox run resume " + run + " --station one --decision approve"));
+  const auto approval = [&](const std::string& station) {
+    const Position asked = site.engine.world().find_run(*parse_uuid(run))->asked_at;
+    return json::value("signalbox run resume " + run + " --station " + station +
+                       " --decision approve --asked " + std::to_string(asked));
+  };
+  EXPECT_EQ(commands().at(0), approval("one"));
   const std::string seen_one = about(run, R"(,"decision":"approve","station":"one")");
   EXPECT_EQ(text(result("run.resume", seen_one), "status"), "running");
   const json::object error = ask("run.resume", seen_one).at("error").at("data").as_object();
   EXPECT_EQ(error.at("code"), "NOT_WAITING_FOR_APPROVAL");
   EXPECT_EQ(error.at("details").at("station"), "two");
   EXPECT_EQ(error.at("details").at("decided_station"), "one");
-  EXPECT_EQ(commands().at(0),
-            json::value("signalbox run resume " + run + " --station two --decision approve"));
+  EXPECT_EQ(commands().at(0), approval("two"));
   result("run.resume", about(run, R"(,"decision":"approve","station":"two")"));
   EXPECT_EQ(text(result("run.get", about(run)).at("run").as_object(), "status"), "succeeded");
 }

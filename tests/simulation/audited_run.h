@@ -44,6 +44,7 @@ struct AuditedRun {
   // Set while nobody holds the station and it can't be claimed, and while its holder asks for an
   // approval.
   std::optional<WaitReason> waiting;
+  Position asked = 0;                        // of the latest event that asked for a decision
   std::optional<std::uint32_t> max_retries;  // overrides the stations' own
   Budget budget;
   Usage used;

@@ -89,7 +89,7 @@ bool TurnAudit::read(const Record& record, AuditedRun& run) {
   } else if (const auto* asked = event_as<StationApprovalRequested>(record.event)) {
     read_request(record, run, *asked);
   } else if (const auto* given = event_as<StationApprovalGiven>(record.event)) {
-    if (run.holder == 0 || record.cause != run.holder) wrong(record, "its attempt is over");
+    if (run.holder == 0) wrong(record, "its attempt is over");
     read_decision(record, run, given->station, "approve");
   } else if (const auto* rejected = event_as<StationRejected>(record.event)) {
     read_decision(record, run, rejected->station, "reject");
@@ -129,6 +129,7 @@ void TurnAudit::read_request(const Record& record, AuditedRun& run,
     wrong(record, "nobody has asked so");
   }
   run.waiting = WaitReason::approval;
+  run.asked = record.position;
   run.stalls = 0;
 }
 
@@ -144,6 +145,7 @@ void TurnAudit::read_hold(const Record& record, AuditedRun& run, const StationHe
   }
   if (!approval && !is_used_up(run.budget, run.used)) wrong(record, "the budget isn't used up");
   run.waiting = held.reason;
+  if (approval) run.asked = record.position;
 }
 
 void TurnAudit::read_ready(const Record& record, AuditedRun& run, const StationReady& ready) {
@@ -162,6 +164,7 @@ void TurnAudit::read_decision(const Record& record, AuditedRun& run, const std::
     return wrong(record, "station " + station + " is not the one in turn");
   }
   if (run.waiting != WaitReason::approval) wrong(record, "nobody was asked");
+  if (record.cause != run.asked) wrong(record, "it answers another question");
   run.waiting.reset();
   const SentCommand* sent = book_.find(record.command_id);
   if (sent == nullptr || sent->method != "run.resume" ||

@@ -27,6 +27,7 @@ struct ResumeOptions {
   std::optional<std::string> reason;
   std::optional<std::string> decision;
   std::optional<std::string> station;
+  std::optional<std::uint64_t> asked;
   std::optional<std::string> command_id;
   BudgetOptions budget;
 };
@@ -42,20 +43,26 @@ void add_resume(ToolCommand run, Invocation& invocation) {
       .one_of({"approve", "reject"});
   command.add_option("--station", options->station,
                      "The station that the decision is for; refused if another one waits");
+  command
+      .add_option("--asked", options->asked,
+                  "The question that is decided, by its position in the log, as `run why` and "
+                  "`run get` show it; refused if it isn't the open one")
+      .type_name("POSITION");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_budget_options(command, options->budget);
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
       "  signalbox run resume \"$run\"\n"
-      "  signalbox run resume \"$run\" --station review --decision approve --reason \"looks "
-      "right\"\n"
+      "  signalbox run resume \"$run\" --station review --decision approve --asked 41 \\\n"
+      "    --reason \"looks right\"\n"
       "  signalbox run resume \"$run\" --max-cost-usd 10 --json");
   command.action([options, &invocation] {
     json::object params{{"run_id", options->run_id}};
     set_param(params, "reason", options->reason);
     set_param(params, "decision", options->decision);
     set_param(params, "station", options->station);
+    set_param(params, "asked", options->asked);
     set_param(params, "command_id", options->command_id);
     set_budget(params, options->budget);
     return call_and_answer(invocation, "run.resume", std::move(params), view_status_change);

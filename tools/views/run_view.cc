@@ -99,6 +99,10 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
   if (const std::string note = text_at(station, "waiting_note"); !note.empty()) {
     waiting += ": " + note;
   }
+  // What `run resume --asked` takes.
+  if (const std::uint64_t asked = number_at(station, "asked"); asked != 0) {
+    waiting += " (asked " + std::to_string(asked) + ")";
+  }
   const std::string decision = decision_text(station);
   if (!decision.empty()) waiting = decision;
   const json::array& attempts = array_at(station, "attempts");

@@ -89,6 +89,7 @@ json::object station_to_json(const TimelineStation& station, const CurrentArtifa
     object["waiting_for"] = to_json(*station.waiting);
     add_time(object, "waiting_until", station.waiting_until_ns);
     add_text(object, "waiting_note", station.waiting_note);
+    if (station.asked != 0) object["asked"] = station.asked;
   }
   if (station.decided) {
     object["decided"] = {{"decision", to_json(station.decided->decision)},
