@@ -100,6 +100,16 @@ TEST_F(RpcJobRights, AJobUsesLocksAndTicksOnlyIfItsStationAllowsIt) {  // G10
   EXPECT_EQ(code_of(ask_as(locker, "lock.release", held)), "");
 }
 
+TEST_F(RpcJobRights, ACodingAgentIsToldApartFromOtherJobs) {  // G10
+  const std::string id = start_run(
+      R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"coderunner"}]}})");
+  take(DispatchStation{*parse_uuid(id), ids.next_span_id(), {}});
+  const Principal agent = authentication.job(job_id_of(id)).value();
+  EXPECT_EQ(agent.actor, "agent:" + id + "/go/1");
+  EXPECT_EQ(agent.role, Role::job);
+  EXPECT_FALSE(agent.may_approve());
+}
+
 TEST_F(RpcJobRights, TheRightsOfAJobEndWithItsAttempt) {  // G10
   const std::string id = start_job();
   const std::string job_id = job_id_of(id);
