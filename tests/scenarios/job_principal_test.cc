@@ -208,8 +208,13 @@ TEST_F(PrincipalTest, AJobAsksForAnApprovalOfItsOwnRun) {  // G10
   server_.kill();
   server_.start();
   EXPECT_TRUE(waits_for_approval(id));
-  ASSERT_EQ(
-      server_.cli({"run", "resume", id, "--station", "go", "--decision", "approve"}).exit_code, 0);
+  const std::string asked =
+      json::serialize(events(id, "StationApprovalRequested").at(0).as_object().at("position"));
+  EXPECT_EQ(json::serialize(run(id).at("stations").at(0).at("asked")), asked);
+  EXPECT_NE(server_.cli({"run", "resume", id, "--decision", "approve", "--asked", "1"}).exit_code,
+            0);
+  ASSERT_EQ(server_.cli({"run", "resume", id, "--decision", "approve", "--asked", asked}).exit_code,
+            0);
   await_status(id, "succeeded");
   EXPECT_EQ(events(id, "StationClaimed").size(), 1U) << "it isn't done twice";
   EXPECT_EQ(events(id, "StationApproved").at(0).at("actor").as_string().find("uid:"), 0U);
