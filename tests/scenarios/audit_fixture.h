@@ -12,7 +12,7 @@
 namespace signalbox {
 
 // The outcome of one verifier.
-struct Verdict {
+struct VerifierOutcome {
   int exit_code = -1;
   std::string text;
 };
@@ -68,15 +68,15 @@ class AuditTest : public CliTest {
   }
 
   // Runs both verifiers on a path.
-  [[nodiscard]] std::vector<Verdict> verdicts(const std::string& path,
-                                              const std::vector<std::string>& more = {}) const {
+  [[nodiscard]] std::vector<VerifierOutcome> verdicts(
+      const std::string& path, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> ours{SIGNALBOX_BINARY, "audit",      "verify", path,
                                   "--key",          verifier_key_};
     std::vector<std::string> theirs{SIGNALBOX_SOURCE_DIR "/tools/verify_export", path, "--key",
                                     verifier_key_};
     ours.insert(ours.end(), more.begin(), more.end());
     theirs.insert(theirs.end(), more.begin(), more.end());
-    std::vector<Verdict> both;
+    std::vector<VerifierOutcome> both;
     for (const auto& words : {ours, theirs}) {
       const Output output = run_process(words, {});
       both.push_back({output.exit_code, output.out + output.err});
@@ -85,7 +85,7 @@ class AuditTest : public CliTest {
   }
 
   void expect_verified(const std::string& path, const std::vector<std::string>& more = {}) const {
-    for (const Verdict& verdict : verdicts(path, more)) {
+    for (const VerifierOutcome& verdict : verdicts(path, more)) {
       EXPECT_EQ(verdict.exit_code, 0) << path << ": " << verdict.text;
       EXPECT_NE(verdict.text.find("verified"), std::string::npos) << verdict.text;
     }
@@ -94,7 +94,7 @@ class AuditTest : public CliTest {
   // Expects both verifiers to end with `exit_code` and to name `where`.
   void expect_refused(int exit_code, const std::string& where, const std::string& path,
                       const std::vector<std::string>& more = {}) const {
-    for (const Verdict& verdict : verdicts(path, more)) {
+    for (const VerifierOutcome& verdict : verdicts(path, more)) {
       EXPECT_EQ(verdict.exit_code, exit_code) << verdict.text;
       EXPECT_NE(verdict.text.find(where), std::string::npos) << where << ": " << verdict.text;
       EXPECT_EQ(verdict.text.find("not understood: "), std::string::npos) << verdict.text;
