@@ -4,10 +4,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "domain/decide.h"
 
 namespace signalbox {
+
+// Code of the failure of a run because a person rejected an approval.
+inline constexpr std::string_view rejected_code = "REJECTED";
 
 enum class Retrying : std::uint8_t { by_policy, never };
 

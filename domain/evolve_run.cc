@@ -251,8 +251,8 @@ void evolve(World& world, Run& run, const Record& record, const StationApproved&
 }
 void evolve(World&, Run& run, const Record&, const StationRejected& event) {
   SIGNALBOX_CHECK(run.station().waiting == WaitReason::approval);
-  run.previous =
-      previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
+  run.previous = previous_text(
+      {Outcome::failed, ErrorClass::terminal, std::string(rejected_code), event.reason}, {});
 }
 
 void evolve(World&, Run& run, const Record& record, const StationApprovalRequested&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
@@ -33,7 +34,16 @@ RunRetried run_retried_of(const Run& failed) {
   return event;
 }
 
-// Appends the events that restore the exploration and the plan of a deep_work station.
+// Returns whether a person rejected what the run did. Its state says so only in the text for the
+// next attempt.
+bool was_rejected(const Run& failed) {
+  const std::string& previous = failed.previous;
+  return previous.substr(0, previous.find_first_of(":\n")) == rejected_code;
+}
+
+// Appends the events that restore the exploration and the plan of a deep_work station. A plan whose
+// result was rejected isn't restored: with every step completed, the next attempt would pass the
+// rejected work on without doing any. The station plans anew instead.
 void add_plan(const Run& failed, NewEvents& events) {
   if (!failed.plan || failed.plan->status == PlanStatus::exploring) return;
   const Plan& plan = *failed.plan;
@@ -41,6 +51,7 @@ void add_plan(const Run& failed, NewEvents& events) {
   const std::string& station = failed.definition().name;
   events.push_back({stream, {}, 0, PlanEvent{ExplorationFinished{station, plan.exploration}}});
   if (plan.steps.empty()) return;
+  if (was_rejected(failed) && todo_status(plan).all_complete) return;
   PlanRestored restored{station, {}, plan.cut};
   for (const StepState& step : plan.steps) {
     restored.steps.push_back(

@@ -259,5 +259,36 @@ TEST_F(RunRetryTest, BringsThePlanOfDeepWorkBack) {
   then({PlanEvent{StepAttemptStarted{"b", "second", 2, Strategy::original, "deep_work", 0}}});
 }
 
+// With all its steps completed, the next attempt would pass on what was rejected. D7, G10
+TEST_F(RunRetryTest, PlansRejectedDeepWorkAnew) {
+  StationDefinition station;
+  station.name = "b";
+  station.executor = ExecutorKind::deep_work;
+  station.deep_work.emplace().step.command = {"true"};
+  const PipelineDefinition deep{"deep", {station}};
+  const StepDefinition only{"only", "", StepType::implement, {}, StepEffort::medium};
+  given_log({started(deep), dispatched("b"), intended("b"),
+             PlanEvent{ExplorationFinished{"b", {"found", {"a.cc"}, {}}, 0, 0}},
+             PlanEvent{PlanSet{"b", {only}, 0}},
+             PlanEvent{StepAttemptStarted{"b", "only", 1, Strategy::original, "deep_work", 0}},
+             PlanEvent{StepCompleted{"only", 1, "done"}},
+             StationEvent{StationApprovalRequested{"b", 1, "may I?"}},
+             StationEvent{StationResultHeld{"b", 1, {}}},
+             StationEvent{StationRejected{"b", "not that"}}, run_failed("b")});
+  when(retry(deep));
+  then_names({"RunRetried", "ExplorationFinished"});
+  EXPECT_EQ(the_run().plan->status, PlanStatus::planning);
+  EXPECT_EQ(the_run().plan->exploration.files, (std::vector<std::string>{"a.cc"}));
+  EXPECT_TRUE(the_run().plan->steps.empty());
+  EXPECT_EQ(the_run().previous, "REJECTED: not that");
+  when(DispatchStation{run, {}});
+  then_names({"StationClaimed", "StationSubmitIntended"});
+  CompleteStation complete = end_of("b", the_run().attempt->token);
+  complete.from_executor = true;
+  when(complete);
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(event_as<StationSucceeded>(events.front().event), nullptr) << "nothing was done again";
+}
+
 }  // namespace
 }  // namespace signalbox
