@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "domain/attempt_end.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 
@@ -41,6 +42,8 @@ class CardOfRun {
   }
   std::optional<CardEvent> after(const RunFailed& failure) const {
     const std::string& code = failure.code;
+    // What a person has rejected isn't tried again until a person wants it to be.
+    if (code == rejected_code) return CardBlocked{run_id_, code, failure.message, 0};
     if (is_merge()) {
       if (may_be_merged_later(failure) && card_.merges < limits::card_merges_max) {
         return CardMergeDeferred{run_id_, code, failure.message};

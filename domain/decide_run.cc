@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -106,6 +107,10 @@ Decided<void> require_asking(const Run& run, const ResumeRun& decision) {
                 std::move(next_commands));
 }
 
+std::string rejection_text(const std::string& reason) {
+  return reason.empty() ? "the approval was refused" : reason;
+}
+
 Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::string& reason,
                            NewEvents& events) {
   const std::string& station = run.definition().name;
@@ -133,8 +138,8 @@ Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::
       events.push_back({stream,
                         {},
                         0,
-                        RunEvent{RunFailed{station, ErrorClass::terminal, "REJECTED",
-                                           reason.empty() ? "the approval was refused" : reason}}});
+                        RunEvent{RunFailed{station, ErrorClass::terminal,
+                                           std::string(rejected_code), rejection_text(reason)}}});
       return {};
   }
   return {};
@@ -165,10 +170,29 @@ Decided<void> add_budget(const Run& run, const std::optional<Budget>& budget,
   return {};
 }
 
-// Returns whether the command rejects what an attempt under way asked for. Its job has to be ended
-// first, so the run is canceled.
+// Returns whether the command rejects what an attempt under way asked for.
 bool rejects_attempt(const Run& run, const ResumeRun& command) {
   return command.decision == Decision::reject && asks_approval(run);
+}
+
+// Returns the events that fail the run because of a rejected approval, and end its attempt with it.
+NewEvents end_rejected(const Run& run, const std::string& reason, const Now& now) {
+  return end_attempt(
+      run,
+      {Outcome::failed, ErrorClass::terminal, std::string(rejected_code), rejection_text(reason)},
+      {}, now, Retrying::never);
+}
+
+// Returns the events that reject what the attempt under way asked for. A job has to be ended before
+// its run fails; an outside worker learns of the end with its next request.
+NewEvents reject_attempt(const Run& run, const std::string& reason, const Now& now) {
+  if (run.cancel_requested) return {};
+  NewEvents events{{Stream::run(run.id), run.attempt->span_id, 0,
+                    RunEvent{RunCancelRequested{reason, /*rejects=*/true}}}};
+  if (!run.attempt->job_id.empty()) return events;
+  NewEvents end = end_rejected(run, reason, now);
+  std::move(end.begin(), end.end(), std::back_inserter(events));
+  return events;
 }
 
 bool ended_by(const NewEvents& events) {
@@ -239,14 +263,15 @@ Decided<NewEvents> decide(const World& world, const CancelRun& command, const No
   // A job that was submitted, or may have been, has to be ended first. An outside worker learns of
   // the end with its next request: its token is stale from here on.
   if (run.attempt && !run.attempt->job_id.empty()) {
-    return NewEvents{{stream, run.attempt->span_id, 0, RunEvent{RunCancelRequested{reason}}}};
+    return NewEvents{
+        {stream, run.attempt->span_id, 0, RunEvent{RunCancelRequested{reason, false}}}};
   }
   const Uuid span = run.attempt ? run.attempt->span_id : Uuid{};
   return NewEvents{{stream, span, 0, StationEvent{StationCanceled{run.definition().name}}},
                    {stream, {}, 0, RunEvent{RunCanceled{reason}}}};
 }
 
-Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, const Now& now) {
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || !run->cancel_requested) return NewEvents{};
   if (!run->attempt || run->attempt->token != command.token) return NewEvents{};
@@ -260,6 +285,11 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
   } else {
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{CancelEscaped{station, attempt.job_id, command.escaped_pids}}});
+  }
+  if (is_rejected(*run)) {
+    NewEvents end = end_rejected(*run, run->cancel_reason, now);
+    std::move(end.begin(), end.end(), std::back_inserter(events));
+    return events;
   }
   events.push_back(
       {stream, attempt.span_id, attempt.token, StationEvent{StationCanceled{station}}});
@@ -302,8 +332,7 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   run.budget = command.budget.value_or(run.budget);
   if (rejects_attempt(run, command)) {
     TRY(require_asking(run, command));
-    const std::string refused = "the approval was refused";
-    auto end = TRY(decide(world, CancelRun{run.id, reason.empty() ? refused : reason}, now));
+    NewEvents end = reject_attempt(run, reason, now);
     if (!end.empty()) end.front().cause = run.asked_at;
     std::move(end.begin(), end.end(), std::back_inserter(events));
     return events;

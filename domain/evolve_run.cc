@@ -159,6 +159,7 @@ void evolve(World& world, Run& run, const Record& record, const RunCanceled&) {
 void evolve(World&, Run& run, const Record&, const RunCancelRequested& event) {
   run.cancel_requested = true;
   run.cancel_reason = event.reason;
+  if (event.rejects && run.attempt) run.attempt->ending = true;
 }
 
 void evolve(World& world, Run& run, const Record&, const RunPaused&) { make_unready(world, run); }

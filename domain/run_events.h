@@ -57,14 +57,18 @@ struct RunFailed {
 };
 BOOST_DESCRIBE_STRUCT(RunFailed, (), (station, error_class, code, message))
 
-// Cancellation was requested; the job of the attempt under way is being ended.
+// Cancellation was requested; the job of the attempt under way is being ended. If a person rejected
+// what an outside worker's attempt asked for, its end is in the same commit.
 struct RunCancelRequested {
-  static constexpr EventTag tag{204, 1, "RunCancelRequested"};
+  static constexpr EventTag tag{204, 2, "RunCancelRequested"};
   FreeText reason;
+  // A person rejected what the attempt asked for: the run fails when its job has ended, instead of
+  // being canceled. The record's actor is that person.
+  bool rejects = false;
 
   friend bool operator==(const RunCancelRequested&, const RunCancelRequested&) = default;
 };
-BOOST_DESCRIBE_STRUCT(RunCancelRequested, (), (reason))
+BOOST_DESCRIBE_STRUCT(RunCancelRequested, (), (reason, rejects))
 
 struct RunCanceled {
   static constexpr EventTag tag{205, 1, "RunCanceled"};

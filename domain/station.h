@@ -177,7 +177,7 @@ struct Attempt {
   Position last_progress_at = 0;         // position at which that changed; 0: never
   std::int64_t last_progress_at_ns = 0;  // UTC
   std::uint32_t stalls = 0;              // stalls since the latest progress
-  bool ending = false;                   // a stall ended it and its job is being ended
+  bool ending = false;                   // a stall or a rejection ended it, its job is being ended
 
   // Returns the position from which its timeout is counted: the claim or the latest progress.
   [[nodiscard]] Position timer_origin() const {

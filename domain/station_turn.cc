@@ -33,6 +33,12 @@ bool waits_for_decision(const Run& run) {
 
 bool asks_approval(const Run& run) { return run.attempt && waits_for_decision(run); }
 
+// A stall can end an attempt as well, but none that asks for an approval.
+bool is_rejected(const Run& run) {
+  return run.cancel_requested && run.attempt && run.attempt->ending &&
+         run.station().waiting == WaitReason::approval;
+}
+
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used) {
   if (budget.cost_microusd > 0 && used.cost_microusd >= budget.cost_microusd) return "cost";
   if (budget.tokens > 0 && used.tokens >= budget.tokens) return "tokens";

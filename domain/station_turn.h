@@ -37,6 +37,10 @@ bool waits_for_decision(const Run& run);
 // Returns whether the attempt under way has asked for an approval that nobody has given yet.
 bool asks_approval(const Run& run);
 
+// Returns whether a person has rejected what the attempt under way asked for, and its job is being
+// ended.
+bool is_rejected(const Run& run);
+
 // Returns the first figure of which `used` has reached the bound in `budget`: "cost", "tokens" or
 // "turns". Returns nullopt if there is none.
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used);

@@ -40,7 +40,10 @@ class TimelineFold {
     timeline_.failure = event;
     end_run();
   }
-  void operator()(const RunCancelRequested& event) { request_cancel(event.reason); }
+  void operator()(const RunCancelRequested& event) {
+    request_cancel(event.reason);
+    if (event.rejects) decide(Decision::reject, event.reason);
+  }
   void operator()(const RunCanceled& event) {
     if (!timeline_.cancel) request_cancel(event.reason);
     end_run();

@@ -143,9 +143,11 @@ class WhyExplainer {
 
   void explain_cancel() {
     const Record* cause = latest_of<RunCancelRequested>(records_);
-    WhyEntry& entry = add(WhyReason::cancel_requested, cause,
-                          with_reason("the run is being canceled, and its job hasn't ended yet",
-                                      run_->cancel_reason));
+    WhyEntry& entry = add(
+        WhyReason::cancel_requested, cause,
+        with_reason(is_rejected(*run_) ? "its approval was rejected, and its job hasn't ended yet"
+                                       : "the run is being canceled, and its job hasn't ended yet",
+                    run_->cancel_reason));
     if (cause != nullptr) entry.holder = cause->actor;
     entry.unblocked_by = "the end of its job and of all its descendants";
     entry.next_commands = {run_command("watch")};
@@ -303,6 +305,11 @@ class WhyExplainer {
   }
 
   void explain_approval() {
+    // A decision about an attempt that is being ended would change nothing.
+    if (run_->cancel_requested) {
+      explain_attempt(WhyReason::running, at(records_, run_->attempt->token));
+      return;
+    }
     const bool is_station = run_->definition().executor == ExecutorKind::approval;
     WhyEntry& entry = is_station
                           ? add(WhyReason::approval, latest_of<StationHeld>(records_),

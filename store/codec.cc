@@ -9,6 +9,7 @@
 #include "domain/try.h"
 #include "store/described_archive.h"
 #include "store/history.h"
+#include "store/run_cancel_requested_v1.h"
 #include "store/run_started_v1.h"
 #include "store/sha256.h"
 #include "store/station_claimed_v1.h"

@@ -13,6 +13,14 @@ class RequestTest : public ApprovalFixture {
   }
   static Event requested() { return StationEvent{StationApprovalRequested{"a", 1, "may I?"}}; }
   static Event result_held() { return StationEvent{StationResultHeld{"a", 1, {}}}; }
+  // The latest event fails the run because of a rejection.
+  void expect_rejected(const std::string& reason) {
+    ASSERT_FALSE(events.empty());
+    const auto* failed = event_as<RunFailed>(events.back().event);
+    ASSERT_NE(failed, nullptr);
+    EXPECT_EQ(failed->code, "REJECTED");
+    EXPECT_EQ(failed->message, reason);
+  }
   // A run whose first attempt is under way; `job`: the service executes it.
   void given_attempt(bool job = false) {
     StationDefinition first = worker_station("a");
@@ -81,23 +89,49 @@ TEST_F(RequestTest, IsRejectedAfterItsAttempt) {  // G10
         RunEvent{RunFailed{"a", ErrorClass::terminal, "REJECTED", "not that"}}});
 }
 
-// A job has to be ended before its run is over; a worker learns it with its next word.
-TEST_F(RequestTest, RejectedDuringItsAttemptCancelsTheRun) {  // G10
+// The run fails as it does after the attempt. A job has to be ended before its run is over; a
+// worker learns it with its next word.
+TEST_F(RequestTest, RejectedDuringItsAttemptFailsTheRunWhenItsJobHasEnded) {  // G10
   given_attempt(/*job=*/true);
   when(request());
   then({requested()});
   when(decision(Decision::reject, "not that"));
-  then({RunEvent{RunCancelRequested{"not that"}}});
+  then({RunEvent{RunCancelRequested{"not that", true}}});
+  when(decision(Decision::reject, "once more"));
+  then_nothing();
+  when(ConfirmCancel{run, token, {}});
+  then_names({"CancelConfirmed", "StationFailed", "RunFailed"});
+  expect_rejected("not that");
+  EXPECT_EQ(world.ended_runs.find(run)->status, RunStatus::failed);
+}
+
+// A job that has succeeded meanwhile fails with the rejection as well.
+TEST_F(RequestTest, RejectedDuringItsAttemptIsntPassedByItsResult) {  // G10
+  given_attempt(/*job=*/true);
+  when(request());
+  when(decision(Decision::reject, "not that"));
+  CompleteStation late = end_of("a", token);
+  late.from_executor = true;
+  when(late);
+  then_names({"CancelConfirmed", "StationFailed", "RunFailed"});
+}
+
+TEST_F(RequestTest, CanceledDuringItsAttemptIsCanceled) {  // G10
+  given_attempt(/*job=*/true);
+  when(request());
+  when(CancelRun{run, "enough"});
+  then({RunEvent{RunCancelRequested{"enough", false}}});
   when(ConfirmCancel{run, token, {}});
   then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
 }
 
-TEST_F(RequestTest, OfAWorkerRejectedDuringItsAttemptCancelsAtOnce) {  // G10
+TEST_F(RequestTest, OfAWorkerRejectedDuringItsAttemptFailsTheRunAtOnce) {  // G10
   given_attempt();
   when(request());
   when(PauseRun{run, {}});
   when(decision(Decision::reject));
-  then({StationEvent{StationCanceled{"a"}}, RunEvent{RunCanceled{"the approval was refused"}}});
+  then_names({"RunCancelRequested", "StationFailed", "RunFailed"});
+  expect_rejected("the approval was refused");
 }
 
 TEST_F(RequestTest, EndsWithAnAttemptThatFails) {  // G10

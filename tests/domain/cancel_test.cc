@@ -45,7 +45,7 @@ TEST_F(CancelTest, WhileTheStationWaits) {
 TEST_F(CancelTest, OfAJobWaitsUntilTheJobIsGone) {  // S11
   given({started(process), dispatched("p"), intended("p", "job-1")});
   when(CancelRun{run, "enough"});
-  then({RunEvent{RunCancelRequested{"enough"}}});
+  then({RunEvent{RunCancelRequested{"enough", false}}});
   when(CancelRun{run, "again"});
   then_nothing();
   when(ConfirmCancel{run, 99, {}});  // the token of another attempt

@@ -117,6 +117,36 @@ TEST_F(CardTest, WaitsForAPersonWhereARetryWouldBeInVain) {
   EXPECT_EQ(the_card().retry_at_ns, 0);
 }
 
+// Whether the attempt is under way or has succeeded: what was rejected isn't tried again by itself.
+TEST_F(CardTest, WaitsForAPersonWhenItsWorkIsRejected) {  // G10, H5
+  const auto ask = [this] {
+    when(start_of(card, run));
+    when(claim_by("ann", {"implement"}));
+    when(RequestApproval{run, "implement", the_run().attempt->token, "may I?"});
+  };
+  const auto expect_rejected = [this] {
+    EXPECT_EQ(status(), CardStatus::blocked);
+    EXPECT_EQ(the_card().code, "REJECTED");
+    EXPECT_EQ(the_card().message, "not that");
+    EXPECT_EQ(the_card().retry_at_ns, 0);
+    now.wall_ns += 31 * minute_ns;
+    when(RetryBlockedCards{});
+    then_nothing();
+  };
+  ask();
+  when(ResumeRun{run, "not that", Decision::reject, {}});
+  then_names({"RunCancelRequested", "StationFailed", "RunFailed", "CardBlocked"});
+  expect_rejected();
+  when(UnblockCard{card, "another way"});
+  run = uuid_of(2);
+  ask();
+  when(end_of("implement", the_run().attempt->token));
+  then_names({"StationResultHeld"});
+  when(ResumeRun{run, "not that", Decision::reject, {}});
+  then_names({"StationRejected", "RunFailed", "CardBlocked"});
+  expect_rejected();
+}
+
 TEST_F(CardTest, IsBlockedWhenItsRunIsCanceled) {
   when(start_of(card, run));
   when(CancelRun{run, "not this way"});

@@ -64,7 +64,7 @@ std::vector<Event> run_events() {
   return {started({"one", {worker_station("a")}}),
           run_succeeded(),
           RunEvent{RunFailed{"a", ErrorClass::terminal, "X", ""}},
-          RunEvent{RunCancelRequested{"why"}},
+          RunEvent{RunCancelRequested{"why", false}},
           RunEvent{RunCanceled{"why"}},
           RunEvent{RunPaused{"why"}},
           RunEvent{RunResumed{"why"}},

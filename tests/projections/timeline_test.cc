@@ -126,7 +126,7 @@ TEST_F(TimelineTest, OfACancelThatLetSomethingEscape) {  // S11
   happens(succeeded("a"));
   happens(dispatched("p"));
   happens(intended("p", "job-1"));
-  happens(RunEvent{RunCancelRequested{"enough"}}, "uid:7");
+  happens(RunEvent{RunCancelRequested{"enough", false}}, "uid:7");
   EXPECT_EQ(timeline().status, RunStatus::running);
   happens(StationEvent{CancelEscaped{"p", "job-1", {41}}});
   happens(StationEvent{StationCanceled{"p"}});
