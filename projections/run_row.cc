@@ -40,7 +40,6 @@ struct ApplyToRunRow {
   void operator()(const RunCancelRequested& event) const {
     row.cancel_requested = true;
     row.error_message = event.reason;
-    if (event.rejects) stop_waiting(row);
   }
   void operator()(const RunCanceled& event) const {
     set_error(row, "", event.reason);

@@ -42,7 +42,8 @@ class TimelineFold {
   }
   void operator()(const RunCancelRequested& event) {
     request_cancel(event.reason);
-    if (event.rejects) decide(Decision::reject, event.reason);
+    // The station waits until its job has ended, so that the job doesn't take this for an approval.
+    if (event.rejects) note_decision(Decision::reject, event.reason);
   }
   void operator()(const RunCanceled& event) {
     if (!timeline_.cancel) request_cancel(event.reason);
@@ -86,6 +87,7 @@ class TimelineFold {
     wait(event.reason, 0);
     station().waiting_note = event.note;
     station().asked = event.reason == WaitReason::approval ? record_->position : 0;
+    if (event.reason == WaitReason::approval) station().decided.reset();
   }
   void operator()(const StationApproved& event) {
     decide(Decision::approve, event.reason);
@@ -161,7 +163,11 @@ class TimelineFold {
   }
   void decide(Decision decision, const std::string& reason) {
     stop_waiting();
-    station().decided = {decision, record_->recorded_at_ns, record_->actor, reason};
+    note_decision(decision, reason);
+  }
+  void note_decision(Decision decision, const std::string& reason) {
+    const std::uint32_t number = station().attempts.empty() ? 0 : attempt().number;
+    station().decided = {decision, record_->recorded_at_ns, record_->actor, reason, number};
   }
 
   // Follows the domain's transition tables. Runs before the event is applied, while its station is

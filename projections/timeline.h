@@ -50,6 +50,7 @@ struct TimelineDecision {
   std::int64_t at_ns = 0;
   std::string actor;
   std::string reason;
+  std::uint32_t attempt = 0;  // that it is about; 0: none, of an approval station
 
   friend bool operator==(const TimelineDecision&, const TimelineDecision&) = default;
 };
@@ -75,7 +76,7 @@ struct TimelineStation {
   std::string waiting_note;  // for a station that waits for a person: what is asked for
   Position asked = 0;        // position of what it waits to have decided; 0: no decision
   std::vector<TimelineAttempt> attempts;
-  std::optional<TimelineDecision> decided;
+  std::optional<TimelineDecision> decided;  // the latest one, until another is asked for
 
   friend bool operator==(const TimelineStation&, const TimelineStation&) = default;
 };

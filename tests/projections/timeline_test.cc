@@ -143,6 +143,52 @@ TEST_F(TimelineTest, OfACancelThatLetSomethingEscape) {  // S11
   EXPECT_EQ(all.stations[1].attempts.at(0).outcome, Outcome::canceled);
 }
 
+TEST_F(TimelineTest, AQuestionEndsWithItsAttempt) {  // G10
+  happens(started(pipeline));
+  happens(claimed("a"));
+  happens(StationEvent{StationApprovalRequested{"a", 1, "may I?"}});
+  EXPECT_EQ(timeline().stations[0].waiting_note, "may I?");
+  happens(StationEvent{StationDeferred{"a", 1, WaitReason::quota, 999, "no quota left"}});
+  const TimelineStation a = timeline().stations[0];
+  EXPECT_EQ(a.waiting, WaitReason::quota);
+  EXPECT_EQ(a.waiting_note, "");
+}
+
+TEST_F(TimelineTest, ADecisionIsAboutOneAttempt) {  // G10
+  const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
+  happens(started(pipeline));
+  happens(claimed("a"));
+  happens(StationEvent{StationApprovalRequested{"a", 1, "may I?"}});
+  happens(StationEvent{StationApprovalGiven{"a", 1, "go on"}}, "uid:7");
+  happens(StationEvent{
+      StationAttemptFailed{"a", 1, failure, {}, /*retry_at_ns=*/777, Strategy::original}});
+  happens(StationEvent{StationReady{"a"}});
+  happens(claimed("a", 2));
+  {
+    const TimelineStation a = timeline().stations[0];
+    ASSERT_TRUE(a.decided.has_value());
+    EXPECT_EQ(a.decided->actor, "uid:7");
+    EXPECT_EQ(a.decided->attempt, 1U);
+  }
+  happens(StationEvent{StationApprovalRequested{"a", 2, "and now?"}});
+  EXPECT_FALSE(timeline().stations[0].decided.has_value());
+}
+
+TEST_F(TimelineTest, ARejectionIsKnownBeforeItsJobHasEnded) {  // G10
+  happens(started(pipeline));
+  happens(claimed("a"));
+  happens(succeeded("a"));
+  happens(dispatched("p"));
+  happens(intended("p", "job-1"));
+  happens(StationEvent{StationApprovalRequested{"p", 1, "may I?"}});
+  happens(RunEvent{RunCancelRequested{"not that", true}}, "uid:7");
+  const TimelineStation p = timeline().stations[1];
+  ASSERT_TRUE(p.decided.has_value());
+  EXPECT_EQ(p.decided->decision, Decision::reject);
+  EXPECT_EQ(p.decided->actor, "uid:7");
+  EXPECT_EQ(p.waiting, WaitReason::approval) << "its job would take the end of the wait for a yes";
+}
+
 TEST_F(TimelineTest, OfACancelBeforeAnythingBegan) {
   happens(started(pipeline));
   happens(StationEvent{StationCanceled{"a"}});

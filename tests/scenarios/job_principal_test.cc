@@ -241,7 +241,10 @@ TEST_F(PrincipalTest, AJobWaitsForTheApprovalThatItAskedFor) {  // G10
   ASSERT_EQ(
       server_.cli({"run", "resume", refused, "--station", "go", "--decision", "reject"}).exit_code,
       0);
-  await_status(refused, "canceled");
+  await_status(refused, "failed");
+  const json::object ended = run(refused);
+  EXPECT_EQ(text(ended.at("error").as_object(), "code"), "REJECTED");
+  EXPECT_EQ(events(refused, "StationSucceeded").size(), 0U);
 }
 
 }  // namespace

@@ -240,6 +240,22 @@ TEST_F(RunWhyTest, ADecisionIsForTheQuestionThatItWasPrintedFor) {  // G10
   EXPECT_EQ(json::serialize(given.at(0).at("cause")), asked);
 }
 
+// A decision about one attempt says nothing about the next one, nor about what the station waits
+// for.
+TEST_F(RunWhyTest, ADecisionIsShownAtItsAttempt) {  // G10
+  const std::string run =
+      start("approved", worker + "[station.retry]\nmax_retries = 2\nbackoff = \"30m\"\n");
+  take(run);
+  json::object asked{{"run_id", run}, {"station", "work"}, {"question", "may I?"}};
+  asked["token"] = json::parse(token_);
+  EXPECT_TRUE(rpc("station.request_approval", asked).contains("requested"));
+  EXPECT_EQ(paste(reason(run), 0).out, "running\n") << "approved";
+  end_attempt(run, "work", {{"error_class", "transient"}, {"error_code", "NO_NETWORK"}});
+  const Output shown = server_.cli({"run", "get", run});
+  EXPECT_NE(shown.out.find("approved by uid:"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("waiting: backoff until "), std::string::npos) << shown.out;
+}
+
 TEST_F(RunWhyTest, ItsBudgetIsUsedUp) {  // S7, S12
   const std::string run =
       start("budget", "[[station]]\nname = \"first\"\n" + worker, {"--max-turns", "2"});

@@ -104,7 +104,7 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
     waiting += " (asked " + std::to_string(asked) + ")";
   }
   const std::string decision = decision_text(station);
-  if (!decision.empty()) waiting = decision;
+  const std::string decided_attempt = text_at(object_at(station, "decided"), "attempt");
   const json::array& attempts = array_at(station, "attempts");
   if (attempts.empty()) {
     table.add({{name, Style::strong},
@@ -114,7 +114,7 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
                status_cell(status),
                {},
                {},
-               {waiting}});
+               {waiting.empty() ? decision : waiting}});
     return;
   }
   bool first = true;
@@ -125,9 +125,11 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
     const std::string ended = text_at(attempt, "ended_at");
     std::string note = error_text(attempt);
     if (note.empty()) note = text_at(attempt, "summary");
-    const bool last = &each == &attempts.back();
-    if (last && !waiting.empty())
-      note += (note.empty() ? "" : "; ") + (decision.empty() ? "waiting: " + waiting : waiting);
+    const auto add_note = [&note](const std::string& text) {
+      if (!text.empty()) note += (note.empty() ? "" : "; ") + text;
+    };
+    if (text_at(attempt, "attempt") == decided_attempt) add_note(decision);
+    if (&each == &attempts.back() && !waiting.empty()) add_note("waiting: " + waiting);
     const bool open = ended.empty();
     table.add({{first ? name : std::string(), Style::strong},
                {text_at(attempt, "attempt")},

@@ -96,6 +96,9 @@ json::object station_to_json(const TimelineStation& station, const CurrentArtifa
                          {"at", format_time(station.decided->at_ns)},
                          {"actor", station.decided->actor},
                          {"reason", station.decided->reason}};
+    if (station.decided->attempt != 0) {
+      object["decided"].as_object()["attempt"] = station.decided->attempt;
+    }
   }
   json::array attempts;
   for (const TimelineAttempt& attempt : station.attempts) {
