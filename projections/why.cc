@@ -316,7 +316,13 @@ class WhyExplainer {
                                 "station " + run_->definition().name + " waits for a decision")
                           : explain_request();
     entry.unblocked_by = "run.resume with a decision, by an operator";
-    entry.next_commands = decision_commands(*run_);
+    const std::vector<std::string> decisions = decision_commands(*run_);
+    entry.next_commands = decisions;
+    if (!service_.job_is_elsewhere) return;
+    // An approval alone doesn't end the wait for a job that nobody can see.
+    explain_job_elsewhere(entry);
+    entry.unblocked_by += ", and run.resume with a decision";
+    entry.next_commands.insert(entry.next_commands.end(), decisions.begin(), decisions.end());
   }
 
   // Explains the wait for what an attempt asked for, which is under way or has succeeded.

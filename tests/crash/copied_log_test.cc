@@ -125,6 +125,41 @@ TEST_F(CopiedLog, AJobOfTheOtherOneWaitsForAPersonWhoSaysThatItSucceeded) {  // 
   EXPECT_EQ(executions(), 1U);
 }
 
+// Somebody has to decide, and to say how the job ended.
+TEST_F(CopiedLog, AJobOfTheOtherOneThatAsksWaitsForBoth) {  // G10, G11
+  const std::string run_id = start_waiting_job();
+  const json::object begun = call("run.get", {{"run_id", run_id}});
+  const json::value token = begun.at("run").at("stations").at(0).at("attempts").at(0).at("token");
+  call("station.request_approval",
+       {{"run_id", run_id}, {"station", "work"}, {"token", token}, {"question", "may I?"}});
+  server_.kill();
+  ServerProcess other(copy_to("d2", {"log", "anchor"}));
+  ASSERT_TRUE(other.start()) << other.log();
+  const auto commands = commands_for_the_job(other);
+  const auto reason_of = [&] {
+    const json::object why = call_to(other, "run.why", {{"run_id", run_id}});
+    EXPECT_EQ(why.at("moving"), false);
+    return why.at("reasons").at(0).as_object();
+  };
+  const json::object asks = reason_of();
+  EXPECT_EQ(asks.at("reason"), "approval");
+  const std::string described(asks.at("text").as_string());
+  EXPECT_NE(described.find("may I?"), std::string::npos) << described;
+  EXPECT_NE(described.find("its job was given to"), std::string::npos) << described;
+  EXPECT_EQ(asks.at("next_commands").at(0).as_string(), commands.front());
+
+  const ProcessOutput settled = paste(other, commands.back());
+  EXPECT_EQ(settled.end.exit_code, 0) << settled.text;
+  EXPECT_EQ(status_of(other, run_id), "running");
+  const json::object held = reason_of();
+  EXPECT_EQ(held.at("reason"), "approval");
+  const ProcessOutput approved =
+      paste(other, std::string(held.at("next_commands").at(0).as_string()));
+  EXPECT_EQ(approved.end.exit_code, 0) << approved.text;
+  EXPECT_EQ(status_of(other, run_id), "succeeded");
+  EXPECT_EQ(executions(), 1U);
+}
+
 // The copy has the machine's id and the job's directory, but the job's supervisor is the other's.
 TEST_F(CopiedLog, AWholeDataDirectoryBesideItsOriginalExecutesNothingAgain) {  // G11
   const std::string run_id = start_waiting_job();
