@@ -191,15 +191,17 @@ void Broadcasts::verification_started(const Record& record, const CardVerificati
   emit_for_card("verification.started", record, run, event.run_id)["station"] = event.station;
 }
 
-// Reports that the checks of a card's run have passed. A later step, such as the push, may still
-// fail.
+// Reports that the checks of a card's run have passed: at once, or with the approval of their
+// result if that was held. A later step, such as the push, may still fail.
 void Broadcasts::apply(const Record& record, const StationEvent& noun) {
   const auto* succeeded = std::get_if<StationSucceeded>(&noun);
-  if (succeeded == nullptr) return;
+  const auto* approved = std::get_if<StationApproved>(&noun);
+  if (succeeded == nullptr && approved == nullptr) return;
+  const std::string& station = succeeded != nullptr ? succeeded->station : approved->station;
   const auto place = runs_.find(record.stream.run_id);
   if (place == runs_.end() || place->second.phase != Phase::verifying) return;
   CardRun& run = place->second;
-  if (succeeded->station != run.station) return;
+  if (station != run.station) return;
   run.phase = Phase::checked;
   if (is_silent(run.facts)) return;
   json::object& params = emit_for_card("verification.finished", record, run, place->first);
@@ -312,6 +314,7 @@ bool Broadcasts::concerns(const Record& record) {
   return std::holds_alternative<TickEvent>(record.event) ||
          std::holds_alternative<CardEvent>(record.event) ||
          event_as<StationSucceeded>(record.event) != nullptr ||
+         event_as<StationApproved>(record.event) != nullptr ||
          event_as<PolicyRefused>(record.event) != nullptr;
 }
 

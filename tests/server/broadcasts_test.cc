@@ -117,6 +117,35 @@ TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {  // H10
   EXPECT_EQ(last[0].params.at("station"), "verify");
 }
 
+TEST_F(BroadcastsTest, ChecksWhoseResultIsHeldFinishWithItsApproval) {  // H10, G10
+  const auto put_again =
+      ask("project.put", R"({"name":"web","repository":")" + repository +
+                             R"(","pipeline":{"name":"p","station":[{"name":"implement"},)" +
+                             R"({"name":"verify"},{"name":"announce"}]}})");
+  ASSERT_EQ(code_of(put_again), "") << json::serialize(put_again);
+  submit("Fix it");
+  const RunId run = start_next();
+  work("implement");
+  const auto claimed = ask("station.claim", R"({"worker":"ann","stations":["verify"]})");
+  const std::string attempt = R"("run_id":")" + to_string(run) +
+                              R"(","station":"verify","token":)" +
+                              json::serialize(claimed.at("result").at("claim").at("token"));
+  const Position checks = log.tail();
+  ask("station.request_approval", "{" + attempt + R"(,"question":"may I?"})");
+  ask("station.complete", "{" + attempt + R"(,"outcome":"succeeded"})");
+  const auto finished = Names{"verification.finished"};
+  Names held = names_since(checks);
+  EXPECT_EQ(std::count(held.begin(), held.end(), finished.front()), 0) << "nobody has decided";
+  const auto decided =
+      ask("run.resume", R"({"run_id":")" + to_string(run) + R"(","decision":"approve"})");
+  ASSERT_EQ(code_of(decided), "") << json::serialize(decided);
+  EXPECT_EQ(names_since(log.tail()), finished);
+  EXPECT_EQ(params.back().at("ok"), true);
+  EXPECT_EQ(params.back().at("station"), "verify");
+  work("announce");
+  EXPECT_EQ(names_since(log.tail()), Names{}) << "and only once";
+}
+
 TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {  // H10
   const std::string failure =
       R"(,"error_class":"terminal","error_code":"RED","error_message":"no")";
