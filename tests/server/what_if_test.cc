@@ -182,6 +182,35 @@ TEST_F(WhatIfTest, PeopleDecideAsTheyDid) {
   EXPECT_FALSE(last_.unfinished);
 }
 
+// An attempt's question keeps its run waiting as long as it did, also when the attempt has ended.
+TEST_F(WhatIfTest, QuestionsOfAttemptsAreDecidedAsTheyWere) {  // G10
+  RecordedAttempt held = lasting(100);
+  held.questions = {{40 * ns_per_s, 600 * ns_per_s, Decision::approve}};
+  arrive(0, {held}, lasting(10));
+  RecordedAttempt refused = held;
+  refused.questions.back().decision = Decision::reject;
+  arrive(0, {lasting(5)}, refused);
+  RecordedAttempt stopped;  // rejected while it was under way
+  stopped.worked_ns = 70 * ns_per_s;
+  stopped.questions = {{40 * ns_per_s, 30 * ns_per_s, Decision::reject}};
+  arrive(0, {stopped}, lasting(10));
+  arrive(0, {lasting(5)}, stopped);
+  const auto expect_as_it_was = [](const FlowMeasures& measures) {
+    EXPECT_EQ(measures.succeeded, 1U);
+    EXPECT_EQ(measures.failed, 3U);
+    EXPECT_EQ(measures.run_time.max_ms, 650'000);
+  };
+  expect_as_it_was(play("", 4));
+  EXPECT_FALSE(last_.unfinished);
+  work_ = recorded_from(records_);
+  const RecordedQuestion again = work_.runs[0].stations[0].attempts[0].questions.at(0);
+  EXPECT_EQ(again.after_ns, 40 * ns_per_s);
+  EXPECT_EQ(again.waited_ns, 600 * ns_per_s);
+  EXPECT_EQ(again.decision, Decision::approve);
+  expect_as_it_was(play("", 4));
+  EXPECT_FALSE(last_.unfinished);
+}
+
 // Cards go through the board's own admission: two wait for the only slot that the policy allows.
 TEST_F(WhatIfTest, MorePlacesForAgentsStartCardsSooner) {
   StationDefinition build;

@@ -133,7 +133,8 @@ void WorkRecorder::fail_attempt(const Record& record, OpenRun& open, const Failu
   attempt.outcome = failure.outcome;
   attempt.error_class = failure.error_class;
   attempt.code = failure.code;
-  const bool ended_by_us = failure.code == "TIMEOUT" || failure.code == "STALLED";
+  const bool ended_by_us =
+      failure.code == "TIMEOUT" || failure.code == "STALLED" || open.cancel_requested;
   end_attempt(record, open,
               failure.code == "LEASE_EXPIRED" ? AttemptEnding::silent
               : ended_by_us                   ? AttemptEnding::open
@@ -147,6 +148,16 @@ void WorkRecorder::decide(const Record& record, OpenRun& open, RecordedDecision 
   open.held.reset();
 }
 
+// Records the decision about the latest question, or about the approval station that is held.
+void WorkRecorder::answer(const Record& record, OpenRun& open, Decision decision) {
+  if (!open.asked) return decide(record, open, {0, decision, {}});
+  RecordedAttempt& attempt = work_.runs[open.index].stations[*open.asked].attempts.back();
+  RecordedQuestion& question = attempt.questions.back();
+  question.waited_ns = record.recorded_at_ns - open.asked_ns;
+  question.decision = decision;
+  open.asked.reset();
+}
+
 void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
   const auto& event = std::get<StationEvent>(record.event);
   RecordedRun& run = work_.runs[open.index];
@@ -154,6 +165,7 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
     const auto index = index_of(*run.pipeline, claimed->station);
     if (!index) return;
     open.station = index;
+    open.asked.reset();
     open.claimed_ns = record.recorded_at_ns;
     RecordedAttempt attempt;
     attempt.lease_ms = claimed->lease_ms;
@@ -165,10 +177,11 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
   if (event_as<StationHeld>(record.event) != nullptr) {
     open.held = index_of(*run.pipeline, station_of(event));
     open.held_ns = record.recorded_at_ns;
-  } else if (event_as<StationApproved>(record.event) != nullptr) {
-    decide(record, open, {0, Decision::approve, {}});
+  } else if (event_as<StationApproved>(record.event) != nullptr ||
+             event_as<StationApprovalGiven>(record.event) != nullptr) {
+    answer(record, open, Decision::approve);
   } else if (event_as<StationRejected>(record.event) != nullptr) {
-    decide(record, open, {0, Decision::reject, {}});
+    answer(record, open, Decision::reject);
   }
   if (!open.station) return;
   RecordedAttempt& attempt = attempt_of(open);
@@ -176,6 +189,10 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
     attempt.beats.push_back({record.recorded_at_ns - open.claimed_ns, beat->progress_digest});
   } else if (const auto* used = event_as<StationUsageReported>(record.event)) {
     attempt.usage = used->usage;
+  } else if (event_as<StationApprovalRequested>(record.event) != nullptr) {
+    attempt.questions.push_back({record.recorded_at_ns - open.claimed_ns, 0, {}});
+    open.asked = open.station;
+    open.asked_ns = record.recorded_at_ns;
   } else if (event_as<StationSucceeded>(record.event) != nullptr ||
              event_as<StationResultHeld>(record.event) != nullptr) {
     end_attempt(record, open, AttemptEnding::reported);
@@ -201,8 +218,9 @@ void WorkRecorder::apply_run(const Record& record, OpenRun& open) {
   const auto intervene = [&](RecordedIntervention::Kind kind) {
     run.interventions.push_back({kind, record.recorded_at_ns - run.arrived_ns});
   };
-  if (event_as<RunCancelRequested>(record.event) != nullptr) {
+  if (const auto* requested = event_as<RunCancelRequested>(record.event)) {
     open.cancel_requested = true;
+    if (requested->rejects) return answer(record, open, Decision::reject);
     intervene(RecordedIntervention::Kind::cancel);
   } else if (event_as<RunCanceled>(record.event) != nullptr && !open.cancel_requested &&
              record.cause == 0) {
@@ -217,6 +235,7 @@ void WorkRecorder::apply_run(const Record& record, OpenRun& open) {
     open.failed_ns = record.recorded_at_ns;
   } else if (event_as<RunRetried>(record.event) != nullptr) {
     run.retried_after_ns.push_back(record.recorded_at_ns - open.failed_ns);
+    open.cancel_requested = false;
   }
 }
 

@@ -32,6 +32,13 @@ enum class AttemptEnding : std::uint8_t {
   open,      // the service or a person ended it before it was done
 };
 
+// What an attempt asked a person, and what the person decided.
+struct RecordedQuestion {
+  std::int64_t after_ns = 0;         // since the claim
+  std::int64_t waited_ns = 0;        // from the question to the decision
+  std::optional<Decision> decision;  // nullopt: the attempt, or the log, ended before one
+};
+
 struct RecordedAttempt {
   AttemptEnding ending = AttemptEnding::open;
   std::int64_t worked_ns = 0;  // from its claim to its end
@@ -46,6 +53,7 @@ struct RecordedAttempt {
   std::int64_t wait_ns = 0;
 
   std::vector<RecordedBeat> beats;
+  std::vector<RecordedQuestion> questions;
 };
 
 // What a person decided about a station that waited for a person.
@@ -133,6 +141,8 @@ class WorkRecorder {
     std::int64_t claimed_ns = 0;
     std::optional<std::size_t> held;  // index of the station that waits for a person
     std::int64_t held_ns = 0;
+    std::optional<std::size_t> asked;  // index of the station whose attempt asks, or has asked
+    std::int64_t asked_ns = 0;
     std::int64_t failed_ns = 0;
     bool cancel_requested = false;
   };
@@ -141,6 +151,7 @@ class WorkRecorder {
   void apply_run(const Record& record, OpenRun& open);
   void apply_attempt(const Record& record, OpenRun& open);
   void decide(const Record& record, OpenRun& open, RecordedDecision decision);
+  void answer(const Record& record, OpenRun& open, Decision decision);
   void end_attempt(const Record& record, OpenRun& open, AttemptEnding ending);
   void fail_attempt(const Record& record, OpenRun& open, const Failure& failure);
   void apply_board(const World& world, const Record& record);

@@ -44,6 +44,12 @@ void SimulatedJobs::track(Job job) {
   const auto [place, added] = under_way_.emplace(job.id, job);
   if (!added) return;
   const RecordedAttempt& attempt = pool_.attempt(job.run_id, job.definition.name, job.attempt);
+  for (const RecordedQuestion& question : attempt.questions) {
+    time_.after(question.after_ns, [this, job, &question] {
+      if (!under_way_.contains(job.id)) return;
+      questions_.ask(job.run_id, job.definition.name, job.token, question);
+    });
+  }
   const auto late_ns = times_out_after_ns(attempt, job.definition.timeout_ms);
   time_.after(late_ns.value_or(attempt.worked_ns), [this, job = std::move(job), &attempt, late_ns] {
     JobResult result = result_of(attempt, time_.wall_ns());

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "server/replay/what_if/attempt_pool.h"
+#include "server/replay/what_if/simulated_questions.h"
 #include "server/replay/what_if/simulated_time.h"
 #include "server/scheduler/job_runner.h"
 
@@ -14,8 +15,9 @@ namespace signalbox {
 
 class SimulatedJobs final : public JobRunner {
  public:
-  SimulatedJobs(SimulatedTime& time, AttemptPool& pool, JobReports reports)
-      : time_(time), pool_(pool), reports_(std::move(reports)) {}
+  SimulatedJobs(SimulatedTime& time, AttemptPool& pool, SimulatedQuestions& questions,
+                JobReports reports)
+      : time_(time), pool_(pool), questions_(questions), reports_(std::move(reports)) {}
 
   void track(Job job) override;
   void cancel(const std::string& job_id) override;
@@ -25,6 +27,7 @@ class SimulatedJobs final : public JobRunner {
 
   SimulatedTime& time_;
   AttemptPool& pool_;
+  SimulatedQuestions& questions_;
   const JobReports reports_;
   std::unordered_map<std::string, Job> under_way_;
 };

@@ -73,7 +73,14 @@ bool SimulatedWorkers::claim_one() {
 void SimulatedWorkers::schedule_next(Token token) {
   const Attempt& attempt = busy_.at(token);
   const RecordedAttempt& recorded = *attempt.recorded;
-  if (attempt.beats < recorded.beats.size()) {
+  const bool has_beat = attempt.beats < recorded.beats.size();
+  if (attempt.questions < recorded.questions.size()) {
+    const std::int64_t asks_ns = recorded.questions[attempt.questions].after_ns;
+    if (!has_beat || asks_ns <= recorded.beats[attempt.beats].after_ns) {
+      return parts_.time.at(attempt.began_ns + asks_ns, [this, token] { ask(token); });
+    }
+  }
+  if (has_beat) {
     return parts_.time.at(attempt.began_ns + recorded.beats[attempt.beats].after_ns,
                           [this, token] { beat(token); });
   }
@@ -91,6 +98,16 @@ void SimulatedWorkers::schedule_next(Token token) {
 bool SimulatedWorkers::must_stop(const Attempt& attempt) const {
   const Run* run = parts_.engine.world().find_run(attempt.run_id);
   return run != nullptr && run->cancel_requested;
+}
+
+void SimulatedWorkers::ask(Token token) {
+  const auto place = busy_.find(token);
+  if (place == busy_.end()) return;
+  Attempt& attempt = place->second;
+  if (must_stop(attempt)) return end(token);
+  parts_.questions.ask(attempt.run_id, attempt.station, token,
+                       attempt.recorded->questions[attempt.questions++]);
+  if (busy_.contains(token)) schedule_next(token);
 }
 
 void SimulatedWorkers::beat(Token token) {

@@ -11,6 +11,7 @@
 
 #include "server/engine/engine.h"
 #include "server/replay/what_if/attempt_pool.h"
+#include "server/replay/what_if/simulated_questions.h"
 #include "server/replay/what_if/simulated_time.h"
 #include "server/replay/what_if/what_if_policy.h"
 
@@ -24,6 +25,7 @@ class SimulatedWorkers {
     AttemptPool& pool;
     IdSource& ids;
     const WhatIfPolicy& policy;
+    SimulatedQuestions& questions;
   };
   // `workers` is their number. `freed` is called whenever one becomes free.
   SimulatedWorkers(const Parts& parts, std::size_t workers, std::function<void()> freed)
@@ -42,11 +44,13 @@ class SimulatedWorkers {
     std::int64_t began_ns = 0;
     std::int64_t lease_ms = 0;
     const RecordedAttempt* recorded = nullptr;
-    std::size_t beats = 0;  // sent so far
+    std::size_t beats = 0;      // sent so far
+    std::size_t questions = 0;  // likewise
   };
 
   bool claim_one();
   void schedule_next(Token token);
+  void ask(Token token);
   void beat(Token token);
   void end(Token token);
   void free(Token token);

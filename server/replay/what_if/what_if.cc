@@ -81,12 +81,12 @@ class SimulatedService {
         engine_(World{}, time_, hooks()),
         committer_(time_, engine_),
         repositories_(std::make_shared<SimulatedRepositories>(work, policy)),
-        workers_({engine_, time_, pool_, ids_, policy_},
+        workers_({engine_, time_, pool_, ids_, policy_, questions_},
                  policy.workers ? *policy.workers : settings.workers, [this] { schedule_turn(); }),
         jobs_(
             engine_, ids_,
             [this](JobReports reports) {
-              return std::make_unique<SimulatedJobs>(time_, pool_, std::move(reports));
+              return std::make_unique<SimulatedJobs>(time_, pool_, questions_, std::move(reports));
             },
             [this](std::function<void()> action) { time_.after(0, std::move(action)); },
             [](const Job&, const std::string&) {},
@@ -137,6 +137,8 @@ class SimulatedService {
   Engine engine_;
   InstantCommitter committer_;
   const std::shared_ptr<SimulatedRepositories> repositories_;
+  SimulatedQuestions questions_{
+      engine_, [this](auto after_ns, Command decision) { plan_decision(after_ns, decision); }};
   SimulatedWorkers workers_;
   StationJobs jobs_;
   BoardLoops board_;
