@@ -1,9 +1,12 @@
 // Decisions about cards: submit, block, unblock, start, merge, retry. card_run.cc decides what the
 // end of a run means for its card.
+#include <boost/describe/enum_to_string.hpp>
+
 #include "domain/admission.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 
 namespace signalbox {
@@ -40,11 +43,28 @@ tl::unexpected<Rejection> busy(const Card& card, const std::string& why, const R
                 std::move(next));
 }
 
+// Returns the block of a card whose run is refused. Only a person can change what it is refused
+// for, and the other cards go on.
+NewEvents blocked_by_refusal(const World& world, const Card& card, const Rejection& refusal) {
+  const Project& project = *world.find_project(card.project);
+  std::string remedy = "; put the project with what is accepted (signalbox project put " +
+                       shell_word(project.name) + " --repository " + shell_word(project.repository);
+  if (!project.base.empty()) remedy += " --base " + shell_word(project.base);
+  if (!project.remote.empty()) remedy += " --remote " + shell_word(project.remote);
+  remedy += " --pipeline FILE), then unblock the card";
+  const std::string why(utf8_prefix(refusal.message, limits::reason_bytes_max));
+  return {{Stream::card(card.id),
+           {},
+           card.changed_at,
+           CardEvent{CardBlocked{RunId{}, boost::describe::enum_to_string(refusal.code, "INTERNAL"),
+                                 why + remedy, 0}}}};
+}
+
 // Returns `first` and then the events that start the run, as one commit.
 Decided<NewEvents> start(const World& world, const Card& card, CardEvent first, const StartRun& run,
                          const Now& now) {
   auto started = decide(world, run, now);
-  if (!started) return started;
+  if (!started) return blocked_by_refusal(world, card, started.error());
   NewEvents events{{Stream::card(card.id), {}, card.changed_at, std::move(first)}};
   for (NewEvent& event : *started) events.push_back(std::move(event));
   return events;

@@ -147,6 +147,30 @@ TEST_F(CardTest, WaitsForAPersonWhenItsWorkIsRejected) {  // G10, H5
   expect_rejected();
 }
 
+// An earlier version accepted the pipeline. The board starts other cards all the same.
+TEST_F(CardTest, IsBlockedAloneWhenItsProjectsPipelineIsRefused) {  // G10
+  Event old = project_put();
+  std::get<ProjectPut>(std::get<ProjectEvent>(old))
+      .pipeline.stations[0]
+      .environment.emplace_back("SIGNALBOX_ACCESS_TOKEN");
+  given({old});
+  ASSERT_EQ(next_to_start(world), &the_card());
+  when(start_of(card, run));
+  then_names({"CardBlocked"});
+  EXPECT_EQ(next_to_start(world), nullptr);
+  EXPECT_EQ(the_card().code, "PIPELINE_INVALID");
+  EXPECT_EQ(the_card().retry_at_ns, 0);
+  EXPECT_NE(the_card().message.find("SIGNALBOX_ACCESS_TOKEN"), std::string::npos);
+  EXPECT_NE(the_card().message.find("signalbox project put site --repository /repositories/site "
+                                    "--base main --remote origin --pipeline FILE"),
+            std::string::npos)
+      << the_card().message;
+  given({project_put()});
+  when(UnblockCard{card, "it has another pipeline"});
+  when(start_of(card, run));
+  then_names({"CardStarted", "RunStarted"});
+}
+
 TEST_F(CardTest, IsBlockedWhenItsRunIsCanceled) {
   when(start_of(card, run));
   when(CancelRun{run, "not this way"});
