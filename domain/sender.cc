@@ -9,7 +9,8 @@ namespace signalbox {
 bool may_use(const World& world, Token token, const Sender& by) {
   if (by.acts_for_all || (by.job_token != 0 && by.job_token == token)) return true;
   const auto holder = world.holders.find(token);
-  return holder == world.holders.end() || holder->second == by.actor;
+  return holder == world.holders.end() || holder->second == by.actor ||
+         (!by.former_actor.empty() && holder->second == by.former_actor);
 }
 
 Decided<void> require_holder(const World& world, Token token, const Sender& by) {

@@ -21,6 +21,9 @@ struct Sender {
   // The service itself, or an admin: may use every token.
   bool acts_for_all = true;
   Token job_token = 0;  // of the attempt under way whose job the sender is, or 0
+  // Name under which the sender's tokens were granted before an upgrade gave it another one; empty:
+  // none. Outlives the decision.
+  std::string_view former_actor = {};
 };
 
 // Returns whether `by` may use `token`, which is granted at present. A token whose holder isn't

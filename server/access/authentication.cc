@@ -16,6 +16,11 @@ namespace {
 // The name of a token in a command that somebody may paste as it is.
 const char* const example_name = "my-machine";
 
+// Returns whether the attempt's job was submitted by a version that didn't tell jobs from the user
+// whom they run as; those versions didn't record the machine either. Its pipeline couldn't allow it
+// locks yet, and if it couldn't keep those that it holds, their leases would end while it works.
+bool began_under_earlier_version(const Attempt& attempt) { return attempt.machine.empty(); }
+
 constexpr std::string_view issue_command_words = "signalbox access issue ";
 
 }  // namespace
@@ -123,9 +128,11 @@ Decided<Principal> Authentication::job(std::string_view job_id) const {
   const std::string actor =
       (is_agent ? "agent:" : "job:") + name->run_id + "/" + name->station + "/" + name->attempt;
   JobOfAttempt sender{actor, run->id, run->attempt->token, name->station};
+  const bool is_older = began_under_earlier_version(*run->attempt);
   for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
-    if (allows(run->definition(), each)) sender.allowed.push_back(each);
+    if (is_older || allows(run->definition(), each)) sender.allowed.push_back(each);
   }
+  if (is_older) sender.former_actor = "uid:" + std::to_string(settings_.server_uid);
   return Principal{actor, Role::job, std::move(sender)};
 }
 

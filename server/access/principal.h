@@ -18,6 +18,9 @@ struct JobOfAttempt {
   Token token = 0;  // of the attempt, while it is under way; else 0
   std::string station = {};
   std::vector<JobAllowance> allowed = {};  // by the station, while the attempt is under way
+  // Name that an earlier version gave the job, if its attempt began under one: that of the user
+  // whom it runs as. Its locks and ticks were granted to this name.
+  std::string former_actor = {};
 
   friend bool operator==(const JobOfAttempt&, const JobOfAttempt&) = default;
 };

@@ -22,15 +22,18 @@ namespace signalbox {
 // The origin of a command, as its records name it.
 struct Origin {
   std::string actor;
-  std::string command_id;     // empty: the command has none
-  Digest request_digest;      // of the request that has command_id
-  bool acts_for_all = false;  // as in Sender
-  Token job_token = 0;        // as in Sender
+  std::string command_id;         // empty: the command has none
+  Digest request_digest;          // of the request that has command_id
+  bool acts_for_all = false;      // as in Sender
+  Token job_token = 0;            // as in Sender
+  std::string former_actor = {};  // as in Sender
 
   // Returns what decisions need of the origin, which must outlive them.
-  [[nodiscard]] Sender sender() const { return {actor, acts_for_all, job_token}; }
+  [[nodiscard]] Sender sender() const { return {actor, acts_for_all, job_token, former_actor}; }
   // Returns the origin of an event that isn't the result of the command.
-  [[nodiscard]] Origin without_command() const { return {actor, {}, {}, acts_for_all, job_token}; }
+  [[nodiscard]] Origin without_command() const {
+    return {actor, {}, {}, acts_for_all, job_token, former_actor};
+  }
 };
 // The origin of the service's own commands: timers, loops, jobs, recovery.
 inline const Origin by_the_service{"signalbox", {}, {}, /*acts_for_all=*/true};

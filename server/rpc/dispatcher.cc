@@ -49,7 +49,8 @@ Decided<void> check_rights(const Principal& principal, const Method& method,
 Origin origin_of(const std::string& actor, const Principal* principal) {
   if (principal == nullptr) return {actor, {}, {}};
   const bool is_admin = principal->role == Role::admin && !principal->job;
-  return {actor, {}, {}, is_admin, principal->job ? principal->job->token : 0};
+  if (!principal->job) return {actor, {}, {}, is_admin};
+  return {actor, {}, {}, is_admin, principal->job->token, principal->job->former_actor};
 }
 
 }  // namespace

@@ -19,11 +19,13 @@ class PrincipalsSite : public ::testing::Test, protected RpcSite {
     return peer->next();
   }
   // Starts a run with a job under way, which is allowed what the array names. Returns its id.
-  std::string start_job(const std::string& allow = R"(["locks","ticks"])") {
+  // Earlier versions recorded no machine.
+  std::string start_job(const std::string& allow = R"(["locks","ticks"])",
+                        const std::string& machine = "here") {
     const std::string id = start_run(
         R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"],"allow":)" +
         allow + "}]}}");
-    take(DispatchStation{*parse_uuid(id), ids.next_span_id(), {}});
+    take(DispatchStation{*parse_uuid(id), ids.next_span_id(), {}, machine});
     return id;
   }
   [[nodiscard]] std::string job_id_of(const std::string& run_id) const {

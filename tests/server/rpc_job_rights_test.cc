@@ -110,6 +110,34 @@ TEST_F(RpcJobRights, ACodingAgentIsToldApartFromOtherJobs) {  // G10
   EXPECT_FALSE(agent.may_approve());
 }
 
+// It took them as the user whom it runs as, and its pipeline couldn't allow it any.
+TEST_F(RpcJobRights, AJobThatBeganUnderAnEarlierVersionKeepsItsLocksAndTicks) {  // G10
+  const Principal before{"uid:0", Role::worker};
+  const auto grant = [&](const std::string& method, const std::string& params) {
+    const auto granted = ask_as(before, method, params);
+    EXPECT_EQ(code_of(granted), "") << json::serialize(granted);
+    return json::serialize(granted.at("result").at("token"));
+  };
+  const std::string lock = grant("lock.acquire", R"({"key":"k","owner":"me"})");
+  const std::string tick = grant("tick.begin", R"({"loop":"l"})");
+  const std::string held = R"({"key":"k","token":)" + lock + "}";
+  const std::string ended = R"({"loop":"l","outcome":"succeeded","token":)" + tick + "}";
+
+  const Principal newer = authentication.job(job_id_of(start_job())).value();
+  EXPECT_EQ(code_of(ask_as(newer, "lock.refresh", held)), "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as(newer, "tick.end", ended)), "FORBIDDEN");
+  const std::string id = start_job("[]", /*machine=*/"");
+  const Principal older = authentication.job(job_id_of(id)).value();
+  EXPECT_EQ(code_of(ask_as(older, "lock.refresh", held)), "");
+  EXPECT_EQ(code_of(ask_as(older, "lock.release", held)), "");
+  EXPECT_EQ(code_of(ask_as(older, "tick.end", ended)), "");
+  EXPECT_EQ(code_of(ask_as(older, "run.start", R"({"goal":"more"})")), "FORBIDDEN");
+  const std::string other = grant("lock.acquire", R"({"key":"k","owner":"me"})");
+  EXPECT_EQ(code_of(ask_as({"token:ann", Role::worker}, "lock.release",
+                           R"({"key":"k","token":)" + other + "}")),
+            "FORBIDDEN");
+}
+
 TEST_F(RpcJobRights, TheRightsOfAJobEndWithItsAttempt) {  // G10
   const std::string id = start_job();
   const std::string job_id = job_id_of(id);
