@@ -1,13 +1,30 @@
 #include "domain/held_station.h"
 
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
 #include "domain/try.h"
 
 namespace signalbox {
 namespace {
 
-std::string claim_command(const RunId& id, const std::string& station) {
-  return "signalbox station claim --worker me --run " + to_string(id) + " --station " + station;
+// Returns the next command for a sender without an attempt, while there is none: the claim, unless
+// the station waits for a person or the service executes it.
+std::vector<std::string> without_attempt_command(const Run& run) {
+  const StationState& station = run.station();
+  const bool for_person =
+      station.status == StationStatus::waiting && waits_for_person(station.waiting);
+  if (for_person || run.definition().executor != ExecutorKind::worker) {
+    return {"signalbox run why " + to_string(run.id)};
+  }
+  return {"signalbox station claim --worker me --run " + to_string(run.id) + " --station " +
+          run.definition().name};
+}
+
+// Returns whether the station's result is held for a decision.
+bool holds_result(const Run& run) {
+  return run.station().status == StationStatus::waiting &&
+         run.station().waiting == WaitReason::approval &&
+         run.definition().executor != ExecutorKind::approval;
 }
 
 }  // namespace
@@ -57,14 +74,16 @@ Decided<const Run*> held_station(const World& world, const RunId& id, const std:
   if (!run.attempt) {
     if (run.station().attempts > 0) {
       return reject(ErrorCode::STALE_TOKEN,
-                    "the attempt with this token has ended; no worker holds the station now",
+                    holds_result(run)
+                        ? "the station's attempt has succeeded; its result waits for a decision"
+                        : "the attempt with this token has ended; no worker holds the station now",
                     {{"run_id", to_string(id)},
                      {"station", station},
                      {"token", static_cast<std::int64_t>(token)}},
-                    {claim_command(id, station)});
+                    without_attempt_command(run));
     }
     return reject(ErrorCode::STATION_NOT_CLAIMED, "no worker holds station " + station,
-                  station_details(run, station), {claim_command(id, station)});
+                  station_details(run, station), without_attempt_command(run));
   }
   if (run.attempt->token != token) {
     return reject(ErrorCode::STALE_TOKEN, "this token is not that of the attempt in progress",

@@ -67,6 +67,9 @@ TEST_F(RequestTest, HoldsTheResultOfAnAttemptThatDidntWait) {  // G10
   then_nothing();
   when_completed("a", token);
   then_rejected(ErrorCode::STALE_TOKEN);
+  EXPECT_EQ(rejection->next_commands,
+            std::vector<std::string>{"signalbox run why " + to_string(run)})
+      << "it can't be claimed";
   when(decision(Decision::approve, "fine"));
   then({approved("a", "fine")});
   when(claim_by("ann"));
