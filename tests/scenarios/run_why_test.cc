@@ -246,9 +246,14 @@ TEST_F(RunWhyTest, ADecisionIsShownAtItsAttempt) {  // G10
   const std::string run =
       start("approved", worker + "[station.retry]\nmax_retries = 2\nbackoff = \"30m\"\n");
   take(run);
-  json::object asked{{"run_id", run}, {"station", "work"}, {"question", "may I?"}};
-  asked["token"] = json::parse(token_);
-  EXPECT_TRUE(rpc("station.request_approval", asked).contains("requested"));
+  const auto ask = [&](const std::string& question) {
+    return server_
+        .cli({"station", "request-approval", "--run", run, "--station", "work", "--token", token_,
+              "--question", question})
+        .out;
+  };
+  EXPECT_EQ(ask("may I?"), "asked\n");
+  EXPECT_EQ(ask("and now?"), "not asked: the attempt asks already, or is being ended\n");
   EXPECT_EQ(paste(reason(run), 0).out, "running\n") << "approved";
   end_attempt(run, "work", {{"error_class", "transient"}, {"error_code", "NO_NETWORK"}});
   const Output shown = server_.cli({"run", "get", run});

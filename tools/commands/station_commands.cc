@@ -47,6 +47,13 @@ json::object held_station_params(const HeldStation& held) {
   return params;
 }
 
+// Returns a view of a result with one flag: the first text if it is true, else the second.
+View view_flag(const char* flag, const char* if_true, const char* if_false) {
+  return [=](const json::object& result, const Terminal&) -> std::string {
+    return true_at(result, flag) ? if_true : if_false;
+  };
+}
+
 // Formats result["claim"], which is null if no station was ready.
 std::string view_claim(const json::object& result, const Terminal& terminal) {
   const json::object& claim = object_at(result, "claim");
@@ -260,11 +267,7 @@ void add_set_external_ref(ToolCommand station, Invocation& invocation) {
     json::object params = held_station_params(*options);
     params["external_ref"] = options->external_ref;
     return call_and_answer(invocation, "station.set_external_ref", std::move(params),
-                           [](const json::object& result, const Terminal&) {
-                             return std::string(true_at(result, "changed")
-                                                    ? "recorded\n"
-                                                    : "it was recorded before\n");
-                           });
+                           view_flag("changed", "recorded\n", "it was recorded before\n"));
   });
 }
 
@@ -342,11 +345,8 @@ void add_request_approval(ToolCommand station, Invocation& invocation) {
     json::object params = held_station_params(*options);
     params["question"] = options->question;
     return call_and_answer(invocation, "station.request_approval", std::move(params),
-                           [](const json::object& result, const Terminal&) {
-                             return std::string(true_at(result, "requested")
-                                                    ? "asked\n"
-                                                    : "the attempt asks already\n");
-                           });
+                           view_flag("requested", "asked\n",
+                                     "not asked: the attempt asks already, or is being ended\n"));
   });
 }
 
