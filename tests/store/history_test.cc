@@ -8,6 +8,7 @@
 
 #include "domain/event_parts.h"
 #include "store/codec.h"
+#include "store/run_cancel_requested_v1.h"
 #include "store/run_started_v1.h"
 #include "store/station_claimed_v1.h"
 
@@ -81,6 +82,11 @@ TEST(History, AStationClaimedWithoutALockHasNone) {
       decoded(StationClaimedV1{"plan", 2, Strategy::simplified, "ann", 5000}, 301, 1);
   EXPECT_EQ(*event_as<StationClaimed>(event),
             (StationClaimed{"plan", 2, Strategy::simplified, "ann", 5000, 0}));
+}
+
+TEST(History, ACancelOfAnEarlierVersionIsNoRejection) {
+  const Event event = decoded(RunCancelRequestedV1{"enough"}, 204, 1);
+  EXPECT_EQ(*event_as<RunCancelRequested>(event), (RunCancelRequested{"enough", false}));
 }
 
 TEST(History, AStationThatKnewNoStallIsNeverTakenForStalled) {
