@@ -195,6 +195,20 @@ NewEvents reject_attempt(const Run& run, const std::string& reason, const Now& n
   return events;
 }
 
+// NOT_WAITING_FOR_APPROVAL if the decision approves what an attempt asked for that is being ended:
+// it was rejected, or its run is canceled.
+Decided<void> require_going_on(const Run& run, const ResumeRun& command) {
+  if (command.decision != Decision::approve || !run.cancel_requested) return {};
+  const std::string& station = run.definition().name;
+  return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL,
+                is_rejected(run) ? "what station " + station + " asked for was rejected already"
+                                 : "the run is being canceled",
+                {{"run_id", to_string(run.id)},
+                 {"station", station},
+                 {"station_status", std::string(name_of(run.station().status))}},
+                {"signalbox run why " + to_string(run.id)});
+}
+
 bool ended_by(const NewEvents& events) {
   return !events.empty() && (event_as<RunSucceeded>(events.back().event) != nullptr ||
                              event_as<RunFailed>(events.back().event) != nullptr);
@@ -327,6 +341,7 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   // The budget comes first: the decision may end the run, or advance it to a station that the old
   // budget would hold.
   Run run = *found;
+  TRY(require_going_on(run, command));
   NewEvents events;
   TRY(add_budget(run, command.budget, reason, events));
   run.budget = command.budget.value_or(run.budget);

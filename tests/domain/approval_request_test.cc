@@ -102,6 +102,8 @@ TEST_F(RequestTest, RejectedDuringItsAttemptFailsTheRunWhenItsJobHasEnded) {  //
   then({RunEvent{RunCancelRequested{"not that", true}}});
   when(decision(Decision::reject, "once more"));
   then_nothing();
+  when(decision(Decision::approve, "after all"));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
   when(ConfirmCancel{run, token, {}});
   then_names({"CancelConfirmed", "StationFailed", "RunFailed"});
   expect_rejected("not that");
@@ -124,6 +126,8 @@ TEST_F(RequestTest, CanceledDuringItsAttemptIsCanceled) {  // G10
   when(request());
   when(CancelRun{run, "enough"});
   then({RunEvent{RunCancelRequested{"enough", false}}});
+  when(decision(Decision::approve));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
   when(ConfirmCancel{run, token, {}});
   then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
 }
