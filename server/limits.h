@@ -99,6 +99,10 @@ inline constexpr std::int64_t event_stream_heartbeat_ms_max = 15'000;
 
 namespace signalbox::limits {
 
+// Time that a start waits for the lock of its data directory. A child that the process before was
+// starting when it was killed shares the lock for moments, until it begins its program.
+inline constexpr std::int64_t data_lock_wait_ms_max = 1000;
+
 // The read models.
 // Interval between two readings of all their files, which find blocks that aren't as written.
 inline constexpr std::int64_t read_models_check_interval_ms_max = 60LL * 60 * 1000;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include "store/durable_file.h"
@@ -15,6 +16,8 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t holder_bytes_max = 256;
+// flock(2) can't wait for a limited time.
+constexpr auto lock_poll_interval = std::chrono::milliseconds(5);
 
 StoreError held_by_another(const std::filesystem::path& path) {
   const DirectoryHolder holder = read_directory_holder(path);
@@ -41,14 +44,30 @@ DirectoryHolder read_directory_holder(const std::filesystem::path& lock_file) {
   return holder;
 }
 
+DirectoryLock& DirectoryLock::operator=(DirectoryLock&& other) noexcept {
+  release();
+  file_ = std::move(other.file_);
+  return *this;
+}
+
+// Closing the descriptor isn't enough: the lock belongs to all its copies, and a child has one
+// between fork(2) and exec(2).
+void DirectoryLock::release() {
+  if (file_) static_cast<void>(::flock(file_.get(), LOCK_UN));
+  file_ = FileDescriptor();
+}
+
 Stored<DirectoryLock> DirectoryLock::take(const std::filesystem::path& path,
-                                          std::string_view command) {
+                                          std::string_view command,
+                                          std::chrono::milliseconds wait_max) {
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return tl::unexpected(system_error("open", path));
+  const auto deadline = std::chrono::steady_clock::now() + wait_max;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    if (errno == EWOULDBLOCK) return tl::unexpected(held_by_another(path));
-    return tl::unexpected(system_error("lock", path));
+    if (errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", path));
+    if (std::chrono::steady_clock::now() >= deadline) return tl::unexpected(held_by_another(path));
+    std::this_thread::sleep_for(lock_poll_interval);
   }
   // The contents are only a hint for people: a disk without room for them must not prevent the
   // start.

@@ -2,6 +2,7 @@
 // file.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -24,15 +25,22 @@ struct DirectoryHolder {
 class DirectoryLock {
  public:
   DirectoryLock() = default;
+  DirectoryLock(DirectoryLock&&) noexcept = default;
+  DirectoryLock& operator=(DirectoryLock&& other) noexcept;
+  // Releases the lock, also where a child that has not begun its program yet shares the descriptor.
+  ~DirectoryLock() { release(); }
 
-  // Acquires the lock without waiting, and writes the process id and `command` (one line that names
-  // the new holder) into the file. Fails with `in_use`, with the holder's description in the
-  // message, or with `io`. The kernel releases the lock when the process ends, however it ends;
-  // jobs don't inherit it.
-  static Stored<DirectoryLock> take(const std::filesystem::path& file, std::string_view command);
+  // Acquires the lock and writes the process id and `command` (one line that names the new holder)
+  // into the file. Blocks while another process holds it, for at most `wait_max`. Fails with
+  // `in_use`, with the holder's description in the message, or with `io`. The kernel releases the
+  // lock when the process ends, however it ends. Jobs don't inherit it, but a child that was being
+  // started when its parent was killed holds it until it begins its program.
+  static Stored<DirectoryLock> take(const std::filesystem::path& file, std::string_view command,
+                                    std::chrono::milliseconds wait_max = {});
 
  private:
   explicit DirectoryLock(FileDescriptor file) : file_(std::move(file)) {}
+  void release();
 
   FileDescriptor file_;
 };

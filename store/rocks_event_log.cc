@@ -147,7 +147,7 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
   DirectoryLock lock;
   if (!read_only) {
     TRY(make_directories(std::filesystem::absolute(log_directory(data))));
-    auto taken = TRY(DirectoryLock::take(lock_file(data), options.command));
+    auto taken = TRY(DirectoryLock::take(lock_file(data), options.command, options.lock_wait));
     lock = std::move(taken);
   }
   for (int attempt = 1;; ++attempt) {

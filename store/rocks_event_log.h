@@ -73,6 +73,8 @@ class RocksEventLog final : public EventLog {
     // The command that opens the log for writing, in one line. Shown to whoever finds the directory
     // in use.
     std::string command = "signalbox serve";
+    // How long opening waits for the lock while another process holds it.
+    std::chrono::milliseconds lock_wait{0};
     // Records up to this checkpoint aren't verified again. Without one the whole log is.
     std::optional<Checkpoint> verified = std::nullopt;
     RandomSource random = nullptr;  // salts; secure_random() by default

@@ -1,5 +1,6 @@
 #include "server/engine/recovery.h"
 
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "domain/invariants.h"
 #include "domain/try.h"
 #include "projections/history_base.h"
+#include "server/limits.h"
 
 namespace signalbox {
 namespace {
@@ -29,6 +31,7 @@ Stored<std::unique_ptr<RocksEventLog>> open_log(const std::filesystem::path& dat
                                                 const std::string& command) {
   RocksEventLog::Options options;
   options.command = command;
+  options.lock_wait = std::chrono::milliseconds(limits::data_lock_wait_ms_max);
   if (snapshot != nullptr) {
     options.verified.emplace(Checkpoint{snapshot->world.position, snapshot->frontier});
   }

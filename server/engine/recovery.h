@@ -34,7 +34,8 @@ using FoldProgress = std::function<void(Position done, Position of)>;
 
 // Opens and verifies the log of a data directory and folds it. A snapshot that can't be used is
 // skipped and noted; the log is never judged by a snapshot. `command` names this process to
-// another one that finds the directory in use. Blocks. Returns StoreError::Kind::damaged,
+// another one that finds the directory in use. Blocks, also for up to data_lock_wait_ms_max while
+// another process has the directory. Returns StoreError::Kind::damaged,
 // in_use, io and others of the log.
 Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress = {},
                           const std::string& command = "signalbox serve");

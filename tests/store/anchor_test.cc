@@ -3,15 +3,23 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "store/directory_lock.h"
+#include "store/file_descriptor.h"
 #include "store/sha256.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
@@ -92,6 +100,75 @@ TEST(DirectoryLock, IsHeldByOneAtATimeAndSaysWhoThatIs) {
     EXPECT_EQ(read_directory_holder(file), (DirectoryHolder{process, command}));
   }
   EXPECT_TRUE(DirectoryLock::take(file, "signalbox serve"));
+}
+
+// A child that shares what this process has open, as one does between fork(2) and exec(2).
+class ChildThatShares {
+ public:
+  ChildThatShares() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    const FileDescriptor reading(ends[0]);
+    writing_ = FileDescriptor(ends[1]);
+    pid_ = ::fork();
+    EXPECT_GE(pid_, 0);
+    if (pid_ != 0) return;
+    ::close(writing_.get());
+    char end = 0;
+    while (::read(reading.get(), &end, 1) > 0) {
+    }
+    ::_exit(0);
+  }
+  ~ChildThatShares() {
+    end();
+    int status = 0;
+    if (pid_ > 0) ::waitpid(pid_, &status, 0);
+  }
+  ChildThatShares(const ChildThatShares&) = delete;
+  ChildThatShares& operator=(const ChildThatShares&) = delete;
+
+  void end() { writing_ = FileDescriptor(); }
+
+ private:
+  FileDescriptor writing_;
+  pid_t pid_ = -1;
+};
+
+TEST(DirectoryLock, IsReleasedThoughAChildSharesIt) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "server.lock";
+  auto held = DirectoryLock::take(file, "signalbox serve");
+  ASSERT_TRUE(held);
+  const ChildThatShares child;
+  *held = DirectoryLock();
+  EXPECT_TRUE(DirectoryLock::take(file, "signalbox serve"));
+}
+
+bool is_open_here(const std::filesystem::path& file) {
+  std::error_code ignored;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    if (std::filesystem::read_symlink(each.path(), ignored) == file) return true;
+  }
+  return false;
+}
+
+// The holder was killed while it started a child, which ends or begins its program soon.
+TEST(DirectoryLock, IsWaitedForWhileAChildOfItsHolderSharesIt) {
+  const TemporaryDirectory directory;
+  const auto file = std::filesystem::canonical(directory.path()) / "server.lock";
+  FileDescriptor holder(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(holder.get(), LOCK_EX | LOCK_NB), 0);
+  ChildThatShares child;
+  holder = FileDescriptor();  // the child alone has the lock
+  EXPECT_FALSE(DirectoryLock::take(file, "signalbox serve"));
+  std::atomic<bool> over = false;
+  std::thread ending([&] {
+    while (!is_open_here(file) && !over) std::this_thread::yield();
+    child.end();
+  });
+  EXPECT_TRUE(DirectoryLock::take(file, "signalbox serve", std::chrono::minutes(1)));
+  over = true;
+  ending.join();
 }
 
 // The lock file may be from an older version, from a full disk, or from any other program.

@@ -140,6 +140,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(checks_max);
   SIGNALBOX_LIMIT(plan_steps_max);
   SIGNALBOX_LIMIT(explored_files_max);
+  SIGNALBOX_LIMIT(data_lock_wait_ms_max);
   SIGNALBOX_LIMIT(read_models_check_interval_ms_max);
   SIGNALBOX_LIMIT(read_models_start_wait_ms_max);
   SIGNALBOX_LIMIT(lane_hang_ms_max);
