@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -10,7 +9,6 @@
 #include "server/access/access_settings.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
-#include "server/platform/call_bounds.h"
 #include "server/platform/logging.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
@@ -21,9 +19,6 @@ namespace signalbox {
 namespace {
 
 namespace asio = boost::asio;
-
-const Rejection server_stopping{
-    ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 
 Rejection too_many_connections(const std::string& actor, std::size_t allowed) {
   return {
@@ -50,7 +45,7 @@ void Server::handle(std::string_view line, const Caller& caller,
 }
 
 std::optional<Rejection> Server::not_ready() const {
-  if (stopping_) return server_stopping;
+  if (stopping_) return stopping_refusal();
   if (engine_.storage_full()) return not_durable(engine_, Durability::storage_full);
   return std::nullopt;
 }
@@ -212,27 +207,6 @@ int Server::run() {
   return exit_code_;
 }
 
-// Stops the threads before the objects that their callbacks use. What a board's lane has not begun
-// is done by the next start.
-void Server::stop_threads() {
-  const std::int64_t deadline_ms = CallBounds::now_ms() + limits::stop_threads_ms_max;
-  lanes_.request_stop();  // git and HTTP end now, while the others are waited for
-  traces_.stop();
-  hanging_ = lanes_.stop(deadline_ms);
-  if (hanging_.empty()) {
-    jobs_.reset();
-  } else {
-    (void)jobs_.release();  // a thread that hangs may still use it
-  }
-  committer_.reset();
-  run_roots_.stop();
-  const std::int64_t writes_ms = CallBounds::now_ms() + limits::stop_writes_ms_max;
-  for (std::string& lane : lanes_.stop_run_root_writes(std::min(deadline_ms, writes_ms))) {
-    hanging_.push_back(std::move(lane));
-  }
-  listener_.close();
-}
-
 // Deadlines count from now, for their full length, and jobs that run are tracked again.
 void Server::arm() {
   timer_loop_.arm();
@@ -322,56 +296,6 @@ void Server::log_file_retention(const FileRetentionReport& report) {
                report.kept_total);
 }
 
-void Server::stop_on_signal(int signal) {
-  notify_stopping();
-  stop(std::string("signal ") + strsignal(signal));
-}
-
-// Jobs continue: their shims supervise them until the next start.
-void Server::stop(const std::string& why) {
-  if (std::exchange(stopping_, true)) return;
-  logger_.info("stopping: {}", why);
-  run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
-  if (retention_) retention_->stop();
-  redactions_.stop();
-  if (file_retention_) file_retention_->stop();
-  projector_.end_waiting();
-  clock_timer_.cancel();
-  space_watch_.cancel();
-  agent_log_timer_.cancel();
-  certificate_watch_.cancel();
-  settings_reload_.stop();
-  dispatcher_.refuse_all(server_stopping);
-  claims_.refuse_all(server_stopping);
-  locks_.refuse_all(server_stopping);
-  steps_.refuse_all(server_stopping);
-  listener_.finish();
-  engine_.flush();
-  stop_when_idle();
-}
-
-void Server::stop_when_idle() {
-  if (!engine_.idle()) return engine_.flush();
-  if (!stopped_ && !engine_.storage_full()) {
-    stopped_ = true;
-    (void)engine_.begin(by_the_service).apply(StopServer{});
-    // ServerStopped is the last event: results that other threads still deliver are refused.
-    engine_.close(server_stopping);
-    return engine_.flush();
-  }
-  // Answers that the last commit released, or that wait for its run-root files, are still queued
-  // for the sockets; they are sent first.
-  run_roots_.when_written(engine_.durable_position(), [this](const std::string&) {
-    asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
-  });
-}
-
-void Server::fail(int exit_code, const std::string& why) {
-  logger_.error("{}", why);
-  if (exit_code_ == 0) exit_code_ = exit_code;
-  asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
-}
-
 void Server::note_rebuild(const Rebuild& rebuild) {
   logger_.info("the read models are complete again, up to position {}, after {} ms",
                rebuild.through, rebuild.took_ms);
@@ -383,12 +307,6 @@ void Server::note_rebuild(const Rebuild& rebuild) {
                                      shortened(rebuild.reason, limits::reason_bytes_max),
                                      rebuild.through, rebuild.took_ms});
     schedule_turn();
-  });
-}
-
-void Server::fail_from_thread(const StoreError& error) {
-  asio::post(io_, [this, error] {
-    fail(error.kind == StoreError::Kind::damaged ? 78 : 74, error.message);
   });
 }
 

@@ -1,8 +1,8 @@
 // The running service: owns the engine, the followers of the log and the transports, and runs them
 // on one io_context thread, the engine thread.
 //
-// This class wires the parts (server_wiring.cc), starts them and stops them. The handling of
-// commands is in engine/, rpc/ and scheduler/; server/README.md describes the threads.
+// This class wires the parts (server_wiring.cc), starts them and stops them (server_stop.cc). The
+// handling of commands is in engine/, rpc/ and scheduler/; server/README.md describes the threads.
 #pragma once
 
 #include <atomic>
@@ -108,6 +108,8 @@ class Server {
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
               const std::shared_ptr<Peer>& peer);
+  // Returns the refusal of commands while the service stops.
+  [[nodiscard]] static Rejection stopping_refusal();
   // Returns why commands are refused now; nullopt if they are accepted.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
   // Returns which jobs were given to this service.
