@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -133,10 +134,12 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
   std::_Exit(exit_code);
 }
 
-// Runs the Server over `recovered`; its read models are closed on return.
+// Runs the Server over `recovered`; its read models are closed on return. After a failure
+// `stop_deadline` is set on return, and the process has to end.
 Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
                       const LogRewriters& rewriters, Recovered& recovered,
-                      std::unique_ptr<StartProgress> progress, spdlog::logger& logger) {
+                      std::unique_ptr<StartProgress> progress,
+                      std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("bringing up the read models");
   const auto rows = TRY(open_read_models(config, *recovered.log, logger));
   BufferingTable table(*rows);
@@ -144,9 +147,12 @@ Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
   TRY(catch_up_read_models(*recovered.log, index));
   const auto job_key = TRY(load_job_key(config.data, secure_random()));
   Server server(config, recovered, index, logger,
-                {reload_source, rewriters.stage_retention, rewriters.plan_redaction, job_key});
+                {reload_source, rewriters.stage_retention, rewriters.plan_redaction, job_key,
+                 [&stop_deadline](int exit_code) {
+                   if (stop_deadline) stop_deadline->begin(exit_code);
+                 }});
   progress.reset();  // the rest of the start is short and ends with READY=1
-  const StopDeadline stop_deadline(limits::stop_ms_max, EX_IOERR, [&logger] {
+  stop_deadline.emplace(limits::stop_ms_max, EX_IOERR, [&logger] {
     logger.error("the stop took longer than {} ms: ending without a clean end",
                  limits::stop_ms_max);
     logger.flush();
@@ -155,6 +161,8 @@ Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
   if (!server.hanging().empty()) {
     end_with_hanging(server.hanging(), *recovered.log, exit_code, logger);
   }
+  // After a failure the rest may hang on the same disk.
+  if (exit_code == 0) stop_deadline.reset();
   return exit_code;
 }
 
@@ -163,8 +171,9 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   auto progress = std::make_unique<StartProgress>();
   auto recovered = recover_log(config, *progress, logger);
   if (!recovered) return refuse(logger, recovered.error());
-  const auto exit_code =
-      serve_log(config, reload_source, rewriters, *recovered, std::move(progress), logger);
+  std::optional<StopDeadline> stop_deadline;
+  const auto exit_code = serve_log(config, reload_source, rewriters, *recovered,
+                                   std::move(progress), stop_deadline, logger);
   if (!exit_code) return refuse(logger, exit_code.error());
   if (auto closed = recovered->log->close(); !closed && *exit_code == 0) {
     return refuse(logger, closed.error());

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <limits>
 #include <memory>
@@ -71,6 +72,8 @@ class Server {
     StageRetention stage_retention;
     Redactions::Plan plan_redaction;
     std::string job_key;  // of this data directory (access/job_secret.h)
+    // Called on the engine thread when a failure ends the service: from now on its end is bounded.
+    std::function<void(int exit_code)> failing;
   };
 
   // Moves the world out of `recovered` and keeps a reference to its log. The world is the fold of
@@ -144,6 +147,8 @@ class Server {
   void stop(const std::string& why);
   void stop_on_signal(int signal);
   void stop_when_idle();
+  // Requests that everything ends that runs beside the service and may take long.
+  void cancel_background();
   void stop_threads();
   void fail(int exit_code, const std::string& why);
   void fail_from_thread(const StoreError& error);
@@ -153,6 +158,7 @@ class Server {
   const Config& config_;
   const std::uint64_t torn_bytes_;
   const std::string job_key_;
+  const std::function<void(int exit_code)> failing_;
   RocksEventLog& log_;
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
@@ -203,6 +209,7 @@ class Server {
   bool turn_scheduled_ = false;
   bool stopping_ = false;
   bool stopped_ = false;              // ServerStopped was applied
+  bool background_canceled_ = false;  // cancel_background() was called
   std::vector<std::string> hanging_;  // lanes whose threads didn't end
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // the number of this start

@@ -31,11 +31,7 @@ void Server::stop_on_signal(int signal) {
 void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
-  run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
-  if (retention_) retention_->stop();
-  redactions_.stop();
-  if (file_retention_) file_retention_->stop();
-  projector_.end_waiting();
+  cancel_background();
   clock_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();
@@ -66,9 +62,21 @@ void Server::stop_when_idle() {
   });
 }
 
+// What is left undone, the next start does.
+void Server::cancel_background() {
+  if (std::exchange(background_canceled_, true)) return;
+  run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
+  if (retention_) retention_->stop();
+  redactions_.stop();
+  if (file_retention_) file_retention_->stop();
+  projector_.end_waiting();
+}
+
 void Server::fail(int exit_code, const std::string& why) {
   logger_.error("{}", why);
   if (exit_code_ == 0) exit_code_ = exit_code;
+  if (failing_) failing_(exit_code_);
+  cancel_background();
   asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
 }
 
@@ -90,7 +98,7 @@ void Server::stop_threads() {
   } else {
     (void)jobs_.release();  // a thread that hangs may still use it
   }
-  committer_.reset();
+  if (committer_) committer_->stop();  // not destroyed: a retention that hangs may still use it
   run_roots_.stop();
   const std::int64_t writes_ms = CallBounds::now_ms() + limits::stop_writes_ms_max;
   for (std::string& lane : lanes_.stop_run_root_writes(std::min(deadline_ms, writes_ms))) {

@@ -63,6 +63,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
       job_key_(given.job_key),
+      failing_(given.failing),
       log_(*recovered.log),
       logger_(logger),
       machine_(machine_id(config.data)),

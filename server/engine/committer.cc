@@ -14,13 +14,18 @@ void Committer::start_write(Position, Commit, LogWrite) {
 CommitThread::CommitThread(EventLog& log, Done done)
     : log_(log), done_(std::move(done)), thread_([this] { run(); }) {}
 
-CommitThread::~CommitThread() {
+CommitThread::~CommitThread() { stop(); }
+
+void CommitThread::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+  std::deque<std::function<void()>> dropped;  // destroyed when the mutex is free
+  const std::lock_guard lock(mutex_);
+  dropped.swap(steps_);
 }
 
 void CommitThread::start(Position expected_tail, std::vector<Commit> batch) {
@@ -45,6 +50,7 @@ void CommitThread::begin(Work work) {
 void CommitThread::run_between(std::function<void()> step) {
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return;
     steps_.push_back(std::move(step));
   }
   changed_.notify_one();

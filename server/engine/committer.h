@@ -37,8 +37,7 @@ class Committer {
   virtual void start_write(Position expected_tail, Commit commit, LogWrite write);
 };
 
-// Appends on a thread of its own and calls `done` on that thread. The destructor blocks until the
-// batch under way is finished.
+// Appends on a thread of its own and calls `done` on that thread. The destructor calls stop().
 class CommitThread final : public Committer {
  public:
   CommitThread(EventLog& log, Done done);
@@ -47,9 +46,13 @@ class CommitThread final : public Committer {
   void start(Position expected_tail, std::vector<Commit> batch) override;
   void start_write(Position expected_tail, Commit commit, LogWrite write) override;
 
+  // Blocks until the batch under way is finished, and ends the thread. Afterwards nothing may be
+  // started, but other threads may still call run_between().
+  void stop();
+
   // Runs `step` on the commit thread, between two batches: they wait for it, so it must be short.
-  // Steps run in the order of the calls; those that were not begun are dropped by the destructor.
-  // Any thread.
+  // Steps run in the order of the calls; those that were not begun are dropped by stop(), and those
+  // that come after it at once. Any thread.
   void run_between(std::function<void()> step);
 
   // Calls `passed` on the commit thread after the batch under way, which proves that the thread
