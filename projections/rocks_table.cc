@@ -45,16 +45,28 @@ struct RocksTable::State {
   std::atomic<Position> applied = 0;
   rocksdb::WriteBatch batch;  // a member to reuse its buffer
 
+  struct OpenDatabase {
+    std::shared_ptr<rocksdb::DB> database;
+    Position applied = 0;
+  };
+
   // Returns the open database; nullptr while it is closed. Readers keep the pointer during a read,
-  // so that the database isn't destroyed under them.
+  // so that the database isn't destroyed under them. Never blocks for long.
   [[nodiscard]] std::shared_ptr<rocksdb::DB> opened() const {
-    std::unique_lock lock(mutex);
-    replaced.wait(lock, [this] { return !replacing; });
+    const std::lock_guard lock(mutex);
     return database;
   }
-  // Closes the database after blocking until no reader uses it; reads are short.
-  void close();
-  Stored<void> open(bool read_only);
+  // Opens the database in `place` for exchange().
+  [[nodiscard]] Stored<OpenDatabase> open_at(const std::filesystem::path& place,
+                                             TableMode mode) const;
+  // Gives `next` to the readers that come, and closes the former database after blocking until no
+  // reader uses it; reads are short.
+  void exchange(OpenDatabase next);
+  void close() { exchange({nullptr, applied.load()}); }
+  Stored<void> open(TableMode mode);
+  // Moves the rows in `fresh` to the directory, and the former ones to `old`. At every moment there
+  // is a database to read.
+  Stored<void> take_over(const std::filesystem::path& fresh, const std::filesystem::path& old);
 
   const std::shared_ptr<rocksdb::Env> env = private_env();
 
@@ -66,7 +78,7 @@ struct RocksTable::State {
 
   mutable std::mutex mutex;
   mutable std::condition_variable replaced;
-  bool replacing = false;  // the rows are being replaced; readers wait
+  bool replacing = false;  // the rows are being replaced, and their files moved
   std::atomic<std::uint64_t> replacements = 0;
   std::shared_ptr<rocksdb::DB> database;
   std::optional<std::string> damage;
@@ -94,30 +106,51 @@ void RocksTable::State::note_damage(const std::string& what) {
   if (!damage) damage = what;
 }
 
-void RocksTable::State::close() {
-  std::weak_ptr<rocksdb::DB> readers;
+void RocksTable::State::exchange(OpenDatabase next) {
+  std::shared_ptr<rocksdb::DB> former;
   {
     const std::lock_guard lock(mutex);
-    readers = std::exchange(database, nullptr);
+    former = std::exchange(database, std::move(next.database));
+    applied = next.applied;
   }
-  while (!readers.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // It is closed here, and not on the thread of its last reader.
+  while (former.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-Stored<void> RocksTable::State::open(bool read_only) {
-  auto owned = TRY(open_table_database(directory, env, read_only));
+Stored<RocksTable::State::OpenDatabase> RocksTable::State::open_at(
+    const std::filesystem::path& place, TableMode mode) const {
+  auto owned = TRY(open_table_database(place, env, mode));
   std::string bytes;
   const auto found = owned->Get({}, slice(state_key), &bytes);
-  if (!found.ok() && !found.IsNotFound()) return tl::unexpected(table_error(found, directory));
+  if (!found.ok() && !found.IsNotFound()) return tl::unexpected(table_error(found, place));
   if (found.ok() && (bytes.size() != encode_state(format, 0).size() ||
                      read_integer<std::uint32_t>(bytes.data()) != format)) {
     return store_failure(StoreError::Kind::unsupported,
-                         "the read models in " + directory.string() + " have another format",
-                         directory.string());
+                         "the read models in " + place.string() + " have another format",
+                         place.string());
   }
-  const std::lock_guard lock(mutex);
-  applied = found.ok() ? read_integer<Position>(bytes.data() + sizeof(std::uint32_t)) : 0;
-  database = std::move(owned);
+  const Position reached =
+      found.ok() ? read_integer<Position>(bytes.data() + sizeof(std::uint32_t)) : 0;
+  return OpenDatabase{std::move(owned), reached};
+}
+
+Stored<void> RocksTable::State::open(TableMode mode) {
+  auto next = TRY(open_at(directory, mode));
+  exchange(std::move(next));
   return {};
+}
+
+Stored<void> RocksTable::State::take_over(const std::filesystem::path& fresh,
+                                          const std::filesystem::path& old) {
+  auto readable = TRY(open_at(fresh, TableMode::movable));
+  exchange(std::move(readable));
+  std::error_code failure;
+  std::filesystem::remove_all(old, failure);
+  std::filesystem::rename(directory, old, failure);
+  if (!failure) std::filesystem::rename(fresh, directory, failure);
+  if (failure) return store_failure(StoreError::Kind::io, failure.message());
+  refusal.reset();
+  return open(TableMode::read_write);
 }
 
 RocksTable::RocksTable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -128,7 +161,7 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::open(const std::filesyste
   auto state = std::make_unique<State>();
   state->directory = directory;
   state->format = format;
-  TRY(state->open(/*read_only=*/false));
+  TRY(state->open(TableMode::read_write));
   return state;
 }
 
@@ -237,7 +270,8 @@ Stored<void> RocksTable::write(const TableBatch& batch, Position applied) {
 Stored<void> RocksTable::reopen_read_only(StoreError refusal) {
   state_->refusal = refusal;
   state_->close();
-  if (auto ok = state_->open(/*read_only=*/true); !ok) refusal.message += "; " + ok.error().message;
+  if (auto ok = state_->open(TableMode::read_only); !ok)
+    refusal.message += "; " + ok.error().message;
   return tl::unexpected(std::move(refusal));
 }
 
@@ -269,7 +303,12 @@ void RocksTable::note_damage(const std::string& what) { state_->note_damage(what
 // so that blocks in its cache don't stand in for those on the disk.
 void RocksTable::check_files(const std::function<bool()>& go_on) const {
   std::vector<rocksdb::LiveFileMetaData> files;
-  const std::uint64_t replacements = state_->replacements;
+  std::uint64_t replacements = 0;
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->replaced.wait(lock, [this] { return !state_->replacing; });
+    replacements = state_->replacements;
+  }
   if (const auto database = state_->opened()) database->GetLiveFilesMetaData(&files);
   rocksdb::ReadOptions options;
   options.fill_cache = false;
@@ -316,28 +355,22 @@ void RocksTable::replace(std::unique_ptr<Table> filled) {
   const std::filesystem::path fresh = static_cast<RocksTable&>(*filled).state_->directory;
   const std::filesystem::path old = state_->directory.string() + ".replaced";
   filled.reset();  // closes its database
-  const auto set_replacing = [this](bool replacing) {
+  {
     const std::lock_guard lock(state_->mutex);
-    state_->replacing = replacing;
-  };
-  ++state_->replacements;
-  set_replacing(true);
-  state_->close();
-  std::error_code failure;
-  std::filesystem::remove_all(old, failure);
-  std::filesystem::rename(state_->directory, old, failure);
-  if (!failure) std::filesystem::rename(fresh, state_->directory, failure);
-  state_->refusal.reset();
-  Stored<void> opened;
-  if (failure) {
-    opened = store_failure(StoreError::Kind::io, failure.message());
-  } else {
-    opened = state_->open(/*read_only=*/false);
+    ++state_->replacements;
+    state_->replacing = true;
   }
-  if (!opened) state_->note_damage("they couldn't be replaced: " + opened.error().message);
-  set_replacing(false);
+  if (const auto taken = state_->take_over(fresh, old); !taken) {
+    state_->note_damage("they couldn't be replaced: " + taken.error().message);
+    state_->close();
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->replacing = false;
+  }
   state_->replaced.notify_all();
-  std::filesystem::remove_all(old, failure);
+  std::error_code ignored;
+  std::filesystem::remove_all(old, ignored);
 }
 
 }  // namespace signalbox

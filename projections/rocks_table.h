@@ -43,7 +43,7 @@ class RocksTable final : public Table {
   Stored<std::unique_ptr<Table>> begin_rebuild() override;
   void finish_rebuild(std::unique_ptr<Table> filled) override;
   // Renames the directory of `filled`, which must be on the same file system, and then deletes the
-  // replaced one: a crash in between leaves at worst no read models.
+  // replaced one: a crash in between leaves at worst no read models. Reads go on meanwhile.
   void replace(std::unique_ptr<Table> filled) override;
 
  private:

@@ -103,8 +103,9 @@ class Table {
   virtual void finish_rebuild(std::unique_ptr<Table> /*filled*/) {}
 
   // Replaces all rows by those of `filled`, a table of the same kind in another place next to this
-  // one's. Blocks until no read is under way; reads wait meanwhile, for moments. If that fails the
-  // damage is noted. Called on the writer's thread.
+  // one's. Blocks until the reads that are under way have ended; those that begin meanwhile don't
+  // wait, and get the former rows or the new ones. If that fails the damage is noted. Called on the
+  // writer's thread.
   virtual void replace(std::unique_ptr<Table> /*filled*/) {}
 };
 

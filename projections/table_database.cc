@@ -119,10 +119,13 @@ Stored<void> check_writable(const std::filesystem::path& directory) {
 
 Stored<std::shared_ptr<rocksdb::DB>> open_table_database(const std::filesystem::path& directory,
                                                          const std::shared_ptr<rocksdb::Env>& env,
-                                                         bool read_only) {
+                                                         TableMode mode) {
   TRY(check_manifest_length(directory));
+  const bool read_only = mode != TableMode::read_write;
   rocksdb::DB* opened = nullptr;
   rocksdb::Options options = table_options(directory, *env);
+  options.create_if_missing = !read_only;
+  if (mode == TableMode::movable) options.max_open_files = -1;
   const auto manifest_length = std::make_shared<ManifestLength>(directory);
   options.listeners.push_back(manifest_length);
   const auto status = read_only ? rocksdb::DB::OpenForReadOnly(options, directory.string(), &opened)

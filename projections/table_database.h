@@ -14,12 +14,18 @@ class Status;
 
 namespace signalbox {
 
-// Opens the database in `directory`, or creates it unless it is opened for reading only. It keeps
-// `env` as long as it is open. Fails as table_error() says, and with `damaged` if its MANIFEST is
-// shorter than it was.
+enum class TableMode {
+  read_write,
+  read_only,
+  movable,  // like read_only, but its directory may be renamed: all files are held open
+};
+
+// Opens the database in `directory`, or creates it with TableMode::read_write. It keeps `env` as
+// long as it is open. Fails as table_error() says, and with `damaged` if its MANIFEST is shorter
+// than it was.
 Stored<std::shared_ptr<rocksdb::DB>> open_table_database(const std::filesystem::path& directory,
                                                          const std::shared_ptr<rocksdb::Env>& env,
-                                                         bool read_only);
+                                                         TableMode mode);
 
 // Returns the error for a status that isn't ok: `full`, `in_use`, `io`, or else `damaged`.
 StoreError table_error(const rocksdb::Status& status, const std::filesystem::path& directory);

@@ -2,12 +2,19 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <sys/stat.h>
+
+#include <chrono>
 #include <fstream>
+#include <future>
+#include <iterator>
 #include <map>
+#include <thread>
 
 #include "projections/buffering_table.h"
 #include "projections/memory_table.h"
 #include "projections/rocks_table.h"
+#include "tests/eventually.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/projections/refusing_table.h"
 
@@ -215,6 +222,64 @@ TEST_F(RocksTableTest, TakesOverTheRowsOfAnother) {
   EXPECT_EQ(table->get("key").value(), "newer");
   const auto directories = std::filesystem::directory_iterator(directory.path());
   EXPECT_EQ(std::distance(begin(directories), end(directories)), 1);
+}
+
+// Whoever reads the note of a table's MANIFEST from this FIFO waits until it is let go.
+class HeldNote {
+ public:
+  explicit HeldNote(const std::filesystem::path& table) : file_(table / "manifest-length") {
+    std::ifstream note(file_);
+    text_.assign(std::istreambuf_iterator<char>(note), {});
+    std::filesystem::remove(file_);
+    EXPECT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+  }
+  // Blocks until it is being read.
+  void await_reader(const std::filesystem::path& table) {
+    writing_.open(table / "manifest-length");
+  }
+  void let_go() {
+    writing_ << text_;
+    writing_.close();
+  }
+
+ private:
+  std::filesystem::path file_;
+  std::string text_;
+  std::ofstream writing_;
+};
+
+// Opening the database takes long: reads go on meanwhile, from the former rows or the new ones.
+TEST_F(RocksTableTest, IsReadWhileItTakesOverTheRowsOfAnother) {
+  fill();
+  const auto table = open().table;
+  const auto fresh = directory.path() / "t.next";
+  auto other = RocksTable::open_or_recreate(fresh, 1);
+  ASSERT_TRUE(other);
+  TableBatch batch;
+  batch.put("key", "another value");
+  ASSERT_TRUE(other->table->write(batch, 7));
+  HeldNote note(fresh);
+  const auto read = [&table] {
+    auto answer = std::async(std::launch::async, [&table] { return table->get("key"); });
+    EXPECT_EQ(answer.wait_for(std::chrono::minutes(1)), std::future_status::ready);
+    return answer;
+  };
+  std::thread replacing([&] { table->replace(std::move(other->table)); });
+  note.await_reader(fresh);  // the new rows are being opened for reading
+  auto before = read();
+  note.let_go();
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(fresh); }));
+  note.await_reader(directory.path() / "t");  // and now for writing
+  auto after = read();
+  note.let_go();
+  replacing.join();
+  EXPECT_EQ(before.get().value(), "value");
+  EXPECT_EQ(after.get().value(), "another value");
+  EXPECT_EQ(table->damage(), std::nullopt);
+  EXPECT_EQ(table->applied(), 7U);
+  batch.put("key", "newer");
+  ASSERT_TRUE(table->write(batch, 8));
+  EXPECT_EQ(table->get("key").value(), "newer");
 }
 
 // The rows that were to be taken over are gone: the table has none, and says so.
