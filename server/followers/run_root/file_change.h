@@ -8,6 +8,9 @@
 #include <string>
 #include <utility>
 
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
 #include "domain/ids.h"
 
 namespace signalbox {
@@ -18,6 +21,7 @@ struct FileChange {
     remove,  // the file is to be gone, unless it belongs to somebody else (found_file.h)
     append,  // `bytes` are rows of a ledger, each with its line break
   };
+  BOOST_DESCRIBE_NESTED_ENUM(Kind, write, remove, append)
 
   std::string root;  // absolute
   std::string path;  // relative to the root: "logs/ticks.jsonl"
@@ -28,6 +32,14 @@ struct FileChange {
 
   friend bool operator==(const FileChange&, const FileChange&) = default;
 };
+BOOST_DESCRIBE_STRUCT(FileChange, (), (root, path, kind, bytes, position, halted_at))
+
+// A change that couldn't be carried out, and why.
+struct FailedChange {
+  FileChange change;
+  std::string why;
+};
+BOOST_DESCRIBE_STRUCT(FailedChange, (), (change, why))
 
 // The files' paths relative to a run root. Their schemas: PROTOCOL.md, "Files in a run root".
 namespace run_root_path {

@@ -5,6 +5,7 @@
 #include "domain/try.h"
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/followers/run_root/run_root_place.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 
@@ -40,6 +41,27 @@ void RunRootApplier::drop(const RunRootBacklog::Entry& entry) {
 void RunRootApplier::note_error(const RunRootBacklog::Entry& entry, const std::string& why) {
   errors_.push_back({entry.first, entry.change.position, why});
   if (errors_.size() > errors_max) errors_.pop_front();
+}
+
+void RunRootApplier::restore(std::vector<FailedChange> failed) {
+  const std::lock_guard lock(mutex_);
+  for (FailedChange& each : failed) {
+    const RunRootBacklog::Key key{each.change.root, each.change.path};
+    keep(key, std::move(each.change), each.why);
+  }
+}
+
+// What exceeds the bound is left to `signalbox artifacts rebuild`, and so is what JSON can't hold.
+std::vector<FailedChange> RunRootApplier::failed_changes() const {
+  std::vector<FailedChange> changes;
+  std::size_t bytes = 0;
+  for (const auto& [key, failed] : failed_) {
+    const std::size_t more = failed.change.bytes.size() + failed.why.size();
+    if (bytes + more > saved_bytes_max || !is_utf8(failed.change.bytes)) continue;
+    bytes += more;
+    changes.push_back(failed);
+  }
+  return changes;
 }
 
 void RunRootApplier::try_again() {

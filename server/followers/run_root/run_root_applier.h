@@ -25,6 +25,7 @@ class RunRootApplier {
   static constexpr std::size_t failures_max = 1024;
   static constexpr std::size_t failed_rows_bytes_max = 64 * 1024;  // kept for one ledger
   static constexpr std::size_t errors_max = 256;
+  static constexpr std::size_t saved_bytes_max = 4 * 1024 * 1024;  // of changes for a next start
 
   using Note = std::function<void(bool ok, const std::string& text)>;
   using MayRemove = std::function<bool(const FileChange& removal)>;
@@ -38,13 +39,19 @@ class RunRootApplier {
   RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove, InLane in_lane,
                  std::shared_ptr<const RunRootRule> rule);
 
-  // The next three: on the writer's thread only.
+  // Takes the changes that failed when the service ran before, for try_again(). Called before the
+  // writer's thread begins.
+  void restore(std::vector<FailedChange> failed);
+
+  // The next four: on the writer's thread only.
 
   // Applies all changes of the backlog, which is empty afterwards. Blocks.
   void apply(RunRootBacklog& backlog);
   // Applies the changes that failed once more. Blocks.
   void try_again();
   [[nodiscard]] bool has_failures() const { return !failed_.empty(); }
+  // Returns the changes that failed, for restore() at the next start: at most `saved_bytes_max`.
+  [[nodiscard]] std::vector<FailedChange> failed_changes() const;
 
   // The next five: on any thread.
 
@@ -64,10 +71,6 @@ class RunRootApplier {
   [[nodiscard]] std::size_t failure_count() const;
 
  private:
-  struct Failed {
-    FileChange change;
-    std::string why;
-  };
   struct Error {
     Position first = 0;  // of the oldest record that changed the file
     Position last = 0;   // of the newest
@@ -91,7 +94,7 @@ class RunRootApplier {
   std::atomic<std::int64_t> finish_by_ms_ = CallBounds::never_ms;
   bool has_dropped_ = false;
   mutable std::mutex mutex_;  // for writes, and for reads on other threads than the writer's
-  std::map<RunRootBacklog::Key, Failed> failed_;
+  std::map<RunRootBacklog::Key, FailedChange> failed_;
   std::deque<Error> errors_;
 };
 

@@ -21,8 +21,9 @@ struct StoredRunRootProgress {
   std::vector<MirroredLock> locks;
   std::vector<MirroredTick> ticks;
   std::vector<RunId> runs;
+  std::vector<FailedChange> failed;  // not in files of earlier versions
 };
-BOOST_DESCRIBE_STRUCT(StoredRunRootProgress, (), (schema, position, locks, ticks, runs))
+BOOST_DESCRIBE_STRUCT(StoredRunRootProgress, (), (schema, position, locks, ticks, runs, failed))
 
 }  // namespace
 
@@ -76,7 +77,8 @@ RunRootState run_root_state_of(const World& world, const std::filesystem::path& 
 }
 
 Stored<void> save_progress(const std::filesystem::path& file, const RunRootProgress& progress) {
-  StoredRunRootProgress stored{progress_schema, progress.position, {}, {}, progress.runs};
+  StoredRunRootProgress stored{progress_schema, progress.position, {}, {},
+                               progress.runs,   progress.failed};
   for (const auto& [key, lock] : progress.state.locks) stored.locks.push_back(lock);
   for (const auto& [loop, tick] : progress.state.ticks) stored.ticks.push_back(tick);
   if (auto made = make_directories(file.parent_path()); !made) return made;
@@ -93,6 +95,7 @@ std::optional<RunRootProgress> load_progress(const std::filesystem::path& file, 
   RunRootProgress progress;
   progress.position = stored->position;
   progress.runs = std::move(stored->runs);
+  progress.failed = std::move(stored->failed);
   for (MirroredLock& lock : stored->locks) progress.state.locks[lock.key] = std::move(lock);
   for (MirroredTick& tick : stored->ticks) progress.state.ticks[tick.loop] = std::move(tick);
   return progress;

@@ -15,6 +15,7 @@
 #include <boost/describe/class.hpp>
 
 #include "domain/world.h"
+#include "server/followers/run_root/file_change.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -80,7 +81,8 @@ RunRootState run_root_state_of(const World& world, const std::filesystem::path& 
 struct RunRootProgress {
   Position position = 0;
   RunRootState state;
-  std::vector<RunId> runs;  // whose files are behind
+  std::vector<RunId> runs;           // whose files are behind
+  std::vector<FailedChange> failed;  // to be tried again
 };
 
 // Replaces the progress file, and makes its directory as needed. Blocks.

@@ -93,36 +93,6 @@ void RunRootWriter::request_write(PendingWrites& pending, const RunId& run_id,
   if (!is_new) place->second = std::max(place->second, priority);
 }
 
-void RunRootWriter::start(const World& world) {
-  RunRootProgress progress;
-  if (auto loaded = load_progress(progress_file_, world.position);
-      loaded && loaded->position >= log_.horizon().position) {
-    progress = std::move(*loaded);
-  } else {
-    progress.position = world.position;
-    progress.state = run_root_state_of(world, run_files_.runs());
-  }
-  for (const RunId& run_id : progress.runs) request_write(runs_, run_id, WritePriority::if_wanted);
-  for (const auto& [id, run] : world.runs) {
-    const bool begun = run->current > 0 || run->station().attempts > 0;
-    if (!begun && !RunFiles::wanted(run->run_root, *run->pipeline)) continue;
-    if (!RunFiles::wanted(run->run_root, *run->pipeline)) {
-      // A run that timed out has files even if it doesn't want any.
-      const std::filesystem::path root = run_root_of(run->run_root, id, run_files_.runs());
-      std::error_code error;
-      if (!std::filesystem::exists(root / run_root_path::manifest, error)) continue;
-    }
-    with_files_.insert(id);
-    if (begun) request_write(runs_, id, WritePriority::normal);
-  }
-  projection_ = RunRootProjection(std::move(progress.state), run_files_.runs());
-  applied_ = saved_ = progress.position;
-  catching_up_ = true;
-  seen_ = world.position;
-  from_log_ = true;
-  thread_ = std::thread([this] { run(); });
-}
-
 bool RunRootWriter::concerns(const World& world, const Record& record) const {
   if (!RunRootProjection::concerns(record)) return false;
   const auto* refreshed = event_as<LockRefreshed>(record.event);
@@ -270,7 +240,9 @@ void RunRootWriter::run() {
     }
     const bool has_failures = applier_.has_failures() || !unread_.empty();
     if (has_failures && steady_ns() >= try_again_at_ns_) {
+      const std::size_t before = applier_.failure_count();
       applier_.try_again();
+      if (applier_.failure_count() != before) changed_since_ = true;
       for (const auto& [run_id, priority] : std::exchange(unread_, {})) {
         request_write(runs_, run_id, priority);
       }
@@ -392,7 +364,7 @@ void RunRootWriter::call_waiting() {
 
 void RunRootWriter::save_progress_if_due(bool now) {
   if (applier_.is_over()) return;
-  RunRootProgress progress{applied_, {}, {}};
+  RunRootProgress progress{applied_, {}, {}, {}};
   {
     const std::lock_guard lock(mutex_);
     const bool far = applied_ - saved_ > save_interval_positions;
@@ -404,6 +376,7 @@ void RunRootWriter::save_progress_if_due(bool now) {
   for (const auto& [run_id, priority] : runs_) progress.runs.push_back(run_id);
   for (const auto& [run_id, priority] : unread_) progress.runs.push_back(run_id);
   progress.state = projection_.state();
+  progress.failed = applier_.failed_changes();
   const auto saved = save_progress(progress_file_, progress);
   if (!saved && !save_failed_) {
     note_(false, "how far the files in run roots are: " + saved.error().message);
