@@ -178,7 +178,7 @@ MerkleFrontier RocksEventLog::frontier() const { return state_->frontier; }
 
 Stored<void> RocksEventLog::close() {
   State& state = *state_;
-  const std::unique_lock exclusive(state.mutex);
+  const State::Exclusive exclusive(state);
   if (state.writing == State::Writing::never || state.closed) return {};
   state.closed = true;
   auto anchored = state.anchored == state.tail ? Stored<void>() : state.anchor_tail();

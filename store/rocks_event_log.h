@@ -169,8 +169,8 @@ class RocksEventLog final : public EventLog {
   Stored<AppendResult> commit_drop(Position expected_tail, const Commit& commit,
                                    const StagedDrop& staged);
   // Rewrites the files without the dropped records. Blocks for as long as it takes to write what is
-  // left of the tables; fails with `io` soon after `canceled` is set. Any thread; others may append
-  // and read meanwhile.
+  // left of the tables; fails with `io` soon after `canceled` is set, and if an append finds no
+  // space meanwhile. Any thread; others may append and read meanwhile.
   [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled = nullptr) const;
   // Notes that purge_dropped() succeeded, and removes bases that nothing refers to. On the
   // appending thread.

@@ -21,11 +21,8 @@
 namespace signalbox {
 namespace {
 
-// Computes the tree up to the new horizon, and the groups of its hashes that are to be stored.
-Stored<void> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
-                                StagedDrop& staged, const std::atomic<bool>* canceled) {
-  const HistoryDrop& drop = staged.drop;
-  LeafGrouping grouping(before, drop.kept, drop.position);
+// Gives `grouping` the stored groups that it needs.
+Stored<void> take_groups(const RocksDatabase& database, LeafGrouping& grouping) {
   for (const std::uint64_t number : grouping.groups_to_update()) {
     std::optional<LeafGroup> found;
     TRY(read_groups(database, number, [&found](LeafGroup&& group) {
@@ -38,23 +35,6 @@ Stored<void> build_dropped_tree(const RocksDatabase& database, const Horizon& be
     }
     grouping.take(std::move(*found));
   }
-  Sha256 sha256;
-  TRY(walk_entries(database, before.position + 1, drop.position,
-                   [&](std::string_view entry, Position first) {
-                     if (canceled != nullptr && *canceled) {
-                       return Stored<EntryEnd>(
-                           store_failure(StoreError::Kind::io, "reading what is dropped ended"));
-                     }
-                     return for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
-                       if (frame.position > drop.position) return false;
-                       if (frame.position <= before.position) return true;
-                       const Digest leaf = leaf_hash(frame, sha256);
-                       append_leaf(staged.frontier, leaf, sha256);
-                       grouping.add(leaf);
-                       return true;
-                     });
-                   }));
-  staged.groups = grouping.finish();
   return {};
 }
 
@@ -143,22 +123,54 @@ Stored<StagedDrop> RocksEventLog::stage_drop(HistoryDrop drop,
   const auto located = [&state](const StoreError& error) {
     return tl::unexpected(state.located(error));
   };
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  if (auto whole = require_whole_entries(*state.database, drop, tail); !whole) {
-    return located(whole.error());
-  }
   StagedDrop staged;
   staged.drop = std::move(drop);
   staged.dropped_at_before = before.dropped_at;
   staged.frontier = before.frontier;
   staged.base_sha256 = sha256(staged.drop.base);
   staged.base_key = tail + 1;
-  if (renews) return staged;
-  if (auto built = build_dropped_tree(*state.database, before, staged, canceled); !built) {
-    return located(built.error());
+  {
+    const std::shared_lock reading(state.mutex);
+    if (state.database == nullptr) return tl::unexpected(state.unreadable());
+    if (auto whole = require_whole_entries(*state.database, staged.drop, tail); !whole) {
+      return located(whole.error());
+    }
   }
+  if (renews) return staged;
+  LeafGrouping grouping(before, staged.drop.kept, staged.drop.position);
+  {
+    const std::shared_lock reading(state.mutex);
+    if (state.database == nullptr) return tl::unexpected(state.unreadable());
+    if (auto taken = take_groups(*state.database, grouping); !taken) return located(taken.error());
+  }
+  TRY(state.add_leaves(before, staged, grouping, canceled));
+  staged.groups = grouping.finish();
   return staged;
+}
+
+// Computes the tree up to the new horizon, and adds the leaves after the former one to `grouping`.
+Stored<void> RocksEventLog::State::add_leaves(const Horizon& before, StagedDrop& staged,
+                                              LeafGrouping& grouping,
+                                              const std::atomic<bool>* canceled) const {
+  Sha256 hashing;
+  const Position end = staged.drop.position;
+  const auto add = [&](const Frame& frame) -> Stored<bool> {
+    if (frame.position > end) return false;
+    if (frame.position <= before.position) return true;
+    const Digest leaf = leaf_hash(frame, hashing);
+    append_leaf(staged.frontier, leaf, hashing);
+    grouping.add(leaf);
+    return true;
+  };
+  const bool wanted = true;
+  TRY(walk(before.position + 1, end, wanted,
+           [&](std::string_view entry, Position first, Position, Position) -> Stored<EntryEnd> {
+             if (canceled != nullptr && *canceled) {
+               return store_failure(StoreError::Kind::io, "reading what is dropped ended");
+             }
+             return for_each_frame(entry, first, add);
+           }));
+  return {};
 }
 
 Stored<bool> RocksEventLog::store_base_part(StagedDrop& staged) {

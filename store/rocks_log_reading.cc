@@ -8,6 +8,31 @@
 #include "store/rocks_log_state.h"
 
 namespace signalbox {
+namespace {
+
+// Counts the walks that are under way on this thread. A visitor may read the log, too: if an inner
+// walk let go, it would wait for somebody who waits for the outer one.
+thread_local int walks_of_thread = 0;
+
+class WalkOfThread {
+ public:
+  WalkOfThread() { ++walks_of_thread; }
+  ~WalkOfThread() { --walks_of_thread; }
+  WalkOfThread(const WalkOfThread&) = delete;
+  WalkOfThread& operator=(const WalkOfThread&) = delete;
+
+  [[nodiscard]] static bool is_outermost() { return walks_of_thread == 1; }
+};
+
+}  // namespace
+
+RocksEventLog::State::Exclusive::Exclusive(State& state)
+    : turn_(state.turn_mutex), wanted_(state.exclusive_wanted) {
+  wanted_ = true;
+  // Only the appending thread, this one, changes the pointer.
+  if (state.database != nullptr) state.database->end_compactions();
+  lock_ = std::unique_lock(state.mutex);
+}
 
 // Errors from within an entry don't know the file that the entry is in.
 StoreError RocksEventLog::State::located(StoreError error) const {
@@ -27,14 +52,26 @@ StoreError RocksEventLog::State::unreadable() const {
   return error;
 }
 
-// Walks up to the first dropped record, on the log as it is when the walk begins. Fails with
-// `dropped` there if the visitor still wants more
-// (`wanted`).
+// A walk that lets go sees the log as it is when it goes on, with what was dropped meanwhile.
 Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bool& wanted,
                                             const WalkEntry& visit) const {
   from = std::max<Position>(from, 1);
   to = std::min<Position>(to, tail);
   if (from > to) return from - 1;
+  const WalkOfThread walk_of_thread;
+  for (;;) {
+    const auto step = TRY(walk_until_wanted(from, to, wanted, WalkOfThread::is_outermost(), visit));
+    if (!step.has_let_go) return step.last;
+    from = step.last + 1;
+    const std::lock_guard turn(turn_mutex);  // until the database is open again
+  }
+}
+
+// Walks up to the first dropped record, on the log as it is when the walk begins. Fails with
+// `dropped` there if the visitor still wants more
+// (`wanted`).
+Stored<RocksEventLog::State::WalkStep> RocksEventLog::State::walk_until_wanted(
+    Position from, Position to, const bool& wanted, bool may_let_go, const WalkEntry& visit) const {
   const std::shared_lock reading(mutex);
   if (database == nullptr) return tl::unexpected(unreadable());
   std::optional<Position> dropped;
@@ -48,16 +85,20 @@ Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bo
     entries = database->entries(/*whole_log=*/true);
   }
   if (dropped) to = *dropped - 1;
-  Position last = from - 1;
+  WalkStep step{from - 1, false};
   if (from <= to) {
-    const auto next = walk_entries(
-        *database, *entries, from, to,
-        [&](std::string_view entry, Position first) { return visit(entry, first, from, to); });
+    const auto visit_or_let_go = [&](std::string_view entry, Position first) -> Stored<EntryEnd> {
+      step.has_let_go = may_let_go && exclusive_wanted;
+      if (step.has_let_go) return EntryEnd{0, true};
+      return visit(entry, first, from, to);
+    };
+    const auto next = walk_entries(*database, *entries, from, to, visit_or_let_go);
     if (!next) return tl::unexpected(located(next.error()));
-    last = *next - 1;
+    step.last = *next - 1;
   }
-  if (dropped && wanted && last == to) return tl::unexpected(*std::move(at_dropped));
-  return last;
+  if (step.has_let_go) return step;
+  if (dropped && wanted && step.last == to) return tl::unexpected(*std::move(at_dropped));
+  return step;
 }
 
 Stored<Position> RocksEventLog::scan(Position from, Position to, const Visit& visit) const {

@@ -33,6 +33,22 @@ struct RocksEventLog::State {
   // Locked shared by readers while they use the database; exclusively to close and reopen it.
   mutable std::shared_mutex mutex;
   std::unique_ptr<RocksDatabase> database;  // null only if it couldn't be reopened
+  // Locks `mutex` exclusively. Walks hold it for as long as a history is, so they let go before
+  // their next entry, and rewritings of files are ended.
+  class Exclusive {
+   public:
+    explicit Exclusive(State& state);
+    ~Exclusive() { wanted_ = false; }
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+
+   private:
+    std::unique_lock<std::mutex> turn_;
+    std::atomic<bool>& wanted_;
+    std::unique_lock<std::shared_mutex> lock_;
+  };
+  mutable std::mutex turn_mutex;  // held by an Exclusive; walks that let go wait for it
+  std::atomic<bool> exclusive_wanted = false;
   // Locked shared while a reader looks at the horizon and takes its view of the entries (an
   // iterator, or a copy), exclusively while both change. Held for moments, and taken after `mutex`.
   mutable std::shared_mutex horizon_mutex;
@@ -64,8 +80,16 @@ struct RocksEventLog::State {
   [[nodiscard]] StoreError unreadable() const;
   using WalkEntry = std::function<Stored<EntryEnd>(std::string_view entry, Position first,
                                                    Position from, Position to)>;
+  // Visits the entries with records from … to, without holding `mutex` for longer than one of them
+  // takes, unless another walk visits an entry on this thread.
   Stored<Position> walk(Position from, Position to, const bool& wanted,
                         const WalkEntry& visit) const;
+  struct WalkStep {
+    Position last = 0;        // as the result of walk()
+    bool has_let_go = false;  // the walk isn't over: it continues behind `last`
+  };
+  Stored<WalkStep> walk_until_wanted(Position from, Position to, const bool& wanted,
+                                     bool may_let_go, const WalkEntry& visit) const;
   Stored<void> open_database(RocksDatabase::Mode mode);
   Stored<void> recover();
   Stored<void> settle();
@@ -91,6 +115,8 @@ struct RocksEventLog::State {
   // Defined in rocks_log_drop.cc and rocks_log_horizon.cc.
   Stored<void> read_horizon();
   Stored<void> finish_drop();
+  Stored<void> add_leaves(const Horizon& before, StagedDrop& staged, LeafGrouping& grouping,
+                          const std::atomic<bool>* canceled) const;
   Stored<void> purge_dropped(Position through, std::atomic<bool>* canceled) const;
   // Erases the bases with these keys and notes whether the files were rewritten, in one write.
   Stored<void> note_finished(const std::vector<std::string>& strays, bool is_purged);

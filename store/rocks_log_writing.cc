@@ -97,7 +97,7 @@ AppendResult RocksEventLog::State::failed(const StoreError& error) {
   // RocksDB can't continue with a write-ahead log that it failed to write. So close it, truncate
   // what the failed write left, lest it reappear later, and reopen it read-only: that needs no
   // space.
-  const std::unique_lock exclusive(mutex);
+  const Exclusive exclusive(*this);
   database.reset();
   writing = State::Writing::full;
   full_tried_at = Clock::now();
@@ -117,7 +117,7 @@ bool RocksEventLog::State::writable_again() {
   full_tried_at = Clock::now();
   std::error_code unknown;  // on an error `available` is the maximum value, so the attempt is made
   if (std::filesystem::space(data, unknown).available < resume_bytes_min) return false;
-  const std::unique_lock exclusive(mutex);
+  const Exclusive exclusive(*this);
   database.reset();
   auto opened = open_database(RocksDatabase::Mode::resume);
   if (opened) {

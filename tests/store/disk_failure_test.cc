@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
+#include <vector>
 
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
@@ -100,6 +102,41 @@ class DiskFailure : public testing::TestWithParam<Fault> {
 INSTANTIATE_TEST_SUITE_P(Faults, DiskFailure,
                          testing::Values(Fault::append_fails, Fault::append_is_cut_short,
                                          Fault::sync_fails));
+
+// The log is closed and opened again while a walk over all of it is under way: the append waits for
+// one entry of the walk and not for its end, and the walk goes on.
+TEST_P(DiskFailure, WithoutSpaceAnAppendWaitsForNoWalk) {  // P7, G6
+  constexpr std::size_t commits_count = 2000;
+  constexpr Position last = 3 * commits_count;
+  auto log = open();
+  std::vector<Commit> commits;
+  for (std::size_t index = 0; index < commits_count; ++index) {
+    commits.push_back(sample_commit(3 * index + 1, 3));
+  }
+  ASSERT_EQ(log->append(0, commits).status, AppendStatus::ok);
+  disk_.fault = GetParam();
+  std::promise<void> begun;
+  std::atomic<bool> appended = false;
+  std::thread appending([&] {
+    begun.get_future().wait();
+    EXPECT_EQ(append(*log).status, AppendStatus::full);
+    appended = true;
+  });
+  Position next = 1;
+  bool was_appended = false;
+  const auto walked = log->scan(1, last, [&](Record&& record) {
+    EXPECT_EQ(record.position, next++);
+    if (record.position == 1) begun.set_value();
+    // Long enough for the append on any machine; a walk that it waited for would end first.
+    if (!appended) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    was_appended = appended;
+    return true;
+  });
+  appending.join();
+  ASSERT_TRUE(walked) << walked.error().message;
+  EXPECT_EQ(*walked, last);
+  EXPECT_TRUE(was_appended);
+}
 
 TEST_P(DiskFailure, WithoutSpaceLeavesTheLogReadableAndWritesOnceThereIsSome) {
   auto log = open();
