@@ -118,6 +118,8 @@ inline constexpr std::int64_t lane_hang_ms_max = 2000;
 inline constexpr std::size_t lane_waiting_max = 64;
 // Threads of each kind of work, hanging ones included. Beyond them, callers are refused.
 inline constexpr std::size_t lane_threads_max = 64;
+// The part of them that one disk of run roots may take, other than the root file system.
+inline constexpr std::size_t disk_threads_max = 16;
 // Threads that work at the same time: at git, at files, at reading old events.
 inline constexpr std::size_t repositories_working_max = 4;
 inline constexpr std::size_t files_working_max = 4;
@@ -214,6 +216,7 @@ inline constexpr std::size_t trace_headers_bytes_max = 16 * 1024;
 inline constexpr std::size_t trace_certificates_bytes_max = 4 * 1024 * 1024;
 inline constexpr std::int64_t trace_backfill_ms_max = 366LL * 24 * 60 * 60 * 1000;
 
+static_assert(disk_threads_max > files_working_max && disk_threads_max < lane_threads_max);
 static_assert(repository_check_ms_max + git_grace_ms_max < project_put_ms_max);
 static_assert(policy_git_ms_max + git_grace_ms_max < policy_read_ms_max);
 static_assert(run_root_write_ms_max + stop_threads_ms_max < stop_ms_max);

@@ -84,7 +84,8 @@ std::vector<std::future<void>> Server::resolve_run_roots() {
     const std::string root = run_root_rule_->roots()[index].string();
     const auto done = std::make_shared<std::promise<void>>();
     resolved.push_back(done->get_future());
-    Lane lane{.name = "run root " + root, .deadline_ms = limits::run_root_read_ms_max};
+    Lane lane{
+        .name = "run root " + root, .path = root, .deadline_ms = limits::run_root_read_ms_max};
     lane.failed = [this, root](LaneFailure) {
       logger_.warn(
           "run_roots: {} didn't answer within {} ms; until it does, its links count as directories",

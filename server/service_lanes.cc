@@ -15,6 +15,7 @@ LanePool::Bounds ServiceLanes::bounds(std::size_t working_max) {
   return {.working_max = working_max,
           .threads_max = limits::lane_threads_max,
           .lane_waiting_max = limits::lane_waiting_max,
+          .disk_working_max = limits::disk_threads_max,
           .hang_ms = limits::lane_hang_ms_max};
 }
 

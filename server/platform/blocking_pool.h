@@ -26,6 +26,9 @@ enum class LaneFailure {
 struct Lane {
   // What the work uses: a repository, an endpoint, a run root. Work of one name is done in order.
   std::string name = {};
+  // Where the work touches a disk that may hang, an absolute path: others that touch the same disk
+  // then fail before it takes all threads.
+  std::string path = {};
   // From now on; 0: the result is waited for without end.
   std::int64_t deadline_ms = 0;
   // The deadline counts from the beginning of the work instead: others that are slow don't make it

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "server/platform/call_bounds.h"
+#include "server/platform/mount_point.h"
 
 namespace signalbox {
 namespace {
@@ -29,6 +30,8 @@ struct LanePiece {
   std::function<void()> work;
   std::int64_t deadline_ms = never_ms;
   std::int64_t begun_ms = never_ms;
+  std::string disk =
+      {};               // of lane.path, once it has begun; empty: the root file system, or unknown
   bool failed = false;  // lane.failed was called, or is about to be
 
   void limit_from(std::int64_t now_ms) {
@@ -75,6 +78,19 @@ struct LanePool::State {
       return true;
     }
     return is_late(piece.lane.name) || hanging(now_ms) >= bounds.threads_max;
+  }
+
+  // Sets the disk of a piece that has begun. Returns whether others on it leave no thread for it;
+  // then it has failed.
+  bool has_no_disk(LanePiece& piece, std::string disk) {
+    const auto others = std::count_if(
+        running.begin(), running.end(),
+        [&](const LanePiecePointer& each) { return !disk.empty() && each->disk == disk; });
+    piece.disk = std::move(disk);
+    if (piece.failed || static_cast<std::size_t>(others) < bounds.disk_working_max) return false;
+    piece.failed = true;
+    piece.disk.clear();
+    return true;
   }
 
   LanePiecePointer begin_next(std::int64_t now_ms) {
@@ -154,6 +170,17 @@ namespace {
 template <class State>
 void start_thread_if_needed(const std::shared_ptr<State>& state, std::int64_t now_ms);
 
+// Returns whether too many threads are at the piece's disk. Without a lock on return.
+template <class State>
+bool is_refused_by_disk(State& state, LanePiece& piece) {
+  if (state.bounds.disk_working_max == 0 || piece.lane.path.empty() || !piece.lane.failed) {
+    return false;
+  }
+  std::string disk = mount_point_of(piece.lane.path);
+  const std::lock_guard lock(state.mutex);
+  return state.has_no_disk(piece, std::move(disk));
+}
+
 template <class State>
 void run_lane_thread(const std::shared_ptr<State>& state) {
   // On Linux setpriority() applies to one thread.
@@ -179,7 +206,9 @@ void run_lane_thread(const std::shared_ptr<State>& state) {
     }
     state->watched_changed.notify_one();
     lock.unlock();
-    {
+    if (is_refused_by_disk(*state, *piece)) {
+      piece->lane.failed(LaneFailure::overloaded);
+    } else {
       const CallBounds bounds(piece->deadline_ms, &state->canceled);
       piece->work();
     }

@@ -24,6 +24,9 @@ class LanePool {
     std::size_t threads_max = 1;       // all threads: those that hang as well
     std::size_t lane_working_max = 1;  // of one lane; if more than 1, its work isn't in order
     std::size_t lane_waiting_max = 1;  // pieces of work of one lane that have not begun
+    // Threads that work on one disk other than the root file system; 0: all of them. What else
+    // touches it fails with `overloaded` as soon as a thread is free for it.
+    std::size_t disk_working_max = 0;
     std::int64_t hang_ms = 1;
     int niceness = 0;  // of the threads
   };

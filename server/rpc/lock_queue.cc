@@ -195,7 +195,9 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
 
 void LockQueue::read_file(const std::string& key, std::uint64_t number,
                           const std::string& run_root) {
-  Lane lane{.name = "run root " + run_root, .deadline_ms = limits::run_root_read_ms_max};
+  Lane lane{.name = "run root " + run_root,
+            .path = run_root,
+            .deadline_ms = limits::run_root_read_ms_max};
   lane.failed = [this, key, number](LaneFailure) { on_hanging_file(key, number); };
   api_.blocking.run(std::move(lane), [this, key, number, run_root]() -> std::function<void()> {
     return [this, key, number, file = read_lock_file(run_root, api_.log, api_.read_found_file)] {

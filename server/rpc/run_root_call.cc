@@ -29,7 +29,9 @@ bool is_root_of_open_run(const World& world, const RunRootRule& rule, const std:
 
 // The disk of the root may hang, and whoever asks for another one doesn't wait for it.
 void check(Api& api, const Call& call, const std::string& run_root, Role role, Then then) {
-  Lane lane{.name = "run root " + run_root, .deadline_ms = limits::run_root_read_ms_max};
+  Lane lane{.name = "run root " + run_root,
+            .path = run_root,
+            .deadline_ms = limits::run_root_read_ms_max};
   lane.failed = [run_root, responder = call.responder](LaneFailure) {
     responder.reject(run_root_hangs(run_root));
   };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/platform/call_bounds.h"
+#include "server/platform/mount_point.h"
 #include "tests/eventually.h"
 
 namespace signalbox {
@@ -183,6 +184,38 @@ TEST(LanePool, ALaneAndThePoolAreBounded) {  // G6, P8
     return overloaded > before;
   })) << "all threads hang";
   gate.open();
+}
+
+// A dead mount: each of its directories is a lane, and hangs.
+TEST(LanePool, ADiskThatHangsKeepsNoOtherWaiting) {  // G6
+  Gate gate;
+  LanePool::Bounds bounds = bounds_of(1, 4);
+  bounds.disk_working_max = 2;
+  LanePool pool(bounds);
+  std::atomic<int> refused = 0;
+  for (int count = 0; count < 8; ++count) {
+    const std::string name = std::to_string(count);
+    Lane lane{.name = name, .path = "/proc/" + name};
+    lane.failed = [&](LaneFailure why) {
+      EXPECT_EQ(why, LaneFailure::overloaded);
+      ++refused;
+    };
+    pool.run(std::move(lane), [&] { gate.wait(); });
+  }
+  EXPECT_TRUE(eventually([&] { return gate.inside() == 2 && refused == 6; }));
+  std::atomic<bool> done = false;
+  Lane other{.name = "other", .path = "/other"};
+  other.failed = [](LaneFailure) { ADD_FAILURE() << "its disk doesn't hang"; };
+  pool.run(std::move(other), [&] { done = true; });
+  EXPECT_TRUE(eventually([&] { return done.load(); }));
+  gate.open();
+}
+
+TEST(MountPoint, IsFoundByTheNameOfAPath) {  // G6
+  EXPECT_EQ(mount_point_of("/proc"), "/proc");
+  EXPECT_EQ(mount_point_of("/proc/1/no such file"), "/proc");
+  EXPECT_NE(mount_point_of("/process"), "/proc");
+  EXPECT_EQ(mount_point_of("/no such directory"), "");
 }
 
 TEST(LanePool, AStopCancelsCallsAndNamesWhatHangs) {  // G6

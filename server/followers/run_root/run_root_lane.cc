@@ -37,7 +37,7 @@ RunRootApplier::InLane run_root_lane(LanePool& lanes) {
     if (wait_ms <= 0) return root_hangs(root, 0);
     auto write = std::make_shared<LaneWrite>();
     std::future<Stored<void>> result = write->result.get_future();
-    Lane lane{.name = "run root " + root, .deadline_ms = wait_ms};
+    Lane lane{.name = "run root " + root, .path = root, .deadline_ms = wait_ms};
     lane.failed = [weak = std::weak_ptr(write), root, wait_ms](LaneFailure) {
       if (const auto late = weak.lock()) late->answer(root_hangs(root, wait_ms));
     };

@@ -146,6 +146,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(lane_hang_ms_max);
   SIGNALBOX_LIMIT(lane_waiting_max);
   SIGNALBOX_LIMIT(lane_threads_max);
+  SIGNALBOX_LIMIT(disk_threads_max);
   SIGNALBOX_LIMIT(repositories_working_max);
   SIGNALBOX_LIMIT(files_working_max);
   SIGNALBOX_LIMIT(log_readers_max);

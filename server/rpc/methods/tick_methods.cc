@@ -88,7 +88,7 @@ void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& ma
 void read_marker_and_begin(Api& api, Call& call, BeginTick command) {
   const std::string root = root_of_marker(api, command);
   if (root.empty()) return decide_begin(api, call, command, {});
-  Lane lane{.name = "run root " + root, .deadline_ms = limits::run_root_read_ms_max};
+  Lane lane{.name = "run root " + root, .path = root, .deadline_ms = limits::run_root_read_ms_max};
   lane.failed = [root, responder = call.responder](LaneFailure) {
     responder.reject(run_root_hangs(root));
   };
