@@ -30,8 +30,8 @@ struct LanePiece {
   std::function<void()> work;
   std::int64_t deadline_ms = never_ms;
   std::int64_t begun_ms = never_ms;
-  std::string disk =
-      {};               // of lane.path, once it has begun; empty: the root file system, or unknown
+  // Of lane.path, once the work has begun; empty: the root file system, or unknown.
+  std::string disk = {};
   bool failed = false;  // lane.failed was called, or is about to be
 
   void limit_from(std::int64_t now_ms) {

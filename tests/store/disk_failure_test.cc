@@ -116,9 +116,10 @@ TEST_P(DiskFailure, WithoutSpaceAnAppendWaitsForNoWalk) {  // P7, G6
   ASSERT_EQ(log->append(0, commits).status, AppendStatus::ok);
   disk_.fault = GetParam();
   std::promise<void> begun;
+  const std::future<void> has_begun = begun.get_future();
   std::atomic<bool> appended = false;
   std::thread appending([&] {
-    begun.get_future().wait();
+    has_begun.wait();
     EXPECT_EQ(append(*log).status, AppendStatus::full);
     appended = true;
   });
