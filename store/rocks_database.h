@@ -132,10 +132,6 @@ class RocksDatabase {
   // them; fails with `io` soon after `canceled` is set (nullptr: it can't be).
   [[nodiscard]] Stored<void> purge_erased(Position end, std::atomic<bool>* canceled) const;
 
-  // Ends the rewriting of files that other threads are in, which fails with `io`, as do later ones:
-  // this object is to be destroyed. Blocks for moments. Any thread.
-  void end_compactions() { database_->DisableManualCompaction(); }
-
   struct Table {
     std::string name;  // of the file
     bool has_entries = false;

@@ -16,6 +16,7 @@
 #include "store/entry.h"
 #include "store/head.h"
 #include "store/merkle_tree.h"
+#include "store/purge_watch.h"
 #include "store/rocks_log_state.h"
 
 namespace signalbox {
@@ -253,7 +254,8 @@ Stored<void> RocksEventLog::purge_dropped(std::atomic<bool>* canceled) const {
   const Position through = horizon().position;
   const std::shared_lock reading(state.mutex);
   if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  return state.purge_dropped(through, canceled);
+  PurgeWatch watch(canceled, state.exclusive_wanted);
+  return state.purge_dropped(through, watch.ended());
 }
 
 Stored<void> RocksEventLog::note_purged() {

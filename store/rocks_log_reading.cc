@@ -29,8 +29,6 @@ class WalkOfThread {
 RocksEventLog::State::Exclusive::Exclusive(State& state)
     : turn_(state.turn_mutex), wanted_(state.exclusive_wanted) {
   wanted_ = true;
-  // Only the appending thread, this one, changes the pointer.
-  if (state.database != nullptr) state.database->end_compactions();
   lock_ = std::unique_lock(state.mutex);
 }
 

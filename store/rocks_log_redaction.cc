@@ -13,6 +13,7 @@
 #include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
+#include "store/purge_watch.h"
 #include "store/rocks_log_state.h"
 
 namespace signalbox {
@@ -115,12 +116,15 @@ Stored<void> RocksEventLog::purge_replaced(const Erasure& erasure,
   {
     const std::shared_lock reading(state.mutex);
     if (state.database == nullptr) return tl::unexpected(state.unreadable());
-    replaced = TRY(state.database->purge_replaced(erasure, canceled));
+    PurgeWatch watch(canceled, state.exclusive_wanted);
+    replaced = TRY(state.database->purge_replaced(erasure, watch.ended()));
   }
   const auto deadline = std::chrono::steady_clock::now() + replaced_files_wait_max;
   for (;;) {
     // Locked for moments: an append to a full disk reopens the database.
+    std::unique_lock turn(state.turn_mutex);
     const std::shared_lock reading(state.mutex);
+    turn.unlock();
     if (state.database == nullptr) return tl::unexpected(state.unreadable());
     const auto removed = state.database->await_removal(replaced, replaced_files_wait);
     if (removed) break;

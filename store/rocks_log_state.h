@@ -34,7 +34,7 @@ struct RocksEventLog::State {
   mutable std::shared_mutex mutex;
   std::unique_ptr<RocksDatabase> database;  // null only if it couldn't be reopened
   // Locks `mutex` exclusively. Walks hold it for as long as a history is, so they let go before
-  // their next entry, and rewritings of files are ended.
+  // their next entry, and rewritings of files end soon.
   class Exclusive {
    public:
     explicit Exclusive(State& state);

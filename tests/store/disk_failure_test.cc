@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "store/purge_watch.h"
+#include "tests/eventually.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
@@ -102,6 +104,18 @@ class DiskFailure : public testing::TestWithParam<Fault> {
 INSTANTIATE_TEST_SUITE_P(Faults, DiskFailure,
                          testing::Values(Fault::append_fails, Fault::append_is_cut_short,
                                          Fault::sync_fails));
+
+TEST(PurgeWatch, EndsARewritingForEitherOfTwo) {  // P7
+  for (const bool by_caller : {true, false}) {
+    std::atomic<bool> canceled = false;
+    std::atomic<bool> wanted = false;
+    PurgeWatch watch(&canceled, wanted);
+    EXPECT_FALSE(*watch.ended());
+    (by_caller ? canceled : wanted) = true;
+    EXPECT_TRUE(eventually([&] { return watch.ended()->load(); }));
+    EXPECT_EQ(canceled, by_caller) << "the caller's own flag isn't touched";
+  }
+}
 
 // The log is closed and opened again while a walk over all of it is under way: the append waits for
 // one entry of the walk and not for its end, and the walk goes on.
