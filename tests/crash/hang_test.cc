@@ -19,6 +19,7 @@
 #include "tests/crash/hanging_disk.h"
 #include "tests/crash/server_test.h"
 #include "tests/crash/small_disk.h"
+#include "tests/crash/wal_fault.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/git_repository.h"
 
@@ -165,6 +166,41 @@ TEST_F(HangTest, RunRootsThatHangDoNotHoldUpAStop) {  // G6
   start();
   EXPECT_TRUE(eventually([&] { return !fs::exists(held.back().root / ".lock"); }));
   expect_quick_stop();
+}
+
+// The same when it isn't a signal that ends the service, but the disk of the log.
+TEST_F(HangTest, RunRootsThatHangDoNotHoldUpTheEndAfterAFailure) {  // G6
+  ASSERT_FALSE(first_wal_name().empty());
+  if (const std::string why = enter_own_mounts(); !why.empty()) GTEST_SKIP() << why;
+  // The start and the locks with a run root sync the log less often.
+  ASSERT_TRUE(launch_with_wal_fault(server_, first_wal(server_), "fdatasync", "error=EIO", "40+"));
+  ASSERT_TRUE(server_.wait_until_ready()) << server_.log();
+  std::vector<json::value> tokens;
+  std::deque<HangingDisk> disks;
+  for (int count = 0; count < 6; ++count) {
+    const fs::path root = scratch_.path() / ("hung" + std::to_string(count));
+    tokens.push_back(
+        call("lock.acquire",
+             {{"key", "k" + std::to_string(count)}, {"owner", "o"}, {"run_root", root.string()}})
+            .at("token"));
+    const std::string why = disks.emplace_back().mount(root);
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+  Connection pending = connect();
+  for (std::size_t count = 0; count < tokens.size(); ++count) {
+    ASSERT_TRUE(pending.send(
+        request_line(static_cast<int>(count) + 1, "lock.release",
+                     {{"key", "k" + std::to_string(count)}, {"token", tokens[count]}})));
+  }
+  ASSERT_TRUE(pending.send(request_line(7, "server.status", {})));
+  ASSERT_TRUE(pending.message());
+  for (int number = 0; number < 100; ++number) {
+    const std::string key = "other" + std::to_string(number);
+    if (!refusal("lock.acquire", {{"key", key}, {"owner", "o"}}).empty()) break;
+  }
+  const auto begun = Clock::now();
+  EXPECT_EQ(server_.wait().exit_code, 74) << server_.log();
+  EXPECT_LT(Clock::now() - begun, stop_at_most) << server_.log();
 }
 
 TEST_F(HangTest, AnEndpointThatHangsDoesNotHoldUpAStop) {  // G6
