@@ -248,29 +248,6 @@ TEST_F(RunRootWriterTest, ARootThatCantBeWrittenIsToldOnceAndTriedAgain) {
   EXPECT_TRUE(site.notes[1].first);
 }
 
-TEST_F(RunRootWriterTest, WhatCouldNotBeWrittenIsTriedAgainByTheNextStart) {  // T6, T7
-  std::ofstream(root) << "not a directory";
-  EXPECT_NE(site.apply({begin_tick("loop", root)}), "");
-  EndTick end;
-  end.loop = "loop";
-  end.token = site.world.find_tick("loop")->token;
-  EXPECT_NE(site.apply({end}), "");
-  site.stop();
-  {
-    RunRootSite next(log, data);
-    next.start();
-    EXPECT_GT(next.writer->failure_count(), 0U) << "it is known";
-    next.written();
-    next.stop();
-  }
-  fs::remove(root);
-  RunRootSite last(log, data);
-  last.start();
-  EXPECT_TRUE(eventually([&] { return last.writer->failure_count() == 0; }));
-  EXPECT_EQ(ledger().size(), 2U);
-  EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
-}
-
 TEST_F(RunRootWriterTest, MoreThanItHoldsIsReadFromTheLog) {  // P8
   site.apply({acquire_lock("deploy", "me", root)});
   const Token token = token_of_lock("deploy");

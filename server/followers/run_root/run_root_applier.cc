@@ -64,6 +64,13 @@ std::vector<FailedChange> RunRootApplier::failed_changes() const {
   return changes;
 }
 
+void RunRootApplier::forget_texts() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(failed_, [](const auto& each) {
+    return each.second.change.kind != FileChange::Kind::remove;
+  });
+}
+
 void RunRootApplier::try_again() {
   std::vector<FileChange> changes;
   for (const auto& [key, failed] : failed_) changes.push_back(failed.change);

@@ -43,7 +43,7 @@ class RunRootApplier {
   // writer's thread begins.
   void restore(std::vector<FailedChange> failed);
 
-  // The next four: on the writer's thread only.
+  // The next five: on the writer's thread only.
 
   // Applies all changes of the backlog, which is empty afterwards. Blocks.
   void apply(RunRootBacklog& backlog);
@@ -52,6 +52,9 @@ class RunRootApplier {
   [[nodiscard]] bool has_failures() const { return !failed_.empty(); }
   // Returns the changes that failed, for restore() at the next start: at most `saved_bytes_max`.
   [[nodiscard]] std::vector<FailedChange> failed_changes() const;
+  // Drops the changes that failed, but for removals: others may have a text that was redacted.
+  // `signalbox artifacts rebuild` writes them without it.
+  void forget_texts();
 
   // The next five: on any thread.
 

@@ -173,6 +173,7 @@ void RunRootWriter::renew_texts(RunRootState present, Position position,
   when_writing(position, [this, present = std::move(present),
                           renewed = std::move(renewed)](Position /*written*/) {
     projection_.take_texts(present);
+    applier_.forget_texts();
     changed_since_ = true;
     save_progress_if_due(/*now=*/true);
     renewed(!changed_since_);
