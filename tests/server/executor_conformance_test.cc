@@ -1,6 +1,7 @@
 // Conformance suite: tests each executor against the contract in executor.h.
 #include <algorithm>
 #include <map>
+#include <ostream>
 #include <thread>
 
 #include "domain/limits.h"
@@ -54,10 +55,10 @@ struct ExecutorKindUnderTest {
   std::function<bool(ExecutorSite&, const Job&)> is_under_way = has_three_processes;
   std::function<bool(ExecutorSite&, const Job&)> nothing_is_left = has_no_process;
   std::vector<Crash> crashes = crashes_before_the_shim();
-  // Reasons to skip a test, or empty.
-  std::string no_cancel_before_the_start = {};
-  std::string no_timeout = {};
 };
+
+// Shows a kind by its name, where googletest would show bytes.
+void PrintTo(const ExecutorKindUnderTest& kind, std::ostream* out) { *out << kind.name; }
 
 constexpr const char* flood = "yes 0123456789 | head -c 300000";
 
@@ -217,12 +218,6 @@ ExecutorKindUnderTest modal() {
       [](const auto& root) { write_text(root / "remote_submit", "x"); },
       [](const auto& root) { write_text(root / "remote_ref.json.tmp.abcdef", "{\"sch"); },
   };
-  kind.no_cancel_before_the_start =
-      "before its first request nothing of a remote job is kept, and the job runner submits none "
-      "that is to be canceled (job_step_test.cc)";
-  kind.no_timeout =
-      "nobody here supervises a remote job: the watchdog ends it "
-      "(tests/scenarios/executor_conformance_test.cc)";
   return kind;
 }
 
@@ -232,6 +227,12 @@ class ExecutorConformance : public ::testing::TestWithParam<ExecutorKindUnderTes
 
   ExecutorSite site;
 };
+
+// Tests the kinds whose jobs run under a supervisor on this machine. A remote job has none: before
+// its first request nothing of it is kept, and the job runner submits none that is to be canceled
+// (job_step_test.cc); the watchdog ends one that takes too long
+// (tests/scenarios/executor_conformance_test.cc).
+class SupervisedExecutorConformance : public ExecutorConformance {};
 
 TEST_P(ExecutorConformance, UnknownJobIsAbsentAndCanBeCanceled) {
   const auto one = executor();
@@ -312,9 +313,7 @@ TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {  // S5, S11
   EXPECT_EQ(one->poll(job).value(), JobState::finished);
 }
 
-TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {  // S5, S11
-  const std::string& why_not = GetParam().no_cancel_before_the_start;
-  if (!why_not.empty()) GTEST_SKIP() << why_not;
+TEST_P(SupervisedExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {  // S5, S11
   const Job job = GetParam().quick_job(site);
   // The state that a crash leaves between creating the directory and starting the shim.
   std::filesystem::create_directories(site.job_root(job));
@@ -334,8 +333,7 @@ TEST_P(ExecutorConformance, CancelAfterTheEndChangesNothing) {
   EXPECT_FALSE(after.canceled);
 }
 
-TEST_P(ExecutorConformance, TimeoutIsTyped) {  // S5
-  if (!GetParam().no_timeout.empty()) GTEST_SKIP() << GetParam().no_timeout;
+TEST_P(SupervisedExecutorConformance, TimeoutIsTyped) {  // S5
   Job job = GetParam().endless_job(site);
   job.definition.timeout_ms = 300;
   const JobResult result = run_to_end(*executor(), job);
@@ -371,9 +369,20 @@ TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {  // S6
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance,
-                         ::testing::Values(process_command(), builtin_intake(), coderunner(),
-                                           checks(), deep_work(), modal()),
+std::vector<ExecutorKindUnderTest> supervised_kinds() {
+  return {process_command(), builtin_intake(), coderunner(), checks(), deep_work()};
+}
+
+std::vector<ExecutorKindUnderTest> all_executor_kinds() {
+  std::vector<ExecutorKindUnderTest> kinds = supervised_kinds();
+  kinds.push_back(modal());
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance, ::testing::ValuesIn(all_executor_kinds()),
+                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Each, SupervisedExecutorConformance,
+                         ::testing::ValuesIn(supervised_kinds()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

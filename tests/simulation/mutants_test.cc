@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {
+
+// Shows a mutant by its name, where googletest would show bytes.
+void PrintTo(Mutant mutant, std::ostream* out) { *out << name_of(mutant); }
+
 namespace {
 
 const std::string mutants_path = SIGNALBOX_SOURCE_DIR "/tests/simulation/mutants.txt";

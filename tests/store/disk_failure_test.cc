@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <ostream>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,24 @@ namespace {
 
 // How writes to the disk fail, until it is set to none.
 enum class Fault { none, append_fails, append_is_cut_short, sync_fails };
+
+// Shows a fault by its name, where googletest would show bytes.
+void PrintTo(Fault fault, std::ostream* out) {
+  switch (fault) {
+    case Fault::none:
+      *out << "none";
+      return;
+    case Fault::append_fails:
+      *out << "append_fails";
+      return;
+    case Fault::append_is_cut_short:
+      *out << "append_is_cut_short";
+      return;
+    case Fault::sync_fails:
+      *out << "sync_fails";
+      return;
+  }
+}
 
 struct Disk {
   std::atomic<Fault> fault = Fault::none;

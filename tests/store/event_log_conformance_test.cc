@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <thread>
 
@@ -46,6 +47,9 @@ struct Kind {
   const char* name;
   std::function<std::unique_ptr<Fixture>()> make;
 };
+
+// Shows a kind by its name, where googletest would show bytes.
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class EventLogConformance : public testing::TestWithParam<Kind> {
  protected:
