@@ -11,6 +11,7 @@
 
 #include "tests/crash/loaded_server.h"
 #include "tests/crash/small_disk.h"
+#include "tests/fixtures/needed_ability.h"
 
 namespace signalbox::test {
 namespace {
@@ -25,8 +26,8 @@ class DiskFull : public LoadedServer {
  protected:
   void SetUp() override {
     if (const std::string why = disk_.mount(server_.data(), disk_bytes); !why.empty()) {
-      GTEST_SKIP() << "no disk of our own can be mounted here (" << why
-                   << "): run it as root, or where user namespaces are permitted";
+      SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
+                           "): run it as root, or where user namespaces are permitted");
     }
     ASSERT_TRUE(server_.start()) << server_.log();
     start_workers();
@@ -104,7 +105,7 @@ class ProjectionsFull : public LoadedServer {
   void SetUp() override {
     std::filesystem::create_directories(server_.data() / "projections");
     if (const std::string why = disk_.mount(server_.data() / "projections", bytes); !why.empty()) {
-      GTEST_SKIP() << "no disk of our own can be mounted here (" << why << ")";
+      SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why + ")");
     }
     ASSERT_TRUE(server_.start()) << server_.log();
     start_workers();

@@ -22,6 +22,7 @@
 #include "tests/crash/wal_fault.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/git_repository.h"
+#include "tests/fixtures/needed_ability.h"
 
 namespace signalbox::test {
 namespace {
@@ -127,7 +128,7 @@ TEST_F(HangTest, RepositoriesThatHangDoNotHoldUpAStop) {  // G6
 
 // Each root holds up each of its files for seconds, one root after the other.
 TEST_F(HangTest, RunRootsThatHangDoNotHoldUpAStop) {  // G6
-  if (const std::string why = enter_own_mounts(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = enter_own_mounts(); !why.empty()) SIGNALBOX_CANNOT_RUN(why);
   start();
   struct Held {
     fs::path root;
@@ -143,7 +144,7 @@ TEST_F(HangTest, RunRootsThatHangDoNotHoldUpAStop) {  // G6
     EXPECT_FALSE(lock.contains("files_error"));
     held.push_back({root, lock.at("token")});
     const std::string why = disks.emplace_back().mount(root);
-    if (!why.empty()) GTEST_SKIP() << why;
+    if (!why.empty()) SIGNALBOX_CANNOT_RUN(why);
   }
   Connection pending = connect();
   for (std::size_t count = 0; count < held.size(); ++count) {

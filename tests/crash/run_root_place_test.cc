@@ -18,6 +18,7 @@
 #include "tests/crash/server_test.h"
 #include "tests/crash/small_disk.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/needed_ability.h"
 
 namespace signalbox::test {
 namespace {
@@ -138,7 +139,7 @@ TEST_F(RunRootPlace, AFullDiskIsAnErrorOfTheFilesThere) {
   fs::create_directory(path("full"));
   SmallDisk disk;
   if (const std::string why = disk.mount(path("full"), 1024 * 1024); !why.empty()) {
-    GTEST_SKIP() << why;
+    SIGNALBOX_CANNOT_RUN(why);
   }
   server_.kill();
   start();  // in the mount namespace of this process

@@ -22,13 +22,12 @@ std::string not_possible(const char* call) {
 
 }  // namespace
 
-// Root may mount; another user may as the root of a user namespace, if the system permits these.
+// Root may mount, outside of most containers; anybody may as the root of a user namespace, if the
+// system permits these.
 std::string enter_own_mounts() {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
-  if (user == 0) {
-    if (::unshare(CLONE_NEWNS) != 0) return not_possible("unshare(CLONE_NEWNS)");
-  } else {
+  if (user != 0 || ::unshare(CLONE_NEWNS) != 0) {
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return not_possible("unshare(CLONE_NEWUSER)");
     std::ofstream("/proc/self/setgroups") << "deny";
     std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";

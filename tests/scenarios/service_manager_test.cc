@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "tests/crash/connection.h"
+#include "tests/fixtures/needed_ability.h"
 #include "tests/scenarios/cli_fixture.h"
 #include "tests/server/notify_socket.h"
 
@@ -182,7 +183,7 @@ TEST_F(ServiceManagerTest, TheUnitIsOne) {
   EXPECT_EQ(text.find('@'), std::string::npos);
   std::ofstream(unit) << text;
   if (run_process({"sh", "-c", "command -v systemd-analyze"}).exit_code != 0) {
-    GTEST_SKIP() << "systemd isn't installed here";
+    SIGNALBOX_CANNOT_RUN("systemd isn't installed: tools/packages systemd");
   }
   const Output verified = run_process({"systemd-analyze", "verify", unit.string()});
   EXPECT_EQ(verified.exit_code, 0) << verified.err;
