@@ -87,10 +87,11 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   if (!minute || !consume(text, ':')) return std::nullopt;
   const auto second = parse_number(text, 2);
   if (!second) return std::nullopt;
-  if (*month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 ||
-      *second > 60) {
-    return std::nullopt;
-  }
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  // timegm() takes any number: 30 February would be 1 or 2 March.
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   std::int64_t fraction = 0;
   if (consume(text, '.')) {
     std::int64_t scale = ns_per_s / 10;
@@ -110,7 +111,7 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
     const auto hours = parse_number(text, 2);
     if (!hours || !consume(text, ':')) return std::nullopt;
     const auto minutes = parse_number(text, 2);
-    if (!minutes) return std::nullopt;
+    if (!minutes || *hours > 23 || *minutes > 59) return std::nullopt;
     offset_s = (*hours * 3600 + *minutes * 60) * (west ? -1 : 1);
   }
   if (!text.empty()) return std::nullopt;
