@@ -12,6 +12,7 @@ namespace signalbox {
 inline constexpr std::uint32_t run_list_rows_max = 500;
 inline constexpr std::uint32_t lock_list_rows_max = 1000;
 inline constexpr std::uint32_t tick_list_rows_max = 500;
+inline constexpr std::uint32_t strategy_list_rows_max = 500;
 inline constexpr std::uint32_t project_list_rows_max = 500;
 inline constexpr std::uint32_t card_list_rows_max = 500;
 inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column

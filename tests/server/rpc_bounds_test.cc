@@ -27,6 +27,7 @@ const std::vector<Bound> bounds = {
     {"run.list", "limit", "", 1, run_list_rows_max},
     {"lock.list", "limit", "", 1, lock_list_rows_max},
     {"tick.list", "limit", "", 1, tick_list_rows_max},
+    {"strategy.list", "limit", "", 1, strategy_list_rows_max},
     {"project.list", "limit", "", 1, project_list_rows_max},
     {"card.list", "limit", "", 1, card_list_rows_max},
     {"board.get", "limit", "", 1, board_get_cards_max},

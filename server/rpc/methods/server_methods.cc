@@ -243,6 +243,7 @@ void limits_method(Api& api, Call& call) {
   result["run_list_rows_max"] = run_list_rows_max;
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;
+  result["strategy_list_rows_max"] = strategy_list_rows_max;
   result["project_list_rows_max"] = project_list_rows_max;
   result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;

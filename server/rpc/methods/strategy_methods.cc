@@ -1,11 +1,10 @@
 // `strategy.*`: the statistics of which strategy succeeded after which class of error.
-#include <algorithm>
-
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 
@@ -49,8 +48,7 @@ Decided<std::string> cursor_bytes(const std::string& text) {
 }
 
 Decided<json::object> strategies_view(const RunIndex& index, const ListStrategies& params,
-                                      const std::string& cursor) {
-  const std::size_t limit = std::clamp<std::uint32_t>(params.limit.value_or(100), 1, 500);
+                                      std::uint32_t limit, const std::string& cursor) {
   const auto page = index.strategies().list({params.project, params.station}, limit, cursor);
   if (!page) {
     return reject(ErrorCode::STORAGE_DAMAGED, page.error().message, {}, {"signalbox replay"});
@@ -81,12 +79,15 @@ void list_strategies(Api& api, Call& call) {
       return call.responder.reject(ok.error());
     }
   }
+  const auto limit = page_limit(params->limit, 100, strategy_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
   const auto cursor = cursor_bytes(params->cursor.value_or(""));
   if (!cursor) return call.responder.reject(cursor.error());
-  answer_from_read_models(api, call.responder,
-                          [params = *params, cursor = *cursor](const RunIndex& index) {
-                            return strategies_view(index, params, cursor);
-                          });
+  answer_from_read_models(
+      api, call.responder,
+      [params = *params, limit = *limit, cursor = *cursor](const RunIndex& index) {
+        return strategies_view(index, params, limit, cursor);
+      });
 }
 
 }  // namespace
