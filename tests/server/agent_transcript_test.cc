@@ -196,6 +196,14 @@ TEST(AgentVerdict, EachEndHasItsType) {
              "The test fails, see usage limit reached|1762952400.\n\n**VERDICT: FAIL**\n";
        }},
       {"CONFIG_MISSING", ErrorClass::config, [](auto&, auto& end) { end.start_error = ENOENT; }},
+      {"CONFIG_MISSING", ErrorClass::config, [](auto&, auto& end) { end.start_error = EACCES; }},
+      // The machine's table of files is full; the program is being written by its installer.
+      {"AGENT_NOT_STARTED", ErrorClass::transient,
+       [](auto&, auto& end) { end.start_error = ENFILE; }},
+      {"AGENT_NOT_STARTED", ErrorClass::transient,
+       [](auto&, auto& end) { end.start_error = ETXTBSY; }},
+      {"AGENT_NOT_STARTED", ErrorClass::transient,
+       [](auto&, auto& end) { end.start_error = EMFILE; }},
   };
   for (const Case& each : cases) {
     AgentReport report;

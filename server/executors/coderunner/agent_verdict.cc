@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <system_error>
 
@@ -16,6 +15,7 @@
 #include "server/executors/coderunner/agent_prompt.h"
 #include "server/executors/coderunner/agent_session.h"
 #include "server/executors/coderunner/usage_limit.h"
+#include "server/platform/child_process.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
 
@@ -68,7 +68,7 @@ std::string with_stderr(std::string message, const AgentEnd& end) {
 AgentFailure not_started(const AgentTask& task, const AgentEnd& end) {
   const std::string program = agent_command(task, false).front();
   const std::string why = std::generic_category().message(end.start_error);
-  if (end.start_error == EAGAIN || end.start_error == ENOMEM || end.start_error == EMFILE) {
+  if (is_transient_start_error(end.start_error)) {
     return {ErrorClass::transient, "AGENT_NOT_STARTED", "cannot start " + program + ": " + why};
   }
   std::string message = "the program " + program + " can't be run: " + why;
