@@ -55,6 +55,8 @@ TEST_F(CliTest, ACommandThatDoesntExistIsNamedWithThoseThatDo) {
     const Output output = server_.cli(std::move(words));
     EXPECT_EQ(output.exit_code, 2) << said;
     EXPECT_NE(output.err.find(said), std::string::npos) << output.err;
+    std::istringstream lines(output.err);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   };
   expect({"run", "fly"}, "there is no `signalbox run fly`; there are start, get, list");
   expect({"fly"}, "there is no `signalbox fly`; there are serve, run");

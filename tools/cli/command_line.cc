@@ -6,6 +6,7 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -24,6 +25,25 @@ std::vector<std::string> fixed_values(const std::string& type_name) {
   return CLI::detail::split(type_name.substr(open + 1, close - open - 1), ',');
 }
 
+constexpr std::size_t help_columns = 80;
+
+// Breaks a message into indented lines. describe() puts "signalbox: " before it and its code behind
+// it, and leaves the lines as they are.
+std::string wrapped_message(std::string text) {
+  constexpr std::size_t columns_max = help_columns - std::string_view("signalbox: ").size();
+  constexpr std::string_view indent = "  ";
+  std::string out;
+  while (columns_of(text) > columns_max) {
+    std::size_t space = text.rfind(' ', bytes_within(text, columns_max));
+    // A word that is longer than a line stays whole.
+    if (space == std::string::npos || space < indent.size()) space = text.find(' ', indent.size());
+    if (space == std::string::npos) break;
+    out += text.substr(0, space) + "\n";
+    text = std::string(indent) + text.substr(space + 1);
+  }
+  return out + text;
+}
+
 // Names the unknown command or the known ones. CLI11 only says that a command is required, even if
 // one was given that doesn't exist.
 std::string error_message(const CLI::App& app, const CLI::App& command, const std::string& name,
@@ -36,8 +56,8 @@ std::string error_message(const CLI::App& app, const CLI::App& command, const st
   const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
   const auto word = std::find_if(unknown.begin(), unknown.end(),
                                  [](const std::string& each) { return !each.starts_with('-'); });
-  if (word == unknown.end()) return "`" + name + "` needs a command: " + known;
-  return "there is no `" + name + " " + *word + "`; there are " + known;
+  if (word == unknown.end()) return wrapped_message("`" + name + "` needs a command: " + known);
+  return wrapped_message("there is no `" + name + " " + *word + "`; there are " + known);
 }
 
 CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
@@ -50,7 +70,6 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   return usage_error(error_message(app, *command, name, error), {name + " --help"});
 }
 
-constexpr std::size_t help_columns = 80;
 constexpr std::size_t description_column = 30;  // CLI11's
 
 // Breaks long lines of descriptions, since CLI11 doesn't wrap. The examples, which come after the
