@@ -1,84 +1,23 @@
-// The conformance suite of EventLog, which every implementation passes.
+// The conformance suite of EventLog: appending, reading, redacting. What is dropped is in
+// event_log_drop_conformance_test.cc.
+#include <algorithm>
 #include <atomic>
-#include <functional>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <thread>
 
-#include <gtest/gtest.h>
-
 #include "domain/limits.h"
-#include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
-#include "store/rocks_event_log.h"
-#include "tests/fixtures/temporary_directory.h"
-#include "tests/store/log_directory.h"
+#include "tests/store/event_log_conformance.h"
 #include "tests/store/redacted_log.h"
-#include "tests/store/sample_events.h"
 
 namespace signalbox::test {
 namespace {
 
-// A log and its storage.
-struct Fixture {
-  virtual ~Fixture() = default;
-  virtual EventLog& log() = 0;
-};
-
-struct MemoryFixture final : Fixture {
-  MemoryEventLog memory;
-  EventLog& log() override { return memory; }
-};
-
-struct RocksFixture final : Fixture {
-  TemporaryDirectory directory;
-  std::unique_ptr<RocksEventLog> rocks;
-
-  RocksFixture() {
-    auto opened = RocksEventLog::open(directory.path(), {});
-    if (!opened) throw std::runtime_error(opened.error().message);
-    rocks = std::move(*opened);
-  }
-  EventLog& log() override { return *rocks; }
-};
-
-struct Kind {
-  const char* name;
-  std::function<std::unique_ptr<Fixture>()> make;
-};
-
-// Shows a kind by its name, where googletest would show bytes.
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
-
-class EventLogConformance : public testing::TestWithParam<Kind> {
- protected:
-  EventLog& log() { return fixture_->log(); }
-
-  // Appends commits of these sizes, in one batch.
-  AppendResult append(const std::vector<std::size_t>& sizes) {
-    std::vector<Commit> commits;
-    const Position tail = log().tail();
-    Position first = tail + 1;
-    for (const std::size_t size : sizes) {
-      commits.push_back(sample_commit(first, size));
-      first += size;
-    }
-    return log().append(tail, commits);
-  }
-
-  std::vector<Record> expected(Position from, Position to) {
-    return from > to ? Commit{} : sample_commit(from, to - from + 1);
-  }
-
- private:
-  std::unique_ptr<Fixture> fixture_ = GetParam().make();
-};
-
 INSTANTIATE_TEST_SUITE_P(
     Logs, EventLogConformance,
-    testing::Values(Kind{"Memory", [] { return std::make_unique<MemoryFixture>(); }},
-                    Kind{"Rocks", [] { return std::make_unique<RocksFixture>(); }}),
+    testing::Values(LogKind{"Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }},
+                    LogKind{"Rocks", [] { return std::make_unique<RocksLogUnderTest>(); }}),
     [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST_P(EventLogConformance, IsEmptyAtFirst) {
@@ -242,115 +181,13 @@ TEST_P(EventLogConformance, ServesReadersWhileItGrows) {
   EXPECT_FALSE(failed);
 }
 
-// Twelve records in commits of 1, 2, 3, 1, 2, 3; those up to 6 are dropped except for 2 and 3.
-TEST_P(EventLogConformance, DropsWhatIsNotKept) {
-  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
-  const MerkleFrontier tree = log().frontier();
-  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
-  const PreparedDrop drop = prepare_drop(log(), tree, {{2, 3}}, "the base");
-  const auto dropped = log().drop(12, drop.commit, drop.drop);
-  ASSERT_TRUE(dropped) << dropped.error().message;
-
-  EXPECT_EQ(log().tail(), 13U);
-  EXPECT_EQ(log().horizon().position, 6U);
-  EXPECT_EQ(log().horizon().dropped_at, 13U);
-  EXPECT_EQ(log().horizon().frontier, tree);
-  EXPECT_EQ(log().base().value(), "the base");
-  EXPECT_EQ(*log().read_commit(13), drop.commit);
-  EXPECT_EQ(*log().read(7, 6), expected(7, 12));
-  EXPECT_EQ(*log().read(2, 2), expected(2, 3));
-  EXPECT_EQ(*log().read_commit(3), expected(2, 3));
-  for (const Position gone : {1U, 4U, 5U, 6U}) {
-    EXPECT_EQ(log().read_commit(gone).error().kind, StoreError::Kind::dropped) << gone;
-    EXPECT_EQ(log().read(gone, 1).error().kind, StoreError::Kind::dropped) << gone;
-    EXPECT_EQ(log().read(gone, 1).error().position, gone);
-  }
-  EXPECT_EQ(log().read(2, 100).error().position, 4U);
-  std::vector<Record> records;
-  const auto before_dropped = log().scan(2, 100, [&records](Record&& record) {
-    records.push_back(std::move(record));
-    return records.size() < 2;
-  });
-  EXPECT_EQ(before_dropped.value_or(0), 3U) << "who stops before it never meets what was dropped";
-  EXPECT_EQ(records, expected(2, 3));
-
-  const std::vector<Commit> more{sample_commit(14, 2)};
-  EXPECT_EQ(log().append(13, more).tail, 15U);
-  EXPECT_EQ(log().frontier().leaves, 15U);
-}
-
-// A drop at the present horizon gives the dropped records another base and drops nothing.
-TEST_P(EventLogConformance, RenewsTheBase) {  // G17
-  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
-  const MerkleFrontier tree = log().frontier();
-  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
-  const PreparedDrop drop = prepare_drop(log(), tree, {{2, 3}}, "the base");
-  ASSERT_TRUE(log().drop(12, drop.commit, drop.drop));
-  const PreparedDrop renewal = prepare_drop(log(), tree, {{2, 3}}, "another base");
-  const auto renewed = log().drop(13, renewal.commit, renewal.drop);
-  ASSERT_TRUE(renewed) << renewed.error().message;
-  EXPECT_EQ(log().tail(), 14U);
-  EXPECT_EQ(log().horizon().position, 6U);
-  EXPECT_EQ(log().horizon().dropped_at, 14U);
-  EXPECT_EQ(log().horizon().frontier, tree);
-  EXPECT_EQ(log().base().value(), "another base");
-  EXPECT_EQ(*log().read(2, 2), expected(2, 3));
-  EXPECT_EQ(*log().read(7, 6), expected(7, 12));
-  EXPECT_EQ(*log().read_commit(13), drop.commit);
-  const std::vector<Commit> more{sample_commit(15, 2)};
-  EXPECT_EQ(log().append(14, more).tail, 16U);
-}
-
-TEST_P(EventLogConformance, DropsInSteps) {
-  std::vector<MerkleFrontier> trees;
-  for (int commit = 0; commit < 300; ++commit) {
-    ASSERT_EQ(append({3}).status, AppendStatus::ok);
-    trees.push_back(log().frontier());
-  }
-  const auto drop = [&](std::size_t commits, std::vector<PositionRange> kept) {
-    const PreparedDrop prepared =
-        prepare_drop(log(), trees[commits - 1], std::move(kept), std::to_string(commits));
-    return log().drop(log().tail(), prepared.commit, prepared.drop);
-  };
-  ASSERT_TRUE(drop(100, {{1, 3}, {31, 36}, {298, 300}}));
-  ASSERT_TRUE(drop(101, {{31, 33}, {298, 303}}));
-  const auto third = drop(250, {{31, 33}});
-  ASSERT_TRUE(third) << third.error().message;
-  EXPECT_EQ(log().base().value(), "250");
-  EXPECT_EQ(*log().read(31, 3), expected(31, 33));
-  EXPECT_EQ(*log().read(751, 150), expected(751, 900));
-  EXPECT_FALSE(log().read(34, 1));
-  EXPECT_FALSE(log().read(298, 1));
-}
-
-TEST_P(EventLogConformance, DropsNothingThatIsNotAsTold) {
-  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
-  const MerkleFrontier tree = log().frontier();
-  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
-  const auto refused = [&](PreparedDrop drop) {
-    const auto dropped = log().drop(12, drop.commit, drop.drop);
-    return !dropped && dropped.error().kind == StoreError::Kind::damaged;
-  };
-  MerkleFrontier other = tree;
-  other.subtrees.front().bytes[0] ^= 1;
-  EXPECT_TRUE(refused(prepare_drop(log(), other, {}, "base"))) << "another tree";
-  PreparedDrop base = prepare_drop(log(), tree, {}, "base");
-  base.drop.base = "another base";
-  EXPECT_TRUE(refused(base));
-  EXPECT_TRUE(refused(prepare_drop(log(), tree, {{3, 3}}, "base"))) << "part of an entry";
-  EXPECT_TRUE(refused(prepare_drop(log(), tree, {{2, 2}}, "base"))) << "part of an entry";
-  EXPECT_EQ(log().tail(), 12U);
-  EXPECT_EQ(*log().read(1, 12), expected(1, 12));
-  EXPECT_EQ(log().horizon(), Horizon{});
-}
-
 using EventLogConformanceDeathTest = EventLogConformance;
 
 // In memory only: a process that dies leaves its directory behind, and RocksDB's threads don't
 // survive the fork. Both implementations share the tested code.
 INSTANTIATE_TEST_SUITE_P(Logs, EventLogConformanceDeathTest,
-                         testing::Values(Kind{"Memory",
-                                              [] { return std::make_unique<MemoryFixture>(); }}),
+                         testing::Values(LogKind{
+                             "Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST_P(EventLogConformanceDeathTest, TakesAWrongNumberForABug) {
