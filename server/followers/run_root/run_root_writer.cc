@@ -31,19 +31,6 @@ std::int64_t steady_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-bool ends_run(const Event& event) {
-  return event_as<RunSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
-         event_as<RunCanceled>(event) != nullptr;
-}
-
-// Returns the run whose manifest has to be written for this timeout, whether or not the run wants
-// files; nil if the record is no timeout of a run.
-RunId timed_out_run(const Record& record) {
-  if (event_as<WatchdogTimedOut>(record.event) != nullptr) return record.stream.run_id;
-  const auto* tick = event_as<TickTimedOut>(record.event);
-  return tick == nullptr ? RunId{} : tick->run_id;
-}
-
 // `event` is a RunStarted or a RunRetried.
 template <class Opened>
 bool wants_files(const World& world, const Opened& event) {
