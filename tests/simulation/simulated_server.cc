@@ -1,7 +1,6 @@
 #include "tests/simulation/simulated_server.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <boost/json/parse.hpp>
@@ -37,13 +36,6 @@ JobOwnership simulated_ownership() {
 constexpr std::int64_t watchdog_interval_ms = 2000;
 
 }  // namespace
-
-Uuid SeededIds::draw() {
-  Uuid uuid;
-  const std::uint64_t words[2] = {random_.next(), random_.next()};
-  std::memcpy(uuid.bytes.data(), words, sizeof words);
-  return uuid;
-}
 
 World fold(const EventLog& log, Mutant mutant) {
   World world;

@@ -27,6 +27,7 @@
 #include "server/timer_loop.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/run_root_files.h"
+#include "tests/simulation/seeded_ids.h"
 #include "tests/simulation/simulated_disk.h"
 #include "tests/simulation/simulated_repositories.h"
 
@@ -37,20 +38,6 @@ struct MethodParts;
 namespace signalbox::simulation {
 
 class SimulatedPeer;
-
-// Draws ids from the simulation's randomness.
-class SeededIds final : public IdSource {
- public:
-  explicit SeededIds(SeededRandom& random) : random_(random) {}
-
-  Uuid next_run_id(std::int64_t) override { return draw(); }
-  Uuid next_span_id() override { return draw(); }
-
- private:
-  Uuid draw();
-
-  SeededRandom& random_;
-};
 
 // The clock that the service's deadlines run on. Some mutants replace it by a wrong one.
 class LeaseClock final : public Clock {
