@@ -7,6 +7,7 @@
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/child_process.h"
 #include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/held_calls.h"
 
 namespace signalbox {
 namespace {
@@ -317,17 +318,8 @@ TEST_F(FileRetentionTest, KilledAnywhereTheNextRoundFinishes) {  // A15
     const std::string run_id = ended_run(job_pipeline);
     serve_under_a_second();
     await([&] { return result({"loop", "plan"}).at("runs").as_array().size() == 1; });
-    const pid_t tracer = spawn_process(
-        {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
-         "trace=unlinkat", "-e", "inject=unlinkat:signal=KILL:when=" + std::to_string(removal)},
-        scratch_.path() / "strace.out", scratch_.path() / "strace.err");
-    await([&] {
-      std::ifstream file("/proc/" + std::to_string(server_.pid()) + "/status");
-      for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
-      }
-      return false;
-    });
+    const pid_t tracer = hold_calls(server_.pid(), "unlinkat",
+                                    "signal=KILL:when=" + std::to_string(removal), scratch_.path());
     (void)server_.cli({"loop", "trigger", "file_retention"});
     await([&] { return !server_.running(); });
     wait_for_exit(tracer);

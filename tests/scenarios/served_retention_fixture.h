@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/scenarios/held_calls.h"
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -76,29 +76,7 @@ class ServedRetentionTest : public RetentionTest {
   // Delays or kills the server at each system call of this name, as strace's `inject` says. Returns
   // the pid of the tracer.
   [[nodiscard]] pid_t hold(const std::string& call, const std::string& how) const {
-    const pid_t tracer = spawn_process(
-        {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
-         "trace=" + call, "-e", "inject=" + call + ":" + how},
-        scratch_.path() / "strace.out", scratch_.path() / "strace.err");
-    // Threads that begin later are traced from their beginning.
-    await([&] {
-      std::error_code ended;
-      for (const auto& thread : std::filesystem::directory_iterator(
-               "/proc/" + std::to_string(server_.pid()) + "/task", ended)) {
-        if (field_of(thread.path() / "status", "TracerPid:") == "0") return false;
-      }
-      return true;
-    });
-    return tracer;
-  }
-  // Returns a value of a status file in /proc, such as "Z (zombie)"; "" without the file.
-  [[nodiscard]] static std::string field_of(const std::filesystem::path& status,
-                                            const std::string& name) {
-    std::ifstream file(status);
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with(name)) return line.substr(std::min(line.size(), name.size() + 1));
-    }
-    return "";
+    return hold_calls(server_.pid(), call, how, scratch_.path());
   }
   [[nodiscard]] std::vector<std::filesystem::path> archives() const {
     std::vector<std::filesystem::path> all;

@@ -5,6 +5,7 @@
 #include "tests/crash/connection.h"
 #include "tests/fixtures/needed_ability.h"
 #include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/held_calls.h"
 #include "tests/server/notify_socket.h"
 
 namespace signalbox {
@@ -91,17 +92,8 @@ TEST_F(ServiceManagerTest, ADiskThatHangsSaysNothing) {
   watch(milliseconds(600));
   server_.start();
   manager_.until("WATCHDOG=1");
-  const pid_t tracer = spawn_process(
-      {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
-       "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:delay_enter=60000000"},
-      place_.path() / "out", place_.path() / "err");
-  await([&] {
-    std::ifstream status("/proc/" + std::to_string(server_.pid()) + "/status");
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
-    }
-    return false;
-  });
+  const pid_t tracer =
+      hold_calls(server_.pid(), "fdatasync,fsync", "delay_enter=60000000", place_.path());
   auto connection = Connection::open(server_.socket());
   ASSERT_TRUE(connection);
   ASSERT_TRUE(connection->send(test::request_line(1, "run.start", {{"goal", "never durable"}})));
