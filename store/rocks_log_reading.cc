@@ -125,20 +125,23 @@ Stored<Position> RocksEventLog::scan_frames(Position from, Position to,
       });
 }
 
+Stored<RocksDatabase::Entry> RocksEventLog::State::entry_with(Position position) const {
+  if (position == 0 || position > tail) return tl::unexpected(no_such_position(position, tail));
+  const std::shared_lock reading(mutex);
+  if (database == nullptr) return tl::unexpected(unreadable());
+  const std::shared_lock consistent(horizon_mutex);
+  if (horizon.first_dropped(position, position)) {
+    return tl::unexpected(dropped_record(position, horizon));
+  }
+  auto entry = database->entry_of(position);
+  if (!entry) return tl::unexpected(located(entry.error()));
+  return entry;
+}
+
 Stored<Commit> RocksEventLog::read_commit(Position position) const {
   const State& state = *state_;
-  if (position == 0 || position > state.tail) {
-    return tl::unexpected(no_such_position(position, state.tail));
-  }
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  const std::shared_lock consistent(state.horizon_mutex);
-  if (state.horizon.first_dropped(position, position)) {
-    return tl::unexpected(dropped_record(position, state.horizon));
-  }
-  const auto entry = state.database->entry_of(position);
-  if (!entry) return tl::unexpected(state.located(entry.error()));
-  auto commit = decode_entry(entry->bytes, entry->first);
+  const auto entry = TRY(state.entry_with(position));
+  auto commit = decode_entry(entry.bytes, entry.first);
   if (!commit) return tl::unexpected(state.located(commit.error()));
   if (commit->back().position < position) {
     return tl::unexpected(state.located(damaged_at(position, "it is missing")));

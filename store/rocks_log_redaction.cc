@@ -42,21 +42,10 @@ Stored<AppendResult> RocksEventLog::redact(Position expected_tail, const Redacti
 
 Stored<StagedRedaction> RocksEventLog::stage_redaction(Position position, const Event& replacement,
                                                        const Salt& salt) const {
-  const State& state = *state_;
-  if (position == 0 || position > state.tail) {
-    return tl::unexpected(no_such_position(position, state.tail));
-  }
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  const std::shared_lock consistent(state.horizon_mutex);
-  if (state.horizon.first_dropped(position, position)) {
-    return tl::unexpected(dropped_record(position, state.horizon));
-  }
-  const auto entry = state.database->entry_of(position);
-  if (!entry) return tl::unexpected(state.located(entry.error()));
-  auto redacted = redact_entry(entry->bytes, entry->first, position, replacement, salt);
-  if (!redacted) return tl::unexpected(state.located(redacted.error()));
-  return StagedRedaction{position, *std::move(redacted), entry->first, sha256(entry->bytes)};
+  const auto entry = TRY(state_->entry_with(position));
+  auto redacted = redact_entry(entry.bytes, entry.first, position, replacement, salt);
+  if (!redacted) return tl::unexpected(state_->located(redacted.error()));
+  return StagedRedaction{position, *std::move(redacted), entry.first, sha256(entry.bytes)};
 }
 
 Stored<AppendResult> RocksEventLog::commit_redaction(Position expected_tail, const Commit& commit,

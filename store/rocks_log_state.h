@@ -78,6 +78,9 @@ struct RocksEventLog::State {
   [[nodiscard]] StoreError located(StoreError error) const;
   // Returns the error for a database that couldn't be reopened.
   [[nodiscard]] StoreError unreadable() const;
+  // Returns a copy of the entry that has the record; fails with `not_found` behind the log's end,
+  // and with `dropped`. Any thread.
+  [[nodiscard]] Stored<RocksDatabase::Entry> entry_with(Position position) const;
   using WalkEntry = std::function<Stored<EntryEnd>(std::string_view entry, Position first,
                                                    Position from, Position to)>;
   // Visits the entries with records from … to, without holding `mutex` for longer than one of them
