@@ -24,7 +24,7 @@
 #include "server/followers/traces/trace_exporter.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
-#include "server/scheduler/file_retention_report.h"
+#include "server/scheduler/file_retention.h"
 #include "server/scheduler/retention_outcome.h"
 #include "store/codec.h"
 

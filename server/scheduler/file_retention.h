@@ -12,6 +12,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,11 +21,11 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
-#include "server/scheduler/file_retention_report.h"
 #include "server/scheduler/file_retention_settings.h"
 #include "server/scheduler/scheduled_loop.h"
 #include "server/scheduler/service_loops.h"
@@ -34,7 +35,44 @@ namespace signalbox {
 namespace limits {
 // Rounds that wait for the one under way.
 inline constexpr std::size_t file_retention_rounds_max = 4;
+// How many runs and kept things a report names; it counts all of them.
+inline constexpr std::size_t file_retention_rows_max = 100;
 }  // namespace limits
+
+// Files of a run that are old enough to go.
+struct ExpiredFiles {
+  RunId run_id{};
+  std::string root;  // the run root
+  std::uint64_t bytes = 0;
+};
+
+// Something that is old enough, but is still needed.
+struct KeptFiles {
+  RunId run_id{};
+  std::string what;    // a path, or a branch and its repository
+  std::string reason;  // a sentence without a full stop
+};
+
+// The size of one kind of files in the data directory.
+struct StoredFiles {
+  std::string name;  // of the folder
+  std::uint64_t bytes = 0;
+  std::uint64_t entries = 0;
+};
+
+// What a round removes, leaves alone, and finds on the disk.
+struct FileRetentionReport {
+  std::int64_t at_ns = 0;  // UTC, when it ended
+  bool is_dry = false;     // nothing was removed; `removed` has what would be
+  std::uint64_t runs_removed = 0;
+  std::uint64_t artifacts_removed = 0;
+  std::uint64_t bytes_removed = 0;
+  std::uint64_t kept_total = 0;
+  std::vector<ExpiredFiles> removed;  // at most file_retention_rows_max
+  std::vector<KeptFiles> kept;        // likewise
+  std::vector<StoredFiles> stored;    // what is there afterwards
+  std::string error;                  // why the round ended early, or empty
+};
 
 // A run that ended long enough ago, and where its files are.
 struct ExpiredRun {
