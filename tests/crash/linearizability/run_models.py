@@ -214,29 +214,22 @@ class StepsModel(LeasedModel):
             attempt = Attempt(token, given["lease_ms"] * NS_PER_MS, operation.call_ns, until_ns(operation))
             yield self.with_step(state, Step(step.name, given["attempt"], attempt, False), token)
 
-    def ended(self, state, operation, latest_ns, done):
+    def by_holder(self, state, operation, latest_ns, after):
+        """Yields the states after a request of the step's holder, which makes after(step) of the step."""
         token = number_of(operation.params["token"])
         for step in self.moments(self.find(state, operation.params["step"]), operation, latest_ns):
             holds = step.attempt is not None and step.attempt.token == token
-            if operation.error:
-                if not holds:
-                    yield self.with_step(state, step, state.last)
-            elif holds:
-                yield self.with_step(state, step._replace(attempt=None, done=done), state.last)
+            if holds != bool(operation.error):
+                yield self.with_step(state, after(step) if holds else step, state.last)
 
     def complete(self, state, operation, latest_ns):
-        yield from self.ended(state, operation, latest_ns, True)
+        yield from self.by_holder(state, operation, latest_ns,
+                                  lambda step: step._replace(attempt=None, done=True))
 
     def fail(self, state, operation, latest_ns):
-        yield from self.ended(state, operation, latest_ns, False)
+        yield from self.by_holder(state, operation, latest_ns,
+                                  lambda step: step._replace(attempt=None, done=False))
 
     def heartbeat(self, state, operation, latest_ns):
-        token = number_of(operation.params["token"])
-        for step in self.moments(self.find(state, operation.params["step"]), operation, latest_ns):
-            holds = step.attempt is not None and step.attempt.token == token
-            if operation.error:
-                if not holds:
-                    yield self.with_step(state, step, state.last)
-            elif holds:
-                attempt = step.attempt._replace(from_ns=operation.call_ns, until_ns=until_ns(operation))
-                yield self.with_step(state, step._replace(attempt=attempt), state.last)
+        yield from self.by_holder(state, operation, latest_ns, lambda step: step._replace(
+            attempt=step.attempt._replace(from_ns=operation.call_ns, until_ns=until_ns(operation))))
