@@ -203,5 +203,18 @@ TEST_F(CopiedLog, AMovedDataDirectoryKeepsItsMachine) {  // G11
   EXPECT_EQ(content_of(moved.data() / "machine_id"), before);
 }
 
+TEST_F(CopiedLog, AJobUnderWayIsFoundInAMovedDataDirectory) {  // S6
+  const std::string run_id = start_waiting_job();
+  server_.kill();
+  fs::rename(server_.data(), scratch_.path() / "moved");
+  ServerProcess moved(scratch_.path() / "moved");
+  ASSERT_TRUE(moved.start()) << moved.log();
+  expect_new_runs_go_on(moved);
+  EXPECT_EQ(status_of(moved, run_id), "running");
+  std::ofstream(scratch_.path() / "go").put('\n');
+  EXPECT_TRUE(eventually([&] { return status_of(moved, run_id) == "succeeded"; })) << moved.log();
+  EXPECT_EQ(executions(), 1U);
+}
+
 }  // namespace
 }  // namespace signalbox::test

@@ -20,14 +20,6 @@ constexpr int walks_max = 8;        // a parent that ends during a walk makes an
 constexpr int steps_max = 256;      // of all walks together
 constexpr int so_peer_pidfd = 77;   // SO_PEERPIDFD, since Linux 6.5; not in Debian 12's headers
 
-// Returns the directory of the job that this process supervises; empty if it is no shim.
-std::filesystem::path directory_of_shim(pid_t pid) {
-  const std::vector<std::string> arguments = arguments_of(pid);
-  const bool is_shim =
-      arguments.size() == 4 && arguments[1] == "shim" && arguments[2] == "--job-dir";
-  return is_shim ? std::filesystem::path(arguments[3]) : std::filesystem::path();
-}
-
 // Returns the name of `directory` if it lies in `jobs_root`, whichever path leads there.
 std::optional<std::string> job_in(const std::filesystem::path& jobs_root,
                                   const std::filesystem::path& directory) {
@@ -35,6 +27,19 @@ std::optional<std::string> job_in(const std::filesystem::path& jobs_root,
   std::error_code error;
   const bool ours = std::filesystem::equivalent(directory.parent_path(), jobs_root, error);
   return ours && !error ? std::optional(directory.filename().string()) : std::nullopt;
+}
+
+// Returns the job, of those in `jobs_root`, that this process supervises; nullopt if it is no shim.
+std::optional<std::string> job_of_shim(pid_t pid, const std::filesystem::path& jobs_root) {
+  const std::vector<std::string> arguments = arguments_of(pid);
+  const bool is_shim =
+      arguments.size() == 4 && arguments[1] == "shim" && arguments[2] == "--job-dir";
+  if (!is_shim) return std::nullopt;
+  if (auto job_id = job_in(jobs_root, arguments[3])) return job_id;
+  // If the data directory was moved since, the directory that the shim works in is the job's.
+  std::error_code error;
+  const std::filesystem::path link = "/proc/" + std::to_string(pid) + "/cwd";
+  return job_in(jobs_root, std::filesystem::read_symlink(link, error));
 }
 
 struct Walk {
@@ -50,9 +55,7 @@ Walk walk_ancestors(const Process& first, const std::filesystem::path& jobs_root
   Process at = first;
   for (int step = 0; step < ancestors_max && steps_left > 0; ++step) {
     --steps_left;
-    if (auto job_id = job_in(jobs_root, directory_of_shim(at.identity.pid))) {
-      walk.job_id = std::move(job_id);
-    }
+    if (auto job_id = job_of_shim(at.identity.pid, jobs_root)) walk.job_id = std::move(job_id);
     // A process whose parent has ended meanwhile has another one.
     const auto now = read_process(at.identity.pid);
     if (!now || now->identity != at.identity || now->parent != at.parent) return walk;

@@ -21,8 +21,6 @@ constexpr int result_write_attempts_max = 600;  // one a second
 void prepare_process() {
   for (const int ignored : {SIGTERM, SIGHUP, SIGINT, SIGPIPE}) std::signal(ignored, SIG_IGN);
   become_reaper();
-  // Leaves the directory that it was started in, so that it can be unmounted or removed.
-  [[maybe_unused]] const int moved = ::chdir("/");
 }
 
 ShimResult not_started(const StoreError& error) {
@@ -45,9 +43,12 @@ ShimResult execute(const JobDirectory& job) {
 }
 
 // Runs in the detached process. `ready` receives one byte as soon as it is known whether the lock
-// was taken.
-int supervise(const JobDirectory& job, FileDescriptor ready) {
+// was taken. Works in the job's directory by relative paths: if the data directory is moved while
+// the job runs, its end is still found there.
+int supervise(const std::filesystem::path& job_directory, FileDescriptor ready) {
   prepare_process();
+  if (::chdir(job_directory.c_str()) != 0) return EX_IOERR;
+  const JobDirectory job{"."};
   const auto lock = job.take_lock();
   const char settled = lock ? 'y' : 'n';
   [[maybe_unused]] const ssize_t sent = ::write(ready.get(), &settled, 1);
@@ -69,7 +70,6 @@ int supervise(const JobDirectory& job, FileDescriptor ready) {
 }  // namespace
 
 int run_shim(const std::filesystem::path& job_directory) {
-  const JobDirectory job{std::filesystem::absolute(job_directory)};
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return EX_IOERR;
   FileDescriptor settled(ends[0]);
@@ -78,7 +78,7 @@ int run_shim(const std::filesystem::path& job_directory) {
   if (child < 0) return EX_IOERR;
   if (child == 0) {
     settled = {};
-    return supervise(job, std::move(ready));
+    return supervise(job_directory, std::move(ready));
   }
   ready = {};
   char answer = 'n';
