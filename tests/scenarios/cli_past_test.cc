@@ -1,7 +1,9 @@
 // The past, by --at, `diff` and the debugger: a query as of a moment gives the answer that was
 // given then.
+#include <map>
 #include <sstream>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -77,6 +79,106 @@ TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {  // R2
           << words[0] << " " << words[1] << " at " << moments_[index].position;
     }
   }
+}
+
+// Returns an answer without the ends of leases: as of a moment, a lease has its full length.
+json::value without_lease_ends(json::value answer) {
+  if (json::object* object = answer.if_object()) {
+    object->erase("expires_at");
+    for (auto& member : *object) member.value() = without_lease_ends(member.value());
+  } else if (json::array* array = answer.if_array()) {
+    for (json::value& each : *array) each = without_lease_ends(each);
+  }
+  return answer;
+}
+
+constexpr const char* planned_by_workers = R"(
+name = "deep"
+[[station]]
+name = "build"
+executor = "deep_work"
+heartbeat_timeout = "10m"
+cancel_grace = "100ms"
+[station.deep_work]
+explore = { worker = true }
+plan = { worker = true }
+step = { worker = true }
+)";
+
+TEST_F(PastCliTest, LocksProjectsCardsTheBoardAndPlansAreAsTheyWere) {  // R2
+  struct Query {
+    std::string method;
+    json::object params;
+  };
+  struct Seen {
+    std::string position;
+    std::vector<json::value> answers;  // to the queries that there were then
+  };
+  std::vector<Query> queries;
+  for (const char* method : {"lock.list", "project.list", "card.list", "board.get", "plan.list"}) {
+    queries.push_back({method, {}});
+  }
+  std::vector<Seen> history;
+  const auto ask = [this](const Query& query, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"rpc", query.method, json::serialize(query.params)};
+    words.insert(words.end(), more.begin(), more.end());
+    return without_lease_ends(result(std::move(words)));
+  };
+  // All answers must be of one position: if something happens in between, they are asked again.
+  const auto look = [&] {
+    Seen seen;
+    do {
+      seen.position = json::serialize(result({"status"}).at("position"));
+      seen.answers.clear();
+      for (const Query& query : queries) seen.answers.push_back(ask(query));
+    } while (json::serialize(result({"status"}).at("position")) != seen.position);
+    history.push_back(std::move(seen));
+  };
+
+  look();
+  const json::object lock =
+      result({"lock", "acquire", "deploy", "--owner", "ops", "--lease-ms", "3600000"});
+  queries.push_back({"lock.get", {{"key", "deploy"}}});
+  look();
+  const std::string repository = (scratch_.path() / "web").string();
+  make_repository(repository);
+  const Output put =
+      server_.cli({"project", "put", "web", "--repository", repository, "--pipeline", pipeline()});
+  ASSERT_EQ(put.exit_code, 0) << put.err;
+  queries.push_back({"project.get", {{"name", "web"}}});
+  look();
+  const std::string card =
+      text(result({"card", "submit", "Fix it", "--project", "web", "--later"}), "card_id");
+  queries.push_back({"card.get", {{"card_id", card}}});
+  look();
+  ASSERT_EQ(server_.cli({"card", "block", card, "--reason", "wait"}).exit_code, 0);
+  look();
+  const std::string run = start_run_of(planned_by_workers, "a parser");
+  json::object of_attempt{{"run_id", run}, {"station", "build"}};
+  await([&] {
+    const json::object waiting = rpc("plan.list", {{"waiting_for", "explore"}});
+    const json::array& plans = waiting.at("plans").as_array();
+    if (plans.empty()) return false;
+    of_attempt["token"] = plans.front().at("token");
+    return true;
+  });
+  queries.push_back({"plan.get", {{"run_id", run}}});
+  look();
+  (void)rpc("plan.set_exploration", of_attempt);
+  of_attempt["steps"] = json::parse(R"([{"id":"lex"},{"id":"parse","dependencies":["lex"]}])");
+  (void)rpc("plan.set", of_attempt);
+  look();
+  result({"lock", "release", "deploy", "--token", json::serialize(lock.at("token"))});
+  look();
+
+  for (const Seen& seen : history) {
+    for (std::size_t query = 0; query < seen.answers.size(); ++query) {
+      EXPECT_EQ(ask(queries[query], {"--at", seen.position}), seen.answers[query])
+          << queries[query].method << " at " << seen.position;
+    }
+  }
+  EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  await_status(run, "canceled");
 }
 
 // Works without a server as well, and by a time instead of a position.
