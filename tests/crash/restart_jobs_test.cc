@@ -86,6 +86,28 @@ TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {  // S6
   EXPECT_EQ(count(run_id, "StationClaimed"), 1U);
 }
 
+// A second server finds the directory taken, also while the first one can't answer.
+TEST_F(RestartJobs, ASecondServerSubmitsNothingAgain) {  // S6
+  const auto executions = scratch_.path() / "executions";
+  const std::string run_id = start_job(waiting_job);
+  ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
+  const auto serve_beside = [&] {
+    return run_program({SIGNALBOX_BINARY, "serve", "--data", server_.data().string(), "--socket",
+                        (scratch_.path() / "other.sock").string()});
+  };
+  EXPECT_EQ(serve_beside().end.exit_code, 75);
+  ASSERT_EQ(::kill(server_.pid(), SIGSTOP), 0);
+  EXPECT_EQ(serve_beside().end.exit_code, 75);
+  ASSERT_EQ(::kill(server_.pid(), SIGCONT), 0);
+  crash_and_start();
+  EXPECT_EQ(serve_beside().end.exit_code, 75);
+  EXPECT_EQ(run(run_id).at("status"), "running");
+  std::ofstream(scratch_.path() / "go").put('\n');
+  EXPECT_TRUE(ends_as(run_id, "succeeded"));
+  EXPECT_EQ(lines_of(executions).size(), 1U);
+  EXPECT_EQ(count(run_id, "StationSubmitIntended"), 1U);
+}
+
 TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {  // S6
   const auto executions = scratch_.path() / "executions";
   std::vector<std::string> run_ids;
