@@ -237,5 +237,52 @@ TEST_F(AuditTest, WhatCantBeToldIsNoTampering) {  // R5
   expect_refused(2, "", at("export"), {"--old-checkpoint", at("nothing-there")});
 }
 
+#ifndef SIGNALBOX_SANITIZED  // a sanitizer keeps freed memory
+constexpr const char* peak_of_child =
+    "import resource, subprocess, sys\n"
+    "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n";
+
+TEST_F(AuditTest, TheMemoryOfAnExportDoesNotGrowWithTheLog) {  // R4
+  constexpr std::size_t input_bytes = 16'000;
+  const auto append_runs = [this](int runs) {
+    auto connection = test::Connection::open(server_.socket());
+    ASSERT_TRUE(connection);
+    const json::object params{{"goal", "g"},
+                              {"input", std::string(input_bytes, 'x')},
+                              {"pipeline", {{"name", "p"}, {"station", {{{"name", "one"}}}}}}};
+    for (int run = 0; run < runs; ++run) {
+      ASSERT_FALSE(test::result_of(connection->call("run.start", params)).empty());
+    }
+  };
+  // Returns the most memory that an export had, in KiB. What is in the write-ahead log only is read
+  // into memory at the opening, up to a bound; a start and a stop write it into tables.
+  int exports = 0;
+  const auto peak_kib = [this, &exports](const std::string& format) {
+    EXPECT_EQ(server_.stop(), 0);
+    server_.start();
+    EXPECT_EQ(server_.stop(), 0);
+    const Output output =
+        run_process({"python3", "-c", peak_of_child, SIGNALBOX_BINARY, "audit", "export",
+                     "--format", format, "-o", at("export" + std::to_string(++exports)),
+                     "--signing-key", at("audit.key"), "--data", server_.data().string()});
+    server_.start();
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    return output.exit_code == 0 ? std::stoll(output.out) : 0;
+  };
+
+  const std::vector<std::string> formats{"cloudevents", "tlog"};
+  append_runs(20);
+  std::vector<long long> small;
+  for (const std::string& format : formats) small.push_back(peak_kib(format));
+  constexpr int runs = 2'500;
+  append_runs(runs);
+  for (std::size_t each = 0; each < formats.size(); ++each) {
+    const long long grown_kib = peak_kib(formats[each]) - small[each];
+    EXPECT_LT(grown_kib, static_cast<long long>(runs * input_bytes / 1024 / 2)) << formats[each];
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace signalbox
