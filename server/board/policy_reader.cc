@@ -14,6 +14,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/board/policy_keys.h"
+#include "server/board/whole_reading.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/path_facts.h"
@@ -39,7 +40,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int torn_reads_max = 3;
+constexpr int read_attempts_max = 8;
 
 std::int64_t in_ns(const timespec& time) { return time.tv_sec * ns_per_s + time.tv_nsec; }
 
@@ -79,9 +80,10 @@ struct Content {
 };
 
 // Reads the file of a directory, and sets `stamps` to its stamp. If the file changes meanwhile, it
-// is read again, up to torn_reads_max times.
-Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
-  for (int attempt = 0; attempt < torn_reads_max; ++attempt) {
+// is read again, up to read_attempts_max times.
+Stored<Content> content_of_file(const fs::path& path, std::int64_t now_ns, Stamps& stamps) {
+  WholeReading reading;
+  for (int attempt = 0; attempt < read_attempts_max; ++attempt) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file) {
       if (errno == ELOOP) return refuse(path, "is a symbolic link; put a regular file there");
@@ -98,10 +100,12 @@ Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
     auto text = TRY(read_regular_file(file.get(), path, policy_file_bytes_max));
     if (::fstat(file.get(), &after) != 0) return tl::unexpected(system_error("look at", path));
     stamps = {stamp_from(before)};
-    const bool is_whole = stamp_from(before) == stamp_from(after);
-    if (is_whole || attempt + 1 == torn_reads_max) return Content{true, std::move(text)};
+    const bool changed = stamp_from(before) != stamp_from(after);
+    if (reading.is_whole(text, changed, !is_settled(stamps, now_ns))) {
+      return Content{true, std::move(text)};
+    }
   }
-  return Content{};  // not reached
+  return refuse(path, "is changed while it is read; it is read again at the next tick");
 }
 
 tl::unexpected<StoreError> git_failed(const fs::path& repository, const GitOutcome& outcome) {
@@ -219,8 +223,8 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
     ++reads_;
   }
   Stamps read_stamps = stamps.value_or(Stamps{});
-  auto content =
-      branch.empty() ? content_of_file(file, read_stamps) : content_of_branch(repository, branch);
+  auto content = branch.empty() ? content_of_file(file, now_ns, read_stamps)
+                                : content_of_branch(repository, branch);
   known.base = base;
   known.branch = branch;
   known.stamps.reset();

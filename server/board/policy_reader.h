@@ -53,8 +53,8 @@ class PolicyReader {
   // Returns the current content of the policy's file; the same pointer as before if it didn't
   // change. `repository` is absolute, `base` is a branch's name ("main"), and `now_ns` is the time
   // on the clock that file times are from. Errors, which are never treated as a missing file: the
-  // repository or its branch doesn't exist, or the file can't be read, isn't a regular file, or has
-  // more than policy_file_bytes_max bytes. Blocks.
+  // repository or its branch doesn't exist, or the file can't be read, isn't a regular file, has
+  // more than policy_file_bytes_max bytes, or is changed each time that it is read. Blocks.
   Stored<std::shared_ptr<const PolicyReading>> read(const std::filesystem::path& repository,
                                                     const std::string& base, std::int64_t now_ns);
 

@@ -11,6 +11,7 @@
 
 #include "domain/nanoseconds.h"
 #include "server/board/policy_keys.h"
+#include "server/board/whole_reading.h"
 #include "server/git/git_command.h"
 #include "store/sha256.h"
 #include "tests/fixtures/git_repository.h"
@@ -64,6 +65,23 @@ class PolicyReaderTest : public testing::Test {
   fs::path bare_;
   fs::path clone_;
 };
+
+// Which of these readings, one after the other, is whole.
+TEST(WholeReading, IsOneDuringWhichNothingChanged) {
+  WholeReading settled;
+  EXPECT_FALSE(settled.is_whole("ha", /*changed_meanwhile=*/true, /*is_young=*/false));
+  EXPECT_FALSE(settled.is_whole("ha", true, false)) << "alike, but the file was changed again";
+  EXPECT_TRUE(settled.is_whole("half", false, false));
+}
+
+TEST(WholeReading, OfAYoungFileIsTheSecondOfTwoAlike) {
+  WholeReading young;
+  EXPECT_FALSE(young.is_whole("ha", /*changed_meanwhile=*/false, /*is_young=*/true));
+  EXPECT_FALSE(young.is_whole("half", false, true));
+  EXPECT_FALSE(young.is_whole("half", true, true));
+  EXPECT_FALSE(young.is_whole("half", false, true)) << "alike, but with a change in between";
+  EXPECT_TRUE(young.is_whole("half", false, true));
+}
 
 TEST_F(PolicyReaderTest, ThereIsNone) {
   const auto none = read(repository(), later_ns());
