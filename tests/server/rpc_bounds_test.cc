@@ -75,5 +75,17 @@ TEST_F(RpcBounds, TheBoundsThemselvesAreTaken) {
   }
 }
 
+TEST_F(RpcBounds, ATimeThatTheCalendarDoesNotHaveIsRefused) {  // P7
+  for (const char* field : {"since", "until"}) {
+    const auto with = [&](const char* time) {
+      return ask("run.list", "{\"" + std::string(field) + "\":\"" + time + "\"}");
+    };
+    const auto refused = with("2026-02-30T00:00:00Z");
+    EXPECT_EQ(code_of(refused), "INVALID_PARAMS") << json::serialize(refused);
+    EXPECT_EQ(details_of(refused).at("field"), field);
+    EXPECT_EQ(code_of(with("2028-02-29T00:00:00Z")), "");
+  }
+}
+
 }  // namespace
 }  // namespace signalbox
