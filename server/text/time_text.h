@@ -11,8 +11,8 @@ namespace signalbox {
 // Returns an RFC 3339 time such as "2026-11-20T11:05:00.000000123Z". `utc_ns` counts from 1970.
 std::string format_time(std::int64_t utc_ns);
 // Parses an RFC 3339 time with up to nine fraction digits, and 'Z' or an offset. Returns
-// nanoseconds since 1970; nullopt for bad syntax, for a date that the calendar doesn't have, and for
-// a time that 64 bits can't hold.
+// nanoseconds since 1970; nullopt for bad syntax, for a date that the calendar doesn't have, and
+// for a time that 64 bits can't hold.
 std::optional<std::int64_t> parse_time(std::string_view text);
 
 // Parses one whole number and its unit: ms, s, m, h or d. Returns milliseconds, or nullopt.
