@@ -256,15 +256,18 @@ void ExpiredRunFiles::remove_tree(const ExpiredRun& run, const char* folder,
 }
 
 void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
-  const auto removed =
-      remove_run_files(parts_.run_files, run.run_id, round_.position, round_.is_dry);
-  const std::string error = removed ? removed->error : removed.error().message;
-  if (removed) {
-    freed.bytes += removed->bytes;
+  const auto rendered =
+      parts_.run_files.render(run.run_id, round_.position, /*only_if_wanted=*/true);
+  std::string error = rendered ? std::string() : rendered.error().message;
+  if (rendered && *rendered) {
+    const RemovedRunFiles removed =
+        remove_run_files(**rendered, parts_.data, parts_.rule.get(), round_.is_dry);
+    freed.bytes += removed.bytes;
     // Files that somebody changed are that one's own from now on.
-    for (const std::string& each : removed->changed) {
+    for (const std::string& each : removed.changed) {
       keep(run, each, "it isn't as the service wrote it");
     }
+    error = removed.error;
   }
   if (error.empty()) return;
   freed.is_complete = false;

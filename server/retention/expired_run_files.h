@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,7 @@
 #include "projections/run_index.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_files.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/owned_tree.h"
 #include "server/retention/run_file_markers.h"
@@ -37,6 +39,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
     ArtifactStore& artifacts;
     std::filesystem::path data;
     const std::atomic<bool>& stopped;
+    std::shared_ptr<const RunRootRule> rule = nullptr;  // the directories for run roots
   };
   explicit ExpiredRunFiles(Parts parts);
 

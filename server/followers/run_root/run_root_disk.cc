@@ -249,4 +249,42 @@ Stored<void> apply_change(const FileChange& change, const std::string& tag,
   return {};
 }
 
+Stored<WrittenFile> remove_written_file(const FileChange& change, const RunRootRule* rule,
+                                        bool is_dry) {
+  const auto place = find_place(change, /*create=*/false, rule);
+  if (!place && place.error().kind == StoreError::Kind::not_found) return WrittenFile::missing;
+  if (!place) return tl::unexpected(place.error());
+  const int directory = place->directory.get();
+  struct stat status {};
+  if (::fstatat(directory, place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return WrittenFile::missing;
+    return failed("look at", place->shown);
+  }
+  // A file of another size was changed, and may be too large to be read.
+  if (!S_ISREG(status.st_mode) ||
+      static_cast<std::size_t>(status.st_size) != change.bytes.size() ||
+      content_of(*place) != change.bytes) {
+    return WrittenFile::changed;
+  }
+  if (is_dry) return WrittenFile::same;
+  if (::unlinkat(directory, place->name.c_str(), 0) != 0) {
+    if (errno == ENOENT) return WrittenFile::missing;
+    return failed("remove", place->shown);
+  }
+  TRY(sync(directory, place->shown));
+  return WrittenFile::same;
+}
+
+void remove_empty_directories(const std::string& root, fs::path directory,
+                              const RunRootRule* rule) {
+  for (; !directory.empty(); directory = directory.parent_path()) {
+    FileChange change;
+    change.root = root;
+    change.path = directory.string();
+    const auto place = find_place(change, /*create=*/false, rule);
+    if (!place) return;
+    if (::unlinkat(place->directory.get(), place->name.c_str(), AT_REMOVEDIR) != 0) return;
+  }
+}
+
 }  // namespace signalbox

@@ -28,4 +28,24 @@ std::string temporary_tag(const std::filesystem::path& runs);
 Stored<void> apply_change(const FileChange& change, const std::string& tag,
                           const RunRootRule* rule = nullptr);
 
+// How a file compares with the content that the service wrote.
+enum class WrittenFile {
+  missing,
+  changed,  // it has other content, or isn't a regular file, or can't be read
+  same,
+};
+
+// Removes the file of `change`, a write, if it still has the content that was written, and returns
+// what was found there. It is compared and removed in one open directory, so a link that somebody
+// puts in the place of a directory meanwhile leads to no other file. If `is_dry`, only compares.
+// `rule` is as for apply_change(). Fails with `io`. Blocks. Any thread.
+Stored<WrittenFile> remove_written_file(const FileChange& change, const RunRootRule* rule,
+                                        bool is_dry);
+
+// Removes the directory, which is relative to the root, and those around it, as far as they are
+// empty, but not the root. Others stay, so failures don't matter. `rule` is as for apply_change().
+// Blocks. Any thread.
+void remove_empty_directories(const std::string& root, std::filesystem::path directory,
+                              const RunRootRule* rule);
+
 }  // namespace signalbox
