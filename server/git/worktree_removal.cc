@@ -1,11 +1,14 @@
 #include "server/git/worktree_removal.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <system_error>
 
 #include "domain/ids.h"
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
+#include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
@@ -14,6 +17,7 @@
 #include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
 namespace {
@@ -55,6 +59,14 @@ struct FoundPath {
   GitPlace place = {};
 };
 
+// Returns false for the worktree of another run. One without a marker, because it is unfinished or
+// because an earlier version made it, counts as the run's where no other run makes one.
+bool may_be_of_run(const RemovalRequest& request, const GitPlace& place) {
+  const auto marker = read_fence_marker(place.git_directory);
+  if (marker) return marker->run_id == request.run_id;
+  return !request.is_shared;
+}
+
 tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request) {
   std::error_code error;
   const std::string path = request.path.string();
@@ -70,6 +82,9 @@ tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request
   if (!place) {
     return tl::unexpected(path + " is not a worktree of " + request.repository.string() + ": " +
                           place.error());
+  }
+  if (!may_be_of_run(request, *place)) {
+    return tl::unexpected<std::string>("it isn't known to be this run's");
   }
   const bool unfinished = is_unfinished_worktree(place->git_directory);
   return FoundPath{unfinished ? PathKind::unfinished : PathKind::worktree, *std::move(place)};
@@ -89,6 +104,7 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
   if (!work.cannot_be_kept.empty()) {
     return tl::unexpected("its work can't be kept: " + work.cannot_be_kept);
   }
+  if (request.only_look) return std::string();
   auto ref = rescue_work(request.path, place, request.run_id, request.branch);
   if (!ref) return tl::unexpected("its work can't be kept: " + ref.error());
   return ref;
@@ -123,15 +139,28 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   if (!lock) return left(lock.error());
   const fs::path pending_delete = pending_delete_path(request.path);
   if (!is_there(request.path)) {
-    return finish(request, is_there(pending_delete) ? Removal::removed : Removal::nothing_there);
+    const Removal result = is_there(pending_delete) ? Removal::removed : Removal::nothing_there;
+    return request.only_look ? RemovalOutcome{result, {}, {}} : finish(request, result);
   }
-  if (auto gone = remove_tree(pending_delete); !gone) return left(gone.error());
+  if (!request.only_look) {
+    if (auto gone = remove_tree(pending_delete); !gone) return left(gone.error());
+  }
   const auto found = classify_path(request);
   if (!found) return left(found.error());
   if (found->kind == PathKind::worktree) {
-    if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
-      return left(gone.error());
+    if (!request.only_look) {
+      if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
+        return left(gone.error());
+    }
     if (auto kept = keep_unsaved(request, found->place); !kept) return left(kept.error());
+  }
+  if (request.only_look) return {Removal::removed, {}, {}};
+  if (found->kind == PathKind::empty_directory) {
+    // It fails if somebody has put something there meanwhile.
+    if (::rmdir(request.path.c_str()) != 0) {
+      return left(system_error("remove", request.path).message);
+    }
+    return finish(request, Removal::removed);
   }
   std::error_code error;
   fs::rename(request.path, pending_delete, error);

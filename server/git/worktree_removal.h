@@ -16,6 +16,9 @@ struct RemovalRequest {
   std::string branch;          // the run's branch, named in the rescue commit's message
   bool run_live = false;       // true: nothing is removed
   bool rescue_unsaved = true;  // false: a worktree with unsaved work is left as it is
+  // Others may use the path as well: a worktree that isn't known to be this run's is left.
+  bool is_shared = false;
+  bool only_look = false;  // nothing is kept or removed: the result says what would be
 };
 
 enum class Removal {
@@ -34,9 +37,10 @@ struct RemovalOutcome {
 // first. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
 // the removal. Ignored files aren't kept.
 //
-// Three kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
-// (any more: its `.git` was replaced) or is the repository itself; and work that a commit can't
-// hold (a nested repository, a changed submodule).
+// Four kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
+// (any more: its `.git` was replaced) or is the repository itself; the worktree of another run, by
+// its fence marker; and work that a commit can't hold (a nested repository, a changed submodule).
+// All of that is examined under the repository's lock, under which worktrees are made, too.
 //
 // Blocks for as long as git does: each git call is bounded by removal_git_ms_max. May be called
 // again after a crash at any point, with the same result. Any thread.

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "server/git/fence_marker.h"
 #include "server/git/orphan_worktrees.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
@@ -246,6 +247,46 @@ TEST_F(WorktreeRemoval, WhatIsNotARunsWorktreeStays) {
   EXPECT_EQ(remove_worktree(request).result, Removal::left);
   EXPECT_TRUE(fs::exists(repository / "file.txt"));
   EXPECT_TRUE(fs::exists(site.root() / "plain/file"));
+}
+
+// Two runs name one run root: the second makes its worktree after the first one ended.
+TEST_F(WorktreeRemoval, TheWorktreeOfAnotherRunStays) {  // A15, H6
+  const Job ended = worktree();
+  const Job fresh = worktree();
+  RemovalRequest request = request_for(ended);
+  request.path = workspace_of(fresh);
+  request.rescue_unsaved = false;
+  EXPECT_EQ(remove_worktree(request).reason, "it isn't known to be this run's");
+  // Without a marker nobody knows whose it is, so it stays only where others make worktrees.
+  fs::remove(fs::path(run("rev-parse --absolute-git-dir", workspace_of(fresh))) /
+             fence_marker_name);
+  request.is_shared = true;
+  EXPECT_EQ(remove_worktree(request).reason, "it isn't known to be this run's");
+  EXPECT_EQ(content_of(workspace_of(fresh) / "file.txt"), "one\n");
+  request = request_for(fresh);
+  EXPECT_EQ(remove_worktree(request).result, Removal::removed);
+}
+
+TEST_F(WorktreeRemoval, ALookSaysTheSameAndRemovesNothing) {  // A15
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  RemovalRequest look = request_for(job);
+  look.rescue_unsaved = false;
+  look.only_look = true;
+  write_text(path / "new.txt", "new\n");
+  EXPECT_EQ(remove_worktree(look).reason, "it has uncommitted work");
+  // Also of a repository that isn't pinned any more, or that an earlier version didn't pin.
+  fs::remove_all(look.pins);
+  EXPECT_EQ(remove_worktree(look).reason, "it has uncommitted work");
+  fs::remove(path / "new.txt");
+  EXPECT_EQ(remove_worktree(look).result, Removal::removed);
+  EXPECT_TRUE(fs::exists(path / "file.txt"));
+  EXPECT_TRUE(is_listed(job));
+  look.only_look = false;
+  EXPECT_EQ(remove_worktree(look).result, Removal::removed);
+  expect_gone(job);
+  look.only_look = true;
+  EXPECT_EQ(remove_worktree(look).result, Removal::nothing_there);
 }
 
 // Runs as another user, because root may write to read-only directories.
