@@ -193,10 +193,20 @@ Stored<TreeSize> measure_owned_tree(const fs::path& parent, const std::string& n
 }
 
 Stored<TreeSize> remove_owned_tree(const fs::path& parent, const std::string& name,
-                                   const std::atomic<bool>& stopped) {
+                                   const std::atomic<bool>& stopped,
+                                   const ReasonToKeepTree& reason_to_keep) {
   const FileDescriptor around = TRY(open_parent(parent));
   const std::string removing = name + removing_suffix;
+  // The name isn't taken away from what others have made there since: a rename replaces nothing but
+  // an empty directory.
+  const auto check_again = [&]() -> Stored<void> {
+    const std::string reason = reason_to_keep ? reason_to_keep(parent / removing) : std::string();
+    if (reason.empty()) return {};
+    static_cast<void>(::renameat(around.get(), removing.c_str(), around.get(), name.c_str()));
+    return store_failure(StoreError::Kind::io, reason, (parent / name).string());
+  };
   TreeWalk walk{.stopped = stopped};
+  if (check_owned(around.get(), removing, parent / removing)) TRY(check_again());
   TRY(remove_renamed(around.get(), removing, parent / removing, walk));
   const auto owned = check_owned(around.get(), name, parent / name);
   if (!owned) {
@@ -206,6 +216,7 @@ Stored<TreeSize> remove_owned_tree(const fs::path& parent, const std::string& na
   if (::renameat(around.get(), name.c_str(), around.get(), removing.c_str()) != 0) {
     return tree_failure("rename", parent / name);
   }
+  TRY(check_again());
   TRY(remove_renamed(around.get(), removing, parent / removing, walk));
   return walk.size;
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "store/store_error.h"
@@ -32,11 +33,17 @@ struct TreeSize {
 Stored<TreeSize> measure_owned_tree(const std::filesystem::path& parent, const std::string& name,
                                     const std::atomic<bool>& stopped);
 
+// Returns why a directory has to stay, as a sentence; empty: it may go.
+using ReasonToKeepTree = std::function<std::string(const std::filesystem::path& directory)>;
+
 // Removes the directory `name` in `parent`, and what an interrupted call left of it; returns what
-// it held. It is renamed to "<name>.removing" first, so others see all of it or nothing. Fails once
-// `stopped` is set; a later call goes on.
+// it held. It is renamed to "<name>.removing" first, so others see all of it or nothing. Then
+// `reason_to_keep` is asked, since nobody finds the directory any more who would fill it: if it has
+// to stay, it gets its name back, and the call fails with the reason. Fails once `stopped` is set;
+// a later call goes on.
 Stored<TreeSize> remove_owned_tree(const std::filesystem::path& parent, const std::string& name,
-                                   const std::atomic<bool>& stopped);
+                                   const std::atomic<bool>& stopped,
+                                   const ReasonToKeepTree& reason_to_keep = {});
 
 // Returns whether remove_owned_tree() would find something there.
 bool is_owned_tree_there(const std::filesystem::path& parent, const std::string& name);

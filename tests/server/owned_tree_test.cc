@@ -58,6 +58,36 @@ TEST_F(OwnedTreeTest, WhatWasLeftHalfwayGoesWithTheNextCall) {  // A15
   EXPECT_FALSE(is_owned_tree_there(scratch_.path(), "other"));
 }
 
+// Somebody puts something there between the look and the removal.
+TEST_F(OwnedTreeTest, WhatIsNeededAfterAllGetsItsNameBack) {  // A15
+  const fs::path job = scratch_.path() / "job";
+  const ReasonToKeepTree needs_nothing_precious = [](const fs::path& directory) {
+    return fs::exists(directory / "precious") ? "it holds precious" : "";
+  };
+  const auto remove_checked = [&] {
+    return remove_owned_tree(scratch_.path(), "job", stopped_, needs_nothing_precious);
+  };
+  fs::create_directories(job);
+  write_text(job / "precious", "x");
+  const auto kept = remove_checked();
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().message, "it holds precious");
+  EXPECT_EQ(content_of(job / "precious"), "x");
+  // So does what a kill left before the question, also if it was filled again meanwhile.
+  fs::rename(job, job.string() + removing_suffix);
+  EXPECT_FALSE(remove_checked());
+  EXPECT_TRUE(fs::exists(job / "precious"));
+  fs::rename(job, job.string() + removing_suffix);
+  fs::create_directories(job);
+  write_text(job / "other", "y");
+  EXPECT_FALSE(remove_checked());
+  EXPECT_TRUE(fs::exists(job.string() + removing_suffix + "/precious"));
+  EXPECT_TRUE(fs::exists(job / "other"));
+  fs::remove(job.string() + removing_suffix + "/precious");
+  ASSERT_TRUE(remove_checked());
+  EXPECT_FALSE(is_owned_tree_there(scratch_.path(), "job"));
+}
+
 TEST_F(OwnedTreeTest, ReadOnlyDirectoriesGo) {  // A15
   const fs::path inner = scratch_.path() / "job" / "locked" / "inner";
   fs::create_directories(inner);
