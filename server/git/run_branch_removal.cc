@@ -1,15 +1,18 @@
 #include "server/git/run_branch_removal.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include "server/git/git_command.h"
+#include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
 
 namespace signalbox {
 
 BranchOutcome remove_merged_branch(const std::filesystem::path& repository,
-                                   const std::string& branch, bool is_dry) {
+                                   const std::string& branch, bool is_dry,
+                                   const std::vector<std::filesystem::path>& gone) {
   const auto kept = [](std::string reason) {
     return BranchOutcome{BranchRemoval::kept, std::move(reason)};
   };
@@ -27,7 +30,11 @@ BranchOutcome remove_merged_branch(const std::filesystem::path& repository,
   const auto worktrees = list_worktrees(repository);
   if (!worktrees) return kept(worktrees.error());
   for (const ListedWorktree& each : *worktrees) {
-    if (each.branch == branch) return kept("it is checked out at " + each.path.string());
+    if (each.branch != branch) continue;
+    const bool will_be_gone = is_dry && std::ranges::any_of(gone, [&each](const auto& path) {
+      return resolved_path(path) == resolved_path(each.path);
+    });
+    if (!will_be_gone) return kept("it is checked out at " + each.path.string());
   }
   // The refs of other runs' bases go with their worktrees, so they keep no commits.
   const GitOutcome unmerged =

@@ -13,6 +13,8 @@
 #include "server/followers/run_root/run_root_removal.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
+#include "server/git/run_branch.h"
+#include "server/git/run_branch_removal.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/retention/directory_names.h"
@@ -74,6 +76,7 @@ void ExpiredRunFiles::list_directories() {
   list("runs", [](OnDisk& found, const std::string&) { found.has_root = true; });
   list(pins_directory_name, [](OnDisk& found, const std::string&) { found.has_pins = true; });
   list("jobs", [](OnDisk& found, const std::string& name) { found.jobs.insert(name); });
+  for (const RunId& run_id : partly_kept_) on_disk_.try_emplace(run_id);
 }
 
 bool ExpiredRunFiles::is_expired(const RunRow& row) const {
@@ -125,6 +128,9 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::next_on_disk() {
     const auto& [run_id, found] = *next_on_disk_++;
     const auto row = TRY(index().find(run_id));
     if (!row) {
+      const bool is_on_disk = found.has_root || found.has_pins || !found.jobs.empty();
+      if (!is_on_disk) partly_kept_.erase(run_id);
+      if (!is_on_disk) continue;
       if (auto unknown = expired_unknown(run_id, found)) return unknown;
       continue;
     }
@@ -175,8 +181,14 @@ std::optional<ExpiredRun> ExpiredRunFiles::expired_unknown(const RunId& run_id,
   if (is_young(run.root)) return std::nullopt;
   for (const std::string& job : found.jobs) {
     const fs::path directory = parts_.data / "jobs" / job;
+    if (!is_there(directory)) continue;  // its removal has begun
     if (is_young(directory) || !is_there(JobDirectory{directory}.spec())) return std::nullopt;
   }
+  const auto pinned =
+      PinnedRepository::open_recorded(parts_.data / pins_directory_name / to_string(run_id));
+  if (pinned) run.repository = pinned->facts().repository;
+  run.knows_repository = pinned || had_no_repository(run_id, run.root) ||
+                         had_no_repository(run_id, run.root + removing_suffix);
   return run;
 }
 
@@ -188,6 +200,21 @@ void ExpiredRunFiles::keep(const ExpiredRun& run, const std::string& what,
                            const std::string& reason) {
   kept_.insert(run.run_id);
   if (run.started_at > settled_through_) first_unsettled_ = run.started_at;
+  name_kept(run, what, reason);
+}
+
+void ExpiredRunFiles::keep_part(const ExpiredRun& run, const std::string& what,
+                                const std::string& reason, Freed& freed) {
+  freed.is_complete = false;
+  name_kept(run, what, reason);
+  if (round_.is_dry || run.started_at == 0) return;
+  if (partly_kept_.size() < limits::partly_kept_runs_max) partly_kept_.insert(run.run_id);
+  const bool is_remembered = partly_kept_.contains(run.run_id);
+  if (!is_remembered && run.started_at > settled_through_) first_unsettled_ = run.started_at;
+}
+
+void ExpiredRunFiles::name_kept(const ExpiredRun& run, const std::string& what,
+                                const std::string& reason) {
   ++report_.kept_total;
   if (report_.kept.size() < limits::file_retention_rows_max) {
     report_.kept.push_back({run.run_id, what, reason});
@@ -211,26 +238,30 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   if (run.is_named && parts_.files_written() < run.last_position) {
     return left(run.root, "the files of its run root aren't written yet");
   }
-  Freed freed;
-  if (!remove_worktrees(run, Worktrees::look_at, freed)) return markers_.has(run.run_id);
+  ClearedWorktrees cleared = clear_worktrees_of(run, /*only_look=*/true);
   if (!round_.is_dry) {
     if (auto marked = markers_.begin(run.run_id, round_.now_ns); !marked) {
       return left(run.root, marked.error().message);
     }
-    if (!remove_worktrees(run, Worktrees::remove, freed)) return true;
+    if (cleared.kept.empty()) cleared = clear_worktrees_of(run, /*only_look=*/false);
+  }
+  Freed freed{cleared.bytes};
+  if (cleared.kept.empty()) {
+    remove_root(run, freed);
+  } else {
+    keep_part(run, cleared.kept, cleared.reason, freed);
+  }
+  // A worktree is looked at with its pins, and has the branch checked out.
+  if (freed.is_complete) {
+    remove_tree(run, pins_directory_name, id, freed);
+    remove_branch(run, cleared, freed);
   }
   for (const std::string& job : on_disk.jobs) remove_tree(run, "jobs", job, freed);
-  if (run.is_named) {
-    remove_named_root(run, freed);
-  } else {
-    remove_tree(run, "runs", id, freed);
-  }
-  remove_tree(run, pins_directory_name, id, freed);
-  remove_branch(run, freed);
   if (!round_.is_dry && freed.is_complete) {
     if (auto done = markers_.complete(run.run_id, round_.now_ns); !done) {
       return left(run.root, done.error().message);
     }
+    partly_kept_.erase(run.run_id);
   }
   if (freed.bytes == 0 && !freed.is_complete) return true;
   ++report_.runs_removed;
@@ -241,17 +272,27 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   return true;
 }
 
+ClearedWorktrees ExpiredRunFiles::clear_worktrees_of(const ExpiredRun& run, bool only_look) const {
+  return clear_worktrees({run, parts_.data, only_look}, parts_.stopped);
+}
+
+void ExpiredRunFiles::remove_root(const ExpiredRun& run, Freed& freed) {
+  if (run.is_named) return remove_named_root(run, freed);
+  remove_tree(run, "runs", to_string(run.run_id), freed,
+              [&run](const fs::path& root) { return reason_to_keep_root(run, root); });
+}
+
 void ExpiredRunFiles::remove_tree(const ExpiredRun& run, const char* folder,
-                                  const std::string& name, Freed& freed) {
+                                  const std::string& name, Freed& freed,
+                                  const ReasonToKeepTree& reason_to_keep) {
   const fs::path parent = parts_.data / folder;
   if (!is_owned_tree_there(parent, name)) return;
   const auto size = round_.is_dry ? measure_owned_tree(parent, name, parts_.stopped)
-                                  : remove_owned_tree(parent, name, parts_.stopped);
+                                  : remove_owned_tree(parent, name, parts_.stopped, reason_to_keep);
   if (size) {
     freed.bytes += size->bytes;
   } else {
-    freed.is_complete = false;
-    keep(run, (parent / name).string(), size.error().message);
+    keep_part(run, (parent / name).string(), size.error().message, freed);
   }
 }
 
@@ -265,13 +306,21 @@ void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
     freed.bytes += removed.bytes;
     // Files that somebody changed are that one's own from now on.
     for (const std::string& each : removed.changed) {
-      keep(run, each, "it isn't as the service wrote it");
+      name_kept(run, each, "it isn't as the service wrote it");
     }
     error = removed.error;
   }
-  if (error.empty()) return;
-  freed.is_complete = false;
-  keep(run, error);
+  if (!error.empty()) keep_part(run, run.root, error, freed);
+}
+
+void ExpiredRunFiles::remove_branch(const ExpiredRun& run, const ClearedWorktrees& cleared,
+                                    Freed& freed) {
+  if (run.repository.empty() || run.started_at == 0) return;
+  const std::string branch = branch_of(run.run_id, run.started_at);
+  const BranchOutcome outcome =
+      remove_merged_branch(run.repository, branch, round_.is_dry, cleared.gone);
+  if (outcome.result != BranchRemoval::kept) return;
+  keep_part(run, "branch " + branch + " of " + run.repository, outcome.reason, freed);
 }
 
 FileRetentionReport ExpiredRunFiles::end() {

@@ -3,8 +3,9 @@
 // What belongs to a run is known by its id: <data>/runs/<id>, <data>/jobs/<id>-…,
 // <data>/workspaces/<id>; a run root that a client named, the worktree in the run root, and the
 // branch are known from the log. Nothing else is touched. Whatever a person or a job may still need
-// is kept and named: a worktree with work that no ref has, a branch likewise, a job that lives,
-// something that isn't what the service made.
+// is kept and named: a job that lives, and then all of its run; a run root with a worktree that has
+// work that no ref has, or with something that isn't what the service made; a branch with work. All
+// else of such a run goes.
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,7 @@
 #include "server/followers/run_root/run_root_place.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/owned_tree.h"
+#include "server/retention/expired_worktrees.h"
 #include "server/retention/run_file_markers.h"
 #include "server/scheduler/file_retention.h"
 #include "store/event_log.h"
@@ -73,17 +75,20 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Stored<std::optional<ExpiredRun>> expired(const RunRow& row);
   [[nodiscard]] std::optional<ExpiredRun> expired_unknown(const RunId& run_id,
                                                           const OnDisk& found) const;
+  // Adds a row of what is kept.
+  void name_kept(const ExpiredRun& run, const std::string& what, const std::string& reason);
+  // Keeps the whole run, with its artifacts, until a later round.
   void keep(const ExpiredRun& run, const std::string& what, const std::string& reason);
+  // Keeps a part of a run whose other files go.
+  void keep_part(const ExpiredRun& run, const std::string& what, const std::string& reason,
+                 Freed& freed);
 
-  // What remove_worktrees() does with worktrees that hold no work.
-  enum class Worktrees { look_at, remove };
-  bool remove_worktrees(const ExpiredRun& run, Worktrees what, Freed& freed);
-  [[nodiscard]] std::string reason_to_keep_worktree(const ExpiredRun& run,
-                                                    const std::filesystem::path& path) const;
-  void remove_tree(const ExpiredRun& run, const char* folder, const std::string& name,
-                   Freed& freed);
+  [[nodiscard]] ClearedWorktrees clear_worktrees_of(const ExpiredRun& run, bool only_look) const;
+  void remove_tree(const ExpiredRun& run, const char* folder, const std::string& name, Freed& freed,
+                   const ReasonToKeepTree& reason_to_keep = {});
   void remove_named_root(const ExpiredRun& run, Freed& freed);
-  void remove_branch(const ExpiredRun& run, Freed& freed);
+  void remove_root(const ExpiredRun& run, Freed& freed);
+  void remove_branch(const ExpiredRun& run, const ClearedWorktrees& cleared, Freed& freed);
 
   void list_old_artifacts();
   Stored<void> protect_artifacts();
@@ -95,11 +100,15 @@ class ExpiredRunFiles final : public RunFileCleaner {
   FileRetentionReport report_;
   std::map<RunId, OnDisk> on_disk_;
   std::map<RunId, OnDisk>::const_iterator next_on_disk_;
-  std::set<RunId> kept_;  // runs of which something is kept
-  RunPage page_;          // rows that next() has yet to look at, from next_row_ on
+  std::set<RunId> kept_;  // runs that are kept as a whole
+  // Runs of which a part is kept, at most partly_kept_runs_max. They count as settled, and are
+  // looked at in each round.
+  std::set<RunId> partly_kept_;
+  RunPage page_;  // rows that next() has yet to look at, from next_row_ on
   std::size_t next_row_ = 0;
   bool rows_done_ = false;
-  // Of all runs that started up to here nothing is left but what is in the data directory.
+  // Of all runs that started up to here nothing is left but what is in the data directory, and what
+  // is kept of partly_kept_.
   Position settled_through_ = 0;
   Position first_unsettled_ = 0;  // the first run of this round of which something is left; or 0
   Position newest_ = 0;           // the run that started last

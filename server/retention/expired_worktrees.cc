@@ -1,121 +1,150 @@
-// The worktrees and branches of ExpiredRunFiles. Work that exists nowhere else keeps both.
+#include "server/retention/expired_worktrees.h"
+
 #include <set>
 
-#include "server/git/fence_marker.h"
+#include "server/followers/run_root/file_change.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
-#include "server/git/run_branch_removal.h"
-#include "server/git/unsaved_work.h"
-#include "server/git/worktree_list.h"
 #include "server/git/worktree_removal.h"
+#include "server/platform/atomic_file.h"
+#include "server/platform/owned_tree.h"
 #include "server/retention/directory_names.h"
-#include "server/retention/expired_run_files.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
+constexpr std::size_t run_config_bytes_max = 1024 * 1024;
 
-// Removes the worktrees in the run root. Returns false if one has to stay: then all else of the run
-// does, too, because it may be needed to understand the work.
-bool ExpiredRunFiles::remove_worktrees(const ExpiredRun& run, Worktrees what, Freed& freed) {
-  const fs::path root(run.root);
-  const auto kept = [&](const fs::path& path, const std::string& reason) {
-    keep(run, path.string(), reason);
-    return false;
+// What a run root holds that is more than the service's own files.
+struct RootContents {
+  std::set<std::string> worktrees;  // names of directories that may be worktrees
+  std::string kept = {};            // the first path that has to stay, whatever git says; or empty
+  std::string reason = {};
+};
+
+// Returns why a directory in the place of a worktree has to stay though it has no `.git`; sets
+// `path` to what in it. Empty: it goes with the run root.
+std::string reason_to_keep_plain(const ExpiredRun& run, fs::path& path) {
+  const std::vector<std::string> inside = names_in(path);
+  if (!inside.empty() && !run.repository.empty()) return "its .git is gone";
+  if (!inside.empty() && !run.knows_repository) return "it may be a worktree whose .git is gone";
+  for (const std::string& each : inside) {
+    if (!is_there(path / each / ".git")) continue;
+    path /= each;
+    return "it is a git repository of its own";
+  }
+  return {};
+}
+
+RootContents look_into_root(const ExpiredRun& run, const fs::path& root) {
+  RootContents found;
+  const auto kept = [&found](const fs::path& path, const std::string& reason) {
+    found.kept = path.string();
+    found.reason = reason;
+    return found;
   };
   if (is_there(root) && !is_plain_directory(root) && !run.is_named) {
     return kept(root, "it is not a directory");
   }
-  std::set<std::string> names;
-  for (const std::string& name : names_in(root)) {
+  const std::vector<std::string> names = names_in(root);
+  for (const std::string& name : names) {
     if (name.find(".set-aside-") != std::string::npos) {
       return kept(root / name, "it was there before the run's worktree");
     }
     const std::string base = base_name_of(name);
     if (base == "workspace" || base.starts_with("merge-")) {
-      names.insert(base);
+      found.worktrees.insert(base);
     } else if (!run.is_named && is_there(root / name / ".git")) {
       return kept(root / name, "it is a git repository of its own");
     }
   }
+  for (const std::string& name : found.worktrees) {
+    fs::path path = root / name;
+    if (!is_there(path)) continue;  // it is being removed
+    if (!is_plain_directory(path)) return kept(path, "it is not a directory");
+    if (is_there(path / ".git")) continue;
+    const std::string reason = reason_to_keep_plain(run, path);
+    if (!reason.empty()) return kept(path, reason);
+  }
+  return found;
+}
+
+// Returns why git isn't asked about the worktree; empty: it is.
+std::string reason_to_keep_without_git(const ExpiredRun& run, const fs::path& path) {
+  if (!is_there(path / ".git")) return {};
+  if (run.repository.empty()) return "it is a git repository of its own";
+  if (!is_there(run.repository)) return "its repository " + run.repository + " is gone";
+  return {};
+}
+
+}  // namespace
+
+ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<bool>& stopped) {
+  const ExpiredRun& run = request.run;
+  const fs::path root(run.root);
+  RootContents found = look_into_root(run, root);
+  ClearedWorktrees cleared;
+  const auto kept = [&](const fs::path& path, const std::string& reason) {
+    if (request.only_look) cleared = {};  // a removal begins only if nothing has to stay
+    cleared.kept = path.string();
+    cleared.reason = reason;
+    return cleared;
+  };
+  if (!found.kept.empty()) return kept(found.kept, found.reason);
   // One that is gone may still be in git's list.
-  if (names.empty() && !run.repository.empty()) names.insert("workspace");
-  for (const std::string& name : names) {
+  if (found.worktrees.empty() && !run.repository.empty()) found.worktrees.insert("workspace");
+  for (const std::string& name : found.worktrees) {
     const fs::path path = root / name;
-    const bool is_repository = is_there(path / ".git") || is_there(path.string() + removing_suffix);
-    if (is_there(path) && !is_plain_directory(path)) return kept(path, "it is not a directory");
-    if (is_there(path) && !is_repository) {
-      // The files of a worktree without its .git are work that nothing else has.
-      const auto inside = names_in(path);
-      if (!run.repository.empty() && !inside.empty()) return kept(path, "its .git is gone");
-      for (const std::string& each : inside) {
-        if (is_there(path / each / ".git")) {
-          return kept(path / each, "it is a git repository of its own");
-        }
-      }
-      continue;  // a directory that goes with the run root
-    }
-    if (run.repository.empty()) {
-      if (is_repository) return kept(path, "it is a git repository of its own");
-      continue;
-    }
-    if (!is_there(run.repository)) {
-      if (is_repository) return kept(path, "its repository " + run.repository + " is gone");
-      continue;
-    }
-    if (what == Worktrees::look_at) {
-      const std::string reason = reason_to_keep_worktree(run, path);
-      if (!reason.empty()) return kept(path, reason);
-      continue;
-    }
-    RemovalRequest request;
-    request.repository = run.repository;
-    request.path = path;
-    request.run_id = to_string(run.run_id);
-    request.pins = parts_.data / pins_directory_name / request.run_id;
-    request.branch = branch_of(run.run_id, run.started_at);
-    request.rescue_unsaved = false;
-    const auto size = measure_owned_tree(root, name, parts_.stopped);
-    const RemovalOutcome outcome = remove_worktree(request);
+    const std::string reason = reason_to_keep_without_git(run, path);
+    if (!reason.empty()) return kept(path, reason);
+    if (run.repository.empty() || !is_there(run.repository)) continue;
+    const bool is_removing = is_there(path.string() + removing_suffix);
+    // A directory without `.git` goes with the run root.
+    if (is_there(path) && !is_there(path / ".git") && !is_removing) continue;
+    RemovalRequest removal;
+    removal.repository = run.repository;
+    removal.path = path;
+    removal.run_id = to_string(run.run_id);
+    removal.pins = request.data / pins_directory_name / removal.run_id;
+    if (run.started_at != 0) removal.branch = branch_of(run.run_id, run.started_at);
+    removal.rescue_unsaved = false;
+    removal.is_shared = run.is_named;
+    removal.only_look = request.only_look;
+    const auto size = measure_owned_tree(root, name, stopped);
+    const RemovalOutcome outcome = remove_worktree(removal);
     if (outcome.result == Removal::left) return kept(path, outcome.reason);
-    if (size) freed.bytes += size->bytes;
+    cleared.gone.push_back(path);
+    if (size && (run.is_named || !request.only_look)) cleared.bytes += size->bytes;
   }
-  return true;
+  return cleared;
 }
 
-// Returns why remove_worktree() would leave the worktree; empty if it would remove it.
-std::string ExpiredRunFiles::reason_to_keep_worktree(const ExpiredRun& run,
-                                                     const fs::path& path) const {
-  if (!is_there(path)) return {};
-  const fs::path pins = parts_.data / pins_directory_name / to_string(run.run_id);
-  if (round_.is_dry && !PinnedRepository::open_recorded(pins)) return {};  // a round pins it
-  const auto pinned = PinnedRepository::open(pins, run.repository);
-  if (!pinned) return "it can't be looked at: " + pinned.error();
-  const auto place = pinned->place_of(path);
-  if (!place) return "it can't be looked at: " + place.error();
-  if (is_unfinished_worktree(place->git_directory)) return {};
-  const auto marker = read_fence_marker(place->git_directory);
-  if (marker ? marker->run_id != to_string(run.run_id) : run.is_named) {
-    return "it isn't known to be this run's";
+std::string reason_to_keep_root(const ExpiredRun& run, const fs::path& root) {
+  const RootContents found = look_into_root(run, root);
+  if (!found.kept.empty()) {
+    return "it holds " + fs::path(found.kept).lexically_relative(root).string() + ": " +
+           found.reason;
   }
-  const bool is_merge = path.filename().string().starts_with("merge-");
-  const auto work = find_unsaved_work(path, *place, is_merge);
-  if (!work) return "it can't be looked at: " + work.error();
-  if (work->uncommitted) return "it has uncommitted work";
-  return work->unnamed_commits ? "it has commits that no branch has" : "";
+  for (const std::string& name : found.worktrees) {
+    if (is_there(root / name / ".git")) return "it holds " + name + ", a worktree that is new";
+  }
+  return {};
 }
 
-void ExpiredRunFiles::remove_branch(const ExpiredRun& run, Freed& freed) {
-  if (run.repository.empty() || run.started_at == 0) return;
-  const std::string branch = branch_of(run.run_id, run.started_at);
-  const BranchOutcome outcome = remove_merged_branch(run.repository, branch, round_.is_dry);
-  if (outcome.result != BranchRemoval::kept) return;
-  freed.is_complete = false;
-  keep(run, "branch " + branch + " of " + run.repository, outcome.reason);
+bool had_no_repository(const RunId& run_id, const fs::path& root) {
+  const auto text = read_regular_file(root / run_root_path::run_config, run_config_bytes_max);
+  if (!text) return false;
+  const auto config = parse_json(*text);
+  if (!config || !config->is_object()) return false;
+  const auto is_text = [&config](const char* key, const std::string& text_there) {
+    const auto* found = config->as_object().if_contains(key);
+    return found != nullptr && found->is_string() && std::string(found->get_string()) == text_there;
+  };
+  return is_text("run_id", to_string(run_id)) && is_text("repository", "");
 }
 
 }  // namespace signalbox

@@ -37,6 +37,9 @@ namespace limits {
 inline constexpr std::size_t file_retention_rounds_max = 4;
 // How many runs and kept things a report names; it counts all of them.
 inline constexpr std::size_t file_retention_rows_max = 100;
+// Runs of which a part stays, such as a branch with work, that are looked at again in each round
+// without all runs that started since.
+inline constexpr std::size_t partly_kept_runs_max = 10'000;
 }  // namespace limits
 
 // Files of a run that are old enough to go.
@@ -79,7 +82,8 @@ struct ExpiredRun {
   RunId run_id{};
   std::string root;            // its run root
   bool is_named = false;       // a client named the root; else it is <data>/runs/<run id>
-  std::string repository;      // empty: it has no worktree and no branch
+  std::string repository;      // empty: it has no worktree and no branch, as far as is known
+  bool knows_repository = true;
   Position started_at = 0;     // 0: the log doesn't have the run any more
   Position last_position = 0;  // of its latest event
   bool is_failed = false;

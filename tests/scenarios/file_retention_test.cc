@@ -202,8 +202,10 @@ TEST_F(FileRetentionTest, AWorktreeWithWorkStaysAndIsNamed) {  // A15
   serve_under_a_second();
   EXPECT_EQ(await_kept(dirty, "workspace"), "it has uncommitted work");
   EXPECT_TRUE(fs::exists(root_of(dirty) / "workspace" / "new.txt"));
-  EXPECT_FALSE(fs::exists(marker_of(dirty)));
   EXPECT_FALSE(branch_of_run(dirty).empty());
+  // Only the run root stays for the work in it.
+  EXPECT_EQ(jobs_of(dirty), 0U);
+  EXPECT_TRUE(fs::exists(marker_of(dirty)));
   // A clean worktree goes, with a branch that holds nothing beyond its base.
   await_gone(root_of(clean));
   EXPECT_EQ(branch_of_run(clean), "");
@@ -223,6 +225,31 @@ TEST_F(FileRetentionTest, AWorktreeWithWorkStaysAndIsNamed) {  // A15
   run_git(root_of(dirty) / "workspace", {"clean", "--quiet", "-f"});
   await_gone(root_of(dirty));
   EXPECT_EQ(branch_of_run(dirty), "");
+}
+
+// A run of which a part has to stay keeps no artifacts for ever.
+TEST_F(FileRetentionTest, ABranchWithWorkKeepsNothingElse) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  set_identity(repository());
+  const std::string committed = worktree_run(
+      "echo result > $SIGNALBOX_ARTIFACTS_DIR/a.txt; echo more > kept.txt; git add -A; "
+      "git commit -q -m kept");
+  serve_under_a_second();
+  const std::string path =
+      text(rpc("run.artifact", {{"run_id", committed}, {"name", "a.txt"}}), "path");
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(48));
+  await_gone(path);
+  EXPECT_FALSE(fs::exists(root_of(committed)));
+  EXPECT_EQ(jobs_of(committed), 0U);
+  // The branch is named in each round, also by the plan.
+  round();
+  EXPECT_EQ(kept(committed, "branch signalbox/"), "it has commits that no other ref has");
+  const json::object plan = result({"loop", "plan"});
+  EXPECT_EQ(plan.at("runs").as_array().size(), 0U);
+  ASSERT_EQ(plan.at("kept").as_array().size(), 1U);
+  EXPECT_EQ(text(plan.at("kept").at(0).as_object(), "reason"),
+            "it has commits that no other ref has");
+  EXPECT_FALSE(branch_of_run(committed).empty());
 }
 
 // What nothing else has stays, also if git can't tell: A1 and A15 together.
@@ -246,20 +273,33 @@ TEST_F(FileRetentionTest, AWorkspaceWithoutGitAndARepositoryBesideItStay) {  // 
 TEST_F(FileRetentionTest, ThePlanRemovesNothing) {  // A15
   make_repository(repository(), {{"file.txt", "one\n"}});
   const std::string old = ended_run(job_pipeline);
+  const std::string clean = worktree_run("true");
   const std::string dirty = worktree_run("echo more > new.txt");
+  // As for a run of an earlier version: the plan looks at the worktree all the same.
+  fs::remove_all(server_.data() / "workspaces" / dirty);
   serve_under_a_second();
   json::object plan;
   await([&] {
     plan = result({"loop", "plan"});
-    return plan.at("runs").as_array().size() == 1 && plan.at("kept").as_array().size() == 1;
+    return plan.at("runs").as_array().size() == 3;
   });
-  EXPECT_EQ(text(plan.at("runs").at(0).as_object(), "run_id"), old);
-  EXPECT_GT(plan.at("bytes_removed").to_number<std::int64_t>(), 0);
+  // Of the run with work only the job directories would go, and of the clean one all of it.
+  ASSERT_EQ(plan.at("kept").as_array().size(), 1U) << json::serialize(plan);
   EXPECT_EQ(text(plan.at("kept").at(0).as_object(), "run_id"), dirty);
-  EXPECT_TRUE(fs::exists(root_of(old)));
-  EXPECT_EQ(jobs_of(old), 1U);
-  EXPECT_FALSE(fs::exists(marker_of(old)));
-  EXPECT_NE(server_.cli({"loop", "plan"}).out.find("runs: 1, artifacts: 0"), std::string::npos);
+  EXPECT_EQ(text(plan.at("kept").at(0).as_object(), "reason"), "it has uncommitted work");
+  EXPECT_GT(plan.at("bytes_removed").to_number<std::int64_t>(), 0);
+  for (const std::string& each : {old, clean, dirty}) {
+    EXPECT_TRUE(fs::exists(root_of(each))) << each;
+    EXPECT_GE(jobs_of(each), 1U) << each;
+    EXPECT_FALSE(fs::exists(marker_of(each))) << each;
+  }
+  EXPECT_FALSE(branch_of_run(clean).empty());
+  EXPECT_NE(server_.cli({"loop", "plan"}).out.find("runs: 3, artifacts: 0"), std::string::npos);
+  // The removal does what the plan says.
+  await_gone(root_of(clean));
+  EXPECT_EQ(kept(dirty, "workspace"), "it has uncommitted work");
+  EXPECT_EQ(content_of(root_of(dirty) / "workspace" / "new.txt"), "more\n");
+  EXPECT_EQ(branch_of_run(clean), "");
 }
 
 TEST_F(FileRetentionTest, WithoutAPolicyThereIsNoPlan) {  // A15

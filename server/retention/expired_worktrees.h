@@ -1,0 +1,40 @@
+// The worktrees in the run root of one run that ended, for ExpiredRunFiles. What exists nowhere
+// else stays: work that no ref has, and whatever git can't tell.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "server/scheduler/file_retention.h"
+
+namespace signalbox {
+
+struct RunWorktrees {
+  ExpiredRun run;
+  std::filesystem::path data;  // the data directory
+  bool only_look = false;      // nothing is removed
+};
+
+struct ClearedWorktrees {
+  std::uint64_t bytes = 0;  // of worktrees; in a look only of those in a root that was named
+  std::vector<std::filesystem::path> gone;  // worktrees that are gone, or would be
+  std::string kept;                         // the first path that has to stay, or empty
+  std::string reason;                       // why, a sentence without a full stop
+};
+
+// Removes the worktrees in the run root until one has to stay: then the run root stays with it.
+// Blocks on git and on the disks of the root and the repository. Any thread.
+ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<bool>& stopped);
+
+// Returns what in the run's own root has to stay, as a sentence; empty: nothing. `root` is where
+// the root is now: it was renamed, so nobody makes anything there any more. Blocks on the disk.
+std::string reason_to_keep_root(const ExpiredRun& run, const std::filesystem::path& root);
+
+// Returns false if a run that the log doesn't have may have had a repository: then a workspace
+// without `.git` may be a worktree. `root` is its own run root. Blocks on the disk.
+bool had_no_repository(const RunId& run_id, const std::filesystem::path& root);
+
+}  // namespace signalbox

@@ -1,0 +1,122 @@
+// Files of runs that a retention dropped from the log: nothing says any more where they came from
+// but the files themselves. With the real binary.
+#include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/retention_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* plain_pipeline = R"(
+name = "plain"
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "echo x > file"]
+)";
+
+constexpr const char* intake_pipeline = R"(
+name = "intake"
+[[station]]
+name = "intake"
+executor = "builtin"
+)";
+
+class DroppedRunFilesTest : public RetentionTest {
+ protected:
+  [[nodiscard]] std::string ended_run_of(const std::string& toml,
+                                         const std::vector<std::string>& more = {}) const {
+    const std::string run_id = start_run_of(toml, "work", more);
+    await_status(run_id, "succeeded");
+    return run_id;
+  }
+  // Drops the ended runs from the log. The server is stopped.
+  void drop_runs() const {
+    EXPECT_TRUE(retained().at("dropped").as_bool());
+    write_text(server_.data() / "signalbox.toml",
+               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
+               "[retention]\nfiles_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n"
+               "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+  }
+  [[nodiscard]] bool is_idle() const {
+    const json::object loops = result({"loop", "list"});
+    for (const json::value& each : loops.at("loops").as_array()) {
+      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
+    }
+    return false;
+  }
+  // Triggers rounds until `path` is gone, which takes as long as the files are too young.
+  void await_gone(const fs::path& path) const {
+    await([&] {
+      result({"loop", "trigger", "file_retention"});
+      await([&] { return is_idle(); });
+      return !fs::exists(path);
+    });
+  }
+  // Triggers rounds until something of the run is kept, and returns why.
+  [[nodiscard]] std::string await_kept(const std::string& run_id) const {
+    std::string reason;
+    await([&] {
+      result({"loop", "trigger", "file_retention"});
+      await([&] { return is_idle(); });
+      reason = kept(run_id);
+      return !reason.empty();
+    });
+    return reason;
+  }
+  // Returns why something of the run is kept; "" if nothing is.
+  [[nodiscard]] std::string kept(const std::string& run_id) const {
+    const json::object status = result({"status"}).at("file_retention").as_object();
+    for (const json::value& each : status.at("measured").at("kept").as_array()) {
+      const json::object& row = each.as_object();
+      if (text(row, "run_id") == run_id) return text(row, "reason");
+    }
+    return "";
+  }
+  [[nodiscard]] fs::path root_of(const std::string& run_id) const {
+    return server_.data() / "runs" / run_id;
+  }
+  [[nodiscard]] fs::path repository() const { return scratch_.path() / "repository"; }
+};
+
+TEST_F(DroppedRunFilesTest, ARemovalThatHadBegunIsFinished) {  // A15
+  const std::string run_id = ended_run_of(plain_pipeline);
+  server_.stop();
+  drop_runs();
+  // As a kill leaves it after the rename.
+  const fs::path job = server_.data() / "jobs" / (run_id + "-work-1");
+  const fs::path removing = job.string() + ".removing";
+  fs::rename(job, removing);
+  fs::remove_all(root_of(run_id));
+  server_.start();
+  await_gone(removing);
+  EXPECT_EQ(kept(run_id), "");
+}
+
+TEST_F(DroppedRunFilesTest, AWorkspaceThatMayHaveBeenAWorktreeStays) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  const std::string plain = ended_run_of(plain_pipeline);
+  const std::string clean = ended_run_of(intake_pipeline, {"--repository", repository().string()});
+  const std::string known = ended_run_of(intake_pipeline, {"--repository", repository().string()});
+  const std::string unknown =
+      ended_run_of(intake_pipeline, {"--repository", repository().string()});
+  server_.stop();
+  drop_runs();
+  fs::remove(root_of(known) / "workspace" / ".git");
+  fs::remove(root_of(unknown) / "workspace" / ".git");
+  fs::remove_all(server_.data() / "workspaces" / unknown);
+  fs::remove(root_of(unknown) / "run_config.json");
+  server_.start();
+  await_gone(root_of(plain));
+  await_gone(root_of(clean));
+  EXPECT_EQ(await_kept(known), "its .git is gone");
+  EXPECT_EQ(await_kept(unknown), "it may be a worktree whose .git is gone");
+  for (const std::string& each : {known, unknown}) {
+    EXPECT_EQ(content_of(root_of(each) / "workspace" / "file.txt"), "one\n");
+  }
+}
+
+}  // namespace
+}  // namespace signalbox
