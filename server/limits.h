@@ -144,6 +144,8 @@ inline constexpr std::int64_t run_roots_start_wait_ms_max = 2000;
 // a stop, to write all files that are left in run roots.
 inline constexpr std::int64_t run_root_read_ms_max = 5000;
 inline constexpr std::int64_t run_root_write_ms_max = 4000;
+// Time to remove one run's files and worktree from a run root that a client named.
+inline constexpr std::int64_t run_root_removal_ms_max = 2LL * 60 * 1000;
 // Time from SIGTERM to the end of the process, and the part of it in which threads end after the
 // last event.
 inline constexpr std::int64_t stop_ms_max = 9000;

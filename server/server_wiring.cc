@@ -157,7 +157,9 @@ std::unique_ptr<FileRetention> Server::file_retention() {
           [this](const std::atomic<bool>& stopped) -> std::unique_ptr<RunFileCleaner> {
             return std::make_unique<ExpiredRunFiles>(ExpiredRunFiles::Parts{
                 log_, projector_, run_roots_.run_files(), [this] { return run_roots_.written(); },
-                artifacts_, config_.data, stopped, run_root_rule_});
+                artifacts_, config_.data, stopped, run_root_rule_,
+                run_root_lane(lanes_.run_root_removals, limits::run_root_read_ms_max),
+                run_root_lane(lanes_.run_root_removals, limits::run_root_removal_ms_max)});
           },
           [this](const FileRetentionReport& report) { log_file_retention(report); }},
       *config_.file_retention);

@@ -35,6 +35,13 @@ LanePool::Bounds ServiceLanes::retention_bounds() {
   return own;
 }
 
+// Called by the thread of file_retentions alone: one root at a time, and those that hang.
+LanePool::Bounds ServiceLanes::run_root_removal_bounds() {
+  LanePool::Bounds own = bounds(1);
+  own.niceness = backlog_niceness;
+  return own;
+}
+
 LanePool::Bounds ServiceLanes::remote_bounds() {
   LanePool::Bounds own = bounds(limits::remote_jobs_working_max);
   own.lane_working_max = limits::endpoint_working_max;
@@ -42,8 +49,9 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
 }
 
 void ServiceLanes::request_stop() {
-  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions,
-                         &file_retentions, &agent_logs, &local_jobs, &remote_jobs}) {
+  for (LanePool* pool :
+       {&repositories, &files, &log_readers, &backlogs, &retentions, &file_retentions,
+        &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
     pool->request_stop();
   }
 }
@@ -51,8 +59,9 @@ void ServiceLanes::request_stop() {
 std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
-  for (LanePool* pool : {&repositories, &files, &log_readers, &backlogs, &retentions,
-                         &file_retentions, &agent_logs, &local_jobs, &remote_jobs}) {
+  for (LanePool* pool :
+       {&repositories, &files, &log_readers, &backlogs, &retentions, &file_retentions,
+        &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }
   return hanging;

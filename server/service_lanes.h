@@ -27,6 +27,7 @@ class ServiceLanes {
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool retentions{retention_bounds()};                // archiving and dropping old records
   LanePool file_retentions{retention_bounds()};           // removing files of ended runs
+  LanePool run_root_removals{run_root_removal_bounds()};  // the same in roots that clients named
   LanePool run_root_writes{bounds(1)};                    // called by the run root writer alone
   LanePool agent_logs{bounds(1)};                         // what agents print, for subscribers
   LanePool local_jobs{bounds(limits::local_jobs_working_max)};
@@ -36,6 +37,7 @@ class ServiceLanes {
   static LanePool::Bounds bounds(std::size_t working_max);
   static LanePool::Bounds backlog_bounds();
   static LanePool::Bounds retention_bounds();
+  static LanePool::Bounds run_root_removal_bounds();
   static LanePool::Bounds remote_bounds();
 };
 

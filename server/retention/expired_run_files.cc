@@ -238,23 +238,28 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   if (run.is_named && parts_.files_written() < run.last_position) {
     return left(run.root, "the files of its run root aren't written yet");
   }
-  ClearedWorktrees cleared = clear_worktrees_of(run, /*only_look=*/true);
+  if (const auto answers = check_named_root(run); !answers) {
+    return left(run.root, answers.error().message);
+  }
+  auto cleared = clear_worktrees_of(run, /*only_look=*/true);
+  if (!cleared) return left(run.root, cleared.error().message);
   if (!round_.is_dry) {
     if (auto marked = markers_.begin(run.run_id, round_.now_ns); !marked) {
       return left(run.root, marked.error().message);
     }
-    if (cleared.kept.empty()) cleared = clear_worktrees_of(run, /*only_look=*/false);
+    if (cleared->kept.empty()) cleared = clear_worktrees_of(run, /*only_look=*/false);
+    if (!cleared) return left(run.root, cleared.error().message);
   }
-  Freed freed{cleared.bytes};
-  if (cleared.kept.empty()) {
+  Freed freed{cleared->bytes};
+  if (cleared->kept.empty()) {
     remove_root(run, freed);
   } else {
-    keep_part(run, cleared.kept, cleared.reason, freed);
+    keep_part(run, cleared->kept, cleared->reason, freed);
   }
   // A worktree is looked at with its pins, and has the branch checked out.
   if (freed.is_complete) {
     remove_tree(run, pins_directory_name, id, freed);
-    remove_branch(run, cleared, freed);
+    remove_branch(run, *cleared, freed);
   }
   for (const std::string& job : on_disk.jobs) remove_tree(run, "jobs", job, freed);
   if (!round_.is_dry && freed.is_complete) {
@@ -272,8 +277,27 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   return true;
 }
 
-ClearedWorktrees ExpiredRunFiles::clear_worktrees_of(const ExpiredRun& run, bool only_look) const {
-  return clear_worktrees({run, parts_.data, only_look}, parts_.stopped);
+// Fails if the disk of a root that a client named doesn't answer.
+Stored<void> ExpiredRunFiles::check_named_root(const ExpiredRun& run) const {
+  if (!run.is_named) return {};
+  return parts_.look_in_root(run.root, [root = fs::path(run.root)]() -> Stored<void> {
+    (void)names_in(root);
+    return {};
+  });
+}
+
+Stored<ClearedWorktrees> ExpiredRunFiles::clear_worktrees_of(const ExpiredRun& run,
+                                                             bool only_look) const {
+  RunWorktrees request{run, parts_.data, only_look};
+  if (!run.is_named) return clear_worktrees(request, parts_.stopped);
+  const auto cleared = std::make_shared<ClearedWorktrees>();
+  TRY(parts_.remove_in_root(
+      run.root,
+      [cleared, request = std::move(request), &stopped = parts_.stopped]() -> Stored<void> {
+        *cleared = clear_worktrees(request, stopped);
+        return {};
+      }));
+  return *cleared;
 }
 
 void ExpiredRunFiles::remove_root(const ExpiredRun& run, Freed& freed) {
@@ -297,20 +321,24 @@ void ExpiredRunFiles::remove_tree(const ExpiredRun& run, const char* folder,
 }
 
 void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
-  const auto rendered =
-      parts_.run_files.render(run.run_id, round_.position, /*only_if_wanted=*/true);
-  std::string error = rendered ? std::string() : rendered.error().message;
-  if (rendered && *rendered) {
-    const RemovedRunFiles removed =
-        remove_run_files(**rendered, parts_.data, parts_.rule.get(), round_.is_dry);
-    freed.bytes += removed.bytes;
-    // Files that somebody changed are that one's own from now on.
-    for (const std::string& each : removed.changed) {
-      name_kept(run, each, "it isn't as the service wrote it");
-    }
-    error = removed.error;
+  auto rendered = parts_.run_files.render(run.run_id, round_.position, /*only_if_wanted=*/true);
+  if (!rendered) return keep_part(run, run.root, rendered.error().message, freed);
+  if (!*rendered) return;
+  const auto removed = std::make_shared<RemovedRunFiles>();
+  const auto answered =
+      parts_.remove_in_root(run.root,
+                            [removed, files = *std::move(*rendered), data = parts_.data,
+                             rule = parts_.rule, is_dry = round_.is_dry]() -> Stored<void> {
+                              *removed = remove_run_files(files, data, rule.get(), is_dry);
+                              return {};
+                            });
+  if (!answered) return keep_part(run, run.root, answered.error().message, freed);
+  freed.bytes += removed->bytes;
+  // Files that somebody changed are that one's own from now on.
+  for (const std::string& each : removed->changed) {
+    name_kept(run, each, "it isn't as the service wrote it");
   }
-  if (!error.empty()) keep_part(run, run.root, error, freed);
+  if (!removed->error.empty()) keep_part(run, run.root, removed->error, freed);
 }
 
 void ExpiredRunFiles::remove_branch(const ExpiredRun& run, const ClearedWorktrees& cleared,

@@ -3,9 +3,9 @@
 // What belongs to a run is known by its id: <data>/runs/<id>, <data>/jobs/<id>-…,
 // <data>/workspaces/<id>; a run root that a client named, the worktree in the run root, and the
 // branch are known from the log. Nothing else is touched. Whatever a person or a job may still need
-// is kept and named: a job that lives, and then all of its run; a run root with a worktree that has
-// work that no ref has, or with something that isn't what the service made; a branch with work. All
-// else of such a run goes.
+// is kept and named: a job that lives, or a named root that doesn't answer, and then all of the
+// run; a run root with a worktree that has work that no ref has, or with something that isn't what
+// the service made; a branch with work. All else of such a run goes.
 #pragma once
 
 #include <atomic>
@@ -21,6 +21,7 @@
 #include "projections/run_index.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_files.h"
+#include "server/followers/run_root/run_root_applier.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/owned_tree.h"
@@ -41,7 +42,11 @@ class ExpiredRunFiles final : public RunFileCleaner {
     ArtifactStore& artifacts;
     std::filesystem::path data;
     const std::atomic<bool>& stopped;
-    std::shared_ptr<const RunRootRule> rule = nullptr;  // the directories for run roots
+    std::shared_ptr<const RunRootRule> rule;  // the directories for run roots
+    // Run work in a root that a client named, and wait for it: for a look, and for a removal. Work
+    // that is late may go on, so it owns what it uses.
+    RunRootApplier::InLane look_in_root;
+    RunRootApplier::InLane remove_in_root;
   };
   explicit ExpiredRunFiles(Parts parts);
 
@@ -83,7 +88,9 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void keep_part(const ExpiredRun& run, const std::string& what, const std::string& reason,
                  Freed& freed);
 
-  [[nodiscard]] ClearedWorktrees clear_worktrees_of(const ExpiredRun& run, bool only_look) const;
+  [[nodiscard]] Stored<void> check_named_root(const ExpiredRun& run) const;
+  [[nodiscard]] Stored<ClearedWorktrees> clear_worktrees_of(const ExpiredRun& run,
+                                                            bool only_look) const;
   void remove_tree(const ExpiredRun& run, const char* folder, const std::string& name, Freed& freed,
                    const ReasonToKeepTree& reason_to_keep = {});
   void remove_named_root(const ExpiredRun& run, Freed& freed);

@@ -15,12 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include <boost/json/serialize.hpp>
+
 #include "store/file_descriptor.h"
 #include "tests/crash/hanging_disk.h"
 #include "tests/crash/server_test.h"
 #include "tests/crash/small_disk.h"
 #include "tests/crash/wal_fault.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/fixtures/needed_ability.h"
 
@@ -172,7 +175,7 @@ TEST_F(HangTest, RunRootsThatHangDoNotHoldUpAStop) {  // G6
 // The same when it isn't a signal that ends the service, but the disk of the log.
 TEST_F(HangTest, RunRootsThatHangDoNotHoldUpTheEndAfterAFailure) {  // G6
   ASSERT_FALSE(first_wal_name().empty());
-  if (const std::string why = enter_own_mounts(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = enter_own_mounts(); !why.empty()) SIGNALBOX_CANNOT_RUN(why);
   // The start and the locks with a run root sync the log less often.
   ASSERT_TRUE(launch_with_wal_fault(server_, first_wal(server_), "fdatasync", "error=EIO", "40+"));
   ASSERT_TRUE(server_.wait_until_ready()) << server_.log();
@@ -185,7 +188,7 @@ TEST_F(HangTest, RunRootsThatHangDoNotHoldUpTheEndAfterAFailure) {  // G6
              {{"key", "k" + std::to_string(count)}, {"owner", "o"}, {"run_root", root.string()}})
             .at("token"));
     const std::string why = disks.emplace_back().mount(root);
-    if (!why.empty()) GTEST_SKIP() << why;
+    if (!why.empty()) SIGNALBOX_CANNOT_RUN(why);
   }
   Connection pending = connect();
   for (std::size_t count = 0; count < tokens.size(); ++count) {
@@ -202,6 +205,52 @@ TEST_F(HangTest, RunRootsThatHangDoNotHoldUpTheEndAfterAFailure) {  // G6
   const auto begun = Clock::now();
   EXPECT_EQ(server_.wait().exit_code, 74) << server_.log();
   EXPECT_LT(Clock::now() - begun, stop_at_most) << server_.log();
+}
+
+// One of two runs whose files are due is in a root that hangs: the other one's go all the same.
+TEST_F(HangTest, ARunRootThatHangsHoldsUpNoRemovalInAnother) {  // A15, G6
+  if (const std::string why = enter_own_mounts(); !why.empty()) SIGNALBOX_CANNOT_RUN(why);
+  fs::create_directories(server_.data());
+  write_text(server_.data() / "signalbox.toml",
+             "[retention]\nfiles_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n"
+             "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+  start();
+  const json::object station{{"name", "work"}, {"executor", "process"}, {"command", {"true"}}};
+  const json::object pipeline{{"name", "p"}, {"station", {station}}};
+  const fs::path well = scratch_.path() / "well";
+  const fs::path hung = scratch_.path() / "hung";
+  std::string hung_run;
+  for (const fs::path& root : {well, hung}) {
+    fs::create_directory(root);
+    const std::string run_id =
+        start_run({{"goal", "g"}, {"run_root", root.string()}, {"pipeline", pipeline}});
+    const std::string ended = "\"run_id\":\"" + run_id + "\",\"status\":\"succeeded\"";
+    ASSERT_TRUE(eventually(
+        [&] { return content_of(root / "manifest.json").find(ended) != std::string::npos; }));
+    hung_run = run_id;
+  }
+  HangingDisk disk;
+  if (const std::string why = disk.mount(hung); !why.empty()) SIGNALBOX_CANNOT_RUN(why);
+  const auto is_idle = [&] {
+    const json::object listed = call("loop.list");
+    for (const json::value& each : listed.at("loops").as_array()) {
+      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
+    }
+    return false;
+  };
+  EXPECT_TRUE(eventually([&] {
+    call("loop.trigger", {{"loop", "file_retention"}, {"reason", "a test"}});
+    EXPECT_TRUE(eventually(is_idle));
+    return !fs::exists(well / "manifest.json");
+  }));
+  const json::object plan = call("loop.plan_files");
+  ASSERT_EQ(plan.at("kept").as_array().size(), 1U) << json::serialize(plan);
+  const json::value& kept = plan.at("kept").at(0);
+  EXPECT_EQ(std::string(kept.at("run_id").as_string()), hung_run);
+  EXPECT_NE(std::string(kept.at("reason").as_string()).find("didn't answer within"),
+            std::string::npos)
+      << json::serialize(plan);
+  expect_quick_stop();
 }
 
 TEST_F(HangTest, AnEndpointThatHangsDoesNotHoldUpAStop) {  // G6

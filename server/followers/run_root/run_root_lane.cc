@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "server/followers/run_root/run_root_writer.h"
-#include "server/limits.h"
 #include "server/platform/call_bounds.h"
 
 namespace signalbox {
@@ -30,10 +29,11 @@ Stored<void> write_directly(const std::string&, const std::function<Stored<void>
   return work();
 }
 
-RunRootApplier::InLane run_root_lane(LanePool& lanes) {
-  return [&lanes](const std::string& root, std::function<Stored<void>()> work) -> Stored<void> {
+RunRootApplier::InLane run_root_lane(LanePool& lanes, std::int64_t wait_ms_max) {
+  return [&lanes, wait_ms_max](const std::string& root,
+                               std::function<Stored<void>()> work) -> Stored<void> {
     const std::int64_t left_ms = CallBounds::deadline_ms() - CallBounds::now_ms();
-    const std::int64_t wait_ms = std::min(limits::run_root_write_ms_max, left_ms);
+    const std::int64_t wait_ms = std::min(wait_ms_max, left_ms);
     if (wait_ms <= 0) return root_hangs(root, 0);
     auto write = std::make_shared<LaneWrite>();
     std::future<Stored<void>> result = write->result.get_future();

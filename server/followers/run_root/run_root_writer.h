@@ -25,6 +25,7 @@
 #include "server/followers/run_root/run_files.h"
 #include "server/followers/run_root/run_root_applier.h"
 #include "server/followers/run_root/run_root_projection.h"
+#include "server/limits.h"
 #include "server/platform/lane_pool.h"
 #include "store/event_log.h"
 
@@ -32,10 +33,11 @@ namespace signalbox {
 
 // Runs the work on the calling thread.
 Stored<void> write_directly(const std::string& root, const std::function<Stored<void>()>& work);
-// Returns a function that runs work in its root's lane, and waits for it for at most
-// run_root_write_ms_max: a root that hangs costs that time once, and fails at once from then on
-// until it answers. `lanes` outlives the function.
-RunRootApplier::InLane run_root_lane(LanePool& lanes);
+// Returns a function that runs work in its root's lane, and waits for it for at most `wait_ms_max`:
+// a root that hangs costs that time once, and fails at once from then on until it answers. `lanes`
+// outlives the function.
+RunRootApplier::InLane run_root_lane(LanePool& lanes,
+                                     std::int64_t wait_ms_max = limits::run_root_write_ms_max);
 
 class RunRootWriter {
  public:

@@ -161,6 +161,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(run_roots_start_wait_ms_max);
   SIGNALBOX_LIMIT(run_root_read_ms_max);
   SIGNALBOX_LIMIT(run_root_write_ms_max);
+  SIGNALBOX_LIMIT(run_root_removal_ms_max);
   SIGNALBOX_LIMIT(stop_ms_max);
   SIGNALBOX_LIMIT(stop_threads_ms_max);
   SIGNALBOX_LIMIT(stop_writes_ms_max);
