@@ -62,7 +62,31 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   }
   list_directories();
   next_on_disk_ = on_disk_.cbegin();
+  if (!round.is_dry && paused_) resume();
   return {};
+}
+
+void ExpiredRunFiles::pause(const ExpiredRun& run) {
+  report_.is_partial = true;
+  if (round_.is_dry) return;
+  paused_ = Paused{run.run_id, run.started_at + 1, rows_done_,      first_unsettled_,
+                   newest_,    round_.now_ns,      std::move(kept_)};
+}
+
+// Goes on as if the round had not been paused. Runs that were too young then, or didn't exist, are
+// left to later rounds, also as far as their artifacts are concerned.
+void ExpiredRunFiles::resume() {
+  round_.now_ns = paused_->now_ns;
+  first_unsettled_ = paused_->first_unsettled;
+  newest_ = paused_->newest;
+  kept_ = std::move(paused_->kept);
+  rows_done_ = paused_->rows_done;
+  if (rows_done_) {
+    next_on_disk_ = on_disk_.lower_bound(paused_->run_id);
+  } else {
+    page_.next_cursor = paused_->cursor;
+  }
+  paused_.reset();
 }
 
 void ExpiredRunFiles::list_directories() {

@@ -54,6 +54,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Stored<std::optional<ExpiredRun>> next() override;
   bool remove(const ExpiredRun& run) override;
   void keep(const ExpiredRun& run, const std::string& reason) override;
+  void pause(const ExpiredRun& run) override;
   Stored<bool> remove_artifacts() override;
   FileRetentionReport end() override;
 
@@ -64,6 +65,16 @@ class ExpiredRunFiles final : public RunFileCleaner {
     bool has_pins = false;
     std::set<std::string> jobs;
   };
+  // What the round that follows a paused one goes on with.
+  struct Paused {
+    RunId run_id{};       // the next one in the data directory, if the rows are done
+    Position cursor = 0;  // of the next row
+    bool rows_done = false;
+    Position first_unsettled = 0;
+    Position newest = 0;
+    std::int64_t now_ns = 0;  // by which runs were too young
+    std::set<RunId> kept;
+  };
   // What remove() removed of one run, or would remove.
   struct Freed {
     std::uint64_t bytes = 0;
@@ -73,6 +84,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   [[nodiscard]] std::filesystem::path runs() const { return parts_.data / "runs"; }
   [[nodiscard]] const RunIndex& index() const { return parts_.projector.index(); }
 
+  void resume();
   void list_directories();
   [[nodiscard]] bool is_expired(const RunRow& row) const;
   Stored<std::optional<ExpiredRun>> next_row();
@@ -107,6 +119,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   FileRetentionReport report_;
   std::map<RunId, OnDisk> on_disk_;
   std::map<RunId, OnDisk>::const_iterator next_on_disk_;
+  std::optional<Paused> paused_;
   std::set<RunId> kept_;  // runs that are kept as a whole
   // Runs of which a part is kept, at most partly_kept_runs_max. They count as settled, and are
   // looked at in each round.

@@ -12,8 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_same_place(const std::string& left, const fs::path& right) {
-  return !left.empty() && fs::path(left).lexically_normal() == right;
+// Returns whether the path is the place `normal`, which is a normal path. Any other way to write
+// that is longer.
+bool is_same_place(const std::string& path, const std::string& normal) {
+  if (path.size() <= normal.size()) return path == normal;
+  const auto has = [&path](const char* part) { return path.find(part) != std::string::npos; };
+  if (!path.ends_with('/') && !has("//") && !has("/.")) return false;
+  const fs::path same = fs::path(path).lexically_normal();
+  return (same.has_filename() ? same : same.parent_path()) == normal;
 }
 
 }  // namespace
@@ -72,6 +78,7 @@ void FileRetention::begin_next() {
   round.failed_runs_ms = settings_.failed_runs_ms;
   round.position = parts_.engine.durable_position();
   round.crash_report = parts_.engine.world().server.crash_report;
+  compared_ = 0;
   if (!round.is_dry) removed_before_ = std::exchange(removing_, {});
   on_lane([this, round, cleaner = cleaner_]() -> std::function<void()> {
     const auto begun = cleaner->begin(round);
@@ -112,6 +119,9 @@ void FileRetention::step(std::optional<ExpiredRun> approved) {
 }
 
 void FileRetention::check(ExpiredRun run) {
+  if (compared_ >= parts_.compared_max) return pause(std::move(run));
+  const World& world = parts_.engine.world();
+  compared_ += world.locks.size() + world.ticks.size() + world.runs.size();
   std::string reason = reason_to_keep(run);
   if (reason.empty()) {
     if (run.is_failed && !waiting_.front().is_dry) removing_.insert(run.run_id);
@@ -124,6 +134,14 @@ void FileRetention::check(ExpiredRun run) {
   });
 }
 
+// Ends a round that has had its share of the engine thread.
+void FileRetention::pause(ExpiredRun run) {
+  on_lane([this, run = std::move(run), cleaner = cleaner_]() -> std::function<void()> {
+    cleaner->pause(run);
+    return [this] { end({}); };
+  });
+}
+
 // Returns what in the world still needs the run's files; empty: nothing.
 std::string FileRetention::reason_to_keep(const ExpiredRun& run) const {
   const World& world = parts_.engine.world();
@@ -131,7 +149,8 @@ std::string FileRetention::reason_to_keep(const ExpiredRun& run) const {
   if (world.worktrees.contains(run.run_id)) return "the board hasn't removed its worktree";
   const Card* card = world.board.find_by_run(run.run_id);
   if (card != nullptr && card->status != CardStatus::merged) return "its card isn't merged";
-  const fs::path root = fs::path(run.root).lexically_normal();
+  const fs::path normal = fs::path(run.root).lexically_normal();
+  const std::string root = (normal.has_filename() ? normal : normal.parent_path()).string();
   for (const auto& [key, lock] : world.locks) {
     if (is_same_place(lock.run_root, root)) return "the lock " + key + " is held in its run root";
   }

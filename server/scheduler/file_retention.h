@@ -37,6 +37,9 @@ namespace limits {
 inline constexpr std::size_t file_retention_rounds_max = 4;
 // How many runs and kept things a report names; it counts all of them.
 inline constexpr std::size_t file_retention_rows_max = 100;
+// Entries of the world (held locks, ticks, open runs) that the engine thread compares with run
+// roots in one round. Then the round ends, and the next one goes on from there.
+inline constexpr std::size_t file_retention_compared_max = 20'000'000;
 // Runs of which a part stays, such as a branch with work, that are looked at again in each round
 // without all runs that started since.
 inline constexpr std::size_t partly_kept_runs_max = 10'000;
@@ -74,15 +77,16 @@ struct FileRetentionReport {
   std::vector<ExpiredFiles> removed;  // at most file_retention_rows_max
   std::vector<KeptFiles> kept;        // likewise
   std::vector<StoredFiles> stored;    // what is there afterwards
+  bool is_partial = false;            // the next round goes on with further runs
   std::string error;                  // why the round ended early, or empty
 };
 
 // A run that ended long enough ago, and where its files are.
 struct ExpiredRun {
   RunId run_id{};
-  std::string root;            // its run root
-  bool is_named = false;       // a client named the root; else it is <data>/runs/<run id>
-  std::string repository;      // empty: it has no worktree and no branch, as far as is known
+  std::string root;        // its run root
+  bool is_named = false;   // a client named the root; else it is <data>/runs/<run id>
+  std::string repository;  // empty: it has no worktree and no branch, as far as is known
   bool knows_repository = true;
   Position started_at = 0;     // 0: the log doesn't have the run any more
   Position last_position = 0;  // of its latest event
@@ -116,6 +120,9 @@ class RunFileCleaner {
   virtual bool remove(const ExpiredRun& run) = 0;
   // Leaves the run alone.
   virtual void keep(const ExpiredRun& run, const std::string& reason) = 0;
+  // Is called with what next() returned if the round ends before its time: the next round that
+  // isn't dry begins with this run.
+  virtual void pause(const ExpiredRun& run) = 0;
   // Removes some artifacts that no kept run has. Returns whether there may be more.
   virtual Stored<bool> remove_artifacts() = 0;
   // Measures what is left and returns the round's report.
@@ -136,6 +143,7 @@ class FileRetention final : public LoopGroup {
     std::function<std::unique_ptr<RunFileCleaner>(const std::atomic<bool>& stopped)> cleaner;
     // Called with the report of each round that isn't dry.
     std::function<void(const FileRetentionReport&)> report;
+    std::uint64_t compared_max = limits::file_retention_compared_max;
   };
 
   FileRetention(Parts parts, const FileRetentionSettings& settings);
@@ -172,6 +180,7 @@ class FileRetention final : public LoopGroup {
   void on_lane(std::function<std::function<void()>()> work);
   void step(std::optional<ExpiredRun> approved);
   void check(ExpiredRun run);
+  void pause(ExpiredRun run);
   void remove_artifacts();
   void end(const std::string& error);
   [[nodiscard]] std::string reason_to_keep(const ExpiredRun& run) const;
@@ -182,6 +191,7 @@ class FileRetention final : public LoopGroup {
   const std::shared_ptr<RunFileCleaner> cleaner_;  // shared with what is under way in the lane
   std::deque<Waiting> waiting_;                    // the first one is under way
   bool busy_ = false;
+  std::uint64_t compared_ = 0;  // entries of the world in the round under way
   std::optional<FileRetentionReport> latest_;
   std::optional<FileRetentionReport> measured_;
   // Failed runs whose files this round and the one before removed: a retry that was being looked up

@@ -32,6 +32,7 @@ json::object counts_json(const FileRetentionReport& report) {
   counts["runs_removed"] = report.runs_removed;
   counts["artifacts_removed"] = report.artifacts_removed;
   counts["bytes_removed"] = report.bytes_removed;
+  if (report.is_partial) counts["is_partial"] = true;
   if (!report.error.empty()) counts["error"] = report.error;
   return counts;
 }

@@ -262,6 +262,7 @@ void limits_method(Api& api, Call& call) {
   result["retention_plans_max"] = limits::retention_plans_max;
   result["file_retention_rows_max"] = limits::file_retention_rows_max;
   result["file_retention_rounds_max"] = limits::file_retention_rounds_max;
+  result["file_retention_compared_max"] = limits::file_retention_compared_max;
   result["partly_kept_runs_max"] = limits::partly_kept_runs_max;
   result["owner_connections_max"] = owner_connections_max;
   result["caller_connections_max"] = api.facts.caller_connections_max;

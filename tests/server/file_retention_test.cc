@@ -1,0 +1,99 @@
+// How long a round of the file retention keeps the engine thread.
+#include "server/scheduler/file_retention.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+// What the retention asked of its cleaner, by the last byte of the run's id.
+struct Asked {
+  std::vector<int> removed;
+  std::vector<int> paused;
+};
+
+// Has the files of the runs 1 to 3, and begins where it was paused.
+class ThreeRuns final : public RunFileCleaner {
+ public:
+  explicit ThreeRuns(Asked& asked) : asked_(asked) {}
+
+  Stored<void> begin(const FileRound& round) override {
+    report_ = {};
+    report_.is_dry = round.is_dry;
+    next_ = std::exchange(first_, 1);
+    return {};
+  }
+  Stored<std::optional<ExpiredRun>> next() override {
+    if (next_ > 3) return std::nullopt;
+    ExpiredRun run;
+    run.run_id.bytes.back() = static_cast<std::uint8_t>(next_++);
+    run.root = "/runs/" + to_string(run.run_id);
+    return run;
+  }
+  bool remove(const ExpiredRun& run) override {
+    asked_.removed.push_back(run.run_id.bytes.back());
+    return true;
+  }
+  void keep(const ExpiredRun&, const std::string&) override {}
+  void pause(const ExpiredRun& run) override {
+    first_ = run.run_id.bytes.back();
+    asked_.paused.push_back(first_);
+    report_.is_partial = true;
+  }
+  Stored<bool> remove_artifacts() override { return false; }
+  FileRetentionReport end() override { return report_; }
+
+ private:
+  Asked& asked_;
+  FileRetentionReport report_;
+  int first_ = 1;
+  int next_ = 1;
+};
+
+class FileRetentionRoundTest : public ::testing::Test, protected RpcSite {
+ protected:
+  void run_round() {
+    for (ScheduledLoop* loop : retention.loops()) loop->trigger("a test");
+    commit_all();
+  }
+
+  Asked asked;
+  FileRetention retention{{engine, clock, BlockingPool(at_once, at_once),
+                           [this](const std::atomic<bool>&) -> std::unique_ptr<RunFileCleaner> {
+                             return std::make_unique<ThreeRuns>(asked);
+                           },
+                           [](const FileRetentionReport&) {}, /*compared_max=*/2},
+                          {1000, 1000, Schedule::parse("1h").value()}};
+};
+
+// The tick of the round itself is the one entry of the world, which each check compares.
+TEST_F(FileRetentionRoundTest, ARoundThatComparedEnoughEndsAndTheNextOneGoesOn) {  // A15
+  run_round();
+  EXPECT_EQ(asked.removed, (std::vector<int>{1, 2}));
+  EXPECT_EQ(asked.paused, (std::vector<int>{3}));
+  ASSERT_TRUE(retention.latest());
+  EXPECT_TRUE(retention.latest()->is_partial);
+  EXPECT_EQ(retention.latest()->error, "");
+  run_round();
+  EXPECT_EQ(asked.removed, (std::vector<int>{1, 2, 3}));
+  EXPECT_FALSE(retention.latest()->is_partial);
+}
+
+TEST_F(FileRetentionRoundTest, ARunRootInUseIsRecognizedHoweverItIsWritten) {  // A15
+  RunId second;
+  second.bytes.back() = 2;
+  AcquireLock lock;
+  lock.key = "deploy";
+  lock.owner = "me";
+  lock.lease_ms = 60'000;
+  lock.run_root = "/runs/./x/../" + to_string(second) + "/";
+  take(lock);
+  for (int round = 0; round < 3; ++round) run_round();
+  EXPECT_EQ(asked.removed, (std::vector<int>{1, 3}));
+  EXPECT_EQ(asked.paused, (std::vector<int>{2, 3}));
+}
+
+}  // namespace
+}  // namespace signalbox
