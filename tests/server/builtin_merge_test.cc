@@ -37,6 +37,9 @@ class MergeStations : public BuiltinStations {
     commit_all(clone, "moved");
     run("push --quiet origin HEAD:main", clone);
   }
+  bool is_at_remote(const std::string& branch) const {
+    return !run("for-each-ref --format=%(refname) refs/heads/" + branch, remote).empty();
+  }
   fs::path base_home() const { return with_remote ? remote : repository; }
   Job merge_of(const std::string& branch, const std::string& commit) {
     Job job = builtin("merge");
@@ -168,6 +171,48 @@ TEST_F(MergeStations, APushThatHappenedIsRecognised) {  // H11
   ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
   EXPECT_EQ(metadata_of(pushed).at("already_pushed"), true);
   EXPECT_EQ(pushed.result.external_ref, head);
+}
+
+TEST_F(MergeStations, TheMergedBranchOfARunIsRemovedFromTheRemote) {  // A15
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  run("push --quiet origin signalbox/x-7 signalbox/x-7:refs/heads/mine", repository);
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  EXPECT_TRUE(is_at_remote("signalbox/x-7")) << "the merge isn't pushed yet";
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_FALSE(is_at_remote("signalbox/x-7"));
+  EXPECT_TRUE(is_at_remote("mine"));
+  EXPECT_NE(pushed.result.summary.find("signalbox/x-7 was removed"), std::string::npos)
+      << pushed.result.summary;
+  // A kill before the result: the next attempt finds it gone.
+  EXPECT_EQ(end_of(next(merge, "push", 2)).outcome, Outcome::succeeded);
+}
+
+TEST_F(MergeStations, ABranchThatIsntMergedOrNoRunsStaysAtTheRemote) {  // A15
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  run("push --quiet origin signalbox/x-7", repository);
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  // Somebody adds to it before the merge is pushed.
+  const fs::path clone = site.root() / "another";
+  run("clone --quiet --branch signalbox/x-7 " + remote.string() + " " + clone.string(),
+      site.root());
+  write_text(clone / "more.txt", "more\n");
+  commit_all(clone, "more");
+  run("push --quiet origin HEAD:signalbox/x-7", clone);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse signalbox/x-7", remote), run("rev-parse HEAD", clone));
+  EXPECT_NE(pushed.result.summary.find("signalbox/x-7 stays there"), std::string::npos)
+      << pushed.result.summary;
+
+  const std::string own = verified("feature", "feature.txt", "feature\n");
+  run("push --quiet origin feature", repository);
+  const Job other = merge_of("feature", own);
+  ASSERT_EQ(end_of(other).outcome, Outcome::succeeded);
+  ASSERT_EQ(end_of(next(other, "push")).outcome, Outcome::succeeded);
+  EXPECT_EQ(run("rev-parse feature", remote), own);
 }
 
 TEST_F(MergeStations, ARemoteThatRefusesIsNoSuccess) {  // H7, H11

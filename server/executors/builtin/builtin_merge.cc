@@ -1,11 +1,11 @@
 #include "server/executors/builtin/builtin_merge.h"
 
-#include <boost/describe/class.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
+#include "server/executors/builtin/merge_input.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
@@ -13,8 +13,6 @@
 #include "server/git/repository_lock.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
-#include "server/text/described_json.h"
-#include "server/text/json_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -24,27 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t merge_title_bytes_max = 200;
 constexpr std::size_t files_bytes_max = 700;
-
-struct MergeInput {
-  std::string branch;
-  std::string commit;
-  std::string title;
-};
-BOOST_DESCRIBE_STRUCT(MergeInput, (), (branch, commit, title))
-
-tl::expected<MergeInput, Failure> read_input(const BuiltinRequest& request) {
-  auto input = parse_json(request.input).and_then([](const boost::json::value& value) {
-    return from_json<MergeInput>(value);
-  });
-  if (input && is_branch_name(input->branch)) return *input;
-  if (input) {
-    return builtin_failure(ErrorClass::config, "MERGE_INPUT_INVALID",
-                           "the run's input names no branch: " + input->branch);
-  }
-  return builtin_failure(
-      ErrorClass::config, "MERGE_INPUT_INVALID",
-      "the run's input must be {\"branch\", \"commit\", \"title\"}: " + input.error().message);
-}
 
 // Returns the commit's full hash. A commit that isn't in the repository yet is fetched with its
 // branch from the remote.
@@ -154,7 +131,7 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   if (auto made = make_directories(request.run_root); !made) {
     return storage_failed(made.error().message);
   }
-  const auto input = TRY(read_input(request));
+  const auto input = TRY(read_merge_input(request));
   TRY(check_repository(request));
   auto pinned = TRY(pin_repository(request));
   const auto branch = TRY(settle_base_branch(request, pinned));

@@ -7,14 +7,18 @@
 
 #include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
+#include "server/executors/builtin/merge_input.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
+
+constexpr std::size_t shown_message_bytes_max = 500;
 
 struct Target {
   std::string branch;
@@ -102,16 +106,43 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const PinnedReposit
   return git_failed("cannot move " + target.branch + " on", moved.message);
 }
 
-BuiltinOutcome success(const Target& target, bool already_pushed) {
+// Removes the merged branch of a run from the remote, if that still has it as it was merged. The
+// merge is published by now, so what can't be removed is only named. Returns a sentence with a
+// space before it, or nothing.
+std::string remove_merged_branch_of(const BuiltinRequest& request, const PinnedRepository& pinned,
+                                    const GitOptions& there, const Target& target) {
+  const auto input = read_merge_input(request);
+  if (request.remote.empty() || !input || !input->branch.starts_with("signalbox/")) return {};
+  const std::string ref = "refs/heads/" + input->branch;
+  const GitOutcome listed = pinned.in_repository({"ls-remote", "--", request.remote, ref});
+  const std::string commit = listed.line().substr(0, listed.line().find('\t'));
+  if (!listed.ok || !is_object_id(commit)) return {};
+  const auto is_merged = is_contained(pinned, commit, target.head);
+  if (!is_merged || !*is_merged) {
+    return " The branch " + input->branch + " stays there: it has commits that weren't merged.";
+  }
+  // A push of that branch at the same time keeps it. The hook has let the base pass already.
+  const GitOutcome removed =
+      git(request.workspace,
+          {"push", "--quiet", "--no-verify", "--force-with-lease=" + ref + ":" + commit, "--",
+           request.remote, ":" + ref},
+          there);
+  if (removed.ok) return " The branch " + input->branch + " was removed there.";
+  return " The branch " + input->branch +
+         " stays there: " + shortened(with_replacements(removed.message), shown_message_bytes_max);
+}
+
+BuiltinOutcome success(const Target& target, bool already_pushed, const std::string& of_branch) {
   const boost::json::object metadata{{"base", target.branch},
                                      {"head_commit", target.head},
                                      {"pushed_to", target.location},
                                      {"already_pushed", already_pushed}};
   const std::string branch_text = target.branch + " in " + target.location;
-  return BuiltinSuccess{already_pushed
-                            ? branch_text + " contains " + target.head.substr(0, 12) + " already."
-                            : branch_text + " is now at " + target.head.substr(0, 12) + ".",
-                        boost::json::serialize(metadata), target.head};
+  return BuiltinSuccess{
+      already_pushed
+          ? branch_text + " contains " + target.head.substr(0, 12) + " already." + of_branch
+          : branch_text + " is now at " + target.head.substr(0, 12) + "." + of_branch,
+      boost::json::serialize(metadata), target.head};
 }
 
 }  // namespace
@@ -133,11 +164,14 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
 
   const auto base = TRY(newest_base(request, pinned, target.branch));
   const auto relation = TRY(compare(pinned, target, base));
-  if (relation == BaseRelation::contains_head) return success(target, true);
+  const auto published = [&](bool already_pushed) {
+    return success(target, already_pushed, remove_merged_branch_of(request, pinned, there, target));
+  };
+  if (relation == BaseRelation::contains_head) return published(true);
   if (relation == BaseRelation::diverged) return base_moved(target, base);
   TRY(is_remote ? push_to_remote(request, pinned, there, target)
                 : move_local_branch(request, pinned, target, base));
-  return success(target, false);
+  return published(false);
 }
 
 }  // namespace signalbox

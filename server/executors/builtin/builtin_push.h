@@ -10,6 +10,9 @@ namespace signalbox {
 // repository's own branch by compare-and-swap. If that branch is checked out, it is fast-forwarded
 // in that worktree, provided that no tracked file is changed there; else it isn't moved.
 //
+// Then the branch that was merged is removed from the remote, if it is a run's, and if all commits
+// that it has there are in HEAD. If that isn't possible, the summary says so.
+//
 // Can be repeated after a crash at any point: if the base already contains HEAD, that is a success.
 // The external ref of the result is HEAD.
 //
