@@ -22,6 +22,11 @@ bool write_all(const FileDescriptor& file, std::string_view bytes) {
   return true;
 }
 
+// With the last name, the descriptor's own is followed also where links aren't.
+std::filesystem::path held_directory(const FileDescriptor& directory) {
+  return "/proc/self/fd/" + std::to_string(directory.get()) + "/.";
+}
+
 StoreError system_error(std::string_view verb, const std::filesystem::path& file) {
   const int number = errno;
   StoreError error;

@@ -30,6 +30,11 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
+// Returns a path of this process to an open directory, whatever names lead to it, to which names
+// may be added; for a descriptor that isn't open, a path that doesn't exist. The descriptor stays
+// open while the path is used.
+std::filesystem::path held_directory(const FileDescriptor& directory);
+
 // Writes all of `bytes`, retrying after signals. Returns false with errno set on failure.
 bool write_all(const FileDescriptor& file, std::string_view bytes);
 

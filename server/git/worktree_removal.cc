@@ -34,6 +34,12 @@ GitOutcome git_in(const fs::path& directory, std::vector<std::string> arguments)
   return git(directory, std::move(arguments), options);
 }
 
+// Returns the path by which the worktree's directory is renamed and removed.
+fs::path removed_path(const RemovalRequest& request) {
+  if (request.held_parent.empty()) return request.path;
+  return request.held_parent / request.path.filename();
+}
+
 // Removes the worktree from git's list. Its directory has already been renamed away.
 tl::expected<void, std::string> unregister(const RemovalRequest& request) {
   const auto is_listed = [&]() -> tl::expected<bool, std::string> {
@@ -123,7 +129,7 @@ RemovalOutcome finish(const RemovalRequest& request, Removal result) {
     return left(unregistered.error(), outcome.rescue_ref);
   }
   git_in(request.repository, {"update-ref", "-d", base_ref_of(request.run_id)});
-  if (auto gone = remove_tree(pending_delete_path(request.path)); !gone) {
+  if (auto gone = remove_tree(pending_delete_path(removed_path(request))); !gone) {
     return left(gone.error(), outcome.rescue_ref);
   }
   if (auto gone = remove_tree(request.pins); !gone) return left(gone.error(), outcome.rescue_ref);
@@ -137,8 +143,9 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   if (!parse_uuid(request.run_id)) return left("\"" + request.run_id + "\" is no run id");
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return left(lock.error());
-  const fs::path pending_delete = pending_delete_path(request.path);
-  if (!is_there(request.path)) {
+  const fs::path path = removed_path(request);
+  const fs::path pending_delete = pending_delete_path(path);
+  if (!is_there(path)) {
     const Removal result = is_there(pending_delete) ? Removal::removed : Removal::nothing_there;
     return request.only_look ? RemovalOutcome{result, {}, {}} : finish(request, result);
   }
@@ -148,22 +155,26 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const auto found = classify_path(request);
   if (!found) return left(found.error());
   if (found->kind == PathKind::worktree) {
-    if (!request.only_look) {
+    // In a directory that is held, it goes with the rest: its path isn't safe.
+    if (!request.only_look && request.held_parent.empty()) {
       if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
         return left(gone.error());
     }
     if (auto kept = keep_unsaved(request, found->place); !kept) return left(kept.error());
   }
   if (request.only_look) return {Removal::removed, {}, {}};
+  std::error_code error;
+  if (path != request.path && !fs::equivalent(path, request.path, error)) {
+    return left(request.path.string() + " was exchanged for another directory meanwhile");
+  }
   if (found->kind == PathKind::empty_directory) {
     // It fails if somebody has put something there meanwhile.
-    if (::rmdir(request.path.c_str()) != 0) {
+    if (::rmdir(path.c_str()) != 0) {
       return left(system_error("remove", request.path).message);
     }
     return finish(request, Removal::removed);
   }
-  std::error_code error;
-  fs::rename(request.path, pending_delete, error);
+  fs::rename(path, pending_delete, error);
   if (error) return left("can't rename " + request.path.string() + ": " + error.message());
   return finish(request, Removal::removed);
 }

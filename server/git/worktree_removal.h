@@ -18,6 +18,10 @@ struct RemovalRequest {
   bool rescue_unsaved = true;  // false: a worktree with unsaved work is left as it is
   // Others may use the path as well: a worktree that isn't known to be this run's is left.
   bool is_shared = false;
+  // The open directory in which `path` is (held_directory()): the worktree is removed from there,
+  // wherever the names that lead there lead by then. Empty: nobody exchanges directories on the
+  // way.
+  std::filesystem::path held_parent = {};
   bool only_look = false;  // nothing is kept or removed: the result says what would be
 };
 
@@ -33,8 +37,8 @@ struct RemovalOutcome {
   std::string reason;      // a sentence, if the result is `left`
 };
 
-// Removes the worktree and git's record of it; the branch stays. `.smoke-data` in it is removed
-// first. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
+// Removes the worktree and git's record of it; the branch stays. `.smoke-data` in it doesn't count
+// as work. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
 // the removal. Ignored files aren't kept.
 //
 // Four kinds are left: the worktree of a live run; a path that isn't a worktree of this repository

@@ -312,7 +312,7 @@ Stored<void> ExpiredRunFiles::check_named_root(const ExpiredRun& run) const {
 
 Stored<ClearedWorktrees> ExpiredRunFiles::clear_worktrees_of(const ExpiredRun& run,
                                                              bool only_look) const {
-  RunWorktrees request{run, parts_.data, only_look};
+  RunWorktrees request{run, parts_.data, only_look, parts_.rule};
   if (!run.is_named) return clear_worktrees(request, parts_.stopped);
   const auto cleared = std::make_shared<ClearedWorktrees>();
   TRY(parts_.remove_in_root(

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "server/followers/run_root/file_change.h"
+#include "server/followers/run_root/run_root_disk.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
@@ -11,6 +12,7 @@
 #include "server/platform/owned_tree.h"
 #include "server/retention/directory_names.h"
 #include "server/text/json_text.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
 namespace {
@@ -97,6 +99,14 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
   if (!found.kept.empty()) return kept(found.kept, found.reason);
   // One that is gone may still be in git's list.
   if (found.worktrees.empty() && !run.repository.empty()) found.worktrees.insert("workspace");
+  FileDescriptor held;
+  if (run.is_named) {
+    auto opened = open_run_root(run.root, request.rule.get());
+    if (!opened && opened.error().kind != StoreError::Kind::not_found) {
+      return kept(root, opened.error().message);
+    }
+    if (opened) held = std::move(*opened);
+  }
   for (const std::string& name : found.worktrees) {
     const fs::path path = root / name;
     const std::string reason = reason_to_keep_without_git(run, path);
@@ -113,6 +123,7 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
     if (run.started_at != 0) removal.branch = branch_of(run.run_id, run.started_at);
     removal.rescue_unsaved = false;
     removal.is_shared = run.is_named;
+    if (run.is_named) removal.held_parent = held_directory(held);
     removal.only_look = request.only_look;
     const auto size = measure_owned_tree(root, name, stopped);
     const RemovalOutcome outcome = remove_worktree(removal);

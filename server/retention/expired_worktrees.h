@@ -5,17 +5,20 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "server/followers/run_root/run_root_place.h"
 #include "server/scheduler/file_retention.h"
 
 namespace signalbox {
 
 struct RunWorktrees {
   ExpiredRun run;
-  std::filesystem::path data;  // the data directory
-  bool only_look = false;      // nothing is removed
+  std::filesystem::path data;                         // the data directory
+  bool only_look = false;                             // nothing is removed
+  std::shared_ptr<const RunRootRule> rule = nullptr;  // the directories for run roots
 };
 
 struct ClearedWorktrees {
@@ -25,7 +28,9 @@ struct ClearedWorktrees {
   std::string reason;                       // why, a sentence without a full stop
 };
 
-// Removes the worktrees in the run root until one has to stay: then the run root stays with it.
+// Removes the worktrees in the run root until one has to stay: then the run root stays with it. In
+// a root that was named, what is removed is in the directory that was opened at first, also if the
+// names that lead there lead elsewhere by then.
 // Blocks on git and on the disks of the root and the repository. Any thread.
 ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<bool>& stopped);
 

@@ -1,4 +1,5 @@
 // Tests the removal of worktrees: no work is lost, whatever state a worktree is in.
+#include <fcntl.h>
 #include <sys/wait.h>
 
 #include <map>
@@ -10,6 +11,7 @@
 #include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
+#include "store/file_descriptor.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -265,6 +267,32 @@ TEST_F(WorktreeRemoval, TheWorktreeOfAnotherRunStays) {  // A15, H6
   EXPECT_EQ(content_of(workspace_of(fresh) / "file.txt"), "one\n");
   request = request_for(fresh);
   EXPECT_EQ(remove_worktree(request).result, Removal::removed);
+}
+
+// Somebody puts a link to other directories in the place of the run root after it was opened.
+TEST_F(WorktreeRemoval, OnlyWhatIsInTheOpenDirectoryGoes) {  // A15
+  const Job job = worktree();
+  const Job other = worktree();
+  const FileDescriptor held(
+      ::open(workspace_of(job).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(held);
+  RemovalRequest request = request_for(other);
+  request.rescue_unsaved = false;
+  request.held_parent = held_directory(held);
+  const RemovalOutcome outcome = remove_worktree(request);
+  EXPECT_EQ(outcome.result, Removal::left);
+  EXPECT_NE(outcome.reason.find("was exchanged"), std::string::npos) << outcome.reason;
+  for (const Job& each : {job, other}) {
+    EXPECT_EQ(content_of(workspace_of(each) / "file.txt"), "one\n");
+  }
+  request = request_for(job);
+  request.rescue_unsaved = false;
+  request.held_parent = held_directory(held);
+  EXPECT_EQ(remove_worktree(request).result, Removal::removed);
+  expect_gone(job);
+  // A root that isn't there: only git's list and the run's ref are looked after.
+  request.held_parent = held_directory(FileDescriptor());
+  EXPECT_EQ(remove_worktree(request).result, Removal::nothing_there);
 }
 
 TEST_F(WorktreeRemoval, ALookSaysTheSameAndRemovesNothing) {  // A15

@@ -14,7 +14,6 @@
 
 #include "domain/try.h"
 #include "server/platform/atomic_file.h"
-#include "store/file_descriptor.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -249,6 +248,14 @@ Stored<void> apply_change(const FileChange& change, const std::string& tag,
   return {};
 }
 
+Stored<FileDescriptor> open_run_root(const std::string& root, const RunRootRule* rule) {
+  FileChange inside;
+  inside.root = root;
+  inside.path = run_root_path::manifest;
+  auto place = TRY(find_place(inside, /*create=*/false, rule));
+  return std::move(place.directory);
+}
+
 Stored<WrittenFile> remove_written_file(const FileChange& change, const RunRootRule* rule,
                                         bool is_dry) {
   const auto place = find_place(change, /*create=*/false, rule);
@@ -261,8 +268,7 @@ Stored<WrittenFile> remove_written_file(const FileChange& change, const RunRootR
     return failed("look at", place->shown);
   }
   // A file of another size was changed, and may be too large to be read.
-  if (!S_ISREG(status.st_mode) ||
-      static_cast<std::size_t>(status.st_size) != change.bytes.size() ||
+  if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) != change.bytes.size() ||
       content_of(*place) != change.bytes) {
     return WrittenFile::changed;
   }

@@ -11,6 +11,7 @@
 
 #include "server/followers/run_root/file_change.h"
 #include "server/followers/run_root/run_root_place.h"
+#include "store/file_descriptor.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -27,6 +28,11 @@ std::string temporary_tag(const std::filesystem::path& runs);
 // `full`, `not_found` or `io`. Blocks. Any thread, but only one at a time for each root and tag.
 Stored<void> apply_change(const FileChange& change, const std::string& tag,
                           const RunRootRule* rule = nullptr);
+
+// Opens a run root that is there, by the way that a write takes to it: no link below a configured
+// directory is followed. `rule` is as for apply_change(). Fails with `not_found` or `io`. Blocks.
+// Any thread.
+Stored<FileDescriptor> open_run_root(const std::string& root, const RunRootRule* rule);
 
 // How a file compares with the content that the service wrote.
 enum class WrittenFile {
