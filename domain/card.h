@@ -45,6 +45,7 @@ inline constexpr std::array card_transitions = {
     CardTransition{CardStatus::verified, CardMergeDeferred::tag, CardStatus::verified},
     CardTransition{CardStatus::verified, CardMerged::tag, CardStatus::merged},
     CardTransition{CardStatus::verified, CardBlocked::tag, CardStatus::blocked},
+    CardTransition{CardStatus::verified, CardFailed::tag, CardStatus::failed},
     CardTransition{CardStatus::blocked, CardBlocked::tag, CardStatus::blocked},
     CardTransition{CardStatus::blocked, CardUnblocked::tag, CardStatus::backlog},
     CardTransition{CardStatus::failed, CardUnblocked::tag, CardStatus::backlog},

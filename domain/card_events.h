@@ -67,7 +67,7 @@ struct CardBlocked {
 };
 BOOST_DESCRIBE_STRUCT(CardBlocked, (), (run_id, code, message, retry_at_ns))
 
-// The last run that the policy allows the card failed.
+// The last run that the policy allows the card failed, or the merge of that run's work.
 struct CardFailed {
   static constexpr EventTag tag{806, 1, "CardFailed"};
   RunId run_id{};

@@ -44,16 +44,14 @@ class CardOfRun {
     const std::string& code = failure.code;
     // What a person has rejected isn't tried again until a person wants it to be.
     if (code == rejected_code) return CardBlocked{run_id_, code, failure.message, 0};
-    if (is_merge()) {
-      if (may_be_merged_later(failure) && card_.merges < limits::card_merges_max) {
-        return CardMergeDeferred{run_id_, code, failure.message};
-      }
-      return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
+    if (is_merge() && may_be_merged_later(failure) && card_.merges < limits::card_merges_max) {
+      return CardMergeDeferred{run_id_, code, failure.message};
     }
     // A retry doesn't repair a missing configuration.
-    if (failure.error_class == ErrorClass::config) {
+    if (!is_merge() && failure.error_class == ErrorClass::config) {
       return CardBlocked{run_id_, code, failure.message, 0};
     }
+    // After a failed merge, too, a retry is a whole run of the card, so the policy bounds it.
     if (card_.runs >= policy_.max_attempts) return CardFailed{run_id_, code, failure.message};
     return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
   }

@@ -57,6 +57,8 @@ void evolve(World&, Card& card, const Record&, const CardBlocked& event) {
   card.retry_at_ns = event.retry_at_ns;
 }
 void evolve(World&, Card& card, const Record&, const CardFailed& event) {
+  card.merge_run_id = {};
+  card.verified_at = 0;
   card.code = event.code;
   card.message = event.message;
 }

@@ -27,6 +27,7 @@ struct ApplyToCardRow {
     row.retry_at_ns = event.retry_at_ns;
   }
   void operator()(const CardFailed& event) const {
+    row.merge_run_id = {};
     row.code = event.code;
     row.message = event.message;
   }

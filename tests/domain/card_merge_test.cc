@@ -93,6 +93,38 @@ TEST_F(VerifiedCardTest, IsNotMergedWhereThePolicyForbidsIt) {  // H3, H11
   then_rejected(ErrorCode::CARD_BUSY);
 }
 
+// A conflict's retry is a whole run of the agent.
+TEST_F(VerifiedCardTest, HasFailedWhenTheMergeOfItsLastRunConflicts) {  // A9
+  Policy policy;
+  policy.max_attempts = 1;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "MERGE_CONFLICT");
+  then_names({"StationFailed", "RunFailed", "CardFailed"});
+  EXPECT_EQ(status(), CardStatus::failed);
+  EXPECT_EQ(the_card().code, "MERGE_CONFLICT");
+  EXPECT_FALSE(the_card().is_merging());
+  now.wall_ns += 24 * 60 * minute_ns;
+  when(RetryBlockedCards{});
+  then_nothing();
+  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  when(UnblockCard{card, {}});
+  EXPECT_EQ(next_to_start(world), &the_card()) << "a person decides otherwise";
+}
+
+TEST_F(VerifiedCardTest, HasFailedWhenItsLastRunCanNeverBeMerged) {  // A9
+  Policy policy;
+  policy.max_attempts = 1;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
+    EXPECT_EQ(status(), CardStatus::verified);
+    run = uuid_of(static_cast<std::uint8_t>(0x20 + merge));
+    when(merge_of(card, run));
+    finish_merge(Outcome::failed, "BASE_MOVED");
+  }
+  EXPECT_EQ(status(), CardStatus::failed);
+}
+
 TEST_F(VerifiedCardTest, IsNotMergedForEver) {
   for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
     EXPECT_EQ(status(), CardStatus::verified);

@@ -302,6 +302,7 @@ TEST(CardTransitions, TheTableSaysWhatIsMeant) {
       {{verified, "CardMergeDeferred"}, verified},
       {{verified, "CardMerged"}, merged},
       {{verified, "CardBlocked"}, blocked},
+      {{verified, "CardFailed"}, failed},
       {{blocked, "CardBlocked"}, blocked},
       {{blocked, "CardUnblocked"}, backlog},
       {{failed, "CardUnblocked"}, backlog}};

@@ -270,7 +270,7 @@ TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {  // T9, H1, H6, H7, H
     if (status == "merged") ++merged[each.project];
     EXPECT_EQ(times_run(each.title), each.runs) << "no agent ran twice for one attempt";
   }
-  EXPECT_EQ(conflicting, (std::set<std::string>{"merged", "blockedMERGE_CONFLICT"}));
+  EXPECT_EQ(conflicting, (std::set<std::string>{"merged", "failedMERGE_CONFLICT"}));
 
   expect_a_limit_is_waited_for(text(card(ids.at("limited work")), "run_id"));
   for (const char* none : {"LockExpired", "TickTimedOut", "TickIncompleteDetected"}) {

@@ -311,6 +311,9 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
         failed != failed_.end() && (merge || failed->second != ErrorClass::config);
     if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
     if (!by_itself && blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
+    if (by_itself && card.runs >= projects_[card.project].policy.max_attempts) {
+      wrong(record, "the policy allows it no other run");
+    }
   }
   const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
   if (blocked.retry_at_ns != 0 &&
@@ -323,11 +326,12 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
 }
 
 void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
-  after_run(record, card, failed.run_id, /*merge=*/false, /*succeeded=*/false);
+  after_run(record, card, failed.run_id, !card.merge.is_nil(), /*succeeded=*/false);
   if (card.runs < projects_[card.project].policy.max_attempts) {
     wrong(record, "it has had " + std::to_string(card.runs) + " runs, and may have more");
   }
   card.column = CardStatus::failed;
+  card.merge = {};
 }
 
 // H5
