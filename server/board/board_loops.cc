@@ -10,6 +10,7 @@
 
 #include "domain/admission.h"
 #include "domain/service_loops.h"
+#include "server/board/card_run_input.h"
 #include "server/engine/engine.h"
 #include "server/git/run_branch.h"
 #include "server/limits.h"
@@ -185,6 +186,7 @@ void BoardLoops::run_heartbeat(Token, const ScheduledLoop::Ended& ended) {
     const Card* card = next_to_start(world);
     if (card == nullptr) break;
     StartCard command{card->id, run_of_card(*world.find_project(card->project), *card)};
+    command.run.input = input_of_card_run(*card);
     complete(command.run);
     const auto applied = parts_.engine.begin(by_the_service).apply(command);
     if (!applied)

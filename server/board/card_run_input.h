@@ -1,0 +1,16 @@
+// The input of the runs that work on a card: what they get beside the card's texts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "domain/card.h"
+
+namespace signalbox {
+
+// Returns the input of the card's next run as JSON. If the merge of its work ended with a conflict,
+// that is {"merge_conflict": {branch, message, task}}, so that whoever does the work again
+// sees which places conflicted and can read the earlier work. Otherwise returns nullopt.
+std::optional<std::string> input_of_card_run(const Card& card);
+
+}  // namespace signalbox

@@ -1,0 +1,40 @@
+// Tests what a card's next run is told about a merge that conflicted.
+#include "server/board/card_run_input.h"
+
+#include <gtest/gtest.h>
+
+#include "server/git/run_branch.h"
+#include "server/text/json_text.h"
+
+namespace signalbox {
+namespace {
+
+Card conflicting_card() {
+  Card card;
+  card.run_id.bytes.front() = 7;
+  card.token = 12;
+  card.code = "MERGE_CONFLICT";
+  card.message = "both change the same places of: a.txt";
+  return card;
+}
+
+TEST(CardRunInput, HasTheConflictOfTheMergeBefore) {  // A9
+  const Card card = conflicting_card();
+  const auto input = input_of_card_run(card);
+  ASSERT_TRUE(input);
+  const auto parsed = parse_json(*input);
+  ASSERT_TRUE(parsed);
+  const boost::json::object& conflict = parsed->at("merge_conflict").as_object();
+  EXPECT_EQ(conflict.at("branch"), boost::json::value(branch_of(card.run_id, card.token)));
+  EXPECT_EQ(conflict.at("message"), "both change the same places of: a.txt");
+}
+
+TEST(CardRunInput, IsEmptyForAnyOtherCard) {  // A9
+  EXPECT_FALSE(input_of_card_run(Card{}));
+  Card card = conflicting_card();
+  card.code = "CHECKS_FAILED";
+  EXPECT_FALSE(input_of_card_run(card));
+}
+
+}  // namespace
+}  // namespace signalbox
