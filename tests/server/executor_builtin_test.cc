@@ -28,10 +28,12 @@ TEST_F(BuiltinStations, IntakeMakesAWorktreeOnItsBranch) {  // H6
                                         branch_of(job.run_id, job.run_token) + "\"}");
 }
 
-TEST_F(BuiltinStations, IntakeNamesWhatIsWrong) {
+TEST_F(BuiltinStations, IntakeNamesWhatIsWrong) {  // A9
   Job job = builtin("intake");
   job.repository = (site.root() / "nowhere").string();
-  EXPECT_EQ(end_of(job).failure.code, "REPOSITORY_INVALID");
+  const Failure away = end_of(job).failure;
+  EXPECT_EQ(away.code, "REPOSITORY_AWAY");
+  EXPECT_EQ(away.error_class, ErrorClass::transient) << "its disk may be mounted again";
   job = builtin("intake");
   fs::create_directory(repository / "below");
   job.repository = (repository / "below").string();

@@ -13,8 +13,8 @@ namespace signalbox {
 // workspace.set-aside-N, never removed. The repository is pinned (pinned_repository.h), with the
 // base commit, for the stations that come after an agent.
 //
-// Errors: REPOSITORY_INVALID, BASE_NOT_FOUND (config); WORKTREE_FAILED, STORAGE_FAILED,
-// REPOSITORY_BUSY (transient).
+// Errors: REPOSITORY_INVALID, BASE_NOT_FOUND (config); REPOSITORY_AWAY, REPOSITORY_BUSY,
+// WORKTREE_FAILED, STORAGE_FAILED (transient).
 BuiltinOutcome builtin_intake(const BuiltinRequest& request);
 
 // Returns the commit that intake resolved, from a file in the run root; empty if there is none. An

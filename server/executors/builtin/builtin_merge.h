@@ -13,8 +13,8 @@ namespace signalbox {
 //
 // Errors: MERGE_CONFLICT (terminal) with the files; COMMIT_FAILED (terminal) where a hook refuses
 // the commit; MERGE_INPUT_INVALID, REPOSITORY_INVALID, BASE_NOT_BRANCH, BASE_NOT_FOUND,
-// COMMIT_NOT_FOUND (config); FETCH_FAILED, REPOSITORY_BUSY, WORKTREE_FAILED, GIT_FAILED,
-// STORAGE_FAILED (transient).
+// COMMIT_NOT_FOUND (config); REPOSITORY_AWAY, REPOSITORY_BUSY, FETCH_FAILED, WORKTREE_FAILED,
+// GIT_FAILED, STORAGE_FAILED (transient).
 BuiltinOutcome builtin_merge(const BuiltinRequest& request);
 
 }  // namespace signalbox

@@ -52,7 +52,11 @@ BuiltinStep check_repository(const BuiltinRequest& request) {
                            request.repository.string() + " is not a git repository: " + why);
   };
   std::error_code error;
-  if (!fs::is_directory(request.repository, error)) return invalid("there is no such directory");
+  if (!fs::is_directory(request.repository, error)) {
+    // A disk that isn't mounted looks the same as a repository that never was.
+    return builtin_failure(ErrorClass::transient, "REPOSITORY_AWAY",
+                           "there is no directory " + request.repository.string());
+  }
   const GitOutcome directory = git(request.repository, {"rev-parse", "--absolute-git-dir"});
   if (!directory.ok) return invalid(directory.message);
   const GitOutcome top = git(request.repository, {"rev-parse", "--show-toplevel"});

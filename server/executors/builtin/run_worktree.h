@@ -10,7 +10,8 @@ namespace signalbox {
 using BuiltinStep = tl::expected<void, Failure>;
 
 // Checks that the run's repository is a repository itself, bare or with a work tree, and not a
-// directory somewhere inside one. Error: REPOSITORY_INVALID (config).
+// directory somewhere inside one. Errors: REPOSITORY_AWAY
+// (transient), REPOSITORY_INVALID (config).
 BuiltinStep check_repository(const BuiltinRequest& request);
 
 enum class WorkspaceState {
