@@ -1,5 +1,8 @@
 // Decisions about ticks. A loop has at most one tick at a time, and starts none after a tick that
 // has no recorded end, until it is recovered.
+#include <string_view>
+#include <tuple>
+
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -35,27 +38,70 @@ std::vector<std::string> recover_commands(const std::string& loop) {
           "signalbox tick recover " + word + " --reason checked"};
 }
 
-// The evidence that the loop's latest tick has no recorded end.
+// The evidence that the loop's latest tick, or that of a loop with the same run root, has no
+// recorded end.
 struct Incomplete {
-  std::string evidence;  // code, as in TickIncompleteDetected
-  std::string sentence;  // for a person
+  std::string evidence;        // code, as in TickIncompleteDetected
+  std::string sentence;        // for a person
+  const Tick* tick = nullptr;  // nullptr: the evidence is a marker that the log doesn't know
 };
 
+std::optional<Incomplete> incomplete_tick(const World& world, const Tick& tick) {
+  switch (tick.status) {
+    case TickStatus::halted:
+      return Incomplete{"halted", "it halted before and wasn't recovered", &tick};
+    case TickStatus::timed_out:
+      return Incomplete{"lease_over", "the lease of its latest tick is over", &tick};
+    case TickStatus::running:
+      if (tick.incarnation == world.server.incarnation) return std::nullopt;
+      return Incomplete{"earlier_incarnation",
+                        "its latest tick was granted before the service restarted", &tick};
+    case TickStatus::idle:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool is_same_directory(std::string_view one, std::string_view other) {
+  const auto bare = [](std::string_view path) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return path;
+  };
+  return bare(one) == bare(other);
+}
+
+// Returns the tick that decides whether the loop may begin one: its own, or else one of another
+// loop with the same run root, of which one that is incomplete comes first, then the oldest. A run
+// root has one marker, which belongs to all loops that work there. Returns nullptr if there is
+// none.
+const Tick* tick_in_the_way(const World& world, const BeginTick& command) {
+  if (const Tick* own = world.find_tick(command.loop)) return own;
+  const Run* run = command.run_id ? world.find_run(*command.run_id) : nullptr;
+  const std::string root = run != nullptr ? run->run_root : command.run_root.value_or("");
+  const auto comes_before = [&world](const Tick& one, const Tick& other) {
+    const bool is_whole = !incomplete_tick(world, one);
+    const bool is_other_whole = !incomplete_tick(world, other);
+    return std::tie(is_whole, one.token, one.loop) <
+           std::tie(is_other_whole, other.token, other.loop);
+  };
+  const Tick* found = nullptr;
+  for (const auto& [loop, tick] : world.ticks) {
+    const bool is_of_run = run != nullptr && tick.run_id == run->id;
+    const bool is_shared = root.empty() || tick.run_root.empty()
+                               ? is_of_run && root == tick.run_root
+                               : is_same_directory(tick.run_root, root);
+    if (is_shared && (found == nullptr || comes_before(tick, *found))) found = &tick;
+  }
+  return found;
+}
+
 std::optional<Incomplete> incomplete(const World& world, const BeginTick& command) {
-  if (const Tick* tick = world.find_tick(command.loop)) {
-    switch (tick->status) {
-      case TickStatus::halted:
-        return Incomplete{"halted", "it halted before and wasn't recovered"};
-      case TickStatus::timed_out:
-        return Incomplete{"lease_over", "the lease of its latest tick is over"};
-      case TickStatus::running:
-        if (tick->incarnation == world.server.incarnation) return std::nullopt;
-        return Incomplete{"earlier_incarnation",
-                          "its latest tick was granted before the service restarted"};
-      case TickStatus::idle:
-        break;
+  if (const Tick* tick = tick_in_the_way(world, command)) {
+    auto found = incomplete_tick(world, *tick);
+    if (found && tick->loop != command.loop) {
+      found->sentence = "loop " + tick->loop + " has the same run root, and " + found->sentence;
     }
-    return std::nullopt;
+    return found;
   }
   switch (command.marker.kind) {
     case FoundMarker::Kind::none:
@@ -85,14 +131,16 @@ std::int64_t stale_after_ms(const Tick* tick) {
 }
 
 bool in_progress(const World& world, const BeginTick& command) {
-  const Tick* tick = world.find_tick(command.loop);
+  const Tick* tick = tick_in_the_way(world, command);
   if (tick != nullptr) return tick->status == TickStatus::running;
   return command.marker.kind == FoundMarker::Kind::foreign;
 }
 
 tl::unexpected<Rejection> refuse_in_progress(const World& world, const BeginTick& command) {
-  std::vector<Detail> details = {{"loop", command.loop}};
-  if (const Tick* tick = world.find_tick(command.loop)) {
+  const Tick* tick = tick_in_the_way(world, command);
+  const std::string loop = tick == nullptr ? command.loop : tick->loop;
+  std::vector<Detail> details = {{"loop", loop}};
+  if (tick != nullptr) {
     details.push_back({"token", static_cast<std::int64_t>(tick->token)});
     details.push_back({"stage", tick->stage});
     details.push_back({"started_at_ns", tick->started_at_ns});
@@ -102,23 +150,26 @@ tl::unexpected<Rejection> refuse_in_progress(const World& world, const BeginTick
     details.push_back({"marker", command.marker.text});
     details.push_back({"marker_age_ms", command.marker.age_ms});
   }
-  return reject(ErrorCode::TICK_IN_PROGRESS, "a tick of " + command.loop + " is in progress",
-                std::move(details), {"signalbox tick list --loop " + shell_word(command.loop)});
+  return reject(ErrorCode::TICK_IN_PROGRESS,
+                "a tick of " + loop + " is in progress" +
+                    (loop == command.loop ? "" : ", which has the same run root"),
+                std::move(details), {"signalbox tick list --loop " + shell_word(loop)});
 }
 
-tl::unexpected<Rejection> refuse_incomplete(const World& world, const BeginTick& command,
-                                            const Incomplete& found, const Now& now) {
-  const Tick* tick = world.find_tick(command.loop);
+tl::unexpected<Rejection> refuse_incomplete(const BeginTick& command, const Incomplete& found,
+                                            const Now& now) {
+  const Tick* tick = found.tick;
+  const std::string loop = tick == nullptr ? command.loop : tick->loop;
   return reject(ErrorCode::PREVIOUS_TICK_INCOMPLETE,
                 "loop " + command.loop + " halts: " + found.sentence,
-                {{"loop", command.loop},
+                {{"loop", loop},
                  {"token", static_cast<std::int64_t>(tick == nullptr ? 0 : tick->token)},
                  {"marker_path", command.marker.path},
                  {"marker", command.marker.text},
                  {"marker_age_ms", marker_age_ms(tick, command.marker, now)},
                  {"stale_after_ms", stale_after_ms(tick)},
                  {"evidence", found.evidence}},
-                recover_commands(command.loop));
+                recover_commands(loop));
 }
 
 tl::unexpected<Rejection> stale(const World& world, const std::string& loop, Token token) {
@@ -149,13 +200,13 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
     run_root = run->run_root;
   }
   const auto found = incomplete(world, command);
-  if (found && !command.own_loop) return refuse_incomplete(world, command, *found, now);
+  if (found && !command.own_loop) return refuse_incomplete(command, *found, now);
   if (!found && in_progress(world, command)) return refuse_in_progress(world, command);
   TRY(require_lock(world, command.lock_token, now.by));
   const Stream stream = Stream::tick(command.loop);
   NewEvents events;
   if (found) {
-    const Tick* tick = world.find_tick(command.loop);
+    const Tick* tick = found->tick;
     SIGNALBOX_CHECK(tick != nullptr);  // the service's loops have no run root
     events.push_back(
         {stream,
@@ -237,7 +288,7 @@ Decided<NewEvents> decide(const World& world, const TimeOutTick& command, const 
 }
 
 Decided<NewEvents> decide(const World& world, const NoteTickSkipped& command, const Now&) {
-  const Tick* tick = world.find_tick(command.begin.loop);
+  const Tick* tick = tick_in_the_way(world, command.begin);
   const Token token = tick == nullptr ? 0 : tick->token;
   return NewEvents{{Stream::tick(command.begin.loop),
                     {},
@@ -256,13 +307,14 @@ Decided<NewEvents> decide(const World&, const NoteTicksMissed& command, const No
 
 Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command, const Now& now) {
   const BeginTick& begin = command.begin;
-  const Tick* tick = world.find_tick(begin.loop);
-  // One event for each halt: a repeated begin is refused again without another event.
-  if (tick != nullptr && tick->status == TickStatus::halted) return NewEvents{};
   const auto found = incomplete(world, begin);
   if (!found) return NewEvents{};
+  // The loop that halts is the one whose tick has no end: once it is recovered, all may go on.
+  const Tick* tick = found->tick;
+  // One event for each halt: a repeated begin is refused again without another event.
+  if (tick != nullptr && tick->status == TickStatus::halted) return NewEvents{};
   TickIncompleteDetected detected;
-  detected.loop = begin.loop;
+  detected.loop = tick == nullptr ? begin.loop : tick->loop;
   detected.marker_path = begin.marker.path;
   detected.marker = begin.marker.text;
   detected.marker_age_ms = marker_age_ms(tick, begin.marker, now);
@@ -278,7 +330,8 @@ Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command,
     detected.run_id = begin.run_id.value_or(RunId{});
     detected.run_root = begin.run_root.value_or("");
   }
-  return NewEvents{{Stream::tick(begin.loop), {}, detected.token, TickEvent{std::move(detected)}}};
+  const Stream stream = Stream::tick(detected.loop);
+  return NewEvents{{stream, {}, detected.token, TickEvent{std::move(detected)}}};
 }
 
 }  // namespace signalbox

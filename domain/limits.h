@@ -54,6 +54,8 @@ inline constexpr std::int64_t tick_lease_ms_default = 10 * 60 * 1000;
 inline constexpr std::int64_t lock_linger_ms_max = 60 * 1000;
 // Age up to which a marker file that the log doesn't know counts as a tick under way.
 inline constexpr std::int64_t foreign_marker_fresh_ms_max = 5 * 60 * 1000;
+// How far ahead of this machine's clock a time in another program's marker or lock file may be.
+inline constexpr std::int64_t clock_difference_ms_max = 5 * 1000;
 inline constexpr std::size_t marker_bytes_max = 8 * 1024;
 inline constexpr std::size_t locks_max = 64 * 1024;
 inline constexpr std::size_t loops_max = 4 * 1024;

@@ -199,11 +199,14 @@ void LockQueue::read_file(const std::string& key, std::uint64_t number,
             .path = run_root,
             .deadline_ms = limits::run_root_read_ms_max};
   lane.failed = [this, key, number](LaneFailure) { on_hanging_file(key, number); };
-  api_.blocking.run(std::move(lane), [this, key, number, run_root]() -> std::function<void()> {
-    return [this, key, number, file = read_lock_file(run_root, api_.log, api_.read_found_file)] {
-      on_file(key, number, file);
-    };
-  });
+  api_.blocking.run(
+      std::move(lane),
+      [this, key, number, run_root, wall_ns = api_.clock.wall_ns()]() -> std::function<void()> {
+        return [this, key, number,
+                file = read_lock_file(run_root, api_.log, wall_ns, api_.read_found_file)] {
+          on_file(key, number, file);
+        };
+      });
 }
 
 void LockQueue::on_file(const std::string& key, std::uint64_t number, const LockFile& file) {

@@ -218,6 +218,41 @@ TEST_F(TickTest, ALoopOfTheServiceRecoversByItself) {  // T5
   then_rejected(ErrorCode::TICK_IN_PROGRESS);
 }
 
+TEST_F(TickTest, LoopsWithOneRunRootShareItsMarker) {  // A10
+  const auto begin_in = [](const char* loop, const char* root) {
+    BeginTick command = begin_of();
+    command.loop = loop;
+    command.run_root = root;
+    command.marker.kind = FoundMarker::Kind::known;  // written for the tick of nightly
+    return command;
+  };
+  given({tick_started()});
+  when(begin_in("post_pivot", "/root"));
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+  when(begin_in("post_pivot", "/elsewhere"));
+  then_names({"TickStarted"});
+  when(EndTick{"post_pivot", world.find_tick("post_pivot")->token, TickOutcome::succeeded, {}});
+
+  when(TimeOutTick{"nightly", 1, 1000});
+  then_names({"TickTimedOut"});
+  when(begin_in("post_pivot", "/root/"));
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "lease_over");
+  EXPECT_EQ(rejection->next_commands.back(), "signalbox tick recover nightly --reason checked");
+  when(NoteTickIncomplete{begin_in("post_pivot", "/root")});
+  then_names({"TickIncompleteDetected"});
+  EXPECT_EQ(world.find_tick("nightly")->status, TickStatus::halted);
+  EXPECT_EQ(world.find_tick("post_pivot"), nullptr);
+  when(NoteTickIncomplete{begin_in("post_pivot", "/root")});
+  then_nothing();
+  when(begin_in("post_pivot", "/root"));
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "halted");
+  when(RecoverTick{"nightly", "checked", {}});
+  when(begin_in("post_pivot", "/root"));
+  then_names({"TickStarted"});
+}
+
 TEST_F(TickTest, ATickOfARunHasTheRunsOwnRoot) {  // W3: its manifest lies there
   given({started({"one", {worker_station("a")}})});
   BeginTick command = begin_of();

@@ -130,6 +130,23 @@ TEST_F(RpcLockFile, ALeaseForEverHolds) {  // L4
   EXPECT_EQ(code_of(acquire("ann", with_root())), "");
 }
 
+TEST_F(RpcLockFile, AnotherNotationIsUnderstood) {  // A10
+  write(R"({"owner_id":"cron","acquired_at":")" + format_time(clock.wall_ns()) +
+        R"(","lease_seconds":60})");
+  const auto refused = acquire("ann", with_root());
+  EXPECT_EQ(code_of(refused), "LOCK_HELD");
+  EXPECT_EQ(details_of(refused).at("owner"), "cron");
+  clock.advance_ms(60'000);
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+}
+
+TEST_F(RpcLockFile, AStrangersLockFromTheFutureIsStale) {  // A10
+  write(R"({"owner":"cron","lease_ms":1000,"acquired_at":")" +
+        format_time(clock.wall_ns() + 3'600'000'000'000) + R"("})");
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+  EXPECT_EQ(replaced(), "no lock: it was taken in the future");
+}
+
 TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
   write(foreign("cron", 60'000));
   const auto ann = waiter("ann", with_root());

@@ -167,6 +167,18 @@ TEST_F(RpcTick, AMarkerThatCantBeReadIsIncomplete) {  // T4
   EXPECT_TRUE(details_of(directory).at("marker").is_null());
 }
 
+TEST_F(RpcTick, AMarkerFromTheFutureHaltsUntilItIsRecovered) {  // A10
+  const auto marker = [this](int minutes) {
+    return R"({"ts":")" + minutes_ago(minutes) + R"(","stage":"plan","reason":"cron"})";
+  };
+  const auto halted = begin_with_marker(marker(-60));
+  EXPECT_EQ(code_of(halted), "PREVIOUS_TICK_INCOMPLETE");
+  EXPECT_EQ(details_of(halted).at("evidence"), "foreign_marker");
+  EXPECT_EQ(details_of(halted).at("marker_age_ms"), -1);
+  EXPECT_EQ(code_of(ask("tick.recover", R"({"loop":"nightly","reason":"looked"})")), "");
+  EXPECT_EQ(code_of(begin_with_marker(marker(0))), "TICK_IN_PROGRESS");
+}
+
 TEST_F(RpcTick, AMarkerOfTheLogsOwnTickIsNoObstacle) {  // T4
   const auto begun = begin(R"("run_root":")" + root.path().string() + "\"");
   const std::string ts(begun.at("result").at("started_at").as_string());

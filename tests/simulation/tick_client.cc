@@ -37,6 +37,9 @@ void TickClient::begin_tick() {
 
 // T3 T4: a begin is refused only because of a tick without an end, or a marker that was there.
 void TickClient::expect_not_ended(const Reply& refusal) {
+  // A10: a tick of another loop that works in the same run root counts as well.
+  const json::value* loop = refusal.details.if_contains("loop");
+  if (loop != nullptr && loop->as_string() != loop_) return;
   const Token token = token_in(refusal.details);
   const json::value* evidence = refusal.details.if_contains("evidence");
   const bool by_marker = token == 0 && (evidence == nullptr || evidence->as_string() != "halted");
@@ -68,6 +71,7 @@ void TickClient::on_begun(const Reply& reply) {
     expect_not_ended(reply);
   }
   if (reply.code == "PREVIOUS_TICK_INCOMPLETE") {
+    halted_loop_ = std::string(reply.details.at("loop").as_string());
     return later(between(50, 1000), &TickClient::recover);
   }
   if (!reply.code.empty()) return later(between(100, 1500), &TickClient::begin_tick);
@@ -98,7 +102,7 @@ void TickClient::on_ended(const Reply& reply) {
 }
 
 void TickClient::recover() {
-  ask("tick.recover", {{"loop", loop_}, {"reason", "looked after it"}}, tick_patience_ms,
+  ask("tick.recover", {{"loop", halted_loop_}, {"reason", "looked after it"}}, tick_patience_ms,
       &TickClient::on_recovered);
 }
 

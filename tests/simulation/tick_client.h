@@ -25,7 +25,8 @@ class TickClient final : public Client {
   void on_recovered(const Reply& reply);
 
   std::string loop_;
-  std::string run_root_;  // of the tick that was requested
+  std::string run_root_;     // of the tick that was requested
+  std::string halted_loop_;  // to be recovered before the next tick
   Token token_ = 0;
   Token lock_token_ = 0;
   Token ended_when_asked_ = 0;

@@ -63,7 +63,7 @@ bool may_remove(const EventLog& log, const FileChange& removal, const FoundFile&
     return found;
   };
   if (removal.path == run_root_path::lock) {
-    return read_lock_file(removal.root, log, read_file).token != 0;
+    return read_lock_file(removal.root, log, /*wall_ns=*/0, read_file).token != 0;
   }
   return removal.path != run_root_path::tick_marker || is_own_marker(log, removal, read_file);
 }

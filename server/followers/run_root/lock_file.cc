@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "server/text/json_text.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -48,13 +49,14 @@ std::optional<std::int64_t> expiry_in(const json::object& object) {
   if (const auto expires_at = time_in(object, "expires_at")) return expires_at;
   if (is_after_end_of_time(text_in(object, "expires_at"))) return end_of_time_ns;
   const auto acquired_at = time_in(object, "acquired_at");
-  const json::value* lease_ms = object.if_contains("lease_ms");
+  const bool has_ms = object.contains("lease_ms");
+  const json::value* lease = object.if_contains(has_ms ? "lease_ms" : "lease_seconds");
   std::int64_t lease_ns = 0;
   std::int64_t expires_at = 0;
-  if (!acquired_at || lease_ms == nullptr || !lease_ms->is_int64() || lease_ms->get_int64() < 0) {
+  if (!acquired_at || lease == nullptr || !lease->is_int64() || lease->get_int64() < 0) {
     return std::nullopt;
   }
-  if (__builtin_mul_overflow(lease_ms->get_int64(), std::int64_t{1'000'000}, &lease_ns) ||
+  if (__builtin_mul_overflow(lease->get_int64(), has_ms ? ns_per_ms : ns_per_s, &lease_ns) ||
       __builtin_add_overflow(*acquired_at, lease_ns, &expires_at)) {
     return end_of_time_ns;
   }
@@ -71,7 +73,7 @@ bool is_name(std::string_view text) {
 }
 
 FoundLockFile read_object(const json::object& object) {
-  const json::string* owner = text_in(object, "owner");
+  const json::string* owner = text_in(object, object.contains("owner") ? "owner" : "owner_id");
   if (owner == nullptr || !is_name(*owner)) return stale("no lock: it names no owner");
   const auto expires_at_ns = expiry_in(object);
   if (!expires_at_ns) return stale("no lock: it doesn't say when its lease is over");
@@ -119,7 +121,7 @@ FoundLockFile parse_lock_file(std::string_view text) {
 }
 
 LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
-                        const ReadFoundFile& read_file) {
+                        std::int64_t wall_ns, const ReadFoundFile& read_file) {
   const std::filesystem::path path = run_root / ".lock";
   const FoundFile found = read_file(path, lock_file_bytes_max);
   LockFile file;
@@ -128,7 +130,16 @@ LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& l
     file.found = parse_lock_file(found.content);
     file.found.digest = sha256(found.content);
     if (file.found.kind == FoundLockFile::Kind::foreign) {
-      match_with_log(parse_json(found.content)->get_object(), log, file);
+      const auto value = parse_json(found.content);
+      match_with_log(value->get_object(), log, file);
+      // A lock of this log counts by the log's own times, also after the clock was set.
+      const auto acquired_at = time_in(value->get_object(), "acquired_at");
+      const std::int64_t latest_ns = wall_ns + limits::clock_difference_ms_max * ns_per_ms;
+      if (file.token == 0 && acquired_at && *acquired_at > latest_ns) {
+        const Digest digest = file.found.digest;
+        file.found = stale("no lock: it was taken in the future");
+        file.found.digest = digest;
+      }
     }
   } else {
     file.found = stale(found.problem);

@@ -25,12 +25,14 @@ struct LockFile {
 };
 
 // Reads run_root/.lock with `read_file` and matches it with the log; found.kind is `none` if there
-// is no file. Blocks. Any thread.
+// is no file. A lock that isn't of this log and was taken after `wall_ns` (UTC, the present time)
+// is stale. Blocks. Any thread.
 LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
-                        const ReadFoundFile& read_file = read_found_file);
+                        std::int64_t wall_ns, const ReadFoundFile& read_file = read_found_file);
 
 // Parses the text of a lock file; the kind is `foreign` or `stale`. A lock is a JSON object with at
-// least an `owner` and the end of its lease: `expires_at`, or `acquired_at` and `lease_ms`.
+// least an `owner` (or `owner_id`) and the end of its lease: `expires_at`, or `acquired_at` and
+// `lease_ms` (or `lease_seconds`).
 FoundLockFile parse_lock_file(std::string_view text);
 
 // Returns `file` as it counts for an acquire of `key`; `is_held`: whether the lock that the file

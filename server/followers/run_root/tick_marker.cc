@@ -50,9 +50,11 @@ bool log_has(const EventLog& log, const json::object& marker, std::int64_t ts_ns
          records->front().recorded_at_ns == ts_ns;
 }
 
-// Returns the age in milliseconds; 0 for a time in the future, which means that a clock was set.
+// Returns the age in milliseconds, or -1 for a time in the future, which tells no age: waiting
+// until it has passed could take for ever. Clocks of machines that share a disk differ a little.
 std::int64_t age_ms(std::int64_t since_ns, std::int64_t wall_ns) {
-  return std::max<std::int64_t>((wall_ns - since_ns) / ns_per_ms, 0);
+  const std::int64_t ms = (wall_ns - since_ns) / ns_per_ms;
+  return ms < -limits::clock_difference_ms_max ? -1 : std::max<std::int64_t>(ms, 0);
 }
 
 TickMarker unreadable(TickMarker marker, std::string problem) {
@@ -90,8 +92,7 @@ TickMarker read_tick_marker(const std::filesystem::path& run_root, const EventLo
   marker.found.kind = FoundMarker::Kind::foreign;
   if (const auto ts_ns = parse_time(*ts)) {
     if (log_has(log, *object, *ts_ns)) marker.found.kind = FoundMarker::Kind::known;
-    // With a ts in the future the age by the file's modification time stays.
-    if (*ts_ns <= wall_ns) marker.found.age_ms = age_ms(*ts_ns, wall_ns);
+    marker.found.age_ms = age_ms(*ts_ns, wall_ns);
   }
   return marker;
 }

@@ -218,6 +218,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(access_token_life_ms_max);
   SIGNALBOX_LIMIT(denial_streaks_max);
   SIGNALBOX_LIMIT(denial_streak_ms_max);
+  SIGNALBOX_LIMIT(clock_difference_ms_max);
   SIGNALBOX_LIMIT(projects_max);
   SIGNALBOX_LIMIT(open_cards_max);
   SIGNALBOX_LIMIT(card_title_bytes_max);
