@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 
 namespace signalbox {
 namespace {
@@ -18,6 +19,7 @@ bool is_full(const std::set<CardId>& agents, std::uint32_t limit) { return agent
 // Returns whether the policy and the limits of concurrency let the project start any card.
 bool may_start(const World& world, const Project& project) {
   const Policy& policy = project.policy;
+  if (policy_hold(project) != PolicyHold::none) return false;
   return policy.process_backlog && !is_full(world.board.agents(), policy.max_concurrent_agents) &&
          !is_full(world.board.agents_of_project(project.name),
                   policy.max_concurrent_agents_per_project);
@@ -61,7 +63,9 @@ CardWait why_waiting(const World& world, const Card& card) {
   const Board& board = world.board;
   const Project& project = world.projects.find(card.project)->second;
   const Policy& policy = project.policy;
-  if (!policy.process_backlog) return {CardWaitReason::policy, {}, 0, {}};
+  if (!policy.process_backlog || policy_hold(project) != PolicyHold::none) {
+    return {CardWaitReason::policy, {}, 0, {}};
+  }
   if (const auto& holders = board.agents_of_project(project.name);
       is_full(holders, policy.max_concurrent_agents_per_project)) {
     return concurrency("project", policy.max_concurrent_agents_per_project, holders);
@@ -78,10 +82,18 @@ CardWait why_waiting(const World& world, const Card& card) {
 const Card* next_to_merge(const World& world, const std::string& project) {
   const auto place = world.projects.find(project);
   if (place == world.projects.end() || !place->second.policy.merge_verified) return nullptr;
+  if (policy_hold(place->second) != PolicyHold::none) return nullptr;
   if (world.board.merging(project) != nullptr) return nullptr;
   const auto verified = world.board.verified().find(project);
   if (verified == world.board.verified().end()) return nullptr;
   return world.board.find(verified->second.begin()->second);
+}
+
+std::int64_t retry_due_ns(const World& world, const Card& card) {
+  if (card.status != CardStatus::blocked || card.retry_at_ns == 0) return 0;
+  // A blocked card that is retried hasn't changed since it was blocked.
+  return card.changed_at_ns +
+         world.projects.find(card.project)->second.policy.blocked_retry_minutes * ns_per_minute;
 }
 
 StartRun run_of_card(const Project& project, const Card& card) {

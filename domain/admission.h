@@ -14,7 +14,7 @@ namespace signalbox {
 enum class CardWaitReason : std::uint8_t {
   none = 1,         // admitted: the next tick of the heartbeat loop starts it
   concurrency = 2,  // the concurrency limit of `scope` is used up by `holders`
-  policy = 3,       // its project's policy doesn't process the backlog
+  policy = 3,       // its project's policy doesn't process the backlog, or the project is held
   order = 4,        // another card precedes it
 };
 BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order)
@@ -39,6 +39,11 @@ CardWait why_waiting(const World& world, const Card& card);
 // Returns the project's verified card to merge now. Returns nullptr if there is none, if a merge is
 // under way, or if the policy doesn't merge.
 const Card* next_to_merge(const World& world, const std::string& project);
+
+// Returns when (ns, UTC) a blocked card is retried automatically: after the time that the present
+// policy gives, which may have changed since the card was blocked. Returns 0 if it never is, or if
+// the card isn't blocked.
+std::int64_t retry_due_ns(const World& world, const Card& card);
 
 // Returns the command that starts a card's run: goal, project, label, repository, base and
 // pipeline. In that pipeline the policy's agent timeout replaces the timeout of each coding agent's

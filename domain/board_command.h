@@ -24,7 +24,8 @@ struct PutProject {
 };
 BOOST_DESCRIBE_STRUCT(PutProject, (), (name, repository, base, remote, pipeline))
 
-// Reports that the project's policy file was read.
+// Reports that the project's policy file was read. Without a file (digest zero), `policy` counts
+// only if there never was one; else the project is held (policy_hold()).
 struct AdoptPolicy {
   std::string project;
   Digest digest;  // SHA-256 of the file; zero: there is no file

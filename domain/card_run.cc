@@ -7,11 +7,10 @@
 #include "domain/attempt_end.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_minute = 60'000'000'000;
 
 // Returns whether a merge failed for a reason outside the card, so that a later merge may succeed.
 bool may_be_merged_later(const RunFailed& failure) {

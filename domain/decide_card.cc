@@ -136,9 +136,11 @@ Decided<NewEvents> decide(const World& world, const MergeCard& command, const No
 
 Decided<NewEvents> decide(const World& world, const RetryBlockedCards&, const Now& now) {
   NewEvents events;
+  // In the order of their retries as they were when the cards were blocked.
   for (const auto& [retry_at_ns, id] : world.board.retries()) {
-    if (retry_at_ns > now.wall_ns || events.size() >= limits::retried_cards_max) break;
+    if (events.size() >= limits::retried_cards_max) break;
     const Card& card = *world.board.find(id);
+    if (retry_due_ns(world, card) > now.wall_ns) continue;
     if (!world.find_project(card.project)->policy.retry_blocked) continue;
     events.push_back({Stream::card(id),
                       {},

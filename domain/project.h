@@ -2,10 +2,12 @@
 // their runs.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include "domain/ids.h"
 #include "domain/pipeline.h"
@@ -29,6 +31,32 @@ struct Project {
 BOOST_DESCRIBE_STRUCT(Project, (),
                       (name, repository, base, remote, pipeline, policy, policy_digest,
                        refused_digest, changed_at))
+
+// Why nothing of a project is started or merged, whatever its policy says.
+enum class PolicyHold : std::uint8_t {
+  none = 1,
+  never_understood = 2,  // it has a policy file, and no version of it was ever valid
+  gone = 3,              // it had a policy file, and has none any more
+};
+BOOST_DESCRIBE_ENUM(PolicyHold, none, never_understood, gone)
+
+// Returns the policy while a project's file is gone: the limits are those of the last valid file,
+// and nothing is started, retried or merged. No file allows more than the one before it did.
+inline Policy policy_without_file(Policy policy) {
+  policy.process_backlog = false;
+  policy.retry_blocked = false;
+  policy.merge_verified = false;
+  return policy;
+}
+
+// Returns why the project is held, or PolicyHold::none. A project that never had a file is not
+// held: it has the defaults.
+inline PolicyHold policy_hold(const Project& project) {
+  if (!project.policy_digest.is_zero()) return PolicyHold::none;
+  // The defaults start cards, so only policy_without_file() has this without a file.
+  if (!project.policy.process_backlog) return PolicyHold::gone;
+  return project.refused_digest.is_zero() ? PolicyHold::none : PolicyHold::never_understood;
+}
 
 // A worktree of a card's run that isn't removed yet. The run may have ended.
 struct CardWorktree {

@@ -29,15 +29,16 @@ BOOST_DESCRIBE_STRUCT(ProjectPut, (), (repository, base, remote, pipeline))
 // The project's policy file was read and differs from the policy in force.
 struct PolicyAdopted {
   static constexpr EventTag tag{702, 1, "PolicyAdopted"};
-  Digest digest;  // SHA-256 of the file; zero: no file, the defaults are in force
+  Digest digest;  // SHA-256 of the file; zero: no file, the defaults or policy_without_file()
   Policy policy;
 
   friend bool operator==(const PolicyAdopted&, const PolicyAdopted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PolicyAdopted, (), (digest, policy))
 
-// The project's policy file is invalid: the policy in force stays. Recorded once for each content
-// of the file.
+// The project's policy file is invalid: the policy in force stays, and if no version of the file
+// was ever valid, nothing of the project is started or merged. Recorded once for each content of
+// the file.
 struct PolicyRefused {
   static constexpr EventTag tag{703, 1, "PolicyRefused"};
   Digest digest;

@@ -158,8 +158,13 @@ void BoardLoops::apply_policy(const PolicyRead& read) {
     const std::string& message = read.reading.error().message;
     (void)transaction.apply(RefusePolicy{project, Sha256().update(message).finish(), 0, message});
   } else if ((*read.reading)->policy) {
-    (void)transaction.apply(
-        AdoptPolicy{project, (*read.reading)->digest, *(*read.reading)->policy});
+    const PolicyReading& file = **read.reading;
+    const auto adopted = transaction.apply(AdoptPolicy{project, file.digest, *file.policy});
+    if (!adopted || *adopted == 0) return;
+    for (const LineError& ignored : file.warnings) {
+      parts_.log(false, std::string(policy_file_name) + " of " + project + ", line " +
+                            std::to_string(ignored.line) + ", is ignored: " + ignored.message);
+    }
   } else {
     const LineError& error = (*read.reading)->policy.error();
     (void)transaction.apply(RefusePolicy{project, (*read.reading)->digest,

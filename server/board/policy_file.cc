@@ -181,7 +181,8 @@ Done read_entry(const Entry& entry, Reading& reading) {
 
 }  // namespace
 
-tl::expected<Policy, LineError> parse_policy_file(std::string_view text) {
+tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
+                                                  std::vector<LineError>* warnings) {
   if (text.size() > policy_file_bytes_max) {
     return refuse(0, "the file has " + std::to_string(text.size()) + " bytes; at most " +
                          std::to_string(policy_file_bytes_max) + " are read");
@@ -192,6 +193,11 @@ tl::expected<Policy, LineError> parse_policy_file(std::string_view text) {
     if (!is_policy_section(item.heading)) continue;
     const auto entry = TRY(entry_of(item));
     if (!entry) continue;
+    const bool is_known = find_policy_key(without_note(entry->key)) != nullptr;
+    if (!is_known && is_notification_section(item.heading)) {
+      if (warnings != nullptr) warnings->push_back(unknown_key(*entry).value());
+      continue;
+    }
     TRY(read_entry(*entry, reading));
   }
   return reading.policy;

@@ -10,10 +10,14 @@
 // A key may be in any of the four sections; a number with an empty box isn't set. Keys that are
 // missing have their value in Policy{}. All else is free text and ignored: other sections,
 // paragraphs, nested lists, items without box and colon, code, comments. But an item of a known
-// section that has a box or a colon must be a known key; else it is an error.
+// section that has a box or a colon must be a known key; else it is an error. Only in
+// Notifications, where nothing says what may be started or merged, an unknown key is ignored with a
+// warning: the file may be written for a board that notifies in other ways ("- [ ]
+// telegramSpawned").
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include <tl/expected.hpp>
 
@@ -24,6 +28,8 @@ namespace signalbox {
 
 // Parses `text`, which may be any bytes. Returns the first error; a text of more than
 // policy_file_bytes_max (policy_keys.h) bytes is one.
-tl::expected<Policy, LineError> parse_policy_file(std::string_view text);
+// Keys of the section Notifications that aren't known are appended to `warnings`, if given.
+tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
+                                                  std::vector<LineError>* warnings = nullptr);
 
 }  // namespace signalbox

@@ -89,4 +89,8 @@ bool is_policy_section(std::string_view heading) {
   });
 }
 
+bool is_notification_section(std::string_view heading) {
+  return policy_letters(heading) == "notifications";
+}
+
 }  // namespace signalbox

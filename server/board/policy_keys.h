@@ -44,5 +44,7 @@ const PolicyKey* find_policy_key(std::string_view text);
 const PolicyKey* nearest_policy_key(std::string_view text);
 // Returns true if `heading` is one of the four sections that may have keys.
 bool is_policy_section(std::string_view heading);
+// Returns true if `heading` is the section Notifications, in which unknown keys are ignored.
+bool is_notification_section(std::string_view heading);
 
 }  // namespace signalbox

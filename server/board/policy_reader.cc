@@ -246,7 +246,7 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
     reading->is_there = true;
     reading->text = std::move(content->text);
     reading->digest = sha256(reading->text);
-    reading->policy = parse_policy_file(reading->text);
+    reading->policy = parse_policy_file(reading->text, &reading->warnings);
     known.reading = std::move(reading);
   }
   return known.reading;

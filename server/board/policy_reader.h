@@ -16,6 +16,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <tl/expected.hpp>
 
@@ -38,6 +39,7 @@ struct PolicyReading {
   std::string text;
   Digest digest;  // SHA-256 of the text
   tl::expected<Policy, LineError> policy = Policy{};
+  std::vector<LineError> warnings;  // lines that were ignored
 };
 
 // Used on threads that may block: changed bare repositories are read with git()

@@ -36,6 +36,11 @@ std::string shown_failure(const Failure& failure) {
          (failure.message.empty() ? "" : ": " + failure.message);
 }
 
+// Returns whether the project's policy file was removed: it is held (PolicyHold::gone).
+bool is_file_gone(const PolicyAdopted& event) {
+  return event.digest.is_zero() && !event.policy.process_backlog;
+}
+
 // Returns the level of an event's line, or nullopt for an event without one. It is separate from
 // the text, which is made only if the level is written.
 struct LevelOf {
@@ -69,6 +74,10 @@ struct LevelOf {
     return level_enum::warn;
   }
   std::optional<level_enum> operator()(const TickFailed&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const PolicyRefused&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const PolicyAdopted& event) const {
+    return is_file_gone(event) ? level_enum::warn : level_enum::info;
+  }
   std::optional<level_enum> operator()(const CardBlocked&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const CardFailed&) const { return level_enum::warn; }
   std::optional<level_enum> operator()(const AccessDenied&) const { return level_enum::warn; }
@@ -161,6 +170,24 @@ struct TextOf {
   }
   EventLine operator()(const TickFailed& event) const {
     return {{}, and_reason("loop " + record.stream.name + ": the tick failed", event.error), {}};
+  }
+  EventLine operator()(const PolicyRefused& event) const {
+    const std::string line =
+        event.line == 0 ? std::string() : "line " + std::to_string(event.line) + ": ";
+    return {{},
+            "HEARTBEAT.md of " + record.stream.name + " is refused: " + line + event.message +
+                "; the policy before stays in force, and without one nothing is started or merged",
+            {}};
+  }
+  EventLine operator()(const PolicyAdopted& event) const {
+    const std::string file = "HEARTBEAT.md of " + record.stream.name;
+    if (is_file_gone(event)) {
+      return {{}, file + " is gone: nothing is started or merged until it is back", {}};
+    }
+    return {
+        {},
+        file + (event.digest.is_zero() ? " isn't there: the defaults are" : " is") + " in force",
+        {}};
   }
   EventLine operator()(const CardBlocked& event) const {
     return {{},

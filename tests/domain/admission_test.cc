@@ -114,6 +114,50 @@ TEST_F(AdmissionTest, NothingWhereThePolicyDoesntProcessTheBacklog) {  // H3
   EXPECT_EQ(wait_of(waits).reason, CardWaitReason::policy);
 }
 
+TEST_F(AdmissionTest, NothingWhereThePolicyWasNeverUnderstood) {  // A8
+  project = "a";
+  ProjectPut event{"/repositories/a", "main", "", {"p", {worker_station("implement")}}};
+  given({ProjectEvent{event}, ProjectEvent{PolicyRefused{digest_of(1), 3, "no such key"}}});
+  const CardId waits = submit("a");
+  EXPECT_EQ(start(), CardId{});
+  EXPECT_EQ(wait_of(waits).reason, CardWaitReason::policy);
+  EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::never_understood);
+  when(AdoptPolicy{"a", digest_of(2), {}});
+  EXPECT_EQ(start(), waits);
+  when(RefusePolicy{"a", digest_of(3), 3, "no such key"});
+  EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::none) << "the one before counts";
+}
+
+TEST_F(AdmissionTest, NothingOnceThePolicyIsGone) {  // A8
+  put("a", policy_of(3, 2));
+  const CardId waits = submit("a");
+  when(AdoptPolicy{"a", {}, {}});
+  Policy held = policy_of(3, 2);
+  held.process_backlog = held.retry_blocked = held.merge_verified = false;
+  then({ProjectEvent{PolicyAdopted{{}, held}}});
+  EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::gone);
+  EXPECT_EQ(start(), CardId{});
+  EXPECT_EQ(wait_of(waits).reason, CardWaitReason::policy);
+  when(AdoptPolicy{"a", {}, {}});
+  then_nothing();
+  when(RefusePolicy{"a", digest_of(4), 0, "it can't be read"});
+  when(AdoptPolicy{"a", {}, {}});
+  then({ProjectEvent{PolicyAdopted{{}, held}}});
+  EXPECT_EQ(start(), CardId{}) << "an error in between doesn't make it the default";
+  when(AdoptPolicy{"a", digest_of(5), {}});
+  EXPECT_EQ(start(), waits) << "an empty file means the defaults";
+}
+
+TEST_F(AdmissionTest, TheDefaultsWhereThereNeverWasAPolicy) {  // A8
+  project = "a";
+  ProjectPut event{"/repositories/a", "main", "", {"p", {worker_station("implement")}}};
+  given({ProjectEvent{event}});
+  when(AdoptPolicy{"a", {}, {}});
+  then_nothing();
+  const CardId first = submit("a");
+  EXPECT_EQ(start(), first);
+}
+
 // The search over the board's indexes finds the same card as a scan of all cards.
 RC_GTEST_PROP(AdmissionProperty, TheIndexFindsTheSameAsALookAtAll, ()) {
   World world;

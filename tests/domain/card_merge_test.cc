@@ -93,6 +93,17 @@ TEST_F(VerifiedCardTest, IsNotMergedWhereThePolicyForbidsIt) {  // H3, H11
   then_rejected(ErrorCode::CARD_BUSY);
 }
 
+TEST_F(VerifiedCardTest, IsNotMergedWithoutAPolicyThatWasUnderstood) {  // A8
+  when(RefusePolicy{project, digest_of(1), 3, "no such key"});
+  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  when(merge_of(card, run));
+  then_rejected(ErrorCode::CARD_BUSY);
+  when(AdoptPolicy{project, digest_of(2), {}});
+  EXPECT_EQ(next_to_merge(world, project), &the_card());
+  when(AdoptPolicy{project, {}, {}});
+  EXPECT_EQ(next_to_merge(world, project), nullptr) << "its file is gone";
+}
+
 // A conflict's retry is a whole run of the agent.
 TEST_F(VerifiedCardTest, HasFailedWhenTheMergeOfItsLastRunConflicts) {  // A9
   Policy policy;

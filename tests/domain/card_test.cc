@@ -92,6 +92,28 @@ TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
   then_nothing();
 }
 
+TEST_F(CardTest, AChangedPolicyReachesItWhileItIsBlocked) {  // A8
+  when(start_of(card, run));
+  fail();
+  const std::int64_t blocked_ns = now.wall_ns;
+  Policy policy;
+  policy.blocked_retry_minutes = 1;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  EXPECT_EQ(retry_due_ns(world, the_card()), blocked_ns + minute_ns);
+  now.wall_ns = blocked_ns + minute_ns - 1;
+  when(RetryBlockedCards{});
+  then_nothing();
+  policy.blocked_retry_minutes = 90;
+  when(AdoptPolicy{project, digest_of(2), policy});
+  now.wall_ns = blocked_ns + 90 * minute_ns - 1;
+  when(RetryBlockedCards{});
+  then_nothing();
+  now.wall_ns += 1;
+  when(RetryBlockedCards{});
+  then_names({"CardUnblocked"});
+  EXPECT_EQ(retry_due_ns(world, the_card()), 0);
+}
+
 TEST_F(CardTest, HasFailedWithTheLastOfItsRuns) {
   Policy policy;
   policy.max_attempts = 2;

@@ -205,6 +205,27 @@ TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {  // H3
   EXPECT_EQ(policy(std::string(64 * 1024, ' ')), Policy{});
 }
 
+// Such a line in another section may be a misspelt limit, which must not be ignored.
+TEST(PolicyFile, UnknownNotificationsAreWarnings) {  // A8
+  std::vector<LineError> warnings;
+  const auto parsed = parse_policy_file(
+      "# Heartbeat\n\n## Constraints\n- maxConcurrentAgents: 3\n\n## Synthesizer\n"
+      "- [ ] mergeVerified\n\n## Notifications\n- [x] websocketEvents\n- [ ] telegramSpawned\n"
+      "- telegramChat: 17\n",
+      &warnings);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->max_concurrent_agents, 3U);
+  EXPECT_FALSE(parsed->merge_verified);
+  EXPECT_TRUE(parsed->websocket_events);
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[0].line, 11U);
+  EXPECT_NE(warnings[0].message.find("telegramSpawned"), std::string::npos);
+  EXPECT_EQ(warnings[1].line, 12U);
+  EXPECT_EQ(policy("# Notifications\n- [ ] websocketEvents\n").websocket_events, false);
+  EXPECT_NE(policy_refusal("# Builder\n- [ ] telegramSpawned\n"), "none");
+  EXPECT_NE(policy_refusal("# Notifications\n- websocketEvents: maybe\n"), "none");
+}
+
 TEST(PolicyFile, EachFieldOfAPolicyHasAKey) {
   using Members = boost::describe::describe_members<Policy, boost::describe::mod_any_access>;
   EXPECT_EQ(policy_keys().size(), boost::mp11::mp_size<Members>::value);

@@ -90,6 +90,39 @@ TEST_F(RpcBoard, TellsWhatIsWrongWithThePolicysFile) {  // H3
       ask("project.get", R"({"name":"web"})").at("result").at("project").at("refused").is_null());
 }
 
+TEST_F(RpcBoard, SaysWhichProjectsAreHeldAndWhy) {  // A8
+  put("web");
+  const std::string waits = submit("Fix it");
+  const auto project = [this] {
+    return ask("project.get", R"({"name":"web"})").at("result").at("project").as_object();
+  };
+  EXPECT_TRUE(project().at("policy_hold").is_null());
+  EXPECT_EQ(ask("board.get", "{}").at("result").at("held").as_array().size(), 0U);
+
+  take(RefusePolicy{"web", Digest{{2}}, 7, "there is no key telegram"});
+  const Position refused = log.tail();
+  EXPECT_EQ(project().at("policy_hold"), "never_understood");
+  const auto listed = ask("project.list", "{}").at("result").at("projects").at(0);
+  EXPECT_EQ(listed.at("policy_hold"), "never_understood");
+  const auto status = ask("server.status", "{}").at("result").at("projects_held");
+  EXPECT_EQ(status.at("total"), 1);
+  EXPECT_EQ(status.at("projects").at(0), "web");
+  const auto held = ask("board.get", "{}").at("result").at("held").at(0);
+  EXPECT_EQ(held.at("project"), "web");
+  EXPECT_EQ(held.at("reason"), "never_understood");
+  EXPECT_EQ(card(waits).at("waiting").at("text"), held.at("text"));
+  const auto reason = why(waits).at("reasons").at(0);
+  EXPECT_EQ(reason.at("reason"), "policy");
+  EXPECT_EQ(reason.at("cause_position"), refused);
+
+  take(AdoptPolicy{"web", Digest{{3}}, {}});
+  EXPECT_TRUE(project().at("policy_hold").is_null());
+  take(AdoptPolicy{"web", {}, {}});
+  EXPECT_EQ(project().at("policy_hold"), "gone");
+  EXPECT_EQ(project().at("policy").at("merge_verified"), false);
+  EXPECT_EQ(why(waits).at("reasons").at(0).at("cause_position"), log.tail());
+}
+
 TEST_F(RpcBoard, ACardIsSubmittedOnceForACommandId) {  // H1
   put("web");
   const std::string params =

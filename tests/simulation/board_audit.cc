@@ -53,7 +53,14 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
     const PolicyDraft* draft = repositories_.find_draft(adopted->digest);
     if (draft == nullptr && !adopted->digest.is_zero()) wrong(record, "nobody wrote that");
     if (draft != nullptr && draft->bad_line != 0) wrong(record, "it can't be understood");
-    if (adopted->policy != (draft == nullptr ? Policy{} : draft->policy)) {
+    // Without a file nothing is started that the file before didn't allow.
+    const bool is_gone =
+        adopted->digest.is_zero() && (!project.digest.is_zero() || !project.policy.process_backlog);
+    if (is_gone && (adopted->policy.process_backlog || adopted->policy.retry_blocked ||
+                    adopted->policy.merge_verified)) {
+      wrong(record, "its file is gone");
+    }
+    if (!is_gone && adopted->policy != (draft == nullptr ? Policy{} : draft->policy)) {
       wrong(record, "its owner meant something else");
     }
     policies_changed_ = policies_changed_ || project.digest != adopted->digest;
@@ -224,6 +231,7 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
 std::string BoardAudit::obstacle(const AuditedCard& card) const {
   const Policy& policy = projects_.at(card.project).policy;
   if (!policy.process_backlog) return "its project's policy starts nothing";
+  if (projects_.at(card.project).is_held()) return "its project's policy was never understood";
   std::size_t all = 0;
   std::size_t of_project = 0;
   for (const auto& [id, other] : cards_) {
@@ -272,6 +280,7 @@ void BoardAudit::start_merge(const Record& record, AuditedCard& card,
     wrong(record, "outside of a tick of the synthesizer");
   }
   if (!projects_[card.project].policy.merge_verified) wrong(record, "against the policy");
+  if (projects_[card.project].is_held()) wrong(record, "its policy was never understood");
   for (const auto& [id, other] : cards_) {
     if (other.project != card.project || other.column != CardStatus::verified) continue;
     if (!other.merge.is_nil()) wrong(record, "card " + to_string(id) + " is being merged");
@@ -323,6 +332,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
   card.column = CardStatus::blocked;
   card.merge = {};
   card.retry_at_ns = blocked.retry_at_ns;
+  card.blocked_at_ns = record.recorded_at_ns;
 }
 
 void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
@@ -342,9 +352,11 @@ void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnbl
   if (unblocked.by_itself) {
     if (!projects_[card.project].policy.retry_blocked) wrong(record, "against the policy");
     if (card.retry_at_ns == 0) wrong(record, "somebody has to unblock it");
-    if (record.recorded_at_ns < card.retry_at_ns) {
-      wrong(record, std::to_string((card.retry_at_ns - record.recorded_at_ns) / ns_per_ms) +
-                        " ms too early");
+    // A8: the policy counts that is in force now.
+    const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
+    const std::int64_t due_ns = card.blocked_at_ns + minutes * audited_minute_ns;
+    if (record.recorded_at_ns < due_ns) {
+      wrong(record, std::to_string((due_ns - record.recorded_at_ns) / ns_per_ms) + " ms too early");
     }
   } else {
     const SentCommand* sent = book_.find(record.command_id);

@@ -47,6 +47,7 @@ class BoardAudit {
     RunId run{};    // the latest run
     RunId merge{};  // the merge under way, or nil
     std::int64_t retry_at_ns = 0;
+    std::int64_t blocked_at_ns = 0;
     Position verified_at = 0;
 
     [[nodiscard]] bool in_work() const {
@@ -58,6 +59,9 @@ class BoardAudit {
     Policy policy;
     Digest digest;
     Digest refused;
+
+    // A8: without a policy that was understood nothing is started or merged.
+    [[nodiscard]] bool is_held() const { return digest.is_zero() && !refused.is_zero(); }
   };
   struct EndedRun {
     Position position = 0;

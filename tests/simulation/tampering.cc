@@ -100,7 +100,7 @@ void tamper_with_card(Mutant mutant, const World& world, const Record& record) {
     change_card(own, record.stream.run_id, [](Card& card) { card.priority = 0; });
   } else if (blocked != nullptr && blocked->retry_at_ns != 0 &&
              mutant == Mutant::blocked_retry_early) {
-    change_card(own, record.stream.run_id, [](Card& card) { card.retry_at_ns -= 59 * ns_per_s; });
+    change_card(own, record.stream.run_id, [](Card& card) { card.changed_at_ns -= 59 * ns_per_s; });
   }
 }
 

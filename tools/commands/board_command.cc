@@ -34,6 +34,7 @@ std::string view_board(const json::object& board, const BoardOptions& options,
   picture.cards_max = options.limit;
   picture.names_projects = !options.project;
   picture.agents = object_at(board, "agents");
+  picture.held = array_at(board, "held");
   for (const json::value& each : array_at(board, "columns")) {
     const json::object& column = each.get_object();
     BoardColumn& drawn = picture.columns.emplace_back();
@@ -78,7 +79,7 @@ ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
                       {"types",
                        {"CardSubmitted", "CardStarted", "CardVerificationStarted", "CardVerified",
                         "CardBlocked", "CardFailed", "CardUnblocked", "CardMergeStarted",
-                        "CardMergeDeferred", "CardMerged", "PolicyAdopted"}}};
+                        "CardMergeDeferred", "CardMerged", "PolicyAdopted", "PolicyRefused"}}};
   const auto followed = follow_events(invocation, params, [&](const json::object& event) {
     return number_at(event, "position") <= number_at(*board, "position") || draw();
   });

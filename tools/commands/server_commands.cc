@@ -74,6 +74,17 @@ Cell view_settings(const json::object& status, std::int64_t now_ns) {
   return loaded.empty() ? Cell{} : Cell{"read " + clock_time(loaded, now_ns), Style::good};
 }
 
+// Empty if no project is held.
+Cell view_held_projects(const json::object& status) {
+  const json::object& held = object_at(status, "projects_held");
+  const json::array& shown = array_at(held, "projects");
+  if (shown.empty()) return {};
+  const std::string total = text_at(held, "total");
+  const std::string first = scalar_text(shown.front());
+  return {(total == "1" ? first : total + ", e.g. " + first) + ": signalbox project get " + first,
+          Style::bad};
+}
+
 std::string view_status(const json::object& status, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   const std::string position = text_at(status, "position");
@@ -111,6 +122,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"read models at", {read_models, rebuilding ? Style::bad : Style::plain}},
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
+          {"held projects", view_held_projects(status)},
           {"settings", view_settings(status, now_ns)},
           {"certificate", view_certificate(status, now_ns)},
           {"retention", policy == nullptr ? Cell{"none"} : view_retention(*policy, now_ns)},

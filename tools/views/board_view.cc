@@ -209,6 +209,11 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
   if (const std::string agents = agents_text(picture.agents); !agents.empty()) {
     out += "\n" + styled(terminal, Style::faint, cut(agents, screen)) + "\n";
   }
+  for (const json::value& each : picture.held) {
+    if (!each.is_object()) continue;
+    const std::string text = printable(text_at(each.get_object(), "text"));
+    out += "\n" + styled(terminal, Style::bad, cut(text, screen)) + "\n";
+  }
   if (!empty.empty()) out += "\n" + styled(terminal, Style::faint, cut(empty, screen)) + "\n";
   return out;
 }

@@ -24,6 +24,7 @@ struct BoardPicture {
   bool names_projects = true;  // false: all cards belong to one project
   std::size_t cards_max = 8;   // drawn in a column
   boost::json::object agents;  // as in board.get
+  boost::json::array held;     // as in board.get
 };
 
 // Returns the drawing. Output that isn't a terminal is drawn 140 columns wide.

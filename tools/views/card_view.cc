@@ -160,19 +160,29 @@ std::string view_project(const json::object& result, const Terminal& terminal,
                          std::int64_t now_ns) {
   const json::object& project = object_at(result, "project");
   const std::string digest = text_at(project, "policy_digest");
-  std::string text = named_values({{"project", {text_at(project, "name"), Style::strong}},
-                                   {"repository", {text_at(project, "repository")}},
-                                   {"base", {text_at(project, "base")}},
-                                   {"remote", {text_at(project, "remote")}},
-                                   {"stations", {stations_text(project)}},
-                                   {"cards", {cards_text(object_at(project, "cards"))}},
-                                   {"policy", {text_at(project, "policy_file")}},
-                                   {"its digest",
-                                    {digest.empty() ? "no file, the defaults are in "
-                                                      "force"
-                                                    : digest,
-                                     Style::faint}}},
-                                  terminal);
+  const std::string hold = text_at(project, "policy_hold");
+  std::string text =
+      named_values({{"project", {text_at(project, "name"), Style::strong}},
+                    {"repository", {text_at(project, "repository")}},
+                    {"base", {text_at(project, "base")}},
+                    {"remote", {text_at(project, "remote")}},
+                    {"stations", {stations_text(project)}},
+                    {"cards", {cards_text(object_at(project, "cards"))}},
+                    {"policy", {text_at(project, "policy_file")}},
+                    {"its digest",
+                     {!digest.empty()  ? digest
+                      : hold == "gone" ? std::string("the file is gone")
+                      : hold.empty()   ? std::string("no file, the defaults are in force")
+                                       : std::string("never understood"),
+                      hold.empty() ? Style::faint : Style::bad}},
+                    {"held",
+                     {hold.empty()     ? std::string()
+                      : hold == "gone" ? std::string("nothing is started or merged until "
+                                                     "it is back (an empty one will do)")
+                                       : std::string("nothing is started or merged until "
+                                                     "it is valid"),
+                      Style::bad}}},
+                   terminal);
   const json::object& refused = object_at(project, "refused");
   if (!refused.empty()) {
     const std::string line = text_at(refused, "line");
@@ -181,7 +191,7 @@ std::string view_project(const json::object& result, const Terminal& terminal,
                          {(line == "0" ? "" : "line " + line + ": ") + text_at(refused, "message"),
                           Style::bad}},
                         {"since", {moment_text(text_at(refused, "recorded_at"), now_ns)}},
-                        {"meanwhile", {"the policy before stays in force"}}},
+                        {"meanwhile", {hold.empty() ? "the policy before stays in force" : ""}}},
                        terminal);
   }
   std::vector<std::pair<std::string, Cell>> values;
@@ -197,13 +207,16 @@ std::string view_project_list(const json::object& result, const Terminal& termin
     if (!each.is_object()) continue;
     const json::object& project = each.get_object();
     const bool refused = true_at(project, "policy_file_refused");
+    const std::string hold = text_at(project, "policy_hold");
     table.add({{text_at(project, "name"), Style::strong},
                {text_at(project, "base")},
                {cards_text(object_at(project, "cards"))},
-               {refused                                     ? "refused"
+               {hold == "gone"                              ? "held: file is gone"
+                : !hold.empty()                             ? "held: refused"
+                : refused                                   ? "refused"
                 : text_at(project, "policy_digest").empty() ? "defaults"
                                                             : "HEARTBEAT.md",
-                refused ? Style::bad : Style::faint},
+                refused || !hold.empty() ? Style::bad : Style::faint},
                {text_at(project, "repository")}});
   }
   std::string text =

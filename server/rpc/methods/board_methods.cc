@@ -4,6 +4,7 @@
 #include <array>
 #include <queue>
 
+#include "domain/admission.h"
 #include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
@@ -108,12 +109,18 @@ CardIds at_work(const Board& board, const std::optional<std::string>& only, Card
 }
 
 // Returns the cards that are retried automatically, the earliest retry first.
-CardIds retried_first(const Board& board, const std::optional<std::string>& only,
+CardIds retried_first(const World& world, const std::optional<std::string>& only,
                       std::size_t limit) {
+  std::vector<std::pair<std::int64_t, CardId>> retries;
+  for (const auto& [planned_ns, id] : world.board.retries()) {
+    const Card& card = *world.board.find(id);
+    if (!only || card.project == *only) retries.emplace_back(retry_due_ns(world, card), id);
+  }
+  std::sort(retries.begin(), retries.end());
   CardIds ids;
-  for (const auto& [retry_at_ns, id] : board.retries()) {
+  for (const auto& [due_ns, id] : retries) {
     if (ids.size() == limit) break;
-    if (!only || board.find(id)->project == *only) ids.push_back(id);
+    ids.push_back(id);
   }
   return ids;
 }
@@ -143,6 +150,24 @@ json::object agents_json(const World& world, const std::optional<std::string>& o
   return agents;
 }
 
+// Returns the projects of which nothing is started or merged, and why, by name.
+json::array held_json(const World& world, const std::optional<std::string>& only) {
+  std::set<std::string> names;
+  for (const auto& [name, project] : world.projects) {
+    const bool is_shown = !only || name == *only;
+    if (is_shown && policy_hold(project) != PolicyHold::none) names.insert(name);
+  }
+  json::array held;
+  for (const std::string& name : names) {
+    if (held.size() == board_holders_max) break;
+    const Project& project = *world.find_project(name);
+    held.push_back({{"project", name},
+                    {"reason", to_json(policy_hold(project))},
+                    {"text", policy_hold_text(project)}});
+  }
+  return held;
+}
+
 // The part of the board that comes from the world, before the read models are queried for the
 // cards.
 struct BoardOrder {
@@ -166,7 +191,7 @@ BoardOrder board_order_of(const World& world, const GetBoard& params, std::size_
     CardIds& ids = order.columns[column];
     if (status == CardStatus::backlog) ids = first_of_backlog(world.board, order.project, limit);
     if (status == CardStatus::verified) ids = first_verified(world.board, order.project, limit);
-    if (status == CardStatus::blocked) ids = retried_first(world.board, order.project, limit);
+    if (status == CardStatus::blocked) ids = retried_first(world, order.project, limit);
     if (status == CardStatus::running || status == CardStatus::verifying) {
       ids = at_work(world.board, order.project, status, limit);
     }
@@ -221,16 +246,13 @@ Stored<json::array> columns_of_board(const RunIndex& index, const BoardOrder& or
 json::object board_answer(const World& world, const BoardOrder& order, json::array columns) {
   for (json::value& column : columns) {
     for (json::value& each : column.at("cards").as_array()) {
-      json::object& card = each.as_object();
-      const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
-      const Card* open = world.board.find(*id);
-      card["waiting"] =
-          open == nullptr ? json::value(nullptr) : card_waiting(world, *open, /*whole=*/false);
+      add_present_state(world, each.as_object(), /*whole=*/false);
     }
   }
   json::object result;
   result["columns"] = std::move(columns);
   result["agents"] = agents_json(world, order.project);
+  result["held"] = held_json(world, order.project);
   return result;
 }
 

@@ -93,16 +93,6 @@ struct ListCards {
 };
 BOOST_DESCRIBE_STRUCT(ListCards, (), (project, status, limit, cursor))
 
-// Adds `waiting` from the world to a row, which is null unless the card is in the backlog.
-void add_waiting(const Api& api, json::object& card, bool whole) {
-  card["waiting"] = nullptr;
-  if (card.at("status") != "backlog") return;
-  const World& world = api.engine.world();
-  const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
-  const Card* open = world.board.find(*id);
-  if (open != nullptr) card["waiting"] = card_waiting(world, *open, whole);
-}
-
 void get_card(Api& api, Call& call) {
   const auto params = from_json<GetCard>(call.params);
   if (!params) return call.responder.reject(params.error());
@@ -110,7 +100,9 @@ void get_card(Api& api, Call& call) {
       api, call.responder, api.engine.world().position,
       [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
         return [&api, responder, view = card_view(api, index, id)]() mutable {
-          if (view) add_waiting(api, view->at("card").as_object(), /*whole=*/true);
+          if (view) {
+            add_present_state(api.engine.world(), view->at("card").as_object(), /*whole=*/true);
+          }
           responder.answer(std::move(view));
         };
       });
@@ -148,7 +140,7 @@ void list_cards(Api& api, Call& call) {
         return [&api, responder, view = card_list_view(index, filter, limit, cursor)]() mutable {
           if (view) {
             for (json::value& card : view->at("cards").as_array()) {
-              add_waiting(api, card.as_object(), /*whole=*/false);
+              add_present_state(api.engine.world(), card.as_object(), /*whole=*/false);
             }
           }
           responder.answer(std::move(view));

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "domain/admission.h"
+#include "domain/refusals.h"
 #include "projections/run_history.h"
+#include "server/board/policy_reader.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/record_json.h"
 #include "server/text/described_json.h"
@@ -161,6 +163,9 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
     case CardWaitReason::none:
       return "it is next: the next tick of the heartbeat starts it";
     case CardWaitReason::policy:
+      if (std::string held = policy_hold_text(*world.find_project(card.project)); !held.empty()) {
+        return held;
+      }
       return "the policy of " + card.project + " doesn't process the backlog";
     case CardWaitReason::order: {
       const Card* first = world.board.find(wait.holders.front());
@@ -175,6 +180,20 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
 }
 
 }  // namespace
+
+std::string policy_hold_text(const Project& project) {
+  const std::string file =
+      "nothing is started or merged: " + std::string(policy_file_name) + " of " + project.name;
+  switch (policy_hold(project)) {
+    case PolicyHold::none:
+      return {};
+    case PolicyHold::never_understood:
+      return file + " was never understood";
+    case PolicyHold::gone:
+      return file + " is gone";
+  }
+  return {};
+}
 
 json::object card_holder(const Card& card) {
   json::object holder;
@@ -204,6 +223,16 @@ json::value card_waiting(const World& world, const Card& card, bool whole) {
   }
   waiting["holders_total"] = wait.holders.size();
   return waiting;
+}
+
+void add_present_state(const World& world, json::object& card, bool whole) {
+  card["waiting"] = nullptr;
+  const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
+  const Card* open = world.board.find(*id);
+  // The card may have changed since the row was read.
+  if (open == nullptr || card.at("status") != json::value(name_of(open->status))) return;
+  card["waiting"] = card_waiting(world, *open, whole);
+  card["retry_at"] = time_or_null(retry_due_ns(world, *open));
 }
 
 }  // namespace signalbox

@@ -36,6 +36,14 @@ boost::json::object unblock_card_result(const Api& api, std::span<const Record> 
 // isn't in the backlog. Lists pass false for `whole`, which leaves out the holders.
 boost::json::value card_waiting(const World& world, const Card& card, bool whole);
 
+// Sets `waiting` and `retry_at` of a card as card_row_to_json() gives it, from the world: the
+// policy may have changed since the row was written. Called on the engine's thread.
+void add_present_state(const World& world, boost::json::object& card, bool whole);
+
+// Returns why nothing of the project is started or merged, as a sentence; empty if it isn't held
+// (policy_hold()).
+std::string policy_hold_text(const Project& project);
+
 // Returns {card_id, title, project, status, run_id} for a card that holds up another one.
 boost::json::object card_holder(const Card& card);
 

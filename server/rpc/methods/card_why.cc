@@ -33,7 +33,8 @@ struct CardMoment {
   std::string reason;
   std::string text;
   Position cause_position = 0;
-  bool caused_by_policy = false;  // then the cause is the latest PolicyAdopted
+  bool caused_by_policy = false;   // then the cause is the latest PolicyAdopted
+  bool caused_by_refusal = false;  // then it is the latest PolicyRefused instead
   std::int64_t until_ns = 0;
   json::array holders;
   std::string unblocked_by;
@@ -49,6 +50,17 @@ void explain_policy(const World& world, const char* toggle, CardMoment& moment) 
   const Card& card = *moment.card;
   moment.reason = "policy";
   moment.caused_by_policy = true;
+  if (const PolicyHold hold = policy_hold(*world.find_project(card.project));
+      hold != PolicyHold::none) {
+    moment.text = policy_hold_text(*world.find_project(card.project));
+    moment.caused_by_refusal = hold == PolicyHold::never_understood;
+    moment.unblocked_by =
+        policy_file_of(world, card) + (hold == PolicyHold::gone
+                                           ? ", once it is there again; an empty one will do"
+                                           : ", once it can be understood");
+    moment.next_commands = {"signalbox project get " + shell_word(card.project)};
+    return;
+  }
   moment.unblocked_by = std::string("`- [x] ") + toggle + "` in " + policy_file_of(world, card);
   moment.next_commands = {"signalbox project get " + shell_word(card.project)};
 }
@@ -120,7 +132,8 @@ void explain_run(const RunId& run_id, const char* reason, CardMoment& moment) {
 void explain_verified(const World& world, CardMoment& moment) {
   const Card& card = *moment.card;
   if (card.is_merging()) return explain_run(card.merge_run_id, "merging", moment);
-  if (!world.find_project(card.project)->policy.merge_verified) {
+  const Project& project = *world.find_project(card.project);
+  if (!project.policy.merge_verified || policy_hold(project) != PolicyHold::none) {
     moment.text = "the policy of " + card.project + " doesn't merge verified work";
     return explain_policy(world, "mergeVerified", moment);
   }
@@ -148,11 +161,11 @@ void explain_stop(const World& world, CardMoment& moment) {
   const bool is_blocked = card.status == CardStatus::blocked;
   moment.reason = is_blocked ? "blocked" : "failed";
   moment.text = card.code + ": " + card.message;
-  moment.until_ns = card.retry_at_ns;
+  moment.until_ns = retry_due_ns(world, card);
   moment.unblocked_by = "you: fix the cause, then unblock it";
   if (is_blocked && card.retry_at_ns != 0) {
     const bool retries = world.find_project(card.project)->policy.retry_blocked;
-    moment.unblocked_by = retries ? "its next try at " + format_time(card.retry_at_ns) +
+    moment.unblocked_by = retries ? "its next try at " + format_time(moment.until_ns) +
                                         ", or you: unblock it before that"
                                   : "you: fix the cause, then unblock it; the policy of " +
                                         card.project + " doesn't retry blocked cards";
@@ -228,9 +241,11 @@ Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
   }
   Position cause = moment.cause_position;
   if (moment.caused_by_policy) {
-    const auto adopted = index.cards().policy_adopted(moment.card->project);
-    if (!adopted) return unreadable(adopted.error());
-    cause = *adopted;
+    const std::string& project = moment.card->project;
+    const auto read = moment.caused_by_refusal ? index.cards().policy_refused(project)
+                                               : index.cards().policy_adopted(project);
+    if (!read) return unreadable(read.error());
+    cause = *read;
   }
   json::object entry;
   entry["reason"] = moment.reason;

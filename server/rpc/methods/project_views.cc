@@ -51,6 +51,8 @@ Decided<json::object> project_view(const Api& api, const RunIndex& index, const 
       project.policy_digest.is_zero() ? json::value(nullptr) : to_json(project.policy_digest);
   object["policy_file"] = (std::filesystem::path(project.repository) / policy_file_name).string();
   object["policy_file_refused"] = !project.refused_digest.is_zero();
+  const PolicyHold hold = policy_hold(project);
+  object["policy_hold"] = hold == PolicyHold::none ? json::value(nullptr) : to_json(hold);
   json::array stations;
   for (const StationDefinition& station : project.pipeline.stations) {
     stations.emplace_back(station.name);

@@ -1,4 +1,6 @@
 // `server.*`: the service's status, limits, metrics and latest crash report.
+#include <set>
+
 #include "domain/limits.h"
 #include "projections/buffering_table.h"
 #include "projections/retention_plan.h"
@@ -28,6 +30,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t run_root_failures_shown = 16;
+constexpr std::size_t held_projects_shown = 16;
 
 json::object retention_status(const RetentionLoop& retention) {
   json::object object;
@@ -54,6 +57,22 @@ json::object retention_status(const RetentionLoop& retention) {
   return object;
 }
 
+// Returns the projects of which nothing is started or merged (policy_hold()): the first names.
+json::object held_projects(const World& world) {
+  std::set<std::string> names;
+  for (const auto& [name, project] : world.projects) {
+    if (policy_hold(project) != PolicyHold::none) names.insert(name);
+  }
+  json::object held;
+  held["total"] = names.size();
+  json::array& shown = held["projects"].emplace_array();
+  for (const std::string& name : names) {
+    if (shown.size() == held_projects_shown) break;
+    shown.emplace_back(name);
+  }
+  return held;
+}
+
 void status(Api& api, Call& call, const MethodParts& parts) {
   const World& world = api.engine.world();
   json::object result;
@@ -68,6 +87,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   result["waiting_locks"] = parts.locks.size();
   result["subscriptions"] = parts.feed.size();
   result["storage_full"] = api.engine.storage_full();
+  result["projects_held"] = held_projects(world);
   result["read_models_position"] = api.projector.applied();
   json::value& rebuild = result["read_models_rebuild"];
   if (const auto rebuilding = api.projector.rebuilding()) {
@@ -197,6 +217,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(tick_lease_ms_default);
   SIGNALBOX_LIMIT(lock_linger_ms_max);
   SIGNALBOX_LIMIT(foreign_marker_fresh_ms_max);
+  SIGNALBOX_LIMIT(clock_difference_ms_max);
   SIGNALBOX_LIMIT(marker_bytes_max);
   SIGNALBOX_LIMIT(locks_max);
   SIGNALBOX_LIMIT(loops_max);
@@ -218,7 +239,6 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(access_token_life_ms_max);
   SIGNALBOX_LIMIT(denial_streaks_max);
   SIGNALBOX_LIMIT(denial_streak_ms_max);
-  SIGNALBOX_LIMIT(clock_difference_ms_max);
   SIGNALBOX_LIMIT(projects_max);
   SIGNALBOX_LIMIT(open_cards_max);
   SIGNALBOX_LIMIT(card_title_bytes_max);
