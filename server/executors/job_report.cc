@@ -49,11 +49,16 @@ std::string remarks(const ShimResult& facts, const std::vector<std::string>& lef
   return text + (left_out.size() > left_out_shown_max ? ", …" : "");
 }
 
-Stored<std::string> excerpt_of(const JobDirectory& directory, const ShimResult& facts) {
+struct JobOutput {
+  std::string excerpt;
+  std::string last_lines;
+};
+
+Stored<JobOutput> output_of(const JobDirectory& directory, const ShimResult& facts) {
   const std::size_t bytes_max = limits::logs_inline_bytes_max;
   const auto out = TRY(read_bounded_log(directory.stdout_log(), facts.stdout_bytes, bytes_max));
   const auto err = TRY(read_bounded_log(directory.stderr_log(), facts.stderr_bytes, bytes_max));
-  return log_excerpt(out, err, bytes_max);
+  return JobOutput{log_excerpt(out, err, bytes_max), last_lines(out, err)};
 }
 
 }  // namespace
@@ -64,18 +69,18 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   if (!declared && declared.error().kind == StoreError::Kind::io) {
     return tl::unexpected(declared.error());
   }
-  auto excerpt = TRY(excerpt_of(directory, facts));
+  auto output = TRY(output_of(directory, facts));
 
   const std::string summary_name = job.definition.name + "_summary";
   auto collected = TRY(collect_artifacts(store, directory.artifacts(), limits::artifacts_max - 2,
                                          {summary_name, logs_name}));
 
-  JobVerdict verdict = job_verdict(job.definition, facts, declared);
+  JobVerdict verdict = job_verdict(job.definition, facts, declared, output.last_lines);
   const std::string summary_text =
       declared && declared->summary ? *declared->summary : default_summary(job, facts, verdict);
   const std::string remarks_text = remarks(facts, collected.left_out);
   auto summary = TRY(store.put(summary_name, "text/markdown", summary_text + remarks_text + "\n"));
-  auto logs = TRY(store.put(logs_name, "text/plain", excerpt));
+  auto logs = TRY(store.put(logs_name, "text/plain", output.excerpt));
 
   JobResult report;
   report.outcome = verdict.outcome;
@@ -84,7 +89,7 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   report.escaped_pids = facts.escaped_pids;
   report.result.summary =
       shortened(summary_text, limits::summary_bytes_max - remarks_text.size()) + remarks_text;
-  report.result.logs_inline = std::move(excerpt);
+  report.result.logs_inline = std::move(output.excerpt);
   report.result.external_ref = job.id;
   if (declared && declared->external_ref) report.result.external_ref = *declared->external_ref;
   if (declared && declared->metadata) report.result.metadata = *declared->metadata;

@@ -44,17 +44,21 @@ ErrorClass class_of(std::int32_t exit_code) {
 }
 
 // The exit code means failure; the declared result may say which one.
-JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& declared) {
+JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& declared,
+                       const std::string& last_lines) {
   const std::string exited = "exit code " + std::to_string(exit_code);
+  const std::string explained = last_lines.empty() ? exited : exited + ": " + last_lines;
   if (!declared) {
     const bool invalid = declared.error().kind == StoreError::Kind::damaged;
-    return failed(class_of(exit_code), "EXIT_NONZERO",
-                  exited + (invalid ? "; its result.json is invalid: " + declared.error().message
-                                    : std::string()));
+    return failed(
+        class_of(exit_code), "EXIT_NONZERO",
+        invalid ? exited + "; its result.json is invalid: " + declared.error().message : explained);
   }
+  std::string message = declared->error_message.value_or(explained);
+  // The job's own message may name the exit code already.
+  if (message.find(exited) == std::string::npos) message += " (" + exited + ")";
   return failed(declared->error_class.value_or(class_of(exit_code)),
-                declared->error_code.value_or("EXIT_NONZERO"),
-                declared->error_message ? *declared->error_message + " (" + exited + ")" : exited);
+                declared->error_code.value_or("EXIT_NONZERO"), message);
 }
 
 // The command exited with 0; the declared result decides.
@@ -82,7 +86,7 @@ JobVerdict declared_end(const DeclaredResult& declared) {
 }  // namespace
 
 JobVerdict job_verdict(const StationDefinition& definition, const ShimResult& facts,
-                       const Stored<DeclaredResult>& declared) {
+                       const Stored<DeclaredResult>& declared, const std::string& last_lines) {
   if (facts.canceled) return canceled("canceled");
   if (!facts.error_code.empty()) {
     return failed(facts.error_is_transient ? ErrorClass::transient : ErrorClass::config,
@@ -97,7 +101,7 @@ JobVerdict job_verdict(const StationDefinition& definition, const ShimResult& fa
   if (!facts.exit_code) {
     return failed(ErrorClass::transient, "EXIT_UNKNOWN", "the command's exit was never seen");
   }
-  if (*facts.exit_code != 0) return failed_exit(*facts.exit_code, declared);
+  if (*facts.exit_code != 0) return failed_exit(*facts.exit_code, declared, last_lines);
   if (declared) return declared_end(*declared);
   if (declared.error().kind != StoreError::Kind::not_found) {
     return failed(ErrorClass::terminal, "RESULT_INVALID",

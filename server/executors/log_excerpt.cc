@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "domain/text_parts.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
+
+constexpr std::size_t last_lines_max = 3;
+constexpr std::size_t last_lines_bytes_max = 300;
 
 // Reserved for the headings and notes of both streams.
 constexpr std::size_t notes_bytes = 512;
@@ -43,7 +47,32 @@ std::string section(const StreamText& stream, bool cut, std::size_t bytes_max) {
          line_end(tail);
 }
 
+// Returns the last lines that aren't blank as one line.
+std::string last_lines_of(std::string_view text) {
+  std::string lines;
+  std::size_t count = 0;
+  while (!text.empty() && count < last_lines_max && lines.size() < last_lines_bytes_max) {
+    const std::size_t line_break = text.rfind('\n');
+    const std::size_t begin = line_break == std::string_view::npos ? 0 : line_break + 1;
+    const std::string_view line = trimmed(text.substr(begin), " \t\r");
+    text = text.substr(0, line_break == std::string_view::npos ? 0 : line_break);
+    if (line.empty()) continue;
+    lines = std::string(line) + (lines.empty() ? "" : "; ") + lines;
+    ++count;
+  }
+  if (lines.size() <= last_lines_bytes_max) return lines;
+  return "…" + std::string(utf8_suffix(lines, last_lines_bytes_max));
+}
+
 }  // namespace
+
+std::string last_lines(const KeptLog& stdout_log, const KeptLog& stderr_log) {
+  for (const KeptLog* log : {&stderr_log, &stdout_log}) {
+    std::string lines = last_lines_of(with_replacements(log->tail.empty() ? log->head : log->tail));
+    if (!lines.empty()) return lines;
+  }
+  return {};
+}
 
 std::string log_excerpt(const KeptLog& stdout_log, const KeptLog& stderr_log,
                         std::size_t bytes_max) {

@@ -14,4 +14,9 @@ namespace signalbox {
 std::string log_excerpt(const KeptLog& stdout_log, const KeptLog& stderr_log,
                         std::size_t bytes_max);
 
+// Returns the last lines of the error output as one line of at most about 300 bytes of UTF-8, for
+// the message of a failure; of the standard output if there is no error output. Empty if there is
+// none.
+std::string last_lines(const KeptLog& stdout_log, const KeptLog& stderr_log);
+
 }  // namespace signalbox

@@ -43,6 +43,20 @@ TEST_F(JobReport, ExitCodesHaveClasses) {
   }
 }
 
+TEST_F(JobReport, AnExitCodeIsExplainedByTheLastLinesOfOutput) {  // A14
+  EXPECT_EQ(running("echo begun; echo one >&2; printf 'two\\n\\n  three\\nfour\\n' >&2; exit 3")
+                .failure.message,
+            "exit code 3: two; three; four");
+  EXPECT_EQ(running("echo two tests fail; exit 1").failure.message, "exit code 1: two tests fail");
+  const std::string flood =
+      running("i=0; while [ $i -lt 500 ]; do printf x; i=$((i+1)); done; exit 1").failure.message;
+  EXPECT_EQ(flood, "exit code 1: …" + std::string(300, 'x'));
+  EXPECT_EQ(declaring(R"({"outcome":"failed","error_message":"it ended with exit code 4"})", 4)
+                .failure.message,
+            "it ended with exit code 4")
+      << "said once";
+}
+
 TEST_F(JobReport, UsageCountsWhateverTheEndAndALimitHasItsReset) {
   const std::string usage = R"("usage":{"cost_microusd":250000,"tokens":12})";
   JobResult result = declaring(R"({"outcome":"succeeded",)" + usage + "}");
