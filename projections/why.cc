@@ -128,8 +128,26 @@ class WhyExplainer {
       entry.attempt = station.attempts.back().number;
       entry.holder = station.attempts.back().worker;
     }
+    if (service_.card) return explain_end_for_card(*service_.card, entry);
+    if (service_.are_files_removed) {
+      entry.unblocked_by = "a new run: the files of this one were removed";
+      entry.next_commands = {run_command("get")};
+      return;
+    }
     entry.unblocked_by = "run.retry, which starts a new attempt of this station";
     entry.next_commands = {run_command("retry"), run_command("get")};
+  }
+
+  // A card's run is never retried by itself: the card gets another run.
+  void explain_end_for_card(const WhyContextCard& card, WhyEntry& entry) const {
+    const std::string id = to_string(card.id);
+    entry.next_commands = {"signalbox card why " + id, run_command("get")};
+    if (card.status == CardStatus::blocked || card.status == CardStatus::failed) {
+      entry.unblocked_by = "card.unblock, which gives its card another run";
+      entry.next_commands.insert(entry.next_commands.begin(), "signalbox card unblock " + id);
+    } else {
+      entry.unblocked_by = std::string("its card, which is ") + name_of(card.status);
+    }
   }
 
   void explain_storage_full() {
@@ -243,6 +261,10 @@ class WhyExplainer {
       explain_job_elsewhere(entry);
     } else if (reason == WhyReason::running) {
       answer_.moving = !service_.storage_full && !run_->cancel_requested;
+    }
+    if (!service_.job_trouble.empty()) {
+      entry.text += "; " + service_.job_trouble;
+      answer_.moving = false;
     }
     return entry;
   }

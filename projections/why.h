@@ -11,6 +11,7 @@
 
 #include <boost/describe/enum.hpp>
 
+#include "domain/card.h"
 #include "domain/event.h"
 #include "domain/run.h"
 #include "projections/timeline.h"
@@ -71,8 +72,16 @@ struct WhyAnswer {
   std::vector<WhyEntry> reasons;  // most urgent first
 };
 
+// The card that a run worked on or merges.
+struct WhyContextCard {
+  CardId id{};
+  CardStatus status = CardStatus::backlog;
+};
+
 // The state of the service that can keep a run from moving.
 struct WhyContext {
+  std::optional<WhyContextCard> card;  // nullopt: the run is of no card
+  bool are_files_removed = false;      // by a retention: the run can't be retried
   bool storage_full = false;
   std::string data_directory;
   std::optional<Record> last_durable;  // the latest record, if storage is full
@@ -81,6 +90,7 @@ struct WhyContext {
   std::uint64_t ready_ahead = 0;   // number of stations of the same kind that were ready earlier
   std::int64_t lease_ends_ns = 0;  // UTC; 0: the attempt has no lease
   bool job_is_elsewhere = false;   // the attempt's job was given to another machine
+  std::string job_trouble;  // the latest failed call for the attempt's job, and when; or empty
   std::optional<Record> last_heartbeat;  // of the attempt in progress
   std::optional<Record> lock_end;  // the record that ended the lock of the latest failed attempt
 };

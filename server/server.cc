@@ -160,7 +160,13 @@ int Server::run() {
         reports.finished = [this, finished = std::move(reports.finished)](const Job& job,
                                                                           const JobResult& result) {
           agent_logs_.finish(job);
+          job_troubles_.forget(job.id);
           finished(job, result);
+        };
+        reports.trouble = [this, trouble = std::move(reports.trouble)](const Job& job,
+                                                                       const ExecutorError& error) {
+          job_troubles_.note(job.id, {error.code + ": " + error.message, clock_.wall_ns()});
+          trouble(job, error);
         };
         return std::make_unique<JobThreads>(executor_, std::move(reports), lanes_.local_jobs,
                                             lanes_.remote_jobs);

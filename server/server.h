@@ -51,6 +51,7 @@
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/job_pause.h"
+#include "server/scheduler/job_troubles.h"
 #include "server/scheduler/redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/service_loops.h"
@@ -191,6 +192,7 @@ class Server {
   std::unique_ptr<FileRetention> file_retention_;  // nullptr: no policy is configured
   EventFeed feed_;
   AgentLogs agent_logs_;
+  JobTroubles job_troubles_;
   Authentication authentication_;
   ServiceMetrics metrics_;
   Api api_;

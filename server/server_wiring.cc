@@ -247,7 +247,8 @@ Api Server::api() {
           [this](const RunId& run_id) { return file_markers_.has(run_id); },
           [this](const RunId& run_id) {
             return file_retention_ && file_retention_->is_removing(run_id);
-          }};
+          },
+          [this](const std::string& job_id) { return job_troubles_.find(job_id); }};
 }
 
 MethodParts Server::method_parts() {

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "domain/ids.h"
 #include "server/followers/run_root/found_file.h"
 #include "server/limits.h"
 #include "server/platform/blocking_pool.h"
+#include "server/scheduler/job_troubles.h"
 
 namespace signalbox {
 
@@ -69,6 +71,9 @@ struct Api {
   // that are about to be removed. nullptr: none is removed.
   std::function<bool(const RunId&)> are_files_removed = nullptr;
   std::function<bool(const RunId&)> are_files_going = nullptr;
+  // Returns the latest failed call of the executor for a job under way, or nullopt. Called on the
+  // engine's thread. nullptr: none is known.
+  std::function<std::optional<JobTrouble>(const std::string& job_id)> job_trouble = nullptr;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
 };
 

@@ -228,6 +228,24 @@ TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {  // H5
   EXPECT_FALSE(why(id).at("reasons").at(0).as_object().contains("until"));
 }
 
+// The commands are those that the service takes: a card's run isn't retried by itself.
+TEST_F(RpcBoard, AFailedRunOfACardNamesWhatItsCardAllows) {  // A14
+  put("web");
+  const std::string id = submit("First");
+  const RunId run = start_next();
+  work("implement", "failed",
+       R"(,"error_class":"config","error_code":"RED","error_message":"two tests fail")");
+  const auto first_command = [this, run] {
+    const auto answer = ask("run.why", R"({"run_id":")" + to_string(run) + "\"}");
+    const auto reason = answer.at("result").at("reasons").at(0);
+    return std::string(reason.at("next_commands").at(0).as_string());
+  };
+  EXPECT_EQ(first_command(), "signalbox card unblock " + id);
+  EXPECT_EQ(code_of(ask("run.retry", R"({"run_id":")" + to_string(run) + "\"}")), "CARD_BUSY");
+  EXPECT_EQ(code_of(ask("card.unblock", R"({"card_id":")" + id + "\"}")), "");
+  EXPECT_EQ(first_command(), "signalbox card why " + id);
+}
+
 // Only its run continues, so the card's verdict refers to that.
 TEST_F(RpcBoard, ACardInWorkHasOneVerdictAfterACrash) {  // H9
   put("web");

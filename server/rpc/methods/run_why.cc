@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "projections/run_history.h"
@@ -12,6 +13,7 @@
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
+#include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/read_models.h"
 #include "server/scheduler/job_ownership.h"
@@ -48,6 +50,16 @@ std::int64_t lease_end_ns(const Api& api, const Run& run) {
   return api.clock.wall_ns() + (*due_ns - api.clock.monotonic_ns());
 }
 
+// Returns what the executor's latest call for the attempt's job failed with; empty if it was long
+// ago, since the calls are repeated and only failures are noted.
+std::string job_trouble_of(const Api& api, const Run& run) {
+  if (!api.job_trouble || run.attempt->job_id.empty()) return {};
+  const auto trouble = api.job_trouble(run.attempt->job_id);
+  const std::int64_t oldest_ns = api.clock.wall_ns() - limits::job_trouble_shown_ms_max * ns_per_ms;
+  if (!trouble || trouble->at_ns < oldest_ns) return {};
+  return "at " + format_time(trouble->at_ns) + " its executor was answered: " + trouble->text;
+}
+
 // Adds the number of runs that are ahead in the queue, and the jobs under way.
 void add_queue_context(const World& world, const Run& run, WhyContext& around) {
   const StationDefinition& station = run.definition();
@@ -81,6 +93,7 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
       is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
+    moment.around.job_trouble = job_trouble_of(api, *run);
     moment.around.job_is_elsewhere = api.ownership && api.ownership->is_elsewhere(*run);
   } else if (run->station().ready_at != 0) {
     add_queue_context(world, *run, moment.around);
@@ -157,16 +170,13 @@ json::object entry_json(const WhyEntry& entry) {
   return object;
 }
 
-// Adds the card that the run works on or merges, if any.
-Stored<void> add_card(const RunIndex& index, const RunId& run_id, json::object& result) {
-  const auto card = TRY(index.cards().find_by_run(run_id));
-  if (!card) return {};
-  json::object& card_json = result["card"].emplace_object();
-  card_json["card_id"] = to_string(card->card_id);
-  card_json["title"] = card->title;
-  card_json["project"] = card->project;
-  card_json["status"] = to_json(card->status);
-  return {};
+json::object card_json(const CardRow& card) {
+  json::object object;
+  object["card_id"] = to_string(card.card_id);
+  object["title"] = card.title;
+  object["project"] = card.project;
+  object["status"] = to_json(card.status);
+  return object;
 }
 
 // Returns the result of `run.why`. Called on the projector's thread.
@@ -190,13 +200,18 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, RunMoment 
   if (moment.run != nullptr) {
     if (auto read = read_around(api, *records, moment); !read) return unreadable(read.error());
   }
+  const auto card = index.cards().find_by_run(moment.run_id);
+  if (!card) return unreadable(card.error());
+  if (*card) moment.around.card = WhyContextCard{(*card)->card_id, (*card)->status};
+  moment.around.are_files_removed =
+      moment.run == nullptr && api.are_files_removed && api.are_files_removed(moment.run_id);
   const RunTimeline timeline = fold_timeline(*records, **pipeline);
   const WhyAnswer answer = why({timeline, *records, moment.run.get(), moment.around});
   json::object result;
   result["run_id"] = to_string(answer.run_id);
   result["status"] = to_json(answer.status);
   result["moving"] = answer.moving;
-  if (auto ok = add_card(index, moment.run_id, result); !ok) return unreadable(ok.error());
+  if (*card) result["card"] = card_json(**card);
   json::array reasons;
   for (const WhyEntry& entry : answer.reasons) reasons.push_back(entry_json(entry));
   result["reasons"] = std::move(reasons);

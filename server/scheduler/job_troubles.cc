@@ -1,0 +1,23 @@
+#include "server/scheduler/job_troubles.h"
+
+#include <utility>
+
+namespace signalbox {
+
+void JobTroubles::note(const std::string& job_id, JobTrouble trouble) {
+  const std::lock_guard lock(mutex_);
+  troubles_.insert_or_assign(job_id, std::move(trouble));
+}
+
+void JobTroubles::forget(const std::string& job_id) {
+  const std::lock_guard lock(mutex_);
+  troubles_.erase(job_id);
+}
+
+std::optional<JobTrouble> JobTroubles::find(const std::string& job_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = troubles_.find(job_id);
+  return place == troubles_.end() ? std::nullopt : std::optional(place->second);
+}
+
+}  // namespace signalbox

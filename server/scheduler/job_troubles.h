@@ -1,0 +1,34 @@
+// The latest failed call of an executor for each job under way, for the question why a run isn't
+// moving. The log doesn't have them: a call that failed is repeated, and decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace signalbox {
+
+struct JobTrouble {
+  std::string text;        // code and message of the error
+  std::int64_t at_ns = 0;  // UTC
+
+  friend bool operator==(const JobTrouble&, const JobTrouble&) = default;
+};
+
+// Any thread may call it.
+class JobTroubles {
+ public:
+  void note(const std::string& job_id, JobTrouble trouble);
+  // Called when the job is over.
+  void forget(const std::string& job_id);
+  // Returns the job's latest failed call, or nullopt.
+  [[nodiscard]] std::optional<JobTrouble> find(const std::string& job_id) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, JobTrouble> troubles_;  // by job id
+};
+
+}  // namespace signalbox
