@@ -136,7 +136,8 @@ inline constexpr std::int64_t repository_check_ms_max = 7000;
 // for git.
 inline constexpr std::int64_t policy_read_ms_max = 6000;
 inline constexpr std::int64_t policy_git_ms_max = 3000;
-// Age up to which run.why shows a failed call for a job, longer than the pause before the next call.
+// Age up to which run.why shows a failed call for a job, longer than the pause before the next
+// call.
 inline constexpr std::int64_t job_trouble_shown_ms_max = 3 * 60 * 1000;
 // Time for all git commands together that remove or list worktrees of one repository.
 inline constexpr std::int64_t worktree_removal_ms_max = 10LL * 60 * 1000;
