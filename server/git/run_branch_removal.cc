@@ -32,8 +32,8 @@ BranchOutcome remove_merged_branch(const std::filesystem::path& repository,
   for (const ListedWorktree& each : *worktrees) {
     if (each.branch != branch) continue;
     const bool will_be_gone = is_dry && std::ranges::any_of(gone, [&each](const auto& path) {
-      return resolved_path(path) == resolved_path(each.path);
-    });
+                                return resolved_path(path) == resolved_path(each.path);
+                              });
     if (!will_be_gone) return kept("it is checked out at " + each.path.string());
   }
   // The refs of other runs' bases go with their worktrees, so they keep no commits.

@@ -102,8 +102,7 @@ TEST_F(RunRootRemovalTest, ARootThatLeadsIntoTheDataDirectoryByNowIsLeftAlone) {
   fs::rename(root_, data_ / "log");
   fs::create_directory_symlink(data_ / "log", root_);
   const RemovedRunFiles removed = remove_run_files(rendered(), data_, &none, /*is_dry=*/false);
-  EXPECT_NE(removed.error.find("is inside the data directory"), std::string::npos)
-      << removed.error;
+  EXPECT_NE(removed.error.find("is inside the data directory"), std::string::npos) << removed.error;
   EXPECT_TRUE(fs::exists(data_ / "log" / "manifest.json"));
 }
 
