@@ -1,68 +1,143 @@
 #include "server/git/submodule_links.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 #include <system_error>
 
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
-#include "server/platform/atomic_file.h"
+#include "server/git/git_listing.h"
+#include "server/git/path_facts.h"
+#include "server/git/pinned_repository.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t index_listing_bytes_max = 1024UL * 1024 * 1024;
+constexpr std::string_view link_mode = "160000";
+
+// Removes the first part of `rest`, which ends with NUL, and returns it.
+std::string_view take_part(std::string_view& rest) {
+  const std::string_view part = rest.substr(0, rest.find('\0'));
+  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  return part;
+}
+
+tl::expected<std::vector<std::string>, std::string> bounded(std::vector<std::string> paths) {
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());  // stages of a conflict
+  if (paths.size() <= limits::submodules_max) return paths;
+  return tl::unexpected("there are more than " + std::to_string(limits::submodules_max) +
+                        " submodules");
+}
 
 }  // namespace
 
 tl::expected<std::vector<std::string>, std::string> submodule_links(const fs::path& worktree,
                                                                     const GitOptions& options,
                                                                     const fs::path& scratch) {
-  GitOptions to_file = options;
-  to_file.output_file = scratch / ("index-listing-" + std::to_string(::getpid()));
-  const GitOutcome listed = git(worktree, {"ls-files", "--stage", "-z"}, to_file);
-  const auto text = read_regular_file(to_file.output_file, index_listing_bytes_max);
-  std::error_code ignored;
-  fs::remove(to_file.output_file, ignored);
-  if (!listed.ok) return tl::unexpected(listed.message);
-  if (!text) return tl::unexpected(text.error().message);
+  const auto text = TRY(git_listing(worktree, {"ls-files", "--stage", "-z"}, options, scratch));
   // "160000 <commit> <stage>\t<path>\0"
   std::vector<std::string> paths;
-  std::string_view rest = *text;
+  std::string_view rest = text;
   while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find('\0'));
-    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+    const std::string_view entry = take_part(rest);
     const std::size_t tab = entry.find('\t');
-    if (!entry.starts_with("160000 ") || tab == std::string_view::npos) continue;
-    if (paths.size() == limits::submodules_max) {
-      return tl::unexpected("there are more than " + std::to_string(limits::submodules_max) +
-                            " submodules");
-    }
+    if (!entry.starts_with(link_mode) || tab == std::string_view::npos) continue;
     paths.emplace_back(entry.substr(tab + 1));
   }
-  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());  // stages of a conflict
+  return bounded(std::move(paths));
+}
+
+tl::expected<std::vector<std::string>, std::string> changed_submodule_links(
+    const fs::path& worktree, const GitOptions& options, const fs::path& scratch,
+    const std::string& base) {
+  const auto text = TRY(git_listing(
+      worktree,
+      {"diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none", base},
+      options, scratch));
+  // ":<mode> 160000 <commit> <commit> <status>\0<path>\0"
+  constexpr std::size_t new_mode_at = 8;
+  std::vector<std::string> paths;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view entry = take_part(rest);
+    const std::string_view path = take_part(rest);
+    if (entry.size() <= new_mode_at || !entry.substr(new_mode_at).starts_with(link_mode)) continue;
+    paths.emplace_back(path);
+  }
+  return bounded(std::move(paths));
+}
+
+std::vector<std::string> declared_submodules(const fs::path& worktree, const GitOptions& options) {
+  // Fails if there is no such file.
+  const GitOutcome listed =
+      git(worktree,
+          {"config", "--blob", ":.gitmodules", "-z", "--get-regexp", "^submodule\\..*\\.path$"},
+          options);
+  std::vector<std::string> paths;
+  std::string_view rest = listed.ok ? std::string_view(listed.output) : std::string_view();
+  while (!rest.empty()) {  // "<key>\n<path>\0"
+    const std::string_view entry = take_part(rest);
+    const std::size_t end = entry.find('\n');
+    if (end != std::string_view::npos) paths.emplace_back(entry.substr(end + 1));
+  }
+  std::sort(paths.begin(), paths.end());
   return paths;
+}
+
+bool has_files_in_place_of_submodule(const fs::path& worktree, const std::string& link) {
+  const fs::path path = worktree / link;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(path, error))) return false;
+  return !is_there(path / ".git") && !fs::is_empty(path, error) && !error;
+}
+
+tl::expected<std::string, std::string> own_work_of(const fs::path& path, const fs::path& scratch) {
+  const auto pinned = TRY(PinnedRepository::pin(scratch / "nested", path, ConfigTrust::nobodys));
+  const GitOutcome status =
+      pinned.in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
+                                     "--untracked-files=all", "--ignore-submodules=dirty"});
+  if (!status.ok) return tl::unexpected("git status: " + status.message);
+  if (!status.output.empty()) return std::string("has changes that aren't committed");
+  std::vector<std::string> arguments{"rev-list", "--max-count=1", "--exclude=refs/remotes/*",
+                                     "--exclude=refs/tags/*", "--all"};
+  if (pinned.in_repository({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}).ok) {
+    arguments.emplace_back("HEAD");
+  }
+  arguments.insert(arguments.end(), {"--not", "--remotes", "--tags"});
+  const GitOutcome own = pinned.in_repository(std::move(arguments));
+  if (!own.ok) return tl::unexpected("git rev-list: " + own.message);
+  return own.line().empty() ? std::string() : "has commits that no remote of it has";
 }
 
 tl::expected<void, std::string> add_changes(const fs::path& worktree, const GitOptions& options,
                                             const fs::path& scratch) {
-  const auto links = TRY(submodule_links(worktree, options, scratch));
+  const auto update_index = [&](std::vector<std::string> arguments,
+                                const std::vector<std::string>& paths) {
+    if (paths.empty()) return tl::expected<void, std::string>();
+    arguments.insert(arguments.begin(), "update-index");
+    arguments.emplace_back("--");
+    arguments.insert(arguments.end(), paths.begin(), paths.end());
+    const GitOutcome updated = git(worktree, std::move(arguments), options);
+    if (updated.ok) return tl::expected<void, std::string>();
+    return tl::expected<void, std::string>(tl::unexpect, updated.message);
+  };
+  auto links = TRY(submodule_links(worktree, options, scratch));
+  const auto first_replaced = std::stable_partition(
+      links.begin(), links.end(),
+      [&](const std::string& link) { return !has_files_in_place_of_submodule(worktree, link); });
+  // Git adds no file below the path of a submodule.
+  TRY(update_index({"--force-remove"}, {first_replaced, links.end()}));
+  links.erase(first_replaced, links.end());
+
   std::vector<std::string> add{"add", "--all", "--", ".", exclude_check_scratch};
   for (const std::string& path : links) add.push_back(":(exclude,top,literal)" + path);
   if (const GitOutcome added = git(worktree, std::move(add), options); !added.ok) {
     return tl::unexpected(added.message);
   }
-  if (links.empty()) return {};
-  std::vector<std::string> update{"update-index", "--add", "--remove", "--"};
-  update.insert(update.end(), links.begin(), links.end());
-  if (const GitOutcome updated = git(worktree, std::move(update), options); !updated.ok) {
-    return tl::unexpected(updated.message);
-  }
-  return {};
+  return update_index({"--add", "--remove"}, links);
 }
 
 }  // namespace signalbox

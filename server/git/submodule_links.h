@@ -12,15 +12,37 @@
 
 namespace signalbox {
 
-// Returns the paths of the index's entries that are submodules, relative to the worktree. `scratch`
-// is an existing directory for a temporary file. Error: git's message, or that there are more than
-// limits::submodules_max.
+// Returns the paths of the index's entries that are submodules, relative to the worktree and
+// sorted. `scratch` is an existing directory for a temporary file. Error: git's message, or that
+// there are more than limits::submodules_max.
 tl::expected<std::vector<std::string>, std::string> submodule_links(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch);
 
+// Returns the paths of those entries that aren't in the commit `base`, or are another commit there.
+// Errors: as above.
+tl::expected<std::vector<std::string>, std::string> changed_submodule_links(
+    const std::filesystem::path& worktree, const GitOptions& options,
+    const std::filesystem::path& scratch, const std::string& base);
+
+// Returns the paths that the index's .gitmodules names, sorted.
+std::vector<std::string> declared_submodules(const std::filesystem::path& worktree,
+                                             const GitOptions& options);
+
+// Returns whether files lie at the submodule's path that aren't in a repository there. Git doesn't
+// see them: to it, the submodule just isn't checked out.
+bool has_files_in_place_of_submodule(const std::filesystem::path& worktree,
+                                     const std::string& link);
+
+// Returns what the repository at `path` holds that exists nowhere else, in words that follow its
+// name, such as "has changes that aren't committed"; empty if there is nothing. It is pinned in a
+// directory in `scratch` for that, without any program that its configuration names. Error: a
+// sentence.
+tl::expected<std::string, std::string> own_work_of(const std::filesystem::path& path,
+                                                   const std::filesystem::path& scratch);
+
 // Adds all changes of the worktree to its index, except the check scratch directory: for a
-// submodule, the commit that it is at. Errors: as above.
+// submodule, the commit that it is at, and for files in its place, the files. Errors: as above.
 tl::expected<void, std::string> add_changes(const std::filesystem::path& worktree,
                                             const GitOptions& options,
                                             const std::filesystem::path& scratch);

@@ -3,25 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "domain/try.h"
-#include "server/git/check_scratch.h"
 #include "server/git/git_identity.h"
 #include "server/git/path_facts.h"
-#include "server/git/pinned_repository.h"
 #include "server/git/submodule_links.h"
-#include "server/platform/atomic_file.h"
+#include "server/git/worktree_status.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Bound of the output of `git status`. A worktree with more changed files needs a person.
-constexpr std::size_t status_bytes_max = 256UL * 1024 * 1024;
 
 // A worktree and where git finds it.
 struct Here {
@@ -44,51 +38,25 @@ struct Here {
   [[nodiscard]] fs::path scratch() const { return place.common_directory.parent_path(); }
 };
 
-// Parses the output of `git status --porcelain=v2 -z` (git-status(1)).
-UnsavedWork parse_status(std::string_view status) {
-  UnsavedWork work;
-  const auto set_obstacle = [&work](const std::string& why) {
-    if (work.cannot_be_kept.empty()) work.cannot_be_kept = why;
-  };
-  const auto next_text = [&status] {
-    const std::string_view text = status.substr(0, status.find('\0'));
-    status.remove_prefix(std::min(text.size() + 1, status.size()));
-    return text;
-  };
-  while (!status.empty()) {
-    const std::string_view entry = next_text();
-    if (entry.size() < 3) continue;
-    work.uncommitted = true;
-    // With --untracked-files=all, git lists files one by one; an entry that is a directory is
-    // therefore a repository.
-    if (entry.front() == '?' && entry.ends_with('/')) {
-      set_obstacle(std::string(entry.substr(2)) + " is a git repository of its own");
-    }
-    // "1 XY sub …": for a submodule, `sub` begins with S. Its commits are lost with the worktree.
-    if (entry.front() != '?' && entry.size() > 5 && entry[5] == 'S') {
-      set_obstacle("a submodule was changed");
-    }
-    if (entry.front() == '2') next_text();  // skip the earlier name of a renamed file
-  }
-  return work;
+void set_obstacle(UnsavedWork& work, const std::string& why) {
+  work.uncommitted = true;
+  if (work.cannot_be_kept.empty()) work.cannot_be_kept = why;
 }
 
-// Adds what a submodule's directory holds that its commit in the worktree doesn't. The submodule is
-// pinned for that without any program that its configuration names.
+// Adds what lies at a submodule's path and isn't in the worktree's commits. A repository that
+// .gitmodules doesn't name can't be cloned again, so it counts as a whole.
 tl::expected<void, std::string> add_submodule_work(const Here& here, const std::string& link,
-                                                   UnsavedWork& work) {
+                                                   bool is_declared, UnsavedWork& work) {
   const fs::path path = here.path / link;
+  if (has_files_in_place_of_submodule(here.path, link)) work.uncommitted = true;
   if (!is_there(path / ".git")) return {};
-  const auto pinned =
-      PinnedRepository::pin(here.scratch() / "submodule", path, ConfigTrust::nobodys);
-  if (!pinned) return tl::unexpected("submodule " + link + ": " + pinned.error());
-  const GitOutcome status =
-      pinned->in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
-                                      "--untracked-files=all", "--ignore-submodules=dirty"});
-  if (!status.ok) return tl::unexpected("submodule " + link + ": git status: " + status.message);
-  if (status.output.empty()) return {};
-  work.uncommitted = true;
-  if (work.cannot_be_kept.empty()) work.cannot_be_kept = "a submodule was changed";
+  if (!is_declared) {
+    set_obstacle(work, link + " is a git repository of its own");
+    return {};
+  }
+  const auto own_work = own_work_of(path, here.scratch());
+  if (!own_work) return tl::unexpected("submodule " + link + ": " + own_work.error());
+  if (!own_work->empty()) set_obstacle(work, "submodule " + link + " " + *own_work);
   return {};
 }
 
@@ -192,23 +160,23 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
                                                          const GitPlace& place,
                                                          bool merges_can_be_remade) {
   const Here here{path, place};
-  const fs::path listing = place.git_directory / "signalbox-status";
-  GitOptions to_file = here.options();
-  to_file.output_file = listing;
-  const GitOutcome status =
-      git(path,
-          {"--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all",
-           "--ignore-submodules=dirty", "--", ".", exclude_check_scratch},
-          to_file);
-  const auto text = read_regular_file(listing, status_bytes_max);
-  std::error_code ignored;
-  fs::remove(listing, ignored);
-  if (!status.ok) return tl::unexpected("git status: " + status.message);
-  if (!text) return tl::unexpected(text.error().message);
+  const auto status =
+      read_worktree_status(path, here.options(), here.scratch(), IgnoredFiles::skip);
+  if (!status) return tl::unexpected("git status: " + status.error());
+  UnsavedWork work;
+  work.uncommitted = status->changed;
+  if (!status->repositories.empty()) {
+    set_obstacle(work, status->repositories.front() + " is a git repository of its own");
+  }
+  if (status->submodule_changed) set_obstacle(work, "a submodule was changed");
 
-  UnsavedWork work = parse_status(*text);
   const auto links = TRY(submodule_links(path, here.options(), here.scratch()));
-  for (const std::string& link : links) TRY(add_submodule_work(here, link, work));
+  const auto declared =
+      links.empty() ? std::vector<std::string>() : declared_submodules(path, here.options());
+  for (const std::string& link : links) {
+    const bool is_declared = std::binary_search(declared.begin(), declared.end(), link);
+    TRY(add_submodule_work(here, link, is_declared, work));
+  }
   // an unborn branch has no commits to lose
   if (here.commit_at("HEAD^{commit}").empty()) return work;
   std::vector<std::string> arguments{"rev-list", "--max-count=1", "HEAD", "--not", "--glob=refs/*"};

@@ -39,11 +39,13 @@ struct RemovalOutcome {
 
 // Removes the worktree and git's record of it; the branch stays. `.smoke-data` in it doesn't count
 // as work. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
-// the removal. Ignored files aren't kept.
+// the removal. Ignored files aren't kept; the file left_out.txt beside the worktree lists
+// them (left_out-<run id>.txt in a directory that runs share).
 //
 // Four kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
 // (any more: its `.git` was replaced) or is the repository itself; the worktree of another run, by
-// its fence marker; and work that a commit can't hold (a nested repository, a changed submodule).
+// its fence marker; and work that a commit can't hold (a nested repository, a changed submodule or
+// one with commits of its own).
 // All of that is examined under the repository's lock, under which worktrees are made, too.
 //
 // Blocks for as long as git does: each git call is bounded by removal_git_ms_max. May be called

@@ -180,14 +180,35 @@ TEST_F(HostileWorkspace, ProgramsInTheSharedConfigurationAreNotRun) {  // G12
   }
 }
 
-// A submodule has a configuration of its own.
+// A repository in the workspace has a configuration of its own. It is inspected, and then refused.
+TEST_F(HostileWorkspace, ProgramsInANestedRepositoryAreNotRun) {  // G12, A1
+  for (const char* add : {"", "git add evil-repository 2>/dev/null\n"}) {
+    SCOPED_TRACE(add);
+    const std::string run_id = start(std::string(hostile_repository) + add +
+                                     "echo new > new.txt; echo dirty > evil-repository/dirty.txt");
+    end_of(run_id, "failed");
+    EXPECT_NE(failure_of(run_id).find("NESTED_REPOSITORY"), std::string::npos)
+        << failure_of(run_id);
+    expect_no_harm();
+    EXPECT_EQ(refs_of(remote()).find("signalbox/"), std::string::npos) << refs_of(remote());
+  }
+}
+
+// The same for one that is the repository's submodule.
 TEST_F(HostileWorkspace, ProgramsInASubmoduleAreNotRun) {  // G12
-  const std::string run_id = start(std::string(hostile_repository) +
-                                   "git add evil-repository 2>/dev/null; echo new > new.txt\n"
-                                   "echo dirty > evil-repository/dirty.txt\n");
-  end_of(run_id, "succeeded");
+  write_text(repository() / ".gitmodules",
+             "[submodule \"evil\"]\n\tpath = evil-repository\n\turl = ./nowhere\n");
+  fs::create_directory(repository() / "evil-repository");
+  run_git(repository(),
+          {"update-index", "--add", "--cacheinfo",
+           "160000," + run_git(repository(), {"rev-parse", "HEAD"}) + ",evil-repository"});
+  commit_everything(repository(), "a submodule");
+  const std::string run_id =
+      start(std::string(hostile_repository) + "git add evil-repository; echo new > new.txt");
+  end_of(run_id, "failed");
+  EXPECT_NE(failure_of(run_id).find("NESTED_REPOSITORY"), std::string::npos) << failure_of(run_id);
   expect_no_harm();
-  expect_pushed(run_id, "new.txt", "new\n");
+  EXPECT_EQ(refs_of(remote()).find("signalbox/"), std::string::npos) << refs_of(remote());
 }
 
 TEST_F(HostileWorkspace, ATamperedBaseCommitIsNoOptionOfGit) {  // G12

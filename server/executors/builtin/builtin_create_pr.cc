@@ -6,12 +6,11 @@
 #include "domain/try.h"
 #include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/run_worktree.h"
-#include "server/git/check_scratch.h"
+#include "server/executors/builtin/work_commit.h"
 #include "server/git/git_command.h"
-#include "server/git/git_identity.h"
 #include "server/git/git_names.h"
-#include "server/git/submodule_links.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -22,6 +21,7 @@ constexpr const char* no_intake_hint =
     " that intake made: start the run with a repository, and have intake in its pipeline";
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
+constexpr std::size_t left_out_bytes_max = 256 * 1024;
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
@@ -46,29 +46,14 @@ struct Proposal {
   }
 };
 
-BuiltinStep commit_rest(const Proposal& proposal) {
-  const BuiltinRequest& request = proposal.request;
-  const GitOutcome status = proposal.run(
-      {"status", "--porcelain", "--ignore-submodules=dirty", "--", ".", exclude_check_scratch});
-  if (!status.ok) return git_failed("cannot read what changed", status.message);
-  if (status.output.empty()) return {};
-  GitOptions there;
-  there.place = proposal.place;
-  if (const auto added = add_changes(request.workspace, there, request.pins); !added) {
-    return git_failed("cannot add the changes", added.error());
-  }
-  std::vector<std::string> arguments = git_identity(request.workspace, there);
-  arguments.insert(arguments.end(),
-                   {"commit", "--quiet", "--cleanup=whitespace", "--message", title_of(request),
-                    "--message", request.goal, "--message", "Signalbox-Run: " + request.run_id});
-  const GitOutcome committed = proposal.run(std::move(arguments));
-  if (committed.ok) return {};
-  return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
-                         "git refused the commit: " + committed.message +
-                             changed_since_intake(request, proposal.pinned));
+// Returns the lines of left_out.txt.
+std::string left_out_text(const CommittedWork& work) {
+  std::string text;
+  for (const std::string& each : work.ignored) text += printable(with_replacements(each)) + "\n";
+  return shortened(text, left_out_bytes_max);
 }
 
-BuiltinStep write_artifacts(const Proposal& proposal) {
+BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work) {
   const BuiltinRequest& request = proposal.request;
   const std::string range = proposal.base + "..HEAD";
   GitOptions to_file;
@@ -91,7 +76,10 @@ BuiltinStep write_artifacts(const Proposal& proposal) {
                            with_replacements(commits.output) + "\n## Changes\n\n```\n" +
                            shortened(with_replacements(changes.output), changes_bytes_max) +
                            "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
-  const auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
+  auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
+  if (written && !work.ignored.empty()) {
+    written = write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(work));
+  }
   if (written) return {};
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
 }
@@ -107,8 +95,15 @@ BuiltinStep push(const Proposal& proposal, const std::string& head) {
                              pushed.message + changed_since_intake(request, proposal.pinned));
 }
 
+std::string note_of(const CommittedWork& work) {
+  if (work.ignored.empty()) return work.note;
+  return work.note +
+         "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
+         " files and directories, listed in the artifact left_out.txt.";
+}
+
 BuiltinSuccess success(const Proposal& proposal, const std::string& head,
-                       const std::string& commits) {
+                       const std::string& commits, const std::string& note) {
   const BuiltinRequest& request = proposal.request;
   const std::string& base = proposal.base;
   const std::string remote = without_credentials(request.remote);
@@ -121,7 +116,7 @@ BuiltinSuccess success(const Proposal& proposal, const std::string& head,
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
                               : "; pushed to " + remote + ".") +
-              changed_since_intake(request, proposal.pinned),
+              note + changed_since_intake(request, proposal.pinned),
           boost::json::serialize(metadata), head};
 }
 
@@ -135,7 +130,9 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
       pinned.is_recorded() ? pinned.facts().base_commit : resolved_base(request);
   if (!is_object_id(base)) return not_a_worktree(request, no_intake_hint);
   const Proposal proposal{request, pinned, std::move(place), base};
-  TRY(commit_rest(proposal));
+  GitOptions there;
+  there.place = proposal.place;
+  const auto work = TRY(commit_work(request, pinned, there, base, title_of(request)));
   const GitOutcome commits =
       proposal.run({"rev-list", "--count", "--end-of-options", base + "..HEAD"});
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
@@ -145,9 +142,9 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  TRY(write_artifacts(proposal));
+  TRY(write_artifacts(proposal, work));
   TRY(push(proposal, head.line()));
-  return success(proposal, head.line(), commits.line());
+  return success(proposal, head.line(), commits.line(), note_of(work));
 }
 
 }  // namespace signalbox

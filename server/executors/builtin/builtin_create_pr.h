@@ -6,8 +6,9 @@
 
 namespace signalbox {
 
-// Commits uncommitted changes, writes `change.patch` and `pull_request.md`, and pushes the branch
-// where a remote is configured. Can be repeated after a crash at any point: then there is nothing
+// Commits uncommitted changes (work_commit.h), writes `change.patch` and `pull_request.md`, and
+// pushes the branch where a remote is configured. Ignored files aren't committed: the artifact
+// `left_out.txt` lists them. Can be repeated after a crash at any point: then there is nothing
 // left to commit, and the push finds the branch up to date.
 //
 // The repository's hooks and filters are honoured as intake found them. They are its owner's policy
@@ -15,8 +16,8 @@ namespace signalbox {
 // run, and the remote is the one that intake saw. The external ref of the result is the commit that
 // was pushed, or would have been without a remote.
 //
-// Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED (config); NOTHING_TO_PROPOSE, COMMIT_FAILED
-// (terminal); GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
+// Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED (config); NOTHING_TO_PROPOSE, COMMIT_FAILED,
+// NESTED_REPOSITORY (terminal); GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request);
 
 }  // namespace signalbox

@@ -1,0 +1,210 @@
+#include "server/executors/builtin/work_commit.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "domain/refusals.h"
+#include "domain/try.h"
+#include "server/git/git_identity.h"
+#include "server/git/path_facts.h"
+#include "server/git/submodule_links.h"
+#include "server/git/unsaved_work.h"
+#include "server/git/worktree_status.h"
+#include "server/text/printable_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t nested_names_bytes_max = 400;
+
+// Finds the workspace's work and brings it into one commit.
+class WorkCommit {
+ public:
+  WorkCommit(const BuiltinRequest& request, const PinnedRepository& pinned, GitOptions there,
+             std::string base)
+      : request_(request),
+        pinned_(pinned),
+        there_(std::move(there)),
+        base_(std::move(base)),
+        branch_("refs/heads/" + request.branch) {}
+
+  // The programs that worked here have ended, so that such a lock is of one that was killed.
+  void remove_stale_locks() const {
+    std::error_code ignored;
+    for (const char* name : {"index.lock", "HEAD.lock"}) {
+      std::filesystem::remove(there_.place->git_directory / name, ignored);
+    }
+    std::filesystem::remove(
+        std::filesystem::path(pinned_.facts().common_directory) / (branch_ + ".lock"), ignored);
+  }
+
+  // Returns a note if commits of the branch are left out by that; else an empty text.
+  [[nodiscard]] tl::expected<std::string, Failure> return_to_branch() const {
+    const std::string current = run({"symbolic-ref", "--quiet", "HEAD"}).line();
+    const std::string tip = commit_at(branch_);
+    if (current == branch_ && !tip.empty()) return std::string();
+    std::string head = commit_at("HEAD");
+    if (head.empty()) head = tip.empty() ? base_ : tip;
+    std::string note;
+    if (!tip.empty()) note = TRY(keep_left_out(tip, head));
+    const GitOutcome moved =
+        run({"update-ref", "-m", "signalbox: run " + request_.run_id, branch_, head, tip});
+    if (!moved.ok) return git_failed("cannot move the run's branch", moved.message);
+    const GitOutcome returned = run({"symbolic-ref", "HEAD", branch_});
+    if (!returned.ok) return git_failed("cannot return to the run's branch", returned.message);
+    return note;
+  }
+
+  [[nodiscard]] tl::expected<WorktreeStatus, Failure> status() const {
+    auto found =
+        read_worktree_status(request_.workspace, there_, request_.pins, IgnoredFiles::list);
+    if (!found) return git_failed("cannot read what changed", found.error());
+    return *std::move(found);
+  }
+
+  [[nodiscard]] BuiltinStep add(const WorktreeStatus& found) const {
+    if (!found.repositories.empty()) return nested_repository(found.repositories);
+    const auto links = submodule_links(request_.workspace, there_, request_.pins);
+    if (!links) return git_failed("cannot list the submodules", links.error());
+    const auto replaced = std::find_if(links->begin(), links->end(), [&](const auto& link) {
+      return has_files_in_place_of_submodule(request_.workspace, link);
+    });
+    const std::vector<std::string> declared =
+        links->empty() ? links.value() : declared_submodules(request_.workspace, there_);
+    if (replaced != links->end() &&
+        std::binary_search(declared.begin(), declared.end(), *replaced)) {
+      return files_in_submodule(*replaced);
+    }
+    if (found.changed || replaced != links->end()) {
+      const auto added = add_changes(request_.workspace, there_, request_.pins);
+      if (!added) return git_failed("cannot add the changes", added.error());
+    }
+    // Without any before, and without a repository in the workspace, there is none now.
+    return links->empty() ? BuiltinStep() : check_links();
+  }
+
+  [[nodiscard]] BuiltinStep commit(const std::string& title) const {
+    if (run({"diff-index", "--cached", "--quiet", "--ignore-submodules=none", "HEAD"}).ok &&
+        commit_at("MERGE_HEAD").empty()) {
+      return {};
+    }
+    std::vector<std::string> arguments = git_identity(request_.workspace, there_);
+    arguments.insert(arguments.end(),
+                     {"commit", "--quiet", "--cleanup=whitespace", "--message", title, "--message",
+                      request_.goal, "--message", "Signalbox-Run: " + request_.run_id});
+    const GitOutcome committed = run(std::move(arguments));
+    if (committed.ok) return {};
+    return builtin_failure(
+        ErrorClass::terminal, "COMMIT_FAILED",
+        "git refused the commit: " + committed.message + changed_since_intake(request_, pinned_));
+  }
+
+ private:
+  [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
+    return git(request_.workspace, std::move(arguments), there_);
+  }
+  [[nodiscard]] std::string commit_at(const std::string& name) const {
+    return run({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}).line();
+  }
+
+  // Keeps the branch's commits that aren't in `head` by a ref, and returns a note about them.
+  [[nodiscard]] tl::expected<std::string, Failure> keep_left_out(const std::string& tip,
+                                                                 const std::string& head) const {
+    const GitOutcome compared = run({"merge-base", "--is-ancestor", "--end-of-options", tip, head});
+    if (compared.ok) return std::string();
+    if (compared.exit_code != 1) return git_failed("cannot compare commits", compared.message);
+    const std::string ref = rescue_ref_of(request_.run_id) + "-branch";
+    const GitOutcome kept = run({"update-ref", ref, tip});
+    if (!kept.ok) return git_failed("cannot keep the run's branch", kept.message);
+    return "\nThe agent left the run's branch; its commits up to " + tip.substr(0, 12) +
+           " are left out and kept as " + ref + ".";
+  }
+
+  // Refuses submodules of the index that nobody else could check out. Those that the base has
+  // already are its owner's.
+  [[nodiscard]] BuiltinStep check_links() const {
+    const auto changed = changed_submodule_links(request_.workspace, there_, request_.pins, base_);
+    if (!changed) return git_failed("cannot compare the submodules", changed.error());
+    if (changed->empty()) return {};
+    const std::vector<std::string> declared = declared_submodules(request_.workspace, there_);
+    std::vector<std::string> nested;
+    for (const std::string& link : *changed) {
+      if (!std::binary_search(declared.begin(), declared.end(), link)) nested.push_back(link);
+    }
+    if (!nested.empty()) return nested_repository(nested);
+    for (const std::string& link : *changed) TRY(check_published(link));
+    return {};
+  }
+
+  [[nodiscard]] BuiltinStep check_published(const std::string& link) const {
+    const std::filesystem::path path = request_.workspace / link;
+    if (!is_there(path / ".git")) return {};
+    const auto own_work = own_work_of(path, request_.pins);
+    if (!own_work) return git_failed("cannot inspect submodule " + link, own_work.error());
+    if (own_work->empty()) return {};
+    return builtin_failure(
+        ErrorClass::terminal, "NESTED_REPOSITORY",
+        "submodule " + shown(link) + " was changed and " + *own_work +
+            ", so that nobody else could check it out: nothing was committed or pushed, and the "
+            "worktree is kept. Push its commits from " +
+            shell_word(path.string()) + next());
+  }
+
+  [[nodiscard]] tl::unexpected<Failure> files_in_submodule(const std::string& link) const {
+    return builtin_failure(
+        ErrorClass::terminal, "NESTED_REPOSITORY",
+        "there are files at " + shown(link) +
+            ", the place of a submodule that isn't checked out, which a commit wouldn't hold: "
+            "nothing was committed or pushed, and the worktree is kept. Move what is needed out "
+            "of " +
+            shell_word((request_.workspace / link).string()) + next());
+  }
+
+  [[nodiscard]] tl::unexpected<Failure> nested_repository(
+      const std::vector<std::string>& paths) const {
+    std::string names;
+    for (const std::string& each : paths) names += (names.empty() ? "" : ", ") + shown(each);
+    const std::filesystem::path first = request_.workspace / paths.front() / ".git";
+    return builtin_failure(
+        ErrorClass::terminal, "NESTED_REPOSITORY",
+        "in the workspace are git repositories of their own, whose files a commit wouldn't hold: " +
+            shortened(names, nested_names_bytes_max) +
+            ". Nothing was committed or pushed, and the worktree is kept. To commit the files, "
+            "remove the .git of each, as in `rm -rf " +
+            shell_word(first.lexically_normal().string()) + "`; to leave them out, move them away" +
+            next());
+  }
+
+  [[nodiscard]] std::string next() const {
+    return "; then `signalbox run retry " + request_.run_id +
+           "`; a card's run begins anew with `signalbox card unblock` and the card's id";
+  }
+  static std::string shown(const std::string& path) { return printable(with_replacements(path)); }
+
+  const BuiltinRequest& request_;
+  const PinnedRepository& pinned_;
+  GitOptions there_;
+  std::string base_;
+  std::string branch_;
+};
+
+}  // namespace
+
+tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
+                                                 const PinnedRepository& pinned,
+                                                 const GitOptions& there, const std::string& base,
+                                                 const std::string& title) {
+  const WorkCommit work(request, pinned, there, base);
+  work.remove_stale_locks();
+  CommittedWork result;
+  result.note = TRY(work.return_to_branch());
+  auto status = TRY(work.status());
+  TRY(work.add(status));
+  TRY(work.commit(title));
+  result.ignored = std::move(status.ignored);
+  return result;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,29 @@
+// The commit of what a run's agent left in the workspace. Apart from create_pr, which publishes it:
+// an agent leaves a worktree in any state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/executors/builtin/run_worktree.h"
+
+namespace signalbox {
+
+struct CommittedWork {
+  std::string note;  // sentences for the summary, after a line end; or empty
+  std::vector<std::string>
+      ignored;  // what isn't committed: ignored files, and directories ("out/")
+};
+
+// Commits all changes on the run's branch, with this title. A worktree that is on another branch or
+// on none comes back to it with its HEAD; commits of the run's branch that this leaves out are kept
+// by a ref, which the note names. Locks that killed git processes left in the worktree are removed.
+//
+// Errors: NESTED_REPOSITORY (terminal) for repositories in the workspace whose content no commit
+// would hold; COMMIT_FAILED (terminal); GIT_FAILED (transient).
+tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
+                                                 const PinnedRepository& pinned,
+                                                 const GitOptions& there, const std::string& base,
+                                                 const std::string& title);
+
+}  // namespace signalbox

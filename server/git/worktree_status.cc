@@ -1,0 +1,52 @@
+#include "server/git/worktree_status.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/try.h"
+#include "server/git/check_scratch.h"
+#include "server/git/git_listing.h"
+
+namespace signalbox {
+
+tl::expected<WorktreeStatus, std::string> read_worktree_status(
+    const std::filesystem::path& worktree, const GitOptions& options,
+    const std::filesystem::path& scratch, IgnoredFiles ignored) {
+  std::vector<std::string> arguments{"--no-optional-locks",   "status",
+                                     "--porcelain=v2",        "-z",
+                                     "--untracked-files=all", "--ignore-submodules=dirty"};
+  if (ignored == IgnoredFiles::list) arguments.emplace_back("--ignored=matching");
+  arguments.insert(arguments.end(), {"--", ".", exclude_check_scratch});
+  const auto text = TRY(git_listing(worktree, std::move(arguments), options, scratch));
+  return parse_worktree_status(text);
+}
+
+WorktreeStatus parse_worktree_status(std::string_view text) {
+  WorktreeStatus status;
+  const auto next_text = [&text] {
+    const std::string_view part = text.substr(0, text.find('\0'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+  };
+  while (!text.empty()) {
+    const std::string_view entry = next_text();
+    if (entry.size() < 3) continue;
+    const std::string name(entry.substr(2));
+    if (entry.front() == '!') {
+      status.ignored.push_back(name);
+      continue;
+    }
+    status.changed = true;
+    // With --untracked-files=all, git lists files one by one; an entry that is a directory is
+    // therefore a repository.
+    if (entry.front() == '?' && entry.ends_with('/')) status.repositories.push_back(name);
+    // "1 XY sub …": for a submodule, `sub` begins with S. Its commits are lost with the worktree.
+    if (entry.front() != '?' && entry.size() > 5 && entry[5] == 'S') {
+      status.submodule_changed = true;
+    }
+    if (entry.front() == '2') next_text();  // skip the earlier name of a renamed file
+  }
+  return status;
+}
+
+}  // namespace signalbox

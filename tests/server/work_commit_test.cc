@@ -1,0 +1,209 @@
+// Tests what create_pr and the removal of a worktree do with what an agent leaves in its workspace:
+// it is committed, kept, or named.
+#include "server/git/run_branch.h"
+#include "server/git/worktree_removal.h"
+#include "tests/server/builtin_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WorkOfAnAgent : public BuiltinStations {
+ protected:
+  // Makes a run's worktree with the station intake; returns the job.
+  Job begun() {
+    const Job job = builtin("intake");
+    const JobResult result = end_of(job);
+    EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    return job;
+  }
+  static std::string branch_of_run(const Job& job) { return branch_of(job.run_id, job.run_token); }
+  RemovalRequest removal_of(const Job& job) const {
+    return {repository, workspace_of(job), to_string(job.run_id),
+            site.root() / "workspaces" / to_string(job.run_id), branch_of_run(job)};
+  }
+  // Makes a repository with one commit in the workspace.
+  static fs::path nested_in(const Job& job, const std::string& name) {
+    return make_repository(workspace_of(job) / name, {{"precious.txt", "work\n"}});
+  }
+  void expect_refused(const JobResult& result, const std::string& name) const {
+    EXPECT_EQ(result.failure.code, "NESTED_REPOSITORY") << result.failure.message;
+    EXPECT_EQ(result.failure.error_class, ErrorClass::terminal);
+    EXPECT_NE(result.failure.message.find(name), std::string::npos) << result.failure.message;
+  }
+  // Commits a submodule at "lib" to the repository; its remote is returned.
+  fs::path add_submodule() {
+    const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+    run("-c protocol.file.allow=always submodule --quiet add " + library.string() + " lib",
+        repository);
+    commit_all(repository, "submodule");
+    return library;
+  }
+};
+
+TEST_F(WorkOfAnAgent, ARepositoryInItIsNeverCommittedAsALink) {  // A1
+  const Job intake = begun();
+  const fs::path nested = nested_in(intake, "vendor/other");
+  const std::string base = run("rev-parse HEAD", workspace_of(intake));
+  expect_refused(end_of(next(intake, "create_pr")), "vendor/other");
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(intake)), base) << "nothing was committed";
+  EXPECT_EQ(content_of(nested / "precious.txt"), "work\n");
+
+  // What the message says to do.
+  fs::remove_all(nested / ".git");
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show HEAD:vendor/other/precious.txt", workspace_of(intake)), "work");
+}
+
+TEST_F(WorkOfAnAgent, ALinkThatTheAgentCommittedItselfIsRefused) {  // A1
+  const Job intake = begun();
+  const fs::path nested = nested_in(intake, "vendor");
+  commit_all(workspace_of(intake), "a link");
+  expect_refused(end_of(next(intake, "create_pr")), "vendor");
+
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  EXPECT_EQ(outcome.result, Removal::left) << "the repository's commits are nowhere else";
+  EXPECT_NE(outcome.reason.find("vendor"), std::string::npos) << outcome.reason;
+  EXPECT_EQ(content_of(nested / "precious.txt"), "work\n");
+
+  fs::remove_all(nested / ".git");
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show HEAD:vendor/precious.txt", workspace_of(intake)), "work");
+}
+
+TEST_F(WorkOfAnAgent, ARepositoryWithoutACommitIsNamed) {  // A1
+  const Job intake = begun();
+  fs::create_directories(workspace_of(intake) / "fresh");
+  run("init --quiet .", workspace_of(intake) / "fresh");
+  write_text(workspace_of(intake) / "fresh/file.txt", "work\n");
+  expect_refused(end_of(next(intake, "create_pr")), "fresh");
+  EXPECT_EQ(remove_worktree(removal_of(intake)).result, Removal::left);
+  EXPECT_EQ(content_of(workspace_of(intake) / "fresh/file.txt"), "work\n");
+}
+
+TEST_F(WorkOfAnAgent, ASubmoduleThatIsUntouchedStaysAsItIs) {  // A1
+  add_submodule();
+  const Job intake = begun();
+  const std::string link = run("rev-parse HEAD:lib", workspace_of(intake));
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("rev-parse HEAD:lib", workspace_of(intake)), link);
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+}
+
+TEST_F(WorkOfAnAgent, ASubmodulesOwnCommitsAreNotLost) {  // A1
+  const fs::path library = add_submodule();
+  const Job intake = begun();
+  const fs::path lib = workspace_of(intake) / "lib";
+  fs::remove_all(lib);
+  run("clone --quiet " + library.string() + " " + lib.string(), site.root());
+  write_text(lib / "lib.txt", "changed\n");
+  commit_all(lib, "its own");
+  expect_refused(end_of(next(intake, "create_pr")), "lib");
+  EXPECT_EQ(remove_worktree(removal_of(intake)).result, Removal::left);
+  EXPECT_EQ(content_of(lib / "lib.txt"), "changed\n");
+
+  run("push --quiet origin HEAD:refs/heads/other", lib);
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("rev-parse HEAD:lib", workspace_of(intake)), run("rev-parse HEAD", lib));
+}
+
+TEST_F(WorkOfAnAgent, FilesInPlaceOfASubmoduleAreNotLost) {  // A1
+  add_submodule();
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "lib/mine.txt", "work\n");
+  expect_refused(end_of(next(intake, "create_pr")), "lib");
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(run("show " + outcome.rescue_ref + ":lib/mine.txt", repository), "work");
+}
+
+TEST_F(WorkOfAnAgent, IgnoredFilesAreListed) {  // A1
+  write_text(repository / ".gitignore", "*.log\nout/\n");
+  commit_all(repository, "ignore");
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  write_text(workspace_of(intake) / "build.log", "noise\n");
+  fs::create_directories(workspace_of(intake) / "out/deep");
+  write_text(workspace_of(intake) / "out/deep/file", "noise\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(artifact_text(site, result, "left_out.txt"), "build.log\nout/\n");
+  EXPECT_NE(result.result.summary.find("left_out.txt"), std::string::npos) << result.result.summary;
+}
+
+TEST_F(WorkOfAnAgent, LocksOfKilledGitProcessesAreNoObstacle) {  // A1
+  const Job intake = begun();
+  const fs::path admin = run("rev-parse --absolute-git-dir", workspace_of(intake));
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  write_text(admin / "index.lock", "");
+  write_text(admin / "HEAD.lock", "");
+  write_text(repository / ".git/refs/heads" / (branch_of_run(intake) + ".lock"), "");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":file.txt", repository), "two");
+}
+
+TEST_F(WorkOfAnAgent, WorkOnNoBranchIsCommittedOnTheRunsOwn) {  // A1
+  const Job intake = begun();
+  run("checkout --quiet --detach", workspace_of(intake));
+  write_text(workspace_of(intake) / "first.txt", "first\n");
+  commit_all(workspace_of(intake), "detached");
+  write_text(workspace_of(intake) / "second.txt", "second\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":first.txt", repository), "first");
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":second.txt", repository), "second");
+  EXPECT_EQ(run("symbolic-ref --short HEAD", workspace_of(intake)), branch_of_run(intake));
+}
+
+TEST_F(WorkOfAnAgent, ABranchThatTheAgentSwitchedToDoesNotMove) {  // A1
+  run("branch theirs", repository);
+  const std::string theirs = run("rev-parse theirs", repository);
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "left.txt", "left\n");
+  commit_all(workspace_of(intake), "on the run's branch");
+  run("checkout --quiet theirs", workspace_of(intake));
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("rev-parse theirs", repository), theirs);
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":new.txt", repository), "new");
+  const std::string kept = "refs/signalbox/rescue/" + to_string(intake.run_id) + "-branch";
+  EXPECT_EQ(run("show " + kept + ":left.txt", repository), "left");
+  EXPECT_NE(result.result.summary.find(kept), std::string::npos) << result.result.summary;
+}
+
+TEST_F(WorkOfAnAgent, ABranchThatTheAgentDeletedIsMadeAgain) {  // A1
+  const Job intake = begun();
+  run("checkout --quiet --detach", workspace_of(intake));
+  run("branch --quiet -D " + branch_of_run(intake), workspace_of(intake));
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("rev-list --count main.." + branch_of_run(intake), repository), "1");
+}
+
+TEST_F(WorkOfAnAgent, ADeletedGitFileLosesNothing) {  // A1
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  fs::remove(workspace_of(intake) / ".git");
+  const JobResult refused = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(refused.failure.code, "WORKSPACE_TAMPERED") << refused.failure.message;
+  EXPECT_EQ(remove_worktree(removal_of(intake)).result, Removal::left);
+  EXPECT_EQ(content_of(workspace_of(intake) / "new.txt"), "new\n");
+
+  run("worktree repair", repository);  // as the message says
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":new.txt", repository), "new");
+}
+
+}  // namespace
+}  // namespace signalbox
