@@ -105,8 +105,10 @@ StartRun run_of_card(const Project& project, const Card& card) {
     if (is_agent && station.timeout_ms == usual_timeout_ms) {
       station.timeout_ms = project.policy.agent_timeout_minutes * ms_per_minute;
     }
-    const bool pushes = builtin_of(station) == BuiltinStation::create_pr;
-    if (pushes && station.remote.empty()) station.remote = project.remote;
+    const auto builtin = builtin_of(station);
+    const bool has_remote =
+        builtin == BuiltinStation::intake || builtin == BuiltinStation::create_pr;
+    if (has_remote && station.remote.empty()) station.remote = project.remote;
   }
   return run;
 }

@@ -173,6 +173,11 @@ inline constexpr std::int64_t git_ms_max = 10LL * 60 * 1000;
 inline constexpr std::int64_t git_grace_ms_max = 2000;
 // Time that a worktree operation waits for another one in the same repository.
 inline constexpr std::int64_t repository_wait_ms_max = 60 * 1000;
+// Time for a remote to say where the base of a new run is, and then for the fetch of its commits:
+// a run begins without a remote that can't be reached.
+inline constexpr std::int64_t remote_answer_ms_max = 3000;
+inline constexpr std::int64_t base_fetch_ms_max = 2LL * 60 * 1000;
+static_assert(remote_answer_ms_max + git_grace_ms_max <= 5000);
 // Time for one git command of the server itself while it removes a worktree.
 inline constexpr std::int64_t removal_git_ms_max = 2LL * 60 * 1000;
 // Files and directories below a repository's hooks, and their bytes, when it is pinned for a run.

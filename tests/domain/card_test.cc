@@ -79,6 +79,15 @@ TEST_F(CardTest, ItsAgentsHaveTheTimeThatThePolicyGives) {  // H7
   EXPECT_EQ(run_of_card(site, the_card()).pipeline->stations[0].timeout_ms, 7 * 60'000);
 }
 
+TEST_F(CardTest, ItsRunBeginsAtTheProjectsRemoteAndPushesThere) {  // A3
+  Project site = *world.find_project(project);
+  site.pipeline.stations = {builtin_station(BuiltinStation::intake),
+                            builtin_station(BuiltinStation::create_pr)};
+  const auto stations = run_of_card(site, the_card()).pipeline->stations;
+  EXPECT_EQ(stations[0].remote, "origin");
+  EXPECT_EQ(stations[1].remote, "origin");
+}
+
 TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
   Policy policy;
   policy.retry_blocked = false;

@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "server/executors/builtin/intake_base.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
@@ -18,21 +19,18 @@ namespace fs = std::filesystem;
 
 fs::path base_file(const BuiltinRequest& request) { return request.run_root / "base_commit"; }
 
-// Returns the base commit. It is resolved once and recorded, so that a repeated intake starts from
-// the same commit.
-tl::expected<std::string, Failure> settle_base(const BuiltinRequest& request) {
-  if (std::string known = resolved_base(request); !known.empty()) return known;
-  const std::string base = request.base.empty() ? "HEAD" : request.base;
-  const GitOutcome commit = git(request.repository, {"rev-parse", "--verify", "--quiet",
-                                                     "--end-of-options", base + "^{commit}"});
-  if (!commit.ok) {
-    return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
-                           "there is no commit " + base + " in " + request.repository.string());
+// Returns the base. It is resolved once and recorded, so that a repeated intake starts from the
+// same commit.
+tl::expected<IntakeBase, Failure> settle_base(const BuiltinRequest& request,
+                                              const PinnedRepository& pinned) {
+  if (std::string known = resolved_base(request); !known.empty()) {
+    return IntakeBase{std::move(known), {}};
   }
-  if (auto written = write_file_atomically(base_file(request), commit.line() + "\n"); !written) {
+  auto base = TRY(find_intake_base(request, pinned));
+  if (auto written = write_file_atomically(base_file(request), base.commit + "\n"); !written) {
     return storage_failed(written.error().message);
   }
-  return commit.line();
+  return base;
 }
 
 // Returns whether the workspace is a complete worktree on the run's branch.
@@ -84,16 +82,17 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   }
   if (request.repository.empty()) return make_empty_workspace(request);
   TRY(check_repository(request));
-  const auto base = TRY(settle_base(request));
   auto pinned = TRY(pin_repository(request));
+  const auto base = TRY(settle_base(request, pinned));
 
-  TRY(make_worktree(request, pinned, base));
+  TRY(make_worktree(request, pinned, base.commit));
   if (!pinned.is_recorded()) {
-    if (auto done = pinned.record(base, {}); !done) return storage_failed(done.error());
+    if (auto done = pinned.record(base.commit, {}); !done) return storage_failed(done.error());
   }
-  const boost::json::object metadata{{"base_commit", base}, {"branch", request.branch}};
+  const boost::json::object metadata{{"base_commit", base.commit}, {"branch", request.branch}};
   return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
-                            request.branch + ", from " + base.substr(0, 12) + ".",
+                            request.branch + ", from " + base.commit.substr(0, 12) + "." +
+                            base.note,
                         boost::json::serialize(metadata)};
 }
 

@@ -6,7 +6,7 @@
 namespace signalbox {
 
 // Creates the workspace: an empty directory for a run without a repository; else a git worktree on
-// a new branch from the base (HEAD where none is given). The base is recorded for create_pr.
+// a new branch from the base (intake_base.h). The base is recorded for create_pr.
 //
 // Can be repeated after a crash at any point. A complete worktree on the run's branch is accepted;
 // one that git didn't finish is created again. Anything else at that path is renamed to

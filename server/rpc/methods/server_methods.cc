@@ -193,6 +193,8 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(git_ms_max);
   SIGNALBOX_LIMIT(git_grace_ms_max);
   SIGNALBOX_LIMIT(repository_wait_ms_max);
+  SIGNALBOX_LIMIT(remote_answer_ms_max);
+  SIGNALBOX_LIMIT(base_fetch_ms_max);
   SIGNALBOX_LIMIT(removal_git_ms_max);
   SIGNALBOX_LIMIT(hook_files_max);
   SIGNALBOX_LIMIT(hooks_bytes_max);

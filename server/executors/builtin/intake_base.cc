@@ -1,0 +1,153 @@
+#include "server/executors/builtin/intake_base.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "domain/try.h"
+#include "server/executors/builtin/merge_base.h"
+#include "server/executors/builtin/run_worktree.h"
+#include "server/git/git_command.h"
+#include "server/git/git_names.h"
+#include "server/git/run_branch.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::string_view own_branches = "refs/heads/";
+constexpr std::string_view remote_branches = "refs/remotes/";
+
+// Removes the prefix from the text; returns false if the text doesn't begin with it.
+bool remove_prefix(std::string& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.erase(0, prefix.size());
+  return true;
+}
+
+// Finds the base in the repository and at its remote.
+class BaseSearch {
+ public:
+  BaseSearch(const BuiltinRequest& request, const PinnedRepository& pinned)
+      : request_(request), pinned_(pinned), remote_(without_credentials(request.remote)) {}
+
+  [[nodiscard]] std::string own_commit() const {
+    return commit_at(request_.base.empty() ? "HEAD" : request_.base);
+  }
+
+  // Returns the branch that the remote may have more of; empty if the base is no branch.
+  [[nodiscard]] std::string branch() const {
+    std::string name = request_.base;
+    if (name.empty()) {
+      return pinned_.in_repository({"symbolic-ref", "--quiet", "--short", "HEAD"}).line();
+    }
+    if (remove_prefix(name, own_branches) || has_ref(std::string(own_branches) + name)) {
+      return is_branch_name(name) ? name : "";
+    }
+    remove_prefix(name, remote_branches);
+    const bool is_remotes = remove_prefix(name, request_.remote + "/");
+    // A tag or a commit is what it is.
+    if (!is_remotes && !own_commit().empty()) return {};
+    return is_branch_name(name) ? name : "";
+  }
+
+  // Returns the remote's commit of the branch; empty if it isn't known, which the note explains.
+  [[nodiscard]] std::string remote_commit(const std::string& branch, std::string& note) const {
+    const std::string ref = std::string(own_branches) + branch;
+    GitOptions quickly;
+    quickly.timeout_ms = limits::remote_answer_ms_max;
+    const GitOutcome listed =
+        pinned_.in_repository({"ls-remote", "--quiet", "--", request_.remote, ref}, quickly);
+    if (!listed.ok) {
+      note = " " + remote_ +
+             " didn't answer, so the run begins at what the repository has: " + listed.message;
+      return known_remote_commit(branch);
+    }
+    const std::string tip = listed_commit(listed.output, ref);
+    if (tip.empty()) {
+      note = " " + remote_ + " has no branch " + branch + " yet.";
+      return {};
+    }
+    if (commit_at(tip) == tip) return tip;
+    const std::string fetched = fetch(ref, note);
+    return fetched.empty() ? known_remote_commit(branch) : fetched;
+  }
+
+ private:
+  [[nodiscard]] bool has_ref(const std::string& ref) const {
+    return pinned_.in_repository({"show-ref", "--verify", "--quiet", "--", ref}).ok;
+  }
+  [[nodiscard]] std::string commit_at(const std::string& name) const {
+    return pinned_
+        .in_repository({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"})
+        .line();
+  }
+  // Returns the commit that the repository saw last as that of the remote's branch.
+  [[nodiscard]] std::string known_remote_commit(const std::string& branch) const {
+    if (!is_branch_name(request_.remote)) return {};  // a path or a URL
+    return commit_at(std::string(remote_branches) + request_.remote + "/" + branch);
+  }
+  // Finds the ref in lines of "<commit>\t<ref>": git lists every ref that ends like it.
+  static std::string listed_commit(std::string_view lines, const std::string& ref) {
+    while (!lines.empty()) {
+      const std::string_view line = lines.substr(0, lines.find('\n'));
+      lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+      const std::size_t tab = line.find('\t');
+      if (tab == std::string_view::npos || line.substr(tab + 1) != ref) continue;
+      const std::string_view commit = line.substr(0, tab);
+      if (is_object_id(commit)) return std::string(commit);
+    }
+    return {};
+  }
+  // As in newest_base() of a merge, the fetched commit is referred to by a ref of this run only.
+  [[nodiscard]] std::string fetch(const std::string& ref, std::string& note) const {
+    const std::string own = base_ref_of(request_.run_id);
+    GitOptions bounded_time;
+    bounded_time.timeout_ms = limits::base_fetch_ms_max;
+    const GitOutcome fetched =
+        pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                               "--refmap=", "--", request_.remote, "+" + ref + ":" + own},
+                              bounded_time);
+    if (fetched.ok) return commit_at(own);
+    note = " Fetching from " + remote_ +
+           " failed, so the run begins at what the repository has: " + fetched.message;
+    return {};
+  }
+
+  const BuiltinRequest& request_;
+  const PinnedRepository& pinned_;
+  std::string remote_;  // for messages
+};
+
+}  // namespace
+
+tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request,
+                                                   const PinnedRepository& pinned) {
+  const BaseSearch search(request, pinned);
+  IntakeBase base{search.own_commit(), {}};
+  const std::string branch = request.remote.empty() ? std::string() : search.branch();
+  std::string theirs;
+  if (!branch.empty()) theirs = search.remote_commit(branch, base.note);
+  if (base.commit.empty() && theirs.empty()) {
+    return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
+                           "there is no commit " +
+                               (request.base.empty() ? std::string("HEAD") : request.base) +
+                               " in " + request.repository.string() + "." + base.note);
+  }
+  if (theirs.empty() || theirs == base.commit) return base;
+  if (base.commit.empty()) {
+    base.commit = theirs;
+    return base;
+  }
+  const std::string remote = without_credentials(request.remote);
+  if (TRY(is_contained(pinned, theirs, base.commit))) {
+    base.note += " It has commits of " + branch + " that " + remote + " doesn't have yet.";
+    return base;
+  }
+  if (!TRY(is_contained(pinned, base.commit, theirs))) {
+    base.note += " " + branch + " in the repository has commits of its own that " + remote +
+                 " doesn't have; the run begins without them.";
+  }
+  base.commit = theirs;
+  return base;
+}
+
+}  // namespace signalbox

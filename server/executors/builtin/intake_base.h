@@ -1,0 +1,27 @@
+// The commit that a run's work begins at.
+#pragma once
+
+#include <string>
+
+#include "server/executors/builtin/builtin_station.h"
+#include "server/git/pinned_repository.h"
+
+namespace signalbox {
+
+struct IntakeBase {
+  std::string commit;
+  std::string note;  // a sentence for the summary, after a blank, about the remote; or empty
+};
+
+// Returns the commit that the request's base names (HEAD if it names none).
+//
+// With a remote, a base that is a branch is the remote's, so that the run sees what was merged
+// before it: it is fetched if the repository lacks it. If the repository's own branch contains the
+// remote's, the run begins at its own. A remote that doesn't answer within remote_answer_ms_max is
+// no failure: the run begins at what is there, and the note says so.
+//
+// Blocks on git and the remote. Errors: BASE_NOT_FOUND (config); GIT_FAILED (transient).
+tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request,
+                                                   const PinnedRepository& pinned);
+
+}  // namespace signalbox

@@ -1,0 +1,135 @@
+// Tests where the station intake begins a run's work if there is a remote.
+#include "tests/server/builtin_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class IntakeOfARemote : public BuiltinStations {
+ protected:
+  void SetUp() override {
+    BuiltinStations::SetUp();
+    make_remote(repository, remote);
+  }
+  // Adds somebody else's commit to a branch of the remote; returns it.
+  std::string push_from_elsewhere(const std::string& file, const std::string& branch = "main") {
+    const fs::path clone = site.root() / "clone";
+    fs::remove_all(clone);
+    run("clone --quiet --branch main " + remote.string() + " " + clone.string(), site.root());
+    write_text(clone / file, "theirs\n");
+    commit_all(clone, "theirs");
+    run("push --quiet origin HEAD:refs/heads/" + branch, clone);
+    return run("rev-parse HEAD", clone);
+  }
+  Job intake_from(const std::string& base) {
+    Job job = builtin("intake");
+    job.base = base;
+    job.definition.remote = "origin";
+    return job;
+  }
+  JobResult begin(const Job& job) {
+    JobResult result = end_of(job);
+    EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    return result;
+  }
+
+  fs::path remote = site.root() / "remote.git";
+};
+
+TEST_F(IntakeOfARemote, WorkBeginsAtTheRemotesBranch) {  // A3
+  const std::string merged = push_from_elsewhere("merged.txt");
+  for (const char* base : {"", "main", "refs/heads/main", "origin/main"}) {
+    SCOPED_TRACE(base);
+    const Job job = intake_from(base);
+    const JobResult result = begin(job);
+    EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), merged);
+    EXPECT_EQ(content_of(workspace_of(job) / "merged.txt"), "theirs\n");
+    EXPECT_NE(result.result.metadata.find(merged), std::string::npos);
+  }
+  EXPECT_NE(run("rev-parse main", repository), merged) << "the owner's branch stays";
+}
+
+TEST_F(IntakeOfARemote, WithoutOneWorkBeginsAtTheRepositorysOwnBranch) {  // A3
+  push_from_elsewhere("merged.txt");
+  Job job = intake_from("main");
+  job.definition.remote.clear();
+  begin(job);
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), run("rev-parse main", repository));
+}
+
+TEST_F(IntakeOfARemote, ARepeatedIntakeKeepsItsBase) {  // A3
+  const Job job = intake_from("main");
+  begin(job);
+  const std::string base = run("rev-parse HEAD", workspace_of(job));
+  push_from_elsewhere("merged.txt");
+  EXPECT_NE(begin(next(job, "intake", 2)).result.metadata.find(base), std::string::npos);
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), base);
+}
+
+TEST_F(IntakeOfARemote, CommitsThatTheRemoteLacksAreThere) {  // A3
+  write_text(repository / "mine.txt", "mine\n");
+  commit_all(repository, "not pushed");
+  const Job job = intake_from("main");
+  const JobResult result = begin(job);
+  EXPECT_EQ(content_of(workspace_of(job) / "mine.txt"), "mine\n");
+  EXPECT_NE(result.result.summary.find("doesn't have yet"), std::string::npos)
+      << result.result.summary;
+}
+
+TEST_F(IntakeOfARemote, TheRemoteCountsWhereBothWentOn) {  // A3
+  push_from_elsewhere("merged.txt");
+  write_text(repository / "mine.txt", "mine\n");
+  commit_all(repository, "not pushed");
+  const Job job = intake_from("main");
+  const JobResult result = begin(job);
+  EXPECT_TRUE(fs::exists(workspace_of(job) / "merged.txt"));
+  EXPECT_FALSE(fs::exists(workspace_of(job) / "mine.txt"));
+  EXPECT_NE(result.result.summary.find("begins without them"), std::string::npos)
+      << result.result.summary;
+}
+
+TEST_F(IntakeOfARemote, ATagOrACommitIsWhatItIs) {  // A3
+  const std::string first = run("rev-parse main", repository);
+  run("tag v1 main", repository);
+  push_from_elsewhere("merged.txt");
+  for (const std::string& base : {std::string("v1"), first}) {
+    const Job job = intake_from(base);
+    begin(job);
+    EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), first) << base;
+  }
+}
+
+TEST_F(IntakeOfARemote, ABranchThatOnlyTheRemoteHasIsFound) {  // A3
+  const std::string release = push_from_elsewhere("release.txt", "release");
+  const Job job = intake_from("release");
+  begin(job);
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), release);
+  EXPECT_EQ(end_of(intake_from("nowhere")).failure.code, "BASE_NOT_FOUND");
+}
+
+TEST_F(IntakeOfARemote, ARemoteThatIsAwayIsSaidAndNotWaitedFor) {  // A3
+  run("fetch --quiet origin", repository);
+  const std::string known = push_from_elsewhere("merged.txt");
+  run("fetch --quiet origin", repository);
+  push_from_elsewhere("later.txt");
+  fs::rename(remote, site.root() / "gone.git");
+  const Job job = intake_from("main");
+  const JobResult result = begin(job);
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), known) << "as far as the repository knows";
+  EXPECT_NE(result.result.summary.find("origin didn't answer"), std::string::npos)
+      << result.result.summary;
+}
+
+TEST_F(IntakeOfARemote, ARemoteThatHangsIsGivenUp) {  // A3
+  run("remote set-url origin ssh://git@127.0.0.1/nowhere.git", repository);
+  run_git(repository, {"config", "core.sshCommand", "sleep 300; :"});
+  const Job job = intake_from("main");
+  const JobResult result = begin(job);
+  EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
+  EXPECT_NE(result.result.summary.find("ended after 3000 ms"), std::string::npos)
+      << result.result.summary;
+}
+
+}  // namespace
+}  // namespace signalbox
