@@ -109,6 +109,13 @@ StartRun run_of_card(const Project& project, const Card& card) {
     const bool has_remote =
         builtin == BuiltinStation::intake || builtin == BuiltinStation::create_pr;
     if (has_remote && station.remote.empty()) station.remote = project.remote;
+    // Another run would do the agent's work again, so a push that failed is tried again for longer
+    // than other stations are.
+    const bool pushes = builtin == BuiltinStation::create_pr && !station.remote.empty();
+    if (pushes && station.retry == RetryPolicy{}) {
+      station.retry.max_retries = limits::push_retries_max;
+      station.retry.backoff_ms = limits::push_backoff_ms_min;
+    }
   }
   return run;
 }

@@ -79,13 +79,19 @@ TEST_F(CardTest, ItsAgentsHaveTheTimeThatThePolicyGives) {  // H7
   EXPECT_EQ(run_of_card(site, the_card()).pipeline->stations[0].timeout_ms, 7 * 60'000);
 }
 
-TEST_F(CardTest, ItsRunBeginsAtTheProjectsRemoteAndPushesThere) {  // A3
+TEST_F(CardTest, ItsRunBeginsAtTheProjectsRemoteAndPushesThere) {  // A3, A9
   Project site = *world.find_project(project);
   site.pipeline.stations = {builtin_station(BuiltinStation::intake),
                             builtin_station(BuiltinStation::create_pr)};
   const auto stations = run_of_card(site, the_card()).pipeline->stations;
   EXPECT_EQ(stations[0].remote, "origin");
+  EXPECT_EQ(stations[0].retry, RetryPolicy{});
   EXPECT_EQ(stations[1].remote, "origin");
+  EXPECT_GT(stations[1].retry.max_retries, RetryPolicy{}.max_retries)
+      << "a push is tried again without the agent";
+  site.pipeline.stations[1].retry.max_retries = 0;
+  EXPECT_EQ(run_of_card(site, the_card()).pipeline->stations[1].retry.max_retries, 0U)
+      << "unless the pipeline says otherwise";
 }
 
 TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5

@@ -1,4 +1,5 @@
-// Tests where the station intake begins a run's work if there is a remote.
+// Tests where the station intake begins a run's work if there is a remote, and what the stations
+// say of a repository that isn't there.
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -129,6 +130,18 @@ TEST_F(IntakeOfARemote, ARemoteThatHangsIsGivenUp) {  // A3
   EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
   EXPECT_NE(result.result.summary.find("ended after 3000 ms"), std::string::npos)
       << result.result.summary;
+}
+
+TEST_F(IntakeOfARemote, ARepositoryThatIsAwayIsNoTampering) {  // A9
+  const Job intake = intake_from("main");
+  begin(intake);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  fs::rename(repository, site.root() / "unmounted");
+  const JobResult away = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(away.failure.code, "REPOSITORY_AWAY") << away.failure.message;
+  EXPECT_EQ(away.failure.error_class, ErrorClass::transient);
+  fs::rename(site.root() / "unmounted", repository);
+  EXPECT_EQ(end_of(next(intake, "create_pr", 2)).outcome, Outcome::succeeded);
 }
 
 }  // namespace

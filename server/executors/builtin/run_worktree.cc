@@ -156,6 +156,13 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
   }
   auto place = pinned.place_of(request.workspace);
   if (place) return *std::move(place);
+  std::error_code error;
+  const fs::path common = pinned.facts().common_directory;
+  if (!fs::is_directory(common, error) || !is_there(common / "HEAD")) {
+    // Nobody tampered with a worktree whose repository isn't mounted.
+    return builtin_failure(ErrorClass::transient, "REPOSITORY_AWAY",
+                           "there is no git directory " + common.string());
+  }
   return builtin_failure(
       ErrorClass::config, "WORKSPACE_TAMPERED",
       "the workspace is no longer the worktree that this run began with: nothing was run in it or "

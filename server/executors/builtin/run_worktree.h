@@ -44,7 +44,7 @@ BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository&
 
 // Returns where git works in the run's workspace. Errors: not_a_worktree() if no station made one;
 // WORKSPACE_TAMPERED (config) if its `.git` isn't what intake or merge made: no git command may run
-// there.
+// there. REPOSITORY_AWAY (transient) if the repository itself isn't there.
 tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
                                                 const PinnedRepository& pinned,
                                                 const std::string& hint);
