@@ -183,6 +183,8 @@ inline constexpr std::int64_t removal_git_ms_max = 2LL * 60 * 1000;
 // Files and directories below a repository's hooks, and their bytes, when it is pinned for a run.
 inline constexpr std::size_t hook_files_max = 1000;
 inline constexpr std::uintmax_t hooks_bytes_max = 16UL * 1024 * 1024;
+// Time for the checkout of all submodules of a new worktree.
+inline constexpr std::int64_t submodules_ms_max = 2LL * 60 * 1000;
 // Submodules of a worktree that a commit of its changes can hold.
 inline constexpr std::size_t submodules_max = 1000;
 // Time that a push waits for the server's decision.

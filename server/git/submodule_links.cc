@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
@@ -70,21 +71,34 @@ tl::expected<std::vector<std::string>, std::string> changed_submodule_links(
   return bounded(std::move(paths));
 }
 
-std::vector<std::string> declared_submodules(const fs::path& worktree, const GitOptions& options) {
+std::vector<DeclaredSubmodule> declared_submodules(const fs::path& worktree,
+                                                   const GitOptions& options) {
+  constexpr std::string_view before_name = "submodule.";
+  constexpr std::string_view after_name = ".path";
   // Fails if there is no such file.
   const GitOutcome listed =
       git(worktree,
           {"config", "--blob", ":.gitmodules", "-z", "--get-regexp", "^submodule\\..*\\.path$"},
           options);
-  std::vector<std::string> paths;
+  std::vector<DeclaredSubmodule> declared;
   std::string_view rest = listed.ok ? std::string_view(listed.output) : std::string_view();
-  while (!rest.empty()) {  // "<key>\n<path>\0"
+  while (!rest.empty()) {  // "submodule.<name>.path\n<path>\0"
     const std::string_view entry = take_part(rest);
-    const std::size_t end = entry.find('\n');
-    if (end != std::string_view::npos) paths.emplace_back(entry.substr(end + 1));
+    const std::string_view key = entry.substr(0, entry.find('\n'));
+    const bool is_whole = key.size() < entry.size() && key.starts_with(before_name) &&
+                          key.size() > before_name.size() + after_name.size();
+    if (!is_whole) continue;
+    std::string name(key.substr(before_name.size()));
+    name.resize(name.size() - after_name.size());
+    declared.push_back({std::string(entry.substr(key.size() + 1)), std::move(name)});
   }
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  std::sort(declared.begin(), declared.end());
+  return declared;
+}
+
+bool is_declared(const std::vector<DeclaredSubmodule>& declared, const std::string& path) {
+  return std::any_of(declared.begin(), declared.end(),
+                     [&path](const DeclaredSubmodule& each) { return each.path == path; });
 }
 
 bool has_files_in_place_of_submodule(const fs::path& worktree, const std::string& link) {

@@ -2,6 +2,7 @@
 // that it has there, which whoever works in the worktree can write. These functions never do.
 #pragma once
 
+#include <compare>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,9 +26,17 @@ tl::expected<std::vector<std::string>, std::string> changed_submodule_links(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch, const std::string& base);
 
-// Returns the paths that the index's .gitmodules names, sorted.
-std::vector<std::string> declared_submodules(const std::filesystem::path& worktree,
-                                             const GitOptions& options);
+struct DeclaredSubmodule {
+  std::string path;  // relative to the worktree
+  std::string name;
+
+  friend auto operator<=>(const DeclaredSubmodule&, const DeclaredSubmodule&) = default;
+};
+
+// Returns what the index's .gitmodules names, sorted.
+std::vector<DeclaredSubmodule> declared_submodules(const std::filesystem::path& worktree,
+                                                   const GitOptions& options);
+bool is_declared(const std::vector<DeclaredSubmodule>& declared, const std::string& path);
 
 // Returns whether files lie at the submodule's path that aren't in a repository there. Git doesn't
 // see them: to it, the submodule just isn't checked out.

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <system_error>
 #include <vector>
 
@@ -46,11 +45,11 @@ void set_obstacle(UnsavedWork& work, const std::string& why) {
 // Adds what lies at a submodule's path and isn't in the worktree's commits. A repository that
 // .gitmodules doesn't name can't be cloned again, so it counts as a whole.
 tl::expected<void, std::string> add_submodule_work(const Here& here, const std::string& link,
-                                                   bool is_declared, UnsavedWork& work) {
+                                                   bool declared, UnsavedWork& work) {
   const fs::path path = here.path / link;
   if (has_files_in_place_of_submodule(here.path, link)) work.uncommitted = true;
   if (!is_there(path / ".git")) return {};
-  if (!is_declared) {
+  if (!declared) {
     set_obstacle(work, link + " is a git repository of its own");
     return {};
   }
@@ -172,10 +171,9 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
 
   const auto links = TRY(submodule_links(path, here.options(), here.scratch()));
   const auto declared =
-      links.empty() ? std::vector<std::string>() : declared_submodules(path, here.options());
+      links.empty() ? std::vector<DeclaredSubmodule>() : declared_submodules(path, here.options());
   for (const std::string& link : links) {
-    const bool is_declared = std::binary_search(declared.begin(), declared.end(), link);
-    TRY(add_submodule_work(here, link, is_declared, work));
+    TRY(add_submodule_work(here, link, is_declared(declared, link), work));
   }
   // an unborn branch has no commits to lose
   if (here.commit_at("HEAD^{commit}").empty()) return work;

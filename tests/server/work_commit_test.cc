@@ -32,13 +32,11 @@ class WorkOfAnAgent : public BuiltinStations {
     EXPECT_EQ(result.failure.error_class, ErrorClass::terminal);
     EXPECT_NE(result.failure.message.find(name), std::string::npos) << result.failure.message;
   }
-  // Commits a submodule at "lib" to the repository; its remote is returned.
-  fs::path add_submodule() {
+  // Commits a submodule at "lib" to the repository.
+  void add_submodule() {
     const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
-    run("-c protocol.file.allow=always submodule --quiet add " + library.string() + " lib",
-        repository);
+    run("submodule --quiet add " + library.string() + " lib", repository);
     commit_all(repository, "submodule");
-    return library;
   }
 };
 
@@ -84,9 +82,10 @@ TEST_F(WorkOfAnAgent, ARepositoryWithoutACommitIsNamed) {  // A1
   EXPECT_EQ(content_of(workspace_of(intake) / "fresh/file.txt"), "work\n");
 }
 
-TEST_F(WorkOfAnAgent, ASubmoduleThatIsUntouchedStaysAsItIs) {  // A1
+TEST_F(WorkOfAnAgent, ASubmoduleThatIsUntouchedStaysAsItIs) {  // A1, A2
   add_submodule();
   const Job intake = begun();
+  EXPECT_EQ(content_of(workspace_of(intake) / "lib/lib.txt"), "lib\n");
   const std::string link = run("rev-parse HEAD:lib", workspace_of(intake));
   write_text(workspace_of(intake) / "file.txt", "two\n");
   const JobResult result = end_of(next(intake, "create_pr"));
@@ -97,26 +96,30 @@ TEST_F(WorkOfAnAgent, ASubmoduleThatIsUntouchedStaysAsItIs) {  // A1
 }
 
 TEST_F(WorkOfAnAgent, ASubmodulesOwnCommitsAreNotLost) {  // A1
-  const fs::path library = add_submodule();
+  add_submodule();
   const Job intake = begun();
   const fs::path lib = workspace_of(intake) / "lib";
-  fs::remove_all(lib);
-  run("clone --quiet " + library.string() + " " + lib.string(), site.root());
   write_text(lib / "lib.txt", "changed\n");
-  commit_all(lib, "its own");
   expect_refused(end_of(next(intake, "create_pr")), "lib");
+  commit_all(lib, "its own");
+  expect_refused(end_of(next(intake, "create_pr", 2)), "lib");
   EXPECT_EQ(remove_worktree(removal_of(intake)).result, Removal::left);
   EXPECT_EQ(content_of(lib / "lib.txt"), "changed\n");
 
   run("push --quiet origin HEAD:refs/heads/other", lib);
-  const JobResult result = end_of(next(intake, "create_pr", 2));
+  const JobResult result = end_of(next(intake, "create_pr", 3));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(run("rev-parse HEAD:lib", workspace_of(intake)), run("rev-parse HEAD", lib));
 }
 
-TEST_F(WorkOfAnAgent, FilesInPlaceOfASubmoduleAreNotLost) {  // A1
+TEST_F(WorkOfAnAgent, FilesInPlaceOfASubmoduleAreNotLost) {  // A1, A2
   add_submodule();
-  const Job intake = begun();
+  run("submodule --quiet deinit --force lib", repository);
+  const Job intake = builtin("intake");
+  const JobResult made = end_of(intake);
+  ASSERT_EQ(made.outcome, Outcome::succeeded) << made.failure.message;
+  EXPECT_NE(made.result.summary.find("aren't checked out in it: lib"), std::string::npos)
+      << made.result.summary;
   write_text(workspace_of(intake) / "lib/mine.txt", "work\n");
   expect_refused(end_of(next(intake, "create_pr")), "lib");
   const RemovalOutcome outcome = remove_worktree(removal_of(intake));

@@ -86,13 +86,16 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   const auto base = TRY(settle_base(request, pinned));
 
   TRY(make_worktree(request, pinned, base.commit));
+  std::string missing;
   if (!pinned.is_recorded()) {
+    const auto place = TRY(workspace_place(request, pinned, {}));
+    missing = complete_worktree(request, place);
     if (auto done = pinned.record(base.commit, {}); !done) return storage_failed(done.error());
   }
   const boost::json::object metadata{{"base_commit", base.commit}, {"branch", request.branch}};
   return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
                             request.branch + ", from " + base.commit.substr(0, 12) + "." +
-                            base.note,
+                            base.note + missing,
                         boost::json::serialize(metadata)};
 }
 

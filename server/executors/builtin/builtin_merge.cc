@@ -110,7 +110,7 @@ BuiltinStep merge(const BuiltinRequest& request, const GitOptions& there, const 
 
 BuiltinOutcome success(const BuiltinRequest& request, const GitOptions& there,
                        const MergeInput& input, const std::string& branch, const std::string& base,
-                       const std::string& commit, bool contained) {
+                       const std::string& commit, bool contained, const std::string& missing) {
   const GitOutcome head = git(request.workspace, {"rev-parse", "--verify", "HEAD"}, there);
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
   const boost::json::object metadata{
@@ -121,7 +121,7 @@ BuiltinOutcome success(const BuiltinRequest& request, const GitOptions& there,
   return BuiltinSuccess{contained
                             ? merged_text + " is already merged: " + base_text + " contains it."
                             : "Merged " + merged_text + " into " + base_text + " as " +
-                                  head.line().substr(0, 12) + "; not pushed yet.",
+                                  head.line().substr(0, 12) + "; not pushed yet." + missing,
                         boost::json::serialize(metadata)};
 }
 
@@ -148,7 +148,8 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   if (!contained) {
     TRY(merge(request, there, input, commit, base));
   }
-  return success(request, there, input, branch, base, commit, contained);
+  const std::string missing = complete_worktree(request, *there.place);
+  return success(request, there, input, branch, base, commit, contained, missing);
 }
 
 }  // namespace signalbox

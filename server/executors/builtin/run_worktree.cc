@@ -6,8 +6,10 @@
 #include "domain/try.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
+#include "server/git/missing_content.h"
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
+#include "server/git/submodule_checkout.h"
 #include "server/git/worktree_list.h"
 #include "server/text/utf8_text.h"
 
@@ -119,7 +121,13 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
   if (!place) return storage_failed(place.error());
   GitOptions there;
   there.place = *place;
-  const GitOutcome checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, there);
+  GitOutcome checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, there);
+  if (!checked_out.ok && checked_out.message.find("lfs") != std::string::npos) {
+    // complete_worktree() says which files are pointers then.
+    GitOptions without_lfs = there;
+    without_lfs.environment = {"GIT_LFS_SKIP_SMUDGE=1"};
+    checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, without_lfs);
+  }
   if (!checked_out.ok) return failed(checked_out);
   if (auto copied = pinned.pin_worktree_hooks(request.workspace); !copied) {
     return storage_failed(copied.error());
@@ -135,6 +143,15 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
                               there);
   if (!hook.ok) return failed(hook);
   return {};
+}
+
+std::string complete_worktree(const BuiltinRequest& request, const GitPlace& place) {
+  const std::string failures = check_out_submodules(request.workspace, place, request.pins);
+  GitOptions there;
+  there.place = place;
+  const auto missing = find_missing_content(request.workspace, there, request.pins);
+  if (missing) return missing_content_note(*missing, request.repository) + failures;
+  return failures + " Whether submodules or LFS files are missing isn't known: " + missing.error();
 }
 
 BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository& pinned) {

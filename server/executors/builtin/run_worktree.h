@@ -42,6 +42,11 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
 // STORAGE_FAILED (transient).
 BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository& pinned);
 
+// Checks out the submodules of a worktree in which nobody has worked yet. Returns sentences for a
+// summary, after a blank, about submodules and LFS files whose content isn't there; or an empty
+// text.
+std::string complete_worktree(const BuiltinRequest& request, const GitPlace& place);
+
 // Returns where git works in the run's workspace. Errors: not_a_worktree() if no station made one;
 // WORKSPACE_TAMPERED (config) if its `.git` isn't what intake or merge made: no git command may run
 // there. REPOSITORY_AWAY (transient) if the repository itself isn't there.

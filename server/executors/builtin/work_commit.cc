@@ -71,10 +71,8 @@ class WorkCommit {
     const auto replaced = std::find_if(links->begin(), links->end(), [&](const auto& link) {
       return has_files_in_place_of_submodule(request_.workspace, link);
     });
-    const std::vector<std::string> declared =
-        links->empty() ? links.value() : declared_submodules(request_.workspace, there_);
     if (replaced != links->end() &&
-        std::binary_search(declared.begin(), declared.end(), *replaced)) {
+        is_declared(declared_submodules(request_.workspace, there_), *replaced)) {
       return files_in_submodule(*replaced);
     }
     if (found.changed || replaced != links->end()) {
@@ -82,7 +80,7 @@ class WorkCommit {
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
-    return links->empty() ? BuiltinStep() : check_links();
+    return links->empty() ? BuiltinStep() : check_links(*links);
   }
 
   [[nodiscard]] BuiltinStep commit(const std::string& title) const {
@@ -122,19 +120,20 @@ class WorkCommit {
            " are left out and kept as " + ref + ".";
   }
 
-  // Refuses submodules of the index that nobody else could check out. Those that the base has
-  // already are its owner's.
-  [[nodiscard]] BuiltinStep check_links() const {
+  // Refuses submodules of the index that nobody else could check out as they are here. Those that
+  // aren't declared, but are in the base, are its owner's.
+  [[nodiscard]] BuiltinStep check_links(const std::vector<std::string>& links) const {
     const auto changed = changed_submodule_links(request_.workspace, there_, request_.pins, base_);
     if (!changed) return git_failed("cannot compare the submodules", changed.error());
-    if (changed->empty()) return {};
-    const std::vector<std::string> declared = declared_submodules(request_.workspace, there_);
-    std::vector<std::string> nested;
-    for (const std::string& link : *changed) {
-      if (!std::binary_search(declared.begin(), declared.end(), link)) nested.push_back(link);
+    if (!changed->empty()) {
+      const auto declared = declared_submodules(request_.workspace, there_);
+      std::vector<std::string> nested;
+      for (const std::string& link : *changed) {
+        if (!is_declared(declared, link)) nested.push_back(link);
+      }
+      if (!nested.empty()) return nested_repository(nested);
     }
-    if (!nested.empty()) return nested_repository(nested);
-    for (const std::string& link : *changed) TRY(check_published(link));
+    for (const std::string& link : links) TRY(check_published(link));
     return {};
   }
 
@@ -146,9 +145,9 @@ class WorkCommit {
     if (own_work->empty()) return {};
     return builtin_failure(
         ErrorClass::terminal, "NESTED_REPOSITORY",
-        "submodule " + shown(link) + " was changed and " + *own_work +
-            ", so that nobody else could check it out: nothing was committed or pushed, and the "
-            "worktree is kept. Push its commits from " +
+        "submodule " + shown(link) + " " + *own_work +
+            ", which a commit here wouldn't hold: nothing was committed or pushed, and the "
+            "worktree is kept. Push its work from " +
             shell_word(path.string()) + next());
   }
 
