@@ -185,6 +185,8 @@ inline constexpr std::size_t hook_files_max = 1000;
 inline constexpr std::uintmax_t hooks_bytes_max = 16UL * 1024 * 1024;
 // Time for the checkout of all submodules of a new worktree.
 inline constexpr std::int64_t submodules_ms_max = 2LL * 60 * 1000;
+// Size of the list of ignored files that a commit, or a worktree's removal, leaves out.
+inline constexpr std::size_t left_out_bytes_max = 256 * 1024;
 // Submodules of a worktree that a commit of its changes can hold.
 inline constexpr std::size_t submodules_max = 1000;
 // Time that a push waits for the server's decision.

@@ -159,11 +159,11 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
                                                          const GitPlace& place,
                                                          bool merges_can_be_remade) {
   const Here here{path, place};
-  const auto status =
-      read_worktree_status(path, here.options(), here.scratch(), IgnoredFiles::skip);
+  auto status = read_worktree_status(path, here.options(), here.scratch(), IgnoredFiles::list);
   if (!status) return tl::unexpected("git status: " + status.error());
   UnsavedWork work;
   work.uncommitted = status->changed;
+  work.ignored = std::move(status->ignored);
   if (!status->repositories.empty()) {
     set_obstacle(work, status->repositories.front() + " is a git repository of its own");
   }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <tl/expected.hpp>
 
@@ -13,9 +14,10 @@
 namespace signalbox {
 
 struct UnsavedWork {
-  bool uncommitted = false;      // changed or untracked files; ignored files don't count
-  bool unnamed_commits = false;  // HEAD has commits that no ref reaches
-  std::string cannot_be_kept;    // why a commit can't hold the work; or empty
+  bool uncommitted = false;          // changed or untracked files; ignored files don't count
+  bool unnamed_commits = false;      // HEAD has commits that no ref reaches
+  std::vector<std::string> ignored;  // files, and directories that are ignored as a whole ("out/")
+  std::string cannot_be_kept;        // why a commit can't hold the work; or empty
 
   [[nodiscard]] bool any() const { return uncommitted || unnamed_commits; }
 };

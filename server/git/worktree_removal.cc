@@ -17,6 +17,8 @@
 #include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
+#include "server/git/worktree_status.h"
+#include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -96,13 +98,28 @@ tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request
   return FoundPath{unfinished ? PathKind::unfinished : PathKind::worktree, *std::move(place)};
 }
 
+// Lists the ignored files, which go with the worktree, beside it.
+tl::expected<void, std::string> list_left_out(const RemovalRequest& request,
+                                              const UnsavedWork& work) {
+  if (work.ignored.empty() || request.only_look) return {};
+  const std::string name =
+      request.is_shared ? "left_out-" + request.run_id + ".txt" : std::string("left_out.txt");
+  const auto written = write_file_atomically(removed_path(request).parent_path() / name,
+                                             left_out_text(work.ignored));
+  if (written) return {};
+  return tl::unexpected("can't list its ignored files: " + written.error().message);
+}
+
 // Keeps unsaved work. Returns the rescue ref, or an empty string if there was nothing to keep.
 // Error: why the worktree has to stay.
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
                                                     const GitPlace& place) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
   const auto work = TRY(find_unsaved_work(request.path, place, is_merge));
-  if (!work.any()) return std::string();
+  if (!work.any()) {
+    if (!is_merge) TRY(list_left_out(request, work));
+    return std::string();
+  }
   if (!request.rescue_unsaved) {
     return tl::unexpected(std::string(work.uncommitted ? "it has uncommitted work"
                                                        : "it has commits that no branch has"));
@@ -113,6 +130,7 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
   if (request.only_look) return std::string();
   auto ref = rescue_work(request.path, place, request.run_id, request.branch);
   if (!ref) return tl::unexpected("its work can't be kept: " + ref.error());
+  TRY(list_left_out(request, work));
   return ref;
 }
 

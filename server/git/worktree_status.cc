@@ -6,6 +6,8 @@
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
 #include "server/git/git_listing.h"
+#include "server/text/printable_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 
@@ -19,6 +21,12 @@ tl::expected<WorktreeStatus, std::string> read_worktree_status(
   arguments.insert(arguments.end(), {"--", ".", exclude_check_scratch});
   const auto text = TRY(git_listing(worktree, std::move(arguments), options, scratch));
   return parse_worktree_status(text);
+}
+
+std::string left_out_text(const std::vector<std::string>& ignored) {
+  std::string text;
+  for (const std::string& each : ignored) text += printable(each) + "\n";
+  return shortened(text, limits::left_out_bytes_max);
 }
 
 WorktreeStatus parse_worktree_status(std::string_view text) {

@@ -29,6 +29,10 @@ tl::expected<WorktreeStatus, std::string> read_worktree_status(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch, IgnoredFiles ignored);
 
+// Returns the names of ignored files for the file left_out.txt: one a line, shortened to
+// limits::left_out_bytes_max.
+std::string left_out_text(const std::vector<std::string>& ignored);
+
 // Parses the output of `git status --porcelain=v2 -z --untracked-files=all`.
 WorktreeStatus parse_worktree_status(std::string_view text);
 

@@ -139,6 +139,9 @@ TEST_F(WorkOfAnAgent, IgnoredFilesAreListed) {  // A1
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(artifact_text(site, result, "left_out.txt"), "build.log\nout/\n");
   EXPECT_NE(result.result.summary.find("left_out.txt"), std::string::npos) << result.result.summary;
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(content_of(fs::path(intake.run_root) / "left_out.txt"), "build.log\nout/\n");
 }
 
 TEST_F(WorkOfAnAgent, LocksOfKilledGitProcessesAreNoObstacle) {  // A1

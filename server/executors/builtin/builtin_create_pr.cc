@@ -9,8 +9,8 @@
 #include "server/executors/builtin/work_commit.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
-#include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -21,7 +21,6 @@ constexpr const char* no_intake_hint =
     " that intake made: start the run with a repository, and have intake in its pipeline";
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
-constexpr std::size_t left_out_bytes_max = 256 * 1024;
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
@@ -45,13 +44,6 @@ struct Proposal {
     return git(request.workspace, std::move(arguments), options);
   }
 };
-
-// Returns the lines of left_out.txt.
-std::string left_out_text(const CommittedWork& work) {
-  std::string text;
-  for (const std::string& each : work.ignored) text += printable(with_replacements(each)) + "\n";
-  return shortened(text, left_out_bytes_max);
-}
 
 BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work) {
   const BuiltinRequest& request = proposal.request;
@@ -78,7 +70,8 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work)
                            "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
   auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
   if (written && !work.ignored.empty()) {
-    written = write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(work));
+    written =
+        write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(work.ignored));
   }
   if (written) return {};
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);

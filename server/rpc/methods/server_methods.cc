@@ -201,6 +201,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(hook_files_max);
   SIGNALBOX_LIMIT(hooks_bytes_max);
   SIGNALBOX_LIMIT(submodules_ms_max);
+  SIGNALBOX_LIMIT(left_out_bytes_max);
   SIGNALBOX_LIMIT(submodules_max);
   SIGNALBOX_LIMIT(fence_check_ms_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
