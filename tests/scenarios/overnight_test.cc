@@ -53,7 +53,9 @@ case $word in
   floods) head -c 3000000 /dev/zero | tr '\0' 'x'; echo "$file" > "$file.txt" ;;
   leaves) setsid sleep 600 & echo $! > "$LEDGER/left.pid"; echo "$file" > "$file.txt" ;;
   dirty) echo "$file" > "$file.txt"; git add .; git -c user.name=a -c user.email=a@localhost commit -qm "$file"; echo rest > rest.txt ;;
-  conflict) sleep 2; echo "$file" > shared.txt ;;
+  # From the first commit, so that it conflicts with the other one however late it begins.
+  conflict) git checkout --quiet --detach "$(git rev-list --max-parents=0 HEAD)"
+    sleep 2; echo "$file" > shared.txt ;;
   limited)
     if test "$(wc -l < "$LEDGER/$file")" = 1; then
       until=$(($(date +%s) + 4))

@@ -48,7 +48,7 @@ class WorkCommit {
     std::string head = commit_at("HEAD");
     if (head.empty()) head = tip.empty() ? base_ : tip;
     std::string note;
-    if (!tip.empty()) note = TRY(keep_left_out(tip, head));
+    if (!tip.empty() && tip != base_) note = TRY(keep_left_out(tip, head));
     const GitOutcome moved =
         run({"update-ref", "-m", "signalbox: run " + request_.run_id, branch_, head, tip});
     if (!moved.ok) return git_failed("cannot move the run's branch", moved.message);
