@@ -108,11 +108,13 @@ bool has_files_in_place_of_submodule(const fs::path& worktree, const std::string
   return !is_there(path / ".git") && !fs::is_empty(path, error) && !error;
 }
 
-tl::expected<std::string, std::string> own_work_of(const fs::path& path, const fs::path& scratch) {
+tl::expected<std::string, std::string> own_work_of(const fs::path& path, const fs::path& scratch,
+                                                   UntrackedFiles untracked) {
   const auto pinned = TRY(PinnedRepository::pin(scratch / "nested", path, ConfigTrust::nobodys));
-  const GitOutcome status =
-      pinned.in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
-                                     "--untracked-files=all", "--ignore-submodules=dirty"});
+  const GitOutcome status = pinned.in_worktree_of_its_own(
+      {"--no-optional-locks", "status", "--porcelain",
+       untracked == UntrackedFiles::count ? "--untracked-files=all" : "--untracked-files=no",
+       "--ignore-submodules=dirty"});
   if (!status.ok) return tl::unexpected("git status: " + status.message);
   if (!status.output.empty()) return std::string("has changes that aren't committed");
   std::vector<std::string> arguments{"rev-list", "--max-count=1", "--exclude=refs/remotes/*",

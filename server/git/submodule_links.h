@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -43,12 +44,15 @@ bool is_declared(const std::vector<DeclaredSubmodule>& declared, const std::stri
 bool has_files_in_place_of_submodule(const std::filesystem::path& worktree,
                                      const std::string& link);
 
+enum class UntrackedFiles : std::uint8_t { skip, count };
+
 // Returns what the repository at `path` holds that exists nowhere else, in words that follow its
 // name, such as "has changes that aren't committed"; empty if there is nothing. It is pinned in a
 // directory in `scratch` for that, without any program that its configuration names. Error: a
 // sentence.
 tl::expected<std::string, std::string> own_work_of(const std::filesystem::path& path,
-                                                   const std::filesystem::path& scratch);
+                                                   const std::filesystem::path& scratch,
+                                                   UntrackedFiles untracked);
 
 // Adds all changes of the worktree to its index, except the check scratch directory: for a
 // submodule, the commit that it is at, and for files in its place, the files. Errors: as above.

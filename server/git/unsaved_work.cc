@@ -53,7 +53,7 @@ tl::expected<void, std::string> add_submodule_work(const Here& here, const std::
     set_obstacle(work, link + " is a git repository of its own");
     return {};
   }
-  const auto own_work = own_work_of(path, here.scratch());
+  const auto own_work = own_work_of(path, here.scratch(), UntrackedFiles::count);
   if (!own_work) return tl::unexpected("submodule " + link + ": " + own_work.error());
   if (!own_work->empty()) set_obstacle(work, "submodule " + link + " " + *own_work);
   return {};

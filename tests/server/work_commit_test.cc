@@ -88,9 +88,14 @@ TEST_F(WorkOfAnAgent, ASubmoduleThatIsUntouchedStaysAsItIs) {  // A1, A2
   EXPECT_EQ(content_of(workspace_of(intake) / "lib/lib.txt"), "lib\n");
   const std::string link = run("rev-parse HEAD:lib", workspace_of(intake));
   write_text(workspace_of(intake) / "file.txt", "two\n");
+  write_text(workspace_of(intake) / "lib/built.o", "built\n");
   const JobResult result = end_of(next(intake, "create_pr"));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_NE(result.result.summary.find("files in submodule lib"), std::string::npos)
+      << result.result.summary;
   EXPECT_EQ(run("rev-parse HEAD:lib", workspace_of(intake)), link);
+  EXPECT_EQ(remove_worktree(removal_of(intake)).result, Removal::left);
+  fs::remove(workspace_of(intake) / "lib/built.o");
   const RemovalOutcome outcome = remove_worktree(removal_of(intake));
   EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
 }

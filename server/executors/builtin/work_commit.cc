@@ -64,7 +64,8 @@ class WorkCommit {
     return *std::move(found);
   }
 
-  [[nodiscard]] BuiltinStep add(const WorktreeStatus& found) const {
+  // Returns a note about files in submodules that are left out; or an empty text.
+  [[nodiscard]] tl::expected<std::string, Failure> add(const WorktreeStatus& found) const {
     if (!found.repositories.empty()) return nested_repository(found.repositories);
     const auto links = submodule_links(request_.workspace, there_, request_.pins);
     if (!links) return git_failed("cannot list the submodules", links.error());
@@ -80,7 +81,8 @@ class WorkCommit {
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
-    return links->empty() ? BuiltinStep() : check_links(*links);
+    if (links->empty()) return std::string();
+    return check_links(*links);
   }
 
   [[nodiscard]] BuiltinStep commit(const std::string& title) const {
@@ -122,7 +124,8 @@ class WorkCommit {
 
   // Refuses submodules of the index that nobody else could check out as they are here. Those that
   // aren't declared, but are in the base, are its owner's.
-  [[nodiscard]] BuiltinStep check_links(const std::vector<std::string>& links) const {
+  [[nodiscard]] tl::expected<std::string, Failure> check_links(
+      const std::vector<std::string>& links) const {
     const auto changed = changed_submodule_links(request_.workspace, there_, request_.pins, base_);
     if (!changed) return git_failed("cannot compare the submodules", changed.error());
     if (!changed->empty()) {
@@ -133,16 +136,23 @@ class WorkCommit {
       }
       if (!nested.empty()) return nested_repository(nested);
     }
-    for (const std::string& link : links) TRY(check_published(link));
-    return {};
+    std::string note;
+    for (const std::string& link : links) note += TRY(check_published(link));
+    return note;
   }
 
-  [[nodiscard]] BuiltinStep check_published(const std::string& link) const {
+  // Files that aren't tracked may be products of a build there. The removal keeps a worktree with
+  // such files.
+  [[nodiscard]] tl::expected<std::string, Failure> check_published(const std::string& link) const {
     const std::filesystem::path path = request_.workspace / link;
-    if (!is_there(path / ".git")) return {};
-    const auto own_work = own_work_of(path, request_.pins);
+    if (!is_there(path / ".git")) return std::string();
+    const auto own_work = own_work_of(path, request_.pins, UntrackedFiles::skip);
     if (!own_work) return git_failed("cannot inspect submodule " + link, own_work.error());
-    if (own_work->empty()) return {};
+    if (own_work->empty()) {
+      const auto rest = own_work_of(path, request_.pins, UntrackedFiles::count);
+      if (rest && rest->empty()) return std::string();
+      return "\nLeft out: files in submodule " + shown(link) + " that aren't committed there.";
+    }
     return builtin_failure(
         ErrorClass::terminal, "NESTED_REPOSITORY",
         "submodule " + shown(link) + " " + *own_work +
@@ -200,7 +210,7 @@ tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
   CommittedWork result;
   result.note = TRY(work.return_to_branch());
   auto status = TRY(work.status());
-  TRY(work.add(status));
+  result.note += TRY(work.add(status));
   TRY(work.commit(title));
   result.ignored = std::move(status.ignored);
   return result;
