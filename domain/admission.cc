@@ -114,7 +114,6 @@ StartRun run_of_card(const Project& project, const Card& card) {
     const bool pushes = builtin == BuiltinStation::create_pr && !station.remote.empty();
     if (pushes && station.retry == RetryPolicy{}) {
       station.retry.max_retries = limits::push_retries_max;
-      station.retry.backoff_ms = limits::push_backoff_ms_min;
     }
   }
   return run;

@@ -26,10 +26,9 @@ inline constexpr std::size_t label_bytes_max = 64;
 inline constexpr std::size_t stations_max = 32;
 inline constexpr std::size_t pipeline_bytes_max = 24 * 1024;
 inline constexpr std::uint32_t retries_max = 100;
-// Retries of a card's push, unless its pipeline has others: about 21 minutes with the backoff
-// before the first one, which is doubled for each further one.
-inline constexpr std::uint32_t push_retries_max = 8;
-inline constexpr std::int64_t push_backoff_ms_min = 5000;
+// Retries of a card's push, unless its pipeline has others: with the usual backoff of a second,
+// which is doubled for each further one, they take 17 minutes.
+inline constexpr std::uint32_t push_retries_max = 10;
 inline constexpr std::size_t strategies_max = 8;
 inline constexpr std::size_t stall_actions_max = 8;
 

@@ -155,7 +155,6 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(pipeline_bytes_max);
   SIGNALBOX_LIMIT(retries_max);
   SIGNALBOX_LIMIT(push_retries_max);
-  SIGNALBOX_LIMIT(push_backoff_ms_min);
   SIGNALBOX_LIMIT(strategies_max);
   SIGNALBOX_LIMIT(stall_actions_max);
   SIGNALBOX_LIMIT(usage_max);
