@@ -91,6 +91,18 @@ TEST_F(DeepWorkTest, AFailingStepChangesItsStrategyAndBlocksWhatNeedsIt) {  // D
   EXPECT_EQ(outcome.at("todo_status").as_object().at("failed_steps"), 1);
 }
 
+// Agents write prose before a plan and put it between fences.
+TEST_F(DeepWorkTest, APlanIsFoundInProse) {  // A6, D3
+  const std::string run = start_deep(
+      phase("plan",
+            "cat <<'END'\nI read {all} of it, and \"half\\\\ the tests. Not this one:\n"
+            "{\"steps\": []}\n\n```json\n{\n  \"note\": \"cut \\ud83d\",\n  \"steps\": [" +
+                step("a") + "]\n}\n```\nThat's the plan.\nEND") +
+      phase("step", "echo $SIGNALBOX_STEP_ID >> $DIR/done"));
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_EQ(said("done"), "a\n");
+}
+
 TEST_F(DeepWorkTest, AnInvalidPlanFailsWithItsIds) {  // D3
   const std::string run = start_deep(plan(step("a", "b") + "," + step("b", "a")) +
                                      phase("step", "echo done >> $DIR/done"));

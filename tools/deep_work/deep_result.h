@@ -13,11 +13,13 @@
 namespace signalbox {
 
 // Makes params of plan.set_exploration from an explore command's output: the fields
-// {summary?, files?, findings?} of a JSON object, else the text as the summary.
+// {summary?, files?, findings?} of a JSON object, else the text as the summary. The object may
+// stand between fences or in prose.
 boost::json::object exploration_from_output(const std::string& output);
 
-// Makes params of plan.set from a plan command's output: {steps: […]} without unknown fields.
-// Rejects output that is no such object with PLAN_INVALID.
+// Makes params of plan.set from a plan command's output: {steps: […]} without unknown fields. The
+// object may stand between fences or in prose; the last one with `steps` counts. Rejects output
+// without such an object with PLAN_INVALID.
 Decided<boost::json::object> plan_from_output(const std::string& output);
 
 // Returns the plan explore → implement → test, each step depending on the one before.
