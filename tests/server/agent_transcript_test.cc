@@ -39,7 +39,7 @@ DeclaredResult verdict(const AgentReport& report, const AgentEnd& end,
   AgentTask task;
   task.mode = CoderunnerMode::process;
   task.agent = agent;
-  return agent_verdict(task, report, end, false, now_ns);
+  return agent_verdict(task, report, report.usage(), end, false, now_ns);
 }
 std::string code_of(const DeclaredResult& result) { return result.error_code.value_or("none"); }
 
@@ -50,7 +50,7 @@ TEST(ClaudeTranscript, StreamGivesSessionTextTurnsTokensCostAndDenials) {  // S7
   EXPECT_EQ(report.session, "5b6a7c1e-0d0f-4a53-9a3c-6c1d0f6f2a10");
   EXPECT_EQ(report.model, "claude-sonnet-4-5");
   EXPECT_EQ(report.final_text, "`add` adds again; the test passes.");
-  EXPECT_EQ(report.usage, (Usage{12'346, 22'770, 3}));
+  EXPECT_EQ(report.usage(), (Usage{12'346, 22'770, 3}));
   EXPECT_EQ(report.denied_tools, (std::vector<std::string>{"Bash", "WebFetch"}));
   EXPECT_FALSE(report.quota_refused) << "an event that reports a limit isn't a refusal";
   EXPECT_EQ(report.invalid_lines, 0U);
@@ -58,7 +58,7 @@ TEST(ClaudeTranscript, StreamGivesSessionTextTurnsTokensCostAndDenials) {  // S7
   const DeclaredResult result = verdict(report, exited(0));
   EXPECT_EQ(result.outcome, Outcome::succeeded);
   EXPECT_EQ(result.summary, report.final_text);
-  EXPECT_EQ(result.used(), report.usage);
+  EXPECT_EQ(result.used(), report.usage());
   EXPECT_EQ(result.external_ref, "claude:5b6a7c1e-0d0f-4a53-9a3c-6c1d0f6f2a10");
   const auto metadata = boost::json::parse(*result.metadata).as_object();
   EXPECT_EQ(metadata.at("permission_denials").to_number<int>(), 2);
@@ -69,7 +69,7 @@ TEST(ClaudeTranscript, JsonIsTheResultAlone) {  // S7
   const AgentReport report = claude("claude_json.json");
   EXPECT_TRUE(report.has_result);
   EXPECT_EQ(report.final_text, "Hello.");
-  EXPECT_EQ(report.usage, (Usage{3'100, 110, 1}));
+  EXPECT_EQ(report.usage(), (Usage{3'100, 110, 1}));
   const auto array = claude_transcript();
   EXPECT_TRUE(array->line(R"([{"type":"system","subtype":"init","session_id":"s"},
       {"type":"result","subtype":"success","is_error":false,"result":"ok"}])"));
@@ -85,7 +85,7 @@ TEST(ClaudeTranscript, UsageSoFarIsKnownWithoutAResult) {
   LineSplitter lines([&](std::string_view line) { transcript->line(line); });
   lines.add(whole.substr(0, whole.find("{\"type\":\"result\"")));
   EXPECT_FALSE(transcript->report().has_result);
-  EXPECT_EQ(transcript->report().usage, (Usage{0, 22'770, 2}));
+  EXPECT_EQ(transcript->report().usage(), (Usage{0, 22'770, 2}));
   const DeclaredResult result = verdict(transcript->report(), exited(0));
   EXPECT_EQ(code_of(result), "AGENT_NO_RESULT");
   EXPECT_EQ(result.error_class, ErrorClass::transient);
@@ -98,7 +98,7 @@ TEST(CodexTranscript, GivesThreadTextTurnsAndTokens) {  // S7
   EXPECT_FALSE(report.is_error) << "a lost connection that came back is no failure";
   EXPECT_EQ(report.session, "0199a213-81c0-7800-8aa1-bbab2a035a53");
   EXPECT_EQ(report.final_text, "The sign was wrong; it adds again.");
-  EXPECT_EQ(report.usage, (Usage{0, 24'885, 1}));
+  EXPECT_EQ(report.usage(), (Usage{0, 24'885, 1}));
   EXPECT_EQ(verdict(report, exited(0), Agent::codex).external_ref,
             "codex:0199a213-81c0-7800-8aa1-bbab2a035a53");
 }
@@ -118,7 +118,7 @@ TEST(ForeignAgentOutput, BytesAreCountedAndSkipped) {
   EXPECT_TRUE(transcript->line(R"({"type":"assistant","message":[1],"session_id":7})"));
   EXPECT_TRUE(transcript->line(R"({"type":"result","usage":3,"num_turns":-4,"total_cost_usd":"x",
       "permission_denials":[1,{}],"errors":[null]})"));
-  EXPECT_EQ(transcript->report().usage.turns, 0);
+  EXPECT_EQ(transcript->report().usage().turns, 0);
 }
 
 TEST(LineSplitter, DropsWhatIsTooLongAndReadsOn) {

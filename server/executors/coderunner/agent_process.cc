@@ -76,7 +76,11 @@ class Call {
   }
 
   bool result_is_overdue() {
-    if (!transcript_.report().has_result) return false;
+    const AgentReport& report = transcript_.report();
+    if (!report.has_result || report.has_open_tasks) {
+      exit_by_ms_.reset();
+      return false;
+    }
     if (!exit_by_ms_) exit_by_ms_ = ChildProcess::now_ms() + call_.grace_ms;
     end_.ended_after_result = ChildProcess::now_ms() >= *exit_by_ms_;
     return end_.ended_after_result;
@@ -93,6 +97,7 @@ class Call {
     last_line_was_valid_ = true;
     if (lines_.finish_rest()) end_.cut_off = !last_line_was_valid_;
     end_.dropped_lines = lines_.dropped_lines();
+    end_.cut_strings = lines_.cut_strings();
     const std::string text = with_replacements(stderr_.tail());
     end_.stderr_end = std::string(utf8_suffix(text, stderr_end_bytes_max));
   }

@@ -31,6 +31,7 @@ struct AgentEnd {
   bool interrupted = false;            // this process received SIGTERM before the program ended
   bool cut_off = false;                // its output ended with an incomplete line
   std::uint64_t dropped_lines = 0;     // lines longer than agent_line_bytes_max
+  std::uint64_t cut_strings = 0;       // strings longer than agent_string_bytes_max
   std::string stderr_end;              // end of its stderr, UTF-8, at most stderr_end_bytes_max
 };
 

@@ -2,7 +2,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/text/utf8_text.h"
+#include "server/text/readable_json.h"
 
 namespace signalbox {
 namespace {
@@ -19,8 +19,7 @@ bool AgentTranscript::line(std::string_view bytes) {
   json::parse_options options;
   options.max_depth = transcript_depth_max;
   json::error_code error;
-  const std::string text = is_utf8(bytes) ? std::string(bytes) : with_replacements(bytes);
-  const json::value value = json::parse(text, error, {}, options);
+  const json::value value = json::parse(readable_json(bytes), error, {}, options);
   if (!error && value.is_object()) {
     ++report_.events;
     event(value.get_object());

@@ -12,6 +12,7 @@
 
 #include "domain/limits.h"
 #include "server/executors/coderunner/agent_command.h"
+#include "server/executors/coderunner/agent_error.h"
 #include "server/executors/coderunner/agent_prompt.h"
 #include "server/executors/coderunner/agent_session.h"
 #include "server/executors/coderunner/usage_limit.h"
@@ -28,27 +29,9 @@ namespace json = boost::json;
 constexpr std::size_t answer_bytes_max = 32 * 1024;
 constexpr std::size_t denied_tools_shown_max = 16;
 
-struct AgentFailure {
-  ErrorClass error_class = ErrorClass::terminal;
-  std::string code;
-  std::string message;
-};
-
 bool has_one_of(const std::string& text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(),
                      [&text](const char* word) { return text.find(word) != std::string::npos; });
-}
-
-bool is_not_logged_in(const std::string& text) {
-  return has_one_of(text, {"Invalid API key", "Please run /login", "authentication_failed",
-                           "authentication_error", "OAuth token has expired", "Not logged in",
-                           "401 Unauthorized", "billing_error", "Credit balance is too low"});
-}
-
-bool is_transient(const std::string& text) {
-  return has_one_of(text, {"API Error: 5", "Overloaded", "overloaded_error", "server_error",
-                           "Connection error", "Request timed out", "stream disconnected",
-                           "exceeded retry limit", "ECONNRESET", "ETIMEDOUT", "ENOTFOUND"});
 }
 
 std::string exit_text(const AgentEnd& end) {
@@ -76,20 +59,6 @@ AgentFailure not_started(const AgentTask& task, const AgentEnd& end) {
   return {ErrorClass::config, "CONFIG_MISSING", message};
 }
 
-// Returns the failure for a result that is an error.
-AgentFailure reported_error(const AgentReport& report) {
-  const std::string text = report.error_text.empty() ? report.subtype : report.error_text;
-  if (report.subtype == "error_max_turns") {
-    return {ErrorClass::transient, "AGENT_MAX_TURNS", "it used all its turns: " + text};
-  }
-  if (report.subtype == "error_max_budget_usd") {
-    return {ErrorClass::transient, "AGENT_MAX_BUDGET", "it used all its money: " + text};
-  }
-  if (is_not_logged_in(text)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", text};
-  const bool transient = report.subtype == "error_during_execution" || is_transient(text);
-  return {transient ? ErrorClass::transient : ErrorClass::terminal, "AGENT_ERROR", text};
-}
-
 AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
   const std::string error_note =
       report.error_text.empty() ? "" : "; its error: " + report.error_text;
@@ -103,8 +72,12 @@ AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
   if (end.exit_code.value_or(0) != 0) {
     const std::string message =
         with_stderr(exit_text(end) + ", without a result" + error_note, end);
-    if (is_not_logged_in(message)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", message};
-    const bool transient = report.began() || is_transient(message);
+    const AgentFailure reported = classify_error(report);
+    if (reported.error_class == ErrorClass::config) {
+      return {ErrorClass::config, reported.code, message};
+    }
+    if (names_bad_credentials(message)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", message};
+    const bool transient = report.began() || names_service_trouble(message);
     return {transient ? ErrorClass::transient : ErrorClass::terminal, "AGENT_EXIT_NONZERO",
             message};
   }
@@ -133,7 +106,7 @@ std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport&
                                        const AgentEnd& end) {
   if (end.start_error != 0) return not_started(task, end);
   if (!report.has_result) return without_result(report, end);
-  if (report.is_error) return reported_error(report);
+  if (report.is_error) return classify_error(report);
   if (end.exit_code.value_or(0) != 0 && !end.ended_after_result) {
     return AgentFailure{ErrorClass::terminal, "AGENT_EXIT_NONZERO",
                         with_stderr(exit_text(end) + ", though it reported success", end)};
@@ -152,7 +125,11 @@ void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t no
   if (failure.code == "VERDICT_FAIL" || end.start_error != 0 || end.interrupted) return;
   if (failure.code == "AGENT_MAX_TURNS" || failure.code == "AGENT_MAX_BUDGET") return;
   const std::string text = report.error_text + "\n" + (report.has_result ? "" : end.stderr_end);
-  if (!report.quota_refused && !mentions_usage_limit(text)) return;
+  const bool is_reported =
+      failure.error_class == ErrorClass::quota ||
+      (!report.has_result && classify_error(report).error_class == ErrorClass::quota);
+  const bool has_data = report.api_status != 0 || !report.error_kind.empty();
+  if (!is_reported && (has_data || !mentions_usage_limit(text))) return;
   failure.error_class = ErrorClass::quota;
   failure.code = "USAGE_LIMIT";
   auto reset_at_ns = report.quota_reset_at_ns;
@@ -162,8 +139,8 @@ void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t no
   if (reset_at_ns && *reset_at_ns > now_ns) result.quota_reset_at = format_time(*reset_at_ns);
 }
 
-std::string metadata_of(const AgentTask& task, const AgentReport& report, const AgentEnd& end,
-                        bool resumed) {
+std::string metadata_of(const AgentTask& task, const AgentReport& report, const Usage& usage,
+                        const AgentEnd& end, bool resumed) {
   const auto name = [](const std::string& text) { return shortened(text, limits::name_bytes_max); };
   json::object metadata;
   metadata["agent"] = boost::describe::enum_to_string(task.agent, "?");
@@ -172,9 +149,11 @@ std::string metadata_of(const AgentTask& task, const AgentReport& report, const 
   metadata["resumed"] = resumed;
   if (!report.model.empty()) metadata["model"] = name(report.model);
   metadata["subtype"] = name(report.subtype);
-  metadata["turns"] = report.usage.turns;
-  metadata["tokens"] = report.usage.tokens;
-  metadata["cost_microusd"] = report.usage.cost_microusd;
+  if (!report.error_kind.empty()) metadata["error_kind"] = name(report.error_kind);
+  if (report.api_status != 0) metadata["api_status"] = report.api_status;
+  metadata["turns"] = usage.turns;
+  metadata["tokens"] = usage.tokens;
+  metadata["cost_microusd"] = usage.cost_microusd;
   metadata["permission_denials"] = report.denied_tools.size();
   json::array denied;
   for (const std::string& tool : report.denied_tools) {
@@ -185,23 +164,25 @@ std::string metadata_of(const AgentTask& task, const AgentReport& report, const 
   if (end.ended_after_result) metadata["ended_after_result"] = true;
   if (report.invalid_lines > 0) metadata["invalid_lines"] = report.invalid_lines;
   if (end.dropped_lines > 0) metadata["dropped_lines"] = end.dropped_lines;
+  if (end.cut_strings > 0) metadata["cut_strings"] = end.cut_strings;
   std::string text = json::serialize(metadata);
   if (text.size() <= limits::metadata_bytes_max) return text;
-  for (const char* foreign : {"denied_tools", "model", "subtype"}) metadata.erase(foreign);
+  for (const char* foreign : {"denied_tools", "model", "subtype", "error_kind"})
+    metadata.erase(foreign);
   return json::serialize(metadata);
 }
 
 }  // namespace
 
-DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, const AgentEnd& end,
-                             bool resumed, std::int64_t now_ns) {
+DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, const Usage& usage,
+                             const AgentEnd& end, bool resumed, std::int64_t now_ns) {
   DeclaredResult result;
-  result.usage = DeclaredUsage{report.usage.cost_microusd, report.usage.tokens, report.usage.turns};
+  result.usage = DeclaredUsage{usage.cost_microusd, usage.tokens, usage.turns};
   if (!report.session.empty()) {
     result.external_ref =
         shortened(session_ref(task.agent, report.session), limits::path_bytes_max);
   }
-  result.metadata = metadata_of(task, report, end, resumed);
+  result.metadata = metadata_of(task, report, usage, end, resumed);
   auto failure = failure_of(task, report, end);
   const std::string answer =
       shortened(report.final_text.empty() ? report.last_text : report.final_text, answer_bytes_max);
@@ -221,7 +202,7 @@ DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, c
 }
 
 bool session_is_gone(const AgentReport& report, const AgentEnd& end) {
-  if (report.usage.turns > 0) return false;
+  if (report.turns > 0) return false;
   const std::string text = report.error_text + "\n" + end.stderr_end;
   return has_one_of(text, {"No conversation found", "no rollout found", "No rollout found",
                            "session not found", "Session not found", "thread not found"});

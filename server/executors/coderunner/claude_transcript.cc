@@ -1,5 +1,6 @@
 // The parser of `claude -p`: the events of `--output-format stream-json`, and the single object of
 // `json`.
+#include <algorithm>
 #include <set>
 
 #include <boost/json/array.hpp>
@@ -15,11 +16,18 @@ namespace json = boost::json;
 
 constexpr double microusd_per_usd = 1'000'000;
 constexpr std::size_t seen_messages_max = 10'000;
+constexpr std::size_t open_tasks_max = 1'000;
 
-std::int64_t tokens_of(const json::object& usage) {
-  return figure_field(usage, "input_tokens") + figure_field(usage, "output_tokens") +
-         figure_field(usage, "cache_creation_input_tokens") +
-         figure_field(usage, "cache_read_input_tokens");
+TokenCounts counts_of(const json::object& usage) {
+  return {figure_field(usage, "input_tokens"), figure_field(usage, "output_tokens"),
+          figure_field(usage, "cache_creation_input_tokens"),
+          figure_field(usage, "cache_read_input_tokens"), 0};
+}
+
+TokenCounts counts_of_model(const json::object& usage) {
+  return {figure_field(usage, "inputTokens"), figure_field(usage, "outputTokens"),
+          figure_field(usage, "cacheCreationInputTokens"),
+          figure_field(usage, "cacheReadInputTokens"), 0};
 }
 
 class ClaudeTranscript final : public AgentTranscript {
@@ -29,8 +37,8 @@ class ClaudeTranscript final : public AgentTranscript {
       report_.session = session;
     }
     const std::string type = text_field(event, "type");
-    if (type == "system" && text_field(event, "subtype") == "init") {
-      report_.model = text_field(event, "model");
+    if (type == "system") {
+      system(event);
     } else if (type == "assistant") {
       assistant(event);
     } else if (type == "rate_limit_event") {
@@ -43,16 +51,20 @@ class ClaudeTranscript final : public AgentTranscript {
   void assistant(const json::object& event) {
     const json::object* message = object_field(event, "message");
     if (message == nullptr) return;
+    const bool is_subagents = !text_field(event, "parent_tool_use_id").empty();
+    // After a result the agent begins another turn once a task in the background has ended.
+    if (!is_subagents) begin_turn();
     // A message arrives as one event per part, each with the usage of the whole message. A
     // subagent's message isn't a turn, but its tokens count.
     const std::string id = text_field(*message, "id");
     const bool is_new = id.empty() || (seen_.size() < seen_messages_max && seen_.insert(id).second);
-    if (is_new && !report_.has_result) {
-      if (text_field(event, "parent_tool_use_id").empty()) ++report_.usage.turns;
+    if (is_new) {
+      if (!is_subagents) ++turns_since_result_;
       if (const json::object* usage = object_field(*message, "usage")) {
-        report_.usage.tokens += tokens_of(*usage);
+        report_.seen = report_.seen + counts_of(*usage);
       }
     }
+    report_.turns = turns_of_results_ + turns_since_result_;
     std::string text;
     const json::value* content = message->if_contains("content");
     if (content != nullptr && content->is_array()) {
@@ -60,10 +72,39 @@ class ClaudeTranscript final : public AgentTranscript {
         if (const json::object* object = part.if_object()) text += text_field(*object, "text");
       }
     }
-    if (!text.empty()) report_.last_text = text;
-    if (const std::string error = text_field(event, "error"); !error.empty()) {
+    if (!text.empty() && !is_subagents) report_.last_text = text;
+    const std::string error = text_field(event, "error");
+    if (!error.empty() && !is_subagents) {
+      report_.error_kind = error;
       report_.error_text = error + (text.empty() ? "" : ": " + text);
     }
+  }
+
+  // Follows the retries of a request and the tasks in the background.
+  void system(const json::object& event) {
+    const std::string subtype = text_field(event, "subtype");
+    if (subtype == "init") {
+      report_.model = text_field(event, "model");
+    } else if (subtype == "api_retry") {
+      // Until there is an answer, this is why there is none.
+      report_.error_kind = text_field(event, "error");
+      report_.api_status = static_cast<int>(figure_field(event, "error_status"));
+    } else if (subtype == "task_started") {
+      if (open_tasks_.size() < open_tasks_max) open_tasks_.insert(text_field(event, "task_id"));
+    } else if (subtype == "task_notification") {
+      open_tasks_.erase(text_field(event, "task_id"));
+    }
+    report_.has_open_tasks = !open_tasks_.empty();
+  }
+
+  void begin_turn() {
+    report_.has_result = false;
+    report_.is_error = false;
+    report_.subtype.clear();
+    report_.final_text.clear();
+    report_.error_kind.clear();
+    report_.error_text.clear();
+    report_.api_status = 0;
   }
 
   // The event reports on every request; only the status `rejected` stops the agent.
@@ -81,15 +122,18 @@ class ClaudeTranscript final : public AgentTranscript {
     report_.is_error = (is_error != nullptr && is_error->is_bool() && is_error->get_bool()) ||
                        report_.subtype != "success";
     report_.final_text = text_field(event, "result");
-    if (report_.is_error) {
+    if (const auto status = figure_field(event, "api_error_status"); status > 0) {
+      report_.api_status = static_cast<int>(std::min<std::int64_t>(status, 999));
+    }
+    if (!report_.is_error) {
+      report_.error_text.clear();
+      report_.error_kind.clear();
+      report_.api_status = 0;
+    } else {
       report_.error_text = report_.final_text;
       add_errors(event);
     }
-    if (event.contains("num_turns")) report_.usage.turns = figure_field(event, "num_turns");
-    report_.usage.cost_microusd = figure_field(event, "total_cost_usd", microusd_per_usd);
-    if (const json::object* usage = object_field(event, "usage")) {
-      report_.usage.tokens = tokens_of(*usage);
-    }
+    used(event);
     report_.denied_tools.clear();
     const json::value* denials = event.if_contains("permission_denials");
     if (denials == nullptr || !denials->is_array()) return;
@@ -97,6 +141,32 @@ class ClaudeTranscript final : public AgentTranscript {
       const json::object* object = denial.if_object();
       report_.denied_tools.push_back(object != nullptr ? text_field(*object, "tool_name") : "");
     }
+  }
+
+  // Each result has the turns and tokens of its own turn. The cost, and the tokens of each model,
+  // those of subagents and of requests beside the work included, are totals.
+  void used(const json::object& event) {
+    if (event.contains("num_turns")) {
+      turns_since_result_ = figure_field(event, "num_turns");
+    }
+    turns_of_results_ += turns_since_result_;
+    turns_since_result_ = 0;
+    report_.turns = turns_of_results_;
+    if (const json::object* usage = object_field(event, "usage")) {
+      results_ = results_ + counts_of(*usage);
+    }
+    TokenCounts total = results_;
+    const json::object* models = object_field(event, "modelUsage");
+    if (models != nullptr && !models->empty()) {
+      total = {};
+      for (const auto& model : *models) {
+        if (const json::object* usage = model.value().if_object()) {
+          total = total + counts_of_model(*usage);
+        }
+      }
+    }
+    total.cost_microusd = figure_field(event, "total_cost_usd", microusd_per_usd);
+    report_.reported = total;
   }
 
   void add_errors(const json::object& event) {
@@ -109,7 +179,11 @@ class ClaudeTranscript final : public AgentTranscript {
     }
   }
 
-  std::set<std::string> seen_;  // ids of the messages counted so far
+  std::set<std::string> seen_;        // ids of the messages counted so far
+  std::set<std::string> open_tasks_;  // ids of the tasks in the background
+  std::int64_t turns_of_results_ = 0;
+  std::int64_t turns_since_result_ = 0;
+  TokenCounts results_;  // sum over the results
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "server/executors/coderunner/agent_task.h"
 #include "server/executors/coderunner/agent_verdict.h"
 #include "server/executors/coderunner/mock_agent.h"
+#include "server/executors/coderunner/session_usage.h"
 #include "server/executors/declared_result.h"
 #include "server/executors/job_directory.h"
 #include "server/platform/atomic_file.h"
@@ -49,17 +50,61 @@ class SessionRecorder {
   std::string known_;
 };
 
+// Keeps the account of the session's usage, so that what was printed by then is known if this
+// process is killed.
+class UsageRecorder {
+ public:
+  UsageRecorder(const AgentTask& task, const std::filesystem::path& job_directory, bool resume)
+      : job_directory_(job_directory), resume_(resume) {
+    if (resume) before_ = account_before(job_directory, task.attempt, task.resume_session);
+  }
+
+  void on_report(const AgentReport& report) {
+    if (report.seen == kept_) return;
+    kept_ = report.seen;
+    SessionAccount account = before_;
+    account.session = report.session;
+    account.uncounted = before_.uncounted + report.seen;
+    keep(account);
+  }
+
+  // Returns what the attempt has used, and keeps the account in which that is counted.
+  Usage declare(const AgentReport& report) {
+    SettledCall settled = settle_call(report, before_, resume_);
+    settled.account.session = report.session;
+    keep(settled.account);
+    return usage_of(settled.counts, report.turns);
+  }
+
+ private:
+  void keep(const SessionAccount& account) const {
+    if (const auto written = write_account(job_directory_, account); !written) {
+      std::fprintf(stderr, "the session's usage is not kept: %s\n",
+                   written.error().message.c_str());
+    }
+  }
+
+  const std::filesystem::path& job_directory_;
+  const bool resume_;
+  SessionAccount before_;
+  TokenCounts kept_;
+};
+
 DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job_directory) {
   become_agent_supervisor();
   bool resume = !task.resume_session.empty();
   for (;;) {
     const auto transcript = transcript_of(task.agent);
     SessionRecorder session(task, job_directory, resume);
+    UsageRecorder usage(task, job_directory, resume);
     AgentCall call;
     call.argv = agent_command(task, resume);
     call.prompt = task.prompt;
     call.grace_ms = task.grace_ms;
-    call.on_event = [&session](const AgentReport& report) { session.on_report(report); };
+    call.on_event = [&session, &usage](const AgentReport& report) {
+      session.on_report(report);
+      usage.on_report(report);
+    };
     const AgentEnd end = call_agent(call, *transcript);
     const AgentReport& report = transcript->report();
     if (resume && session_is_gone(report, end)) {
@@ -67,7 +112,7 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
       resume = false;
       continue;
     }
-    return agent_verdict(task, report, end, resume, SystemClock().wall_ns());
+    return agent_verdict(task, report, usage.declare(report), end, resume, SystemClock().wall_ns());
   }
 }
 

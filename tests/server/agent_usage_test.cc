@@ -1,0 +1,170 @@
+// Tests what attempts have used by an agent's own reports: of one process or of a whole session,
+// with several results, with subagents, and with processes that were killed.
+#include <gtest/gtest.h>
+
+#include "server/executors/coderunner/agent_transcript.h"
+#include "server/executors/coderunner/session_usage.h"
+#include "tests/fixtures/temporary_directory.h"
+
+namespace signalbox {
+namespace {
+
+std::string message(const std::string& id, const std::string& more = "") {
+  return R"({"type":"assistant","message":{"id":")" + id +
+         R"(","content":[],"usage":{"input_tokens":1000,"output_tokens":1}})" + more + "}";
+}
+std::string claude_result(int input, int output, double usd, int model_input, int model_output) {
+  return R"({"type":"result","subtype":"success","is_error":false,"result":"ok","num_turns":1,)"
+         R"("usage":{"input_tokens":)" +
+         std::to_string(input) + R"(,"output_tokens":)" + std::to_string(output) +
+         R"(},"total_cost_usd":)" + std::to_string(usd) +
+         R"(,"modelUsage":{"claude-sonnet-4-5":{"inputTokens":)" + std::to_string(model_input) +
+         R"(,"outputTokens":)" + std::to_string(model_output) + "}}}";
+}
+AgentReport report_of(std::unique_ptr<AgentTranscript> transcript,
+                      const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) transcript->line(line);
+  return transcript->report();
+}
+
+// The calls of one session; each but the first continues it.
+class SessionCalls {
+ public:
+  // Returns what the attempt with this report declares.
+  Usage end(const AgentReport& report) {
+    const SettledCall settled = settle_call(report, account_, calls_++ > 0);
+    account_ = settled.account;
+    const Usage usage = usage_of(settled.counts, report.turns);
+    sum_ = {sum_.cost_microusd + usage.cost_microusd, sum_.tokens + usage.tokens,
+            sum_.turns + usage.turns};
+    return usage;
+  }
+  // A process with this report is killed before it can declare anything.
+  void kill(const AgentReport& report) {
+    ++calls_;
+    account_.uncounted = account_.uncounted + report.seen;
+  }
+  [[nodiscard]] const Usage& sum() const { return sum_; }
+
+ private:
+  SessionAccount account_;
+  int calls_ = 0;
+  Usage sum_;
+};
+
+TEST(SessionUsage, TotalsOfASessionAreCountedOnce) {  // A5
+  SessionCalls calls;
+  for (const int turn : {1, 2, 3}) {
+    const Usage usage = calls.end(report_of(
+        claude_transcript(), {message("m" + std::to_string(turn)),
+                              claude_result(1000, 100, 0.01212 * turn, 1000 * turn, 100 * turn)}));
+    EXPECT_EQ(usage, (Usage{12'120, 1100, 1})) << turn;
+  }
+  EXPECT_EQ(calls.sum(), (Usage{36'360, 3300, 3}));
+}
+
+TEST(SessionUsage, TotalsOfProcessesAreAdded) {  // A5
+  SessionCalls calls;
+  // What a process has used may be more than all before it.
+  for (const int messages : {1, 3, 1, 5}) {
+    std::vector<std::string> lines;
+    for (int each = 0; each < messages; ++each) lines.push_back(message(std::to_string(each)));
+    lines.push_back(claude_result(1000 * messages, 100 * messages, 0.01 * messages, 1000 * messages,
+                                  100 * messages));
+    const Usage usage = calls.end(report_of(claude_transcript(), lines));
+    EXPECT_EQ(usage, (Usage{10'000 * messages, 1100 * messages, 1})) << messages;
+  }
+}
+
+TEST(SessionUsage, WhatAKilledProcessPrintedIsCounted) {  // A5
+  SessionCalls of_processes;
+  of_processes.end(
+      report_of(claude_transcript(), {message("a"), claude_result(1000, 100, 0.01, 1000, 100)}));
+  of_processes.kill(report_of(claude_transcript(), {message("b"), message("c")}));
+  EXPECT_EQ(of_processes
+                .end(report_of(claude_transcript(),
+                               {message("d"), claude_result(1000, 100, 0.01, 1000, 100)}))
+                .tokens,
+            1100 + 2002);
+  // The total of a session has it if the agent had stored it by then.
+  const auto after_a_kill = [](int input, int output) {
+    SessionCalls of_session;
+    of_session.end(
+        report_of(claude_transcript(), {message("a"), claude_result(1000, 100, 0.01, 1000, 100)}));
+    of_session.kill(report_of(claude_transcript(), {message("b"), message("c")}));
+    return of_session
+        .end(report_of(claude_transcript(),
+                       {message("d"), claude_result(1000, 100, 0.04, input, output)}))
+        .tokens;
+  };
+  EXPECT_EQ(after_a_kill(4000, 400), 3300);
+  EXPECT_EQ(after_a_kill(2000, 200), 3100);
+}
+
+TEST(SessionUsage, CodexReportsTheTotalOfItsThread) {  // A5
+  const auto turn = [](int input, int cached, int output) {
+    return report_of(
+        codex_transcript(),
+        {R"({"type":"thread.started","thread_id":"t"})", R"({"type":"turn.started"})",
+         R"({"type":"turn.completed","usage":{"input_tokens":)" + std::to_string(input) +
+             R"(,"cached_input_tokens":)" + std::to_string(cached) + R"(,"output_tokens":)" +
+             std::to_string(output) + "}}"});
+  };
+  SessionCalls calls;
+  EXPECT_EQ(calls.end(turn(1000, 400, 100)), (Usage{0, 1100, 1}));
+  EXPECT_EQ(calls.end(turn(2000, 800, 200)), (Usage{0, 1100, 1}));
+  // A turn that failed reports nothing; the next total has it.
+  EXPECT_EQ(calls.end(report_of(codex_transcript(),
+                                {R"({"type":"turn.started"})",
+                                 R"({"type":"turn.failed","error":{"message":"x"}})"})),
+            (Usage{0, 0, 1}));
+  EXPECT_EQ(calls.end(turn(4000, 1600, 400)), (Usage{0, 2200, 1}));
+}
+
+TEST(ClaudeTranscript, EachResultOfAProcessCounts) {  // A5
+  const AgentReport report = report_of(
+      claude_transcript(), {message("a"), claude_result(1000, 100, 0.5, 700'000, 100),
+                            R"({"type":"system","subtype":"task_notification","task_id":"t"})",
+                            message("b"), claude_result(1500, 50, 2.5, 1'270'000, 1000)});
+  EXPECT_TRUE(report.has_result);
+  EXPECT_EQ(report.usage(), (Usage{2'500'000, 1'271'000, 2})) << "subagents are in modelUsage only";
+  // Without modelUsage, the results are added; the cost is a total in either case.
+  const std::string plain =
+      R"({"type":"result","subtype":"success","result":"ok","num_turns":2,"total_cost_usd":0.25,)"
+      R"("usage":{"input_tokens":10,"output_tokens":5}})";
+  EXPECT_EQ(report_of(claude_transcript(), {plain, message("c"), plain}).usage(),
+            (Usage{250'000, 30, 4}));
+}
+
+TEST(ClaudeTranscript, ATurnAfterAResultHasToEndAsWell) {  // A5
+  const std::string ended = claude_result(1000, 100, 0.5, 1000, 100);
+  const std::string started = R"({"type":"system","subtype":"task_started","task_id":"t"})";
+  const std::string notified = R"({"type":"system","subtype":"task_notification","task_id":"t"})";
+  EXPECT_TRUE(report_of(claude_transcript(), {started, ended}).has_open_tasks);
+  EXPECT_FALSE(report_of(claude_transcript(), {started, ended, notified}).has_open_tasks);
+  EXPECT_FALSE(report_of(claude_transcript(), {ended, message("b")}).has_result);
+  EXPECT_TRUE(report_of(claude_transcript(), {ended, message("b", R"(,"parent_tool_use_id":"x")")})
+                  .has_result)
+      << "that of a subagent";
+}
+
+TEST(SessionAccount, IsFoundInTheJobOfAnEarlierAttempt) {  // A5
+  const TemporaryDirectory jobs;
+  const auto directory = [&jobs](int attempt) {
+    const auto path = jobs.path() / ("0-implement-" + std::to_string(attempt));
+    std::filesystem::create_directories(path);
+    return path;
+  };
+  SessionAccount account;
+  account.session = "s";
+  account.counted.input = 7;
+  ASSERT_TRUE(write_account(directory(1), account));
+  account.session = "other";
+  ASSERT_TRUE(write_account(directory(2), account));
+  EXPECT_EQ(account_before(directory(4), 4, "s").counted.input, 7);
+  EXPECT_EQ(account_before(directory(1), 1, "s").counted.input, 0) << "that is the attempt itself";
+  EXPECT_EQ(account_before(directory(4), 4, "third").counted.input, 0);
+}
+
+}  // namespace
+}  // namespace signalbox
