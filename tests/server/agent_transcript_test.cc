@@ -290,10 +290,10 @@ TEST(AgentCommand, TellsTheSessionTheModelAndWhatIsLeft) {
   task.model = "opus";
   task.budget_left = {1'250'000, 0, 7};
   EXPECT_EQ(agent_command(task, false),
-            (std::vector<std::string>{"claude", "--permission-mode", "acceptEdits", "-p",
-                                      "--output-format", "stream-json", "--verbose", "--session-id",
-                                      "uuid", "--model", "opus", "--max-turns", "7",
-                                      "--max-budget-usd", "1.250000"}));
+            (std::vector<std::string>{"claude", "--permission-mode", "acceptEdits",
+                                      "--allowedTools", "Bash", "-p", "--output-format",
+                                      "stream-json", "--verbose", "--session-id", "uuid", "--model",
+                                      "opus", "--max-turns", "7", "--max-budget-usd", "1.250000"}));
   task.resume_session = "before";
   task.command = {"my-claude", "--permission-mode", "plan"};
   task.budget_left = {};
@@ -307,6 +307,11 @@ TEST(AgentCommand, TellsTheSessionTheModelAndWhatIsLeft) {
   EXPECT_EQ(agent_command(task, true),
             (std::vector<std::string>{"codex", "exec", "--json", "--skip-git-repo-check",
                                       "--sandbox", "workspace-write", "resume", "before", "-"}));
+  // A4: codex ignores the variable.
+  EXPECT_EQ(agent_command(task, false, "http://localhost:1/v1"),
+            (std::vector<std::string>{"codex", "exec", "--json", "--skip-git-repo-check",
+                                      "--sandbox", "workspace-write", "-c",
+                                      "openai_base_url=\"http://localhost:1/v1\"", "-"}));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <cstdio>
 
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+
 namespace signalbox {
 namespace {
 
@@ -20,8 +23,11 @@ std::string dollars(std::int64_t microusd) {
 
 std::vector<std::string> claude_command(const AgentTask& task, bool resume) {
   std::vector<std::string> argv = task.command;
-  // The permission option is a default; a station's own `command` brings its own permissions.
-  if (argv.empty()) argv = {"claude", "--permission-mode", "acceptEdits"};
+  // The permissions are a default; a station's own `command` brings its own. acceptEdits alone
+  // denies the project's tests, which the prompt asks for.
+  if (argv.empty()) {
+    argv = {"claude", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"};
+  }
   add(argv, {"-p", "--output-format", "stream-json", "--verbose"});
   if (resume) {
     add(argv, {"--resume", task.resume_session});
@@ -38,13 +44,18 @@ std::vector<std::string> claude_command(const AgentTask& task, bool resume) {
   return argv;
 }
 
-std::vector<std::string> codex_command(const AgentTask& task, bool resume) {
+std::vector<std::string> codex_command(const AgentTask& task, bool resume,
+                                       const std::string& base_url) {
   std::vector<std::string> argv = task.command;
   const bool own = argv.empty();
   if (own) argv = {"codex"};
   // Options of `exec` must precede `resume`, which doesn't accept all of them.
   add(argv, {"exec", "--json", "--skip-git-repo-check"});
   if (own) add(argv, {"--sandbox", "workspace-write"});
+  // codex has this setting, but ignores the variable. A TOML string is written like one of JSON.
+  if (!base_url.empty()) {
+    add(argv, {"-c", "openai_base_url=" + boost::json::serialize(boost::json::string(base_url))});
+  }
   if (!task.model.empty()) add(argv, {"--model", task.model});
   if (resume) add(argv, {"resume", task.resume_session});
   argv.emplace_back("-");
@@ -53,12 +64,13 @@ std::vector<std::string> codex_command(const AgentTask& task, bool resume) {
 
 }  // namespace
 
-std::vector<std::string> agent_command(const AgentTask& task, bool resume) {
+std::vector<std::string> agent_command(const AgentTask& task, bool resume,
+                                       const std::string& openai_base_url) {
   switch (task.agent) {
     case Agent::claude:
       return claude_command(task, resume);
     case Agent::codex:
-      return codex_command(task, resume);
+      return codex_command(task, resume, openai_base_url);
   }
   return {};
 }

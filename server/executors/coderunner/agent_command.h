@@ -13,7 +13,9 @@
 namespace signalbox {
 
 // Returns the argv. With `resume` it continues the task's session; else it begins a new one.
-std::vector<std::string> agent_command(const AgentTask& task, bool resume);
+// `openai_base_url`, if not empty, is the address of codex's model service.
+std::vector<std::string> agent_command(const AgentTask& task, bool resume,
+                                       const std::string& openai_base_url = {});
 
 // Returns the names of the server's environment variables that this agent's job gets if they are
 // set, in addition to those that the station names: the agent's credentials and configuration

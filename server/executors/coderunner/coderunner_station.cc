@@ -2,6 +2,7 @@
 
 #include <sysexits.h>
 #include <cstdio>
+#include <cstdlib>
 
 #include "server/executors/coderunner/agent_command.h"
 #include "server/executors/coderunner/agent_process.h"
@@ -98,7 +99,8 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
     SessionRecorder session(task, job_directory, resume);
     UsageRecorder usage(task, job_directory, resume);
     AgentCall call;
-    call.argv = agent_command(task, resume);
+    const char* const base_url = std::getenv("OPENAI_BASE_URL");
+    call.argv = agent_command(task, resume, base_url != nullptr ? base_url : "");
     call.prompt = task.prompt;
     call.grace_ms = task.grace_ms;
     call.on_event = [&session, &usage](const AgentReport& report) {
