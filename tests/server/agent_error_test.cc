@@ -91,6 +91,9 @@ TEST(AgentErrors, OfCodexAreClassifiedByStatusOrText) {  // A4
        ErrorClass::quota},
       {failed("We’re currently experiencing high demand, which may cause temporary errors."),
        "AGENT_ERROR", ErrorClass::transient},
+      {failed("You’ve hit your usage limit. Try again later."), "USAGE_LIMIT", ErrorClass::quota},
+      {failed("The model `x` does not exist or you do not have access to it."),
+       "AGENT_MODEL_NOT_FOUND", ErrorClass::config},
       {failed("stream disconnected before completion"), "AGENT_ERROR", ErrorClass::transient},
       {failed(
            R"({\"error\":{\"type\":\"invalid_request_error\",\"message\":\"no\"},\"status\":400})"),
@@ -104,6 +107,15 @@ TEST(AgentErrors, OfCodexAreClassifiedByStatusOrText) {  // A4
   }
   EXPECT_NE(codex_verdict(cases.back().lines).error_message->find("no known kind"),
             std::string::npos);
+}
+
+// codex tries a WebSocket first, whose refusal is no part of the turn's error.
+TEST(AgentErrors, OfCodexAreThoseOfTheTurn) {  // A4
+  const DeclaredResult result = codex_verdict(
+      {R"({"type":"turn.started"})",
+       R"j({"type":"error","message":"Reconnecting... 2/5 (unexpected status 404 Not Found: no)"})j",
+       R"({"type":"turn.failed","error":{"message":"Quota exceeded. Check your plan."}})"});
+  EXPECT_EQ(result.error_code, "USAGE_LIMIT");
 }
 
 std::string result_line(const std::string& text) {

@@ -81,7 +81,8 @@ std::optional<ErrorCause> cause_of_text(const std::string& text) {
   if (mentions_usage_limit(text)) return ErrorCause::limit;
   if (names_bad_credentials(text)) return ErrorCause::credentials;
   if (names_service_trouble(text)) return ErrorCause::service;
-  if (has_words(text, {"issue with the selected model", "model_not_found"})) {
+  if (has_words(text, {"issue with the selected model", "model_not_found",
+                       "does not exist or you do not have access"})) {
     return ErrorCause::model;
   }
   if (has_words(text, {"Prompt is too long", "invalid_request_error"})) return ErrorCause::request;

@@ -63,7 +63,9 @@ class CodexTranscript final : public AgentTranscript {
   void used(const json::object& usage) {
     TokenCounts total;
     total.cache_read = figure_field(usage, "cached_input_tokens");
-    total.input = std::max<std::int64_t>(figure_field(usage, "input_tokens") - total.cache_read, 0);
+    total.cache_write = figure_field(usage, "cache_write_input_tokens");
+    const std::int64_t cached = total.cache_read + total.cache_write;
+    total.input = std::max<std::int64_t>(figure_field(usage, "input_tokens") - cached, 0);
     total.output = figure_field(usage, "output_tokens");
     report_.reported = total;
   }
@@ -73,6 +75,10 @@ class CodexTranscript final : public AgentTranscript {
   void failed(const json::object& event) {
     const std::string message = text_field(event, "message");
     if (!message.empty()) report_.error_text = message;
+    // An earlier error, such as that of the WebSocket that codex tries first, isn't part of this
+    // one.
+    report_.error_kind.clear();
+    report_.api_status = 0;
     json::error_code error;
     const json::value answer = json::parse(message, error);
     if (!error && answer.is_object()) {
