@@ -1,0 +1,73 @@
+"""Runs real coding agents with the real server against a model server on loopback.
+
+    python3 tests/agents --install build/agents                 installs them; what is there stays
+    python3 tests/agents --binary build/signalbox --agents build/agents
+    python3 tests/agents --agents build/agents --only codex-0.169.0 --scene edits_and_tests
+
+Exits 1 if a scene doesn't go as it has to.
+"""
+import argparse
+import pathlib
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+# service.py
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "crash" / "campaign"))
+
+import programs
+import scenes
+from service import NoAnswer, Refused
+from stage import Failed, Stage
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tests/agents",
+                                     description="Runs real agents against a scripted model.")
+    parser.add_argument("--install", type=pathlib.Path, metavar="DIRECTORY",
+                        help="only install the agents there")
+    parser.add_argument("--binary", type=pathlib.Path, default=pathlib.Path("build/signalbox"))
+    parser.add_argument("--agents", type=pathlib.Path, default=pathlib.Path("build/agents"))
+    parser.add_argument("--only", choices=sorted(programs.PROGRAMS), help="only this agent")
+    parser.add_argument("--scene", help="only this scene")
+    return parser.parse_args()
+
+
+def play(stage, scene):
+    """Plays a scene and prints what became of it. Returns whether it went as it has to."""
+    began = time.monotonic()
+    try:
+        scene(stage)
+        complaint = ""
+    except (Failed, Refused, NoAnswer, KeyError, OSError) as error:
+        complaint = f"{type(error).__name__}: {error}"
+    seconds = time.monotonic() - began
+    print(f"{'FAILED' if complaint else 'ok':6} {stage.name} {scene.__name__} {seconds:.1f} s", flush=True)
+    if complaint:
+        print(f"       {scene.__doc__}\n       {complaint}\n"
+              f"       requests: {stage.model.requests[-12:]}", flush=True)
+    return not complaint
+
+
+def main():
+    options = parse()
+    try:
+        if options.install:
+            programs.install(options.install)
+            return 0
+    except programs.NotInstalled as error:
+        print(f"the agents can't be installed: {error}")
+        return 1
+    good = True
+    for name in [options.only] if options.only else programs.PROGRAMS:
+        with tempfile.TemporaryDirectory(prefix="agents-") as directory:
+            with Stage(options.binary.resolve(), options.agents, name, directory) as stage:
+                for scene in scenes.SCENES[stage.agent]:
+                    if options.scene in (None, scene.__name__):
+                        good = play(stage, scene) and good
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""What real agents do, and what has to become of it. Each scene gets a Stage."""
+import threading
+
+from model_server import Answer, Hang, Refusal
+from stage import RUN_SECONDS, check
+
+
+def succeeded(stage, run):
+    check(run["status"] == "succeeded", f"{run['status']}: {run.get('error')}")
+
+
+def billed(stage, run, cost=True):
+    """Checks that the run has used what the model server has counted."""
+    used, bill = run["used"], stage.model.bill
+    check(used["tokens"] == bill.tokens, f"{used} and not {vars(bill)}")
+    if cost and stage.agent == "claude":
+        check(abs(used["cost_microusd"] - bill.cost_microusd) <= 2, f"{used} and not {vars(bill)}")
+
+
+def shell(stage, command):
+    """Returns the call of a tool that runs this command."""
+    if stage.agent == "claude":
+        return "Bash", {"command": command, "description": "a command"}
+    return "exec", f"const done = await tools.exec_command({{cmd: {command!r}}}); text(done.output);"
+
+
+def edits_and_tests(stage):
+    """An agent writes a file and runs the project's tests with the default command."""
+    def script(request):
+        if request.tool_results() == 0:
+            return Answer("I write it.", shell(stage, "echo 4 > sum.txt"), cache_write=700)
+        if request.tool_results() == 1:
+            return Answer(shell(stage, "grep 4 sum.txt && python3 -c 'print(2 + 2)'"), cache_read=700)
+        return Answer("It adds.", cache_read=900)
+    run = stage.play(script)
+    succeeded(stage, run)
+    check((stage.workspace(run) / "sum.txt").read_text() == "4\n", "no file was written")
+    attempt = run["stations"][0]["attempts"][0]
+    check(attempt["summary"].startswith("It adds."), attempt["summary"])
+    check(attempt["metadata"]["permission_denials"] == 0, f"denied: {attempt['metadata']}")
+    billed(stage, run)
+
+
+def denials_are_named(stage):
+    """Without the default command's permission, the tests are denied, and the result says so."""
+    def script(request):
+        return Answer(shell(stage, "python3 -m unittest")) if request.tool_results() == 0 else Answer("Done")
+    run = stage.play(script, command=["claude", "--permission-mode", "acceptEdits"])
+    succeeded(stage, run)
+    metadata = run["stations"][0]["attempts"][0]["metadata"]
+    check(metadata["denied_tools"] == ["Bash"], f"{metadata}")
+
+
+def garbage_in_the_answer(stage):
+    """Half a surrogate pair and NUL in the answer don't cost the result."""
+    run = stage.play(lambda _: Answer("all done \ud83d and \0 more"))
+    succeeded(stage, run)
+    check(len(run["stations"][0]["attempts"]) == 1, "it was paid again")
+    billed(stage, run)
+
+
+CLAUDE_REFUSALS = [
+    (Refusal(401, "authentication_error", "invalid x-api-key"), "config", "AGENT_NOT_LOGGED_IN"),
+    (Refusal(403, "permission_error", "not allowed"), "config", "AGENT_NOT_LOGGED_IN"),
+    (Refusal(404, "not_found_error", "model: claude-x"), "config", "AGENT_MODEL_NOT_FOUND"),
+    (Refusal(429, "rate_limit_error", "slow down", {"retry-after": "1"}), "quota", "USAGE_LIMIT"),
+    (Refusal(429, "rate_limit_error", "slow down"), "quota", "USAGE_LIMIT"),
+    (Refusal(500, "api_error", "Internal server error"), "transient", "AGENT_ERROR"),
+    (Refusal(529, "overloaded_error", "Overloaded"), "transient", "AGENT_ERROR"),
+    (Refusal(400, "invalid_request_error", "bad request"), "terminal", "AGENT_ERROR"),
+]
+CODEX_REFUSALS = [
+    (Refusal(401, "invalid_api_key", "Incorrect API key"), "config", "AGENT_NOT_LOGGED_IN"),
+    (Refusal(404, "model_not_found",
+             "The model `x` does not exist or you do not have access to it."), "config", "AGENT_MODEL_NOT_FOUND"),
+    (Refusal(429, "insufficient_quota", "You exceeded your current quota"), "quota", "USAGE_LIMIT"),
+    (Refusal(400, "invalid_request_error", "bad request"), "terminal", "AGENT_ERROR"),
+    (Refusal(500, "server_error", "oh"), "transient", "AGENT_ERROR"),
+]
+
+
+def refusals_have_their_class(stage):
+    """Each refusal of the service becomes the class and code that say what to do."""
+    for refusal, error_class, code in CLAUDE_REFUSALS if stage.agent == "claude" else CODEX_REFUSALS:
+        run_id = stage.start(lambda _, each=refusal: each)
+        stage.wait(lambda: stage.attempts(run_id) and "ended_at" in stage.attempts(run_id)[0],
+                   f"the end of the attempt: {refusal.status} {refusal.kind}")
+        error = stage.attempts(run_id)[0].get("error", {})
+        check((error.get("error_class"), error.get("code")) == (error_class, code),
+              f"{refusal.status} {refusal.kind}: {error}")
+        if "ended_at" not in stage.run_of(run_id):
+            stage.service.call("run.cancel", run_id=run_id)
+            stage.end_of(run_id)
+
+
+def resumes_are_billed_once(stage):
+    """Attempts that fail after paid work go on with the session; the sum is what was paid."""
+    # claude repeats a refused request once, as its variable says; codex doesn't repeat this one.
+    refusal, refused = Refusal(500, "api_error", "Internal server error"), (3, 4, 7, 8)
+    if stage.agent == "codex":
+        refusal, refused = Refusal(429, "rate_limit_exceeded", "slow down"), (3, 6)
+
+    def script(request):
+        # Each attempt works twice; the service fails the first two of them then.
+        if request.number in refused:
+            return refusal
+        if request.number >= 10:
+            return Answer("It adds.", tokens_in=2000)
+        return Answer("I look.", shell(stage, "true"), tokens_in=5000 + request.number)
+    run = stage.play(script, retries=5)
+    succeeded(stage, run)
+    attempts = run["stations"][0]["attempts"]
+    check(len(attempts) > 1 and attempts[-1]["metadata"]["resumed"], f"not resumed: {attempts}")
+    billed(stage, run)
+
+
+def killed_and_resumed(stage):
+    """Shim and agent are killed with -9; the session goes on, and what is known of it is counted."""
+    def script(request):
+        if request.number == 1:
+            return Answer("I look.", shell(stage, "true"), tokens_in=7000, tokens_out=50)
+        return Hang() if request.number == 2 else Answer("It adds.", tokens_in=2000)
+    run_id = stage.start(script, retries=3)
+    stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
+    stage.kill_processes_of(run_id)
+    run = stage.end_of(run_id)
+    succeeded(stage, run)
+    check(run["stations"][0]["attempts"][-1]["metadata"]["resumed"], "not resumed")
+    if stage.agent == "codex":
+        return billed(stage, run)
+    # claude prints a message's output tokens only with its result.
+    tokens = run["used"]["tokens"]
+    check(stage.model.bill.tokens - 50 <= tokens <= stage.model.bill.tokens,
+          f"{run['used']} and not {vars(stage.model.bill)}")
+
+
+def server_killed(stage):
+    """The server is killed with -9 while the agent works; the agent's result is taken, once."""
+    go_on = threading.Event()
+
+    def script(request):
+        if request.number == 1:
+            return Answer("I look.", shell(stage, "true"))
+        go_on.wait(RUN_SECONDS)
+        return Answer("It adds.")
+    run_id = stage.start(script)
+    try:
+        stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
+        stage.kill_server()
+    finally:
+        go_on.set()
+    run = stage.end_of(run_id)
+    succeeded(stage, run)
+    check(len(run["stations"][0]["attempts"]) == 1, f"{run['stations'][0]['attempts']}")
+    billed(stage, run)
+
+
+def background_subagents(stage):
+    """A subagent works in the background after the turn's end; its tokens are counted."""
+    def script(request):
+        first = str(request.body["messages"][0])
+        if "SUBTASK" in first and "make it work" not in first:
+            return Answer("The part is done.", tokens_in=500_000, tokens_out=1000)
+        if request.tool_results() == 0:
+            return Answer("I share the work.", ("Agent", {
+                "description": "a part", "prompt": "SUBTASK: do a part",
+                "subagent_type": "general-purpose", "run_in_background": True}))
+        return Answer("All parts are done.")
+    run = stage.play(script)
+    succeeded(stage, run)
+    check(run["used"]["tokens"] > 500_000, f"{run['used']}")
+    billed(stage, run)
+
+
+def endless_loop_ends_with_its_budget(stage):
+    """A model that never ends is stopped at its turns, and the run waits for a larger budget."""
+    run_id = stage.start(lambda _: Answer("Once more.", shell(stage, "true")), retries=3,
+                         budget={"turns": 3})
+    stage.wait(lambda: stage.run_of(run_id)["stations"][0].get("waiting_for") == "budget",
+               f"a wait for the budget: {stage.run_of(run_id)}")
+    run = stage.run_of(run_id)
+    error = run["stations"][0]["attempts"][0]["error"]
+    check(error["code"] == "AGENT_MAX_TURNS", f"{error}")
+    billed(stage, run)
+    stage.service.call("run.cancel", run_id=run_id)
+    stage.end_of(run_id)
+
+
+SCENES = {
+    "claude": [edits_and_tests, denials_are_named, garbage_in_the_answer, refusals_have_their_class,
+               resumes_are_billed_once, killed_and_resumed, server_killed, background_subagents,
+               endless_loop_ends_with_its_budget],
+    "codex": [edits_and_tests, garbage_in_the_answer, refusals_have_their_class,
+              resumes_are_billed_once, killed_and_resumed, server_killed],
+}

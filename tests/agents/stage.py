@@ -1,0 +1,122 @@
+"""A stage for one agent: a server of the real binary, a model server, and the runs between them."""
+import os
+import pathlib
+import signal
+import time
+
+import programs
+from model_server import Bill, ModelServer
+from service import Service
+
+RUN_SECONDS = 90
+MODEL = {"claude": "claude-sonnet-4-5", "codex": ""}
+
+
+class Failed(Exception):
+    """A scene didn't go as it has to."""
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+class Stage:
+    def __init__(self, binary, agents, name, directory):
+        self.name = name
+        self.agent = programs.PROGRAMS[name][1]
+        self.directory = pathlib.Path(directory)
+        home = self.directory / "home"
+        home.mkdir(parents=True)
+        self.model = ModelServer(None)
+        # The variables of the calling session's own agent have no say here.
+        for variable in [each for each in os.environ
+                         if each.startswith(("ANTHROPIC_", "CLAUDE", "CODEX_", "OPENAI_"))]:
+            del os.environ[variable]
+        environment = programs.environment(agents, name, home, self.model.url)
+        self.serve = lambda: Service(binary, self.directory / "data", environment=environment)
+        self.service = self.serve()
+        self.scenes = 0
+        self.runs = []
+
+    def __enter__(self):
+        check(self.service.wait_until_ready(), f"the server ended: {self.service.log()}")
+        return self
+
+    def __exit__(self, *_):
+        self.model.__exit__()
+        self.service.__exit__()
+        for run_id in self.runs:  # jobs outlive their server
+            self.kill_processes_of(run_id)
+
+    def kill_server(self):
+        """Kills the server with -9 and starts it again; the agents live on."""
+        self.service.kill()
+        self.service = self.serve()
+        self.__enter__()
+
+    def requests_of_model(self):
+        """Returns how many requests for work the model server has had in this scene."""
+        return sum(self.model.numbers.values())
+
+    def set_scene(self, script):
+        """Answers by this script from now on, with a new bill."""
+        with self.model.lock:
+            self.model.script = script
+            self.model.bill = Bill()
+            self.model.numbers = {}
+            self.model.requests = []
+
+    def start(self, script, retries=0, command=(), budget=None):
+        """Starts a run of one station with the agent. Returns its id."""
+        self.set_scene(script)
+        self.scenes += 1
+        station = {"name": "implement", "executor": "coderunner", "cancel_grace": "5s",
+                   "environment": programs.passed_on(self.name),
+                   "retry": {"max_retries": retries, "backoff": "10ms"},
+                   "coderunner": {"agent": self.agent, "mode": "process"}}
+        if MODEL[self.agent]:
+            station["coderunner"]["model"] = MODEL[self.agent]
+        if command:
+            station["command"] = list(command)
+        more = {"budget": budget} if budget else {}
+        started = self.service.call("run.start", goal="make it work",
+                                    idempotency_key=f"scene-{self.scenes}",
+                                    pipeline={"name": "agents", "station": [station]}, **more)
+        self.runs.append(started["run_id"])
+        return started["run_id"]
+
+    def run_of(self, run_id):
+        return self.service.call("run.get", run_id=run_id)["run"]
+
+    def attempts(self, run_id):
+        return self.run_of(run_id)["stations"][0]["attempts"]
+
+    def wait(self, condition, what):
+        """Blocks until the condition holds; fails after RUN_SECONDS."""
+        deadline = time.monotonic() + RUN_SECONDS
+        while not condition():
+            check(time.monotonic() < deadline, f"not in {RUN_SECONDS} s: {what}")
+            time.sleep(0.05)
+
+    def end_of(self, run_id):
+        """Blocks until the run has ended and returns it."""
+        self.wait(lambda: "ended_at" in self.run_of(run_id), f"the end of {self.run_of(run_id)}")
+        return self.run_of(run_id)
+
+    def play(self, script, **options):
+        """Runs a scene to its end and returns the run."""
+        return self.end_of(self.start(script, **options))
+
+    def workspace(self, run):
+        return pathlib.Path(run["run_root"]) / "workspace"
+
+    def kill_processes_of(self, run_id):
+        """Kills shim, agent and all that they started, each by its id."""
+        entry = f"SIGNALBOX_RUN_ID={run_id}".encode()
+        for process in pathlib.Path("/proc").iterdir():
+            try:
+                if process.name.isdigit() and entry in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:
+                continue  # it has ended, or is somebody else's
