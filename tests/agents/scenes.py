@@ -24,7 +24,7 @@ def shell(stage, command):
     return "exec", f"const done = await tools.exec_command({{cmd: {command!r}}}); text(done.output);"
 
 
-def edits_and_tests(stage):
+def edits_and_tests(stage):  # A4, A5
     """An agent writes a file and runs the project's tests with the default command."""
     def script(request):
         if request.tool_results() == 0:
@@ -41,7 +41,7 @@ def edits_and_tests(stage):
     billed(stage, run)
 
 
-def denials_are_named(stage):
+def denials_are_named(stage):  # A4
     """Without the default command's permission, the tests are denied, and the result says so."""
     def script(request):
         return Answer(shell(stage, "python3 -m unittest")) if request.tool_results() == 0 else Answer("Done")
@@ -51,7 +51,7 @@ def denials_are_named(stage):
     check(metadata["denied_tools"] == ["Bash"], f"{metadata}")
 
 
-def garbage_in_the_answer(stage):
+def garbage_in_the_answer(stage):  # A6
     """Half a surrogate pair and NUL in the answer don't cost the result."""
     run = stage.play(lambda _: Answer("all done \ud83d and \0 more"))
     succeeded(stage, run)
@@ -79,7 +79,7 @@ CODEX_REFUSALS = [
 ]
 
 
-def refusals_have_their_class(stage):
+def refusals_have_their_class(stage):  # A4
     """Each refusal of the service becomes the class and code that say what to do."""
     for refusal, error_class, code in CLAUDE_REFUSALS if stage.agent == "claude" else CODEX_REFUSALS:
         run_id = stage.start(lambda _, each=refusal: each)
@@ -93,7 +93,7 @@ def refusals_have_their_class(stage):
             stage.end_of(run_id)
 
 
-def resumes_are_billed_once(stage):
+def resumes_are_billed_once(stage):  # A4, A5
     """Attempts that fail after paid work go on with the session; the sum is what was paid."""
     # claude repeats a refused request once, as its variable says; codex doesn't repeat this one.
     refusal, refused = Refusal(500, "api_error", "Internal server error"), (3, 4, 7, 8)
@@ -114,7 +114,7 @@ def resumes_are_billed_once(stage):
     billed(stage, run)
 
 
-def killed_and_resumed(stage):
+def killed_and_resumed(stage):  # A4, A5
     """Shim and agent are killed with -9; the session goes on, and what is known of it is counted."""
     def script(request):
         if request.number == 1:
@@ -132,9 +132,12 @@ def killed_and_resumed(stage):
     tokens = run["used"]["tokens"]
     check(stage.model.bill.tokens - 50 <= tokens <= stage.model.bill.tokens,
           f"{run['used']} and not {vars(stage.model.bill)}")
+    cost = run["used"]["cost_microusd"]
+    check(0.9 * stage.model.bill.cost_microusd <= cost <= stage.model.bill.cost_microusd + 2,
+          f"{run['used']} and not {vars(stage.model.bill)}")
 
 
-def server_killed(stage):
+def server_killed(stage):  # A4
     """The server is killed with -9 while the agent works; the agent's result is taken, once."""
     go_on = threading.Event()
 
@@ -155,7 +158,7 @@ def server_killed(stage):
     billed(stage, run)
 
 
-def background_subagents(stage):
+def background_subagents(stage):  # A4, A5
     """A subagent works in the background after the turn's end; its tokens are counted."""
     def script(request):
         first = str(request.body["messages"][0])
@@ -172,7 +175,7 @@ def background_subagents(stage):
     billed(stage, run)
 
 
-def endless_loop_ends_with_its_budget(stage):
+def endless_loop_ends_with_its_budget(stage):  # A4, A5
     """A model that never ends is stopped at its turns, and the run waits for a larger budget."""
     run_id = stage.start(lambda _: Answer("Once more.", shell(stage, "true")), retries=3,
                          budget={"turns": 3})

@@ -42,7 +42,7 @@ class SessionCalls {
   // A process with this report is killed before it can declare anything.
   void kill(const AgentReport& report) {
     ++calls_;
-    account_.uncounted = account_.uncounted + report.seen;
+    account_.undeclared = account_.undeclared + report.seen;
   }
   [[nodiscard]] const Usage& sum() const { return sum_; }
 
@@ -86,19 +86,32 @@ TEST(SessionUsage, WhatAKilledProcessPrintedIsCounted) {  // A5
                                {message("d"), claude_result(1000, 100, 0.01, 1000, 100)}))
                 .tokens,
             1100 + 2002);
-  // The total of a session has it if the agent had stored it by then.
-  const auto after_a_kill = [](int input, int output) {
+  // The total of a session has it if the agent had stored it by then. Else its cost is estimated.
+  const auto after_a_kill = [](int input, int output, double usd) {
     SessionCalls of_session;
-    of_session.end(
-        report_of(claude_transcript(), {message("a"), claude_result(1000, 100, 0.01, 1000, 100)}));
+    of_session.end(report_of(claude_transcript(),
+                             {message("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
     of_session.kill(report_of(claude_transcript(), {message("b"), message("c")}));
-    return of_session
-        .end(report_of(claude_transcript(),
-                       {message("d"), claude_result(1000, 100, 0.04, input, output)}))
-        .tokens;
+    of_session.end(report_of(claude_transcript(),
+                             {message("d"), claude_result(1000, 100, usd, input, output)}));
+    return of_session.sum();
   };
-  EXPECT_EQ(after_a_kill(4000, 400), 3300);
-  EXPECT_EQ(after_a_kill(2000, 200), 3100);
+  EXPECT_EQ(after_a_kill(4000, 400, 0.018), (Usage{18'000, 4400, 2}));
+  EXPECT_EQ(after_a_kill(2000, 200, 0.009), (Usage{9000 + 3 * 2010, 4202, 2}));
+}
+
+// After TERM an attempt declares what was printed, and the agent stores what it used.
+TEST(SessionUsage, WhatATimedOutAttemptDeclaredIsntCountedAgain) {  // A5
+  SessionCalls calls;
+  calls.end(
+      report_of(claude_transcript(), {message("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
+  EXPECT_EQ(calls.end(report_of(claude_transcript(), {message("b")})), (Usage{0, 1001, 1}));
+  calls.end(
+      report_of(claude_transcript(), {message("c"), claude_result(1000, 100, 0.0135, 3000, 300)}));
+  EXPECT_EQ(calls.sum(), (Usage{13'500, 3300, 3}));
+  calls.end(
+      report_of(claude_transcript(), {message("d"), claude_result(1000, 100, 0.018, 4000, 400)}));
+  EXPECT_EQ(calls.sum(), (Usage{18'000, 4400, 4}));
 }
 
 TEST(SessionUsage, CodexReportsTheTotalOfItsThread) {  // A5
@@ -157,13 +170,14 @@ TEST(SessionAccount, IsFoundInTheJobOfAnEarlierAttempt) {  // A5
   };
   SessionAccount account;
   account.session = "s";
-  account.counted.input = 7;
+  account.agents_total.input = 7;
   ASSERT_TRUE(write_account(directory(1), account));
   account.session = "other";
   ASSERT_TRUE(write_account(directory(2), account));
-  EXPECT_EQ(account_before(directory(4), 4, "s").counted.input, 7);
-  EXPECT_EQ(account_before(directory(1), 1, "s").counted.input, 0) << "that is the attempt itself";
-  EXPECT_EQ(account_before(directory(4), 4, "third").counted.input, 0);
+  EXPECT_EQ(account_before(directory(4), 4, "s").agents_total.input, 7);
+  EXPECT_EQ(account_before(directory(1), 1, "s").agents_total.input, 0)
+      << "that is the attempt itself";
+  EXPECT_EQ(account_before(directory(4), 4, "third").agents_total.input, 0);
 }
 
 }  // namespace

@@ -28,14 +28,6 @@ struct TokenCounts {
     return input >= other.input && output >= other.output && cache_write >= other.cache_write &&
            cache_read >= other.cache_read;
   }
-  // Raises each figure that is lower than the other's to the other's.
-  void raise_to(const TokenCounts& other) {
-    input = std::max(input, other.input);
-    output = std::max(output, other.output);
-    cache_write = std::max(cache_write, other.cache_write);
-    cache_read = std::max(cache_read, other.cache_read);
-    cost_microusd = std::max(cost_microusd, other.cost_microusd);
-  }
   friend TokenCounts operator+(const TokenCounts& a, const TokenCounts& b) {
     return {a.input + b.input, a.output + b.output, a.cache_write + b.cache_write,
             a.cache_read + b.cache_read, a.cost_microusd + b.cost_microusd};

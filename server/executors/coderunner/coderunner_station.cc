@@ -65,7 +65,7 @@ class UsageRecorder {
     kept_ = report.seen;
     SessionAccount account = before_;
     account.session = report.session;
-    account.uncounted = before_.uncounted + report.seen;
+    account.undeclared = before_.undeclared + report.seen;
     keep(account);
   }
 

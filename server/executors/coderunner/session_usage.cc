@@ -1,5 +1,7 @@
 #include "server/executors/coderunner/session_usage.h"
 
+#include <cmath>
+
 #include "server/platform/stored_json.h"
 
 namespace signalbox {
@@ -14,29 +16,50 @@ std::filesystem::path account_file(const std::filesystem::path& job_directory) {
 bool is_total_of_session(const TokenCounts& total, const TokenCounts& seen,
                          const SessionAccount& before) {
   const bool has_total = before.agents_total.tokens() > 0;
-  const TokenCounts known = has_total ? before.agents_total : before.counted + before.uncounted;
+  const TokenCounts known = has_total ? before.agents_total : before.declared + before.undeclared;
   return known.tokens() > 0 && total.has_at_least(known + seen);
+}
+
+// Returns the counts in units of one input token: all models of a provider have these ratios of
+// their list prices.
+double priced_tokens(const TokenCounts& counts) {
+  return static_cast<double>(counts.input) + 5.0 * static_cast<double>(counts.output) +
+         1.25 * static_cast<double>(counts.cache_write) +
+         0.1 * static_cast<double>(counts.cache_read);
+}
+
+// Returns the counts with a cost at the rate of `total`.
+TokenCounts with_cost(TokenCounts counts, const TokenCounts& total) {
+  const double priced = priced_tokens(total);
+  if (priced > 0) {
+    const double rate = static_cast<double>(total.cost_microusd) / priced;
+    counts.cost_microusd = std::llround(rate * priced_tokens(counts));
+  }
+  return counts;
 }
 
 }  // namespace
 
 SettledCall settle_call(const AgentReport& report, const SessionAccount& before, bool resumed) {
-  SettledCall settled{report.seen + before.uncounted, before};
-  if (report.reported) {
-    const TokenCounts& total = *report.reported;
-    const bool is_of_session = resumed && is_total_of_session(total, report.seen, before);
-    settled.counts = total + before.uncounted;
-    settled.account.agents_total = before.agents_total + total;
-    if (is_of_session) {
-      settled.counts = total - before.counted;
-      // The agent may not have stored what its killed processes used.
-      settled.counts.raise_to(report.seen + before.uncounted);
-      settled.account.agents_total = total;
-    }
-    if (!resumed) settled.account.agents_total = total;
+  SettledCall settled;
+  settled.account.session = before.session;
+  if (!report.reported) {
+    settled.counts = report.seen + before.undeclared;
+    settled.account.agents_total = before.agents_total;
+    settled.account.declared = before.declared + settled.counts;
+    return settled;
   }
-  settled.account.counted = resumed ? before.counted + settled.counts : settled.counts;
-  settled.account.uncounted = {};
+  const TokenCounts& total = *report.reported;
+  const bool is_of_session = resumed && is_total_of_session(total, report.seen, before);
+  const TokenCounts since = is_of_session ? total - before.agents_total : total;
+  // The agent may not have stored what its killed processes used.
+  const TokenCounts unreported = before.declared + before.undeclared;
+  if (is_of_session && since.has_at_least(report.seen + unreported)) {
+    settled.counts = since - before.declared;
+  } else {
+    settled.counts = since + with_cost(before.undeclared, total);
+  }
+  settled.account.agents_total = is_of_session || !resumed ? total : before.agents_total + total;
   return settled;
 }
 

@@ -25,10 +25,11 @@ struct SessionAccount {
   std::string schema = "agent_usage.v1";
   std::string session;
   TokenCounts agents_total;  // by the agent's own reports; a sum if they are of single processes
-  TokenCounts counted;       // the sum of what the session's attempts have declared
-  TokenCounts uncounted;     // what was printed by processes that ended without declaring anything
+  // Printed since that by processes that ended without a report of their own:
+  TokenCounts declared;    // which their attempts have declared
+  TokenCounts undeclared;  // which nobody has declared, because they were killed
 };
-BOOST_DESCRIBE_STRUCT(SessionAccount, (), (schema, session, agents_total, counted, uncounted))
+BOOST_DESCRIBE_STRUCT(SessionAccount, (), (schema, session, agents_total, declared, undeclared))
 
 struct SettledCall {
   TokenCounts counts;      // what the attempt has to declare
@@ -37,6 +38,8 @@ struct SettledCall {
 
 // Returns what a call has to declare, so that the sum over the session's attempts is what was used.
 // `before` is the session's account before the call. `resumed`: the call has continued the session.
+// The cost of what killed processes have printed is an estimate by the rate of the agent's total,
+// unless the agent's own total has it.
 SettledCall settle_call(const AgentReport& report, const SessionAccount& before, bool resumed);
 
 // Returns the account that the newest attempt before `attempt` of the same station has left of the
