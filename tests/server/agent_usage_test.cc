@@ -155,6 +155,11 @@ TEST(ClaudeTranscript, ATurnAfterAResultHasToEndAsWell) {  // A5
   const std::string notified = R"({"type":"system","subtype":"task_notification","task_id":"t"})";
   EXPECT_TRUE(report_of(claude_transcript(), {started, ended}).has_open_tasks);
   EXPECT_FALSE(report_of(claude_transcript(), {started, ended, notified}).has_open_tasks);
+  const std::string none = R"({"type":"system","subtype":"background_tasks_changed","tasks":[]})";
+  const std::string one =
+      R"({"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"t"}]})";
+  EXPECT_FALSE(report_of(claude_transcript(), {started, none, ended}).has_open_tasks);
+  EXPECT_TRUE(report_of(claude_transcript(), {one, ended}).has_open_tasks);
   EXPECT_FALSE(report_of(claude_transcript(), {ended, message("b")}).has_result);
   EXPECT_TRUE(report_of(claude_transcript(), {ended, message("b", R"(,"parent_tool_use_id":"x")")})
                   .has_result)

@@ -93,8 +93,22 @@ class ClaudeTranscript final : public AgentTranscript {
       if (open_tasks_.size() < open_tasks_max) open_tasks_.insert(text_field(event, "task_id"));
     } else if (subtype == "task_notification") {
       open_tasks_.erase(text_field(event, "task_id"));
+    } else if (subtype == "background_tasks_changed") {
+      open_tasks(event.if_contains("tasks"));
     }
     report_.has_open_tasks = !open_tasks_.empty();
+  }
+
+  // The list of all tasks in the background, which newer versions print at each change.
+  void open_tasks(const json::value* tasks) {
+    if (tasks == nullptr || !tasks->is_array()) return;
+    open_tasks_.clear();
+    for (const json::value& task : tasks->get_array()) {
+      const json::object* object = task.if_object();
+      if (object != nullptr && open_tasks_.size() < open_tasks_max) {
+        open_tasks_.insert(text_field(*object, "task_id"));
+      }
+    }
   }
 
   void begin_turn() {
