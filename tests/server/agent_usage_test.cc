@@ -9,7 +9,7 @@
 namespace signalbox {
 namespace {
 
-std::string message(const std::string& id, const std::string& more = "") {
+std::string assistant_line(const std::string& id, const std::string& more = "") {
   return R"({"type":"assistant","message":{"id":")" + id +
          R"(","content":[],"usage":{"input_tokens":1000,"output_tokens":1}})" + more + "}";
 }
@@ -56,7 +56,7 @@ TEST(SessionUsage, TotalsOfASessionAreCountedOnce) {  // A5
   SessionCalls calls;
   for (const int turn : {1, 2, 3}) {
     const Usage usage = calls.end(report_of(
-        claude_transcript(), {message("m" + std::to_string(turn)),
+        claude_transcript(), {assistant_line("m" + std::to_string(turn)),
                               claude_result(1000, 100, 0.01212 * turn, 1000 * turn, 100 * turn)}));
     EXPECT_EQ(usage, (Usage{12'120, 1100, 1})) << turn;
   }
@@ -68,7 +68,8 @@ TEST(SessionUsage, TotalsOfProcessesAreAdded) {  // A5
   // What a process has used may be more than all before it.
   for (const int messages : {1, 3, 1, 5}) {
     std::vector<std::string> lines;
-    for (int each = 0; each < messages; ++each) lines.push_back(message(std::to_string(each)));
+    for (int each = 0; each < messages; ++each)
+      lines.push_back(assistant_line(std::to_string(each)));
     lines.push_back(claude_result(1000 * messages, 100 * messages, 0.01 * messages, 1000 * messages,
                                   100 * messages));
     const Usage usage = calls.end(report_of(claude_transcript(), lines));
@@ -76,24 +77,35 @@ TEST(SessionUsage, TotalsOfProcessesAreAdded) {  // A5
   }
 }
 
+// As of `--output-format json`: without messages, and the same each time.
+TEST(SessionUsage, ResultsAloneAreOfProcesses) {  // A5
+  SessionCalls calls;
+  const std::string result =
+      R"({"type":"result","subtype":"success","result":"ok","num_turns":1,"total_cost_usd":0.5,)"
+      R"("usage":{"input_tokens":50,"output_tokens":50}})";
+  calls.end(report_of(claude_transcript(), {result}));
+  calls.end(report_of(claude_transcript(), {result}));
+  EXPECT_EQ(calls.sum(), (Usage{1'000'000, 200, 2}));
+}
+
 TEST(SessionUsage, WhatAKilledProcessPrintedIsCounted) {  // A5
   SessionCalls of_processes;
-  of_processes.end(
-      report_of(claude_transcript(), {message("a"), claude_result(1000, 100, 0.01, 1000, 100)}));
-  of_processes.kill(report_of(claude_transcript(), {message("b"), message("c")}));
+  of_processes.end(report_of(claude_transcript(),
+                             {assistant_line("a"), claude_result(1000, 100, 0.01, 1000, 100)}));
+  of_processes.kill(report_of(claude_transcript(), {assistant_line("b"), assistant_line("c")}));
   EXPECT_EQ(of_processes
                 .end(report_of(claude_transcript(),
-                               {message("d"), claude_result(1000, 100, 0.01, 1000, 100)}))
+                               {assistant_line("d"), claude_result(1000, 100, 0.01, 1000, 100)}))
                 .tokens,
             1100 + 2002);
   // The total of a session has it if the agent had stored it by then. Else its cost is estimated.
   const auto after_a_kill = [](int input, int output, double usd) {
     SessionCalls of_session;
     of_session.end(report_of(claude_transcript(),
-                             {message("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
-    of_session.kill(report_of(claude_transcript(), {message("b"), message("c")}));
+                             {assistant_line("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
+    of_session.kill(report_of(claude_transcript(), {assistant_line("b"), assistant_line("c")}));
     of_session.end(report_of(claude_transcript(),
-                             {message("d"), claude_result(1000, 100, usd, input, output)}));
+                             {assistant_line("d"), claude_result(1000, 100, usd, input, output)}));
     return of_session.sum();
   };
   EXPECT_EQ(after_a_kill(4000, 400, 0.018), (Usage{18'000, 4400, 2}));
@@ -103,14 +115,14 @@ TEST(SessionUsage, WhatAKilledProcessPrintedIsCounted) {  // A5
 // After TERM an attempt declares what was printed, and the agent stores what it used.
 TEST(SessionUsage, WhatATimedOutAttemptDeclaredIsntCountedAgain) {  // A5
   SessionCalls calls;
-  calls.end(
-      report_of(claude_transcript(), {message("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
-  EXPECT_EQ(calls.end(report_of(claude_transcript(), {message("b")})), (Usage{0, 1001, 1}));
-  calls.end(
-      report_of(claude_transcript(), {message("c"), claude_result(1000, 100, 0.0135, 3000, 300)}));
+  calls.end(report_of(claude_transcript(),
+                      {assistant_line("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
+  EXPECT_EQ(calls.end(report_of(claude_transcript(), {assistant_line("b")})), (Usage{0, 1001, 1}));
+  calls.end(report_of(claude_transcript(),
+                      {assistant_line("c"), claude_result(1000, 100, 0.0135, 3000, 300)}));
   EXPECT_EQ(calls.sum(), (Usage{13'500, 3300, 3}));
-  calls.end(
-      report_of(claude_transcript(), {message("d"), claude_result(1000, 100, 0.018, 4000, 400)}));
+  calls.end(report_of(claude_transcript(),
+                      {assistant_line("d"), claude_result(1000, 100, 0.018, 4000, 400)}));
   EXPECT_EQ(calls.sum(), (Usage{18'000, 4400, 4}));
 }
 
@@ -136,16 +148,16 @@ TEST(SessionUsage, CodexReportsTheTotalOfItsThread) {  // A5
 
 TEST(ClaudeTranscript, EachResultOfAProcessCounts) {  // A5
   const AgentReport report = report_of(
-      claude_transcript(), {message("a"), claude_result(1000, 100, 0.5, 700'000, 100),
+      claude_transcript(), {assistant_line("a"), claude_result(1000, 100, 0.5, 700'000, 100),
                             R"({"type":"system","subtype":"task_notification","task_id":"t"})",
-                            message("b"), claude_result(1500, 50, 2.5, 1'270'000, 1000)});
+                            assistant_line("b"), claude_result(1500, 50, 2.5, 1'270'000, 1000)});
   EXPECT_TRUE(report.has_result);
   EXPECT_EQ(report.usage(), (Usage{2'500'000, 1'271'000, 2})) << "subagents are in modelUsage only";
   // Without modelUsage, the results are added; the cost is a total in either case.
   const std::string plain =
       R"({"type":"result","subtype":"success","result":"ok","num_turns":2,"total_cost_usd":0.25,)"
       R"("usage":{"input_tokens":10,"output_tokens":5}})";
-  EXPECT_EQ(report_of(claude_transcript(), {plain, message("c"), plain}).usage(),
+  EXPECT_EQ(report_of(claude_transcript(), {plain, assistant_line("c"), plain}).usage(),
             (Usage{250'000, 30, 4}));
 }
 
@@ -160,9 +172,10 @@ TEST(ClaudeTranscript, ATurnAfterAResultHasToEndAsWell) {  // A5
       R"({"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"t"}]})";
   EXPECT_FALSE(report_of(claude_transcript(), {started, none, ended}).has_open_tasks);
   EXPECT_TRUE(report_of(claude_transcript(), {one, ended}).has_open_tasks);
-  EXPECT_FALSE(report_of(claude_transcript(), {ended, message("b")}).has_result);
-  EXPECT_TRUE(report_of(claude_transcript(), {ended, message("b", R"(,"parent_tool_use_id":"x")")})
-                  .has_result)
+  EXPECT_FALSE(report_of(claude_transcript(), {ended, assistant_line("b")}).has_result);
+  EXPECT_TRUE(
+      report_of(claude_transcript(), {ended, assistant_line("b", R"(,"parent_tool_use_id":"x")")})
+          .has_result)
       << "that of a subagent";
 }
 

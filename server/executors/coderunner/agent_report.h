@@ -28,6 +28,13 @@ struct TokenCounts {
     return input >= other.input && output >= other.output && cache_write >= other.cache_write &&
            cache_read >= other.cache_read;
   }
+  // Raises each count of tokens that is lower than the other's to the other's.
+  void raise_to(const TokenCounts& other) {
+    input = std::max(input, other.input);
+    output = std::max(output, other.output);
+    cache_write = std::max(cache_write, other.cache_write);
+    cache_read = std::max(cache_read, other.cache_read);
+  }
   friend TokenCounts operator+(const TokenCounts& a, const TokenCounts& b) {
     return {a.input + b.input, a.output + b.output, a.cache_write + b.cache_write,
             a.cache_read + b.cache_read, a.cost_microusd + b.cost_microusd};
@@ -63,7 +70,7 @@ struct AgentReport {
   std::string error_kind;                 // the agent's name for the error, if reported as data
   int api_status = 0;                     // HTTP status of the model's service; 0: none reported
   std::int64_t turns = 0;                 // turns of this process
-  TokenCounts seen;                       // the sum over the messages that it printed
+  TokenCounts seen;                       // what it printed of this process's messages
   std::optional<TokenCounts> reported;    // its own latest total, of this process or its session
   std::vector<std::string> denied_tools;  // tool names, one per denial
   std::optional<std::int64_t> quota_reset_at_ns;  // end of the usage limit, if reported as data

@@ -168,6 +168,8 @@ class ClaudeTranscript final : public AgentTranscript {
     report_.turns = turns_of_results_;
     if (const json::object* usage = object_field(event, "usage")) {
       results_ = results_ + counts_of(*usage);
+      // A message is printed before all its output is counted, and not at all without a stream.
+      report_.seen.raise_to(results_);
     }
     TokenCounts total = results_;
     const json::object* models = object_field(event, "modelUsage");
