@@ -124,6 +124,12 @@ TEST(SessionUsage, WhatATimedOutAttemptDeclaredIsntCountedAgain) {  // A5
   calls.end(report_of(claude_transcript(),
                       {assistant_line("d"), claude_result(1000, 100, 0.018, 4000, 400)}));
   EXPECT_EQ(calls.sum(), (Usage{18'000, 4400, 4}));
+  // Without such a store its cost is estimated.
+  SessionCalls of_processes;
+  of_processes.end(report_of(claude_transcript(), {assistant_line("a")}));
+  of_processes.end(report_of(claude_transcript(),
+                             {assistant_line("b"), claude_result(1000, 100, 0.0045, 1000, 100)}));
+  EXPECT_EQ(of_processes.sum(), (Usage{4500 + 3 * 1005, 2101, 2}));
 }
 
 TEST(SessionUsage, CodexReportsTheTotalOfItsThread) {  // A5

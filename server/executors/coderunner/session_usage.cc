@@ -58,6 +58,8 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
     settled.counts = since - before.declared;
   } else {
     settled.counts = since + with_cost(before.undeclared, total);
+    // Attempts that ended without a total have declared tokens only.
+    settled.counts.cost_microusd += with_cost(before.declared, total).cost_microusd;
   }
   settled.account.agents_total = is_of_session || !resumed ? total : before.agents_total + total;
   return settled;

@@ -38,8 +38,8 @@ struct SettledCall {
 
 // Returns what a call has to declare, so that the sum over the session's attempts is what was used.
 // `before` is the session's account before the call. `resumed`: the call has continued the session.
-// The cost of what killed processes have printed is an estimate by the rate of the agent's total,
-// unless the agent's own total has it.
+// The cost of what processes without a report have printed is an estimate by the rate of the
+// agent's next total, unless that total has it.
 SettledCall settle_call(const AgentReport& report, const SessionAccount& before, bool resumed);
 
 // Returns the account that the newest attempt before `attempt` of the same station has left of the
