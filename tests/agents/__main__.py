@@ -61,7 +61,7 @@ def main():
         return 1
     good = True
     for name in [options.only] if options.only else programs.PROGRAMS:
-        with tempfile.TemporaryDirectory(prefix="agents-") as directory:
+        with tempfile.TemporaryDirectory(prefix="agents-", ignore_cleanup_errors=True) as directory:
             with Stage(options.binary.resolve(), options.agents, name, directory) as stage:
                 for scene in scenes.SCENES[stage.agent]:
                     if options.scene in (None, scene.__name__):

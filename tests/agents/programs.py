@@ -60,7 +60,8 @@ def environment(directory, name, home, url):
     variables = {"PATH": path, "HOME": str(home), **PROXY_VARIABLES}
     if PROGRAMS[name][1] == "claude":
         return {**variables, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-dummy",
-                "CLAUDE_CONFIG_DIR": str(home / ".claude"), **CLAUDE_VARIABLES}
+                "CLAUDE_CONFIG_DIR": str(home / ".claude"), **CLAUDE_VARIABLES,
+                TEMPORARY_VARIABLE: str(home)}
     configuration = home / ".codex"
     configuration.mkdir(parents=True, exist_ok=True)
     (configuration / "config.toml").write_text(
@@ -69,6 +70,8 @@ def environment(directory, name, home, url):
             "CODEX_HOME": str(configuration)}
 
 
+# Names claude's directory for the output of tasks in the background.
+TEMPORARY_VARIABLE = "CLAUDE_CODE_TMPDIR"
 PROXY_VARIABLES = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
 CLAUDE_VARIABLES = {"DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
                     "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -77,5 +80,5 @@ CLAUDE_VARIABLES = {"DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
 
 def passed_on(name):
     """Returns the names of the variables that the agent's jobs get beside its own."""
-    of_agent = CLAUDE_VARIABLES if PROGRAMS[name][1] == "claude" else {}
-    return sorted([*PROXY_VARIABLES, *of_agent])
+    is_claude = PROGRAMS[name][1] == "claude"
+    return sorted([*PROXY_VARIABLES, *([TEMPORARY_VARIABLE, *CLAUDE_VARIABLES] if is_claude else [])])

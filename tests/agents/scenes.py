@@ -1,5 +1,6 @@
 """What real agents do, and what has to become of it. Each scene gets a Stage."""
 import threading
+import time
 
 from model_server import Answer, Hang, Refusal
 from stage import RUN_SECONDS, check
@@ -74,6 +75,7 @@ CODEX_REFUSALS = [
     (Refusal(404, "model_not_found",
              "The model `x` does not exist or you do not have access to it."), "config", "AGENT_MODEL_NOT_FOUND"),
     (Refusal(429, "insufficient_quota", "You exceeded your current quota"), "quota", "USAGE_LIMIT"),
+    (Refusal(429, "usage_limit_reached", "limit"), "quota", "USAGE_LIMIT"),
     (Refusal(400, "invalid_request_error", "bad request"), "terminal", "AGENT_ERROR"),
     (Refusal(500, "server_error", "oh"), "transient", "AGENT_ERROR"),
 ]
@@ -91,6 +93,33 @@ def refusals_have_their_class(stage):  # A4
         if "ended_at" not in stage.run_of(run_id):
             stage.service.call("run.cancel", run_id=run_id)
             stage.end_of(run_id)
+
+
+# A subscription has usage limits, a key has none.
+SUBSCRIBED_CLAUDE = ["env", "-u", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy",
+                     "claude", "--permission-mode", "acceptEdits"]
+LIMIT_SECONDS = 10
+
+
+def usage_limit_with_a_reset(stage):  # A4
+    """A subscription's limit parks the station until the time that the service names."""
+    reset = int(time.time()) + LIMIT_SECONDS
+    limit = Refusal(429, "rate_limit_error", "limit", {
+        "anthropic-ratelimit-unified-status": "rejected",
+        "anthropic-ratelimit-unified-reset": str(reset),
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+        "anthropic-ratelimit-unified-overage-status": "rejected"})
+    run_id = stage.start(lambda request: limit if request.number == 1 else Answer("It adds."),
+                         command=SUBSCRIBED_CLAUDE)
+    stage.wait(lambda: stage.run_of(run_id)["stations"][0].get("waiting_for") == "quota",
+               f"a wait for the limit's end: {stage.run_of(run_id)}")
+    until = stage.run_of(run_id)["stations"][0]["waiting_until"]
+    named = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(reset))
+    check(until.startswith(named), f"{until} and not {named}")
+    run = stage.end_of(run_id)
+    succeeded(stage, run)
+    check(run["stations"][0]["attempts"][-1]["metadata"]["resumed"], "not resumed")
+    billed(stage, run)
 
 
 def resumes_are_billed_once(stage):  # A4, A5
@@ -191,8 +220,8 @@ def endless_loop_ends_with_its_budget(stage):  # A4, A5
 
 SCENES = {
     "claude": [edits_and_tests, denials_are_named, garbage_in_the_answer, refusals_have_their_class,
-               resumes_are_billed_once, killed_and_resumed, server_killed, background_subagents,
-               endless_loop_ends_with_its_budget],
+               usage_limit_with_a_reset, resumes_are_billed_once, killed_and_resumed, server_killed,
+               background_subagents, endless_loop_ends_with_its_budget],
     "codex": [edits_and_tests, garbage_in_the_answer, refusals_have_their_class,
               resumes_are_billed_once, killed_and_resumed, server_killed],
 }
