@@ -66,7 +66,7 @@ DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& c
   as_station.timeout_ms = command.timeout_ms;
   StoreError none;
   none.kind = StoreError::Kind::not_found;
-  const JobVerdict verdict = job_verdict(as_station, facts, tl::unexpected(none));
+  const JobVerdict verdict = job_verdict(as_station, facts, tl::unexpected(none), {});
   DeepCommandEnd end;
   end.outcome = verdict.outcome;
   end.failure = verdict.failure;
