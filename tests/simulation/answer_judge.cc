@@ -230,13 +230,22 @@ bool AnswerJudge::is_token_over(const Question& question, const char* param) con
 
 bool AnswerJudge::is_tick_open(const Question& question, const std::string& code,
                                const json::object& details) const {
-  const Versions<ModelTick>& versions = model_.tick(text_in(question.sent.params, "loop"));
+  const json::object& params = question.sent.params;
   const Token token = number_in(details, "token");
+  // Loops that work in one run root share its marker; one's own tick comes first.
+  const Versions<ModelTick>& own = model_.tick(text_in(params, "loop"));
+  const std::string loop = text_in(details, "loop");
+  const bool is_own = loop == text_in(params, "loop");
+  if (!is_own &&
+      !model_.is_tick_at(token, text_in(params, "run_root"), text_in(params, "run_id"))) {
+    return false;
+  }
+  const Versions<ModelTick>& versions = model_.tick(loop);
   const std::string evidence = text_in(details, "evidence");
   const std::vector<Position> moments = model_.tick_moments(question.from, question.to);
   return std::any_of(moments.begin(), moments.end(), [&](Position position) {
     const ModelTick& tick = versions.at(position);
-    if (tick.token != token) return false;
+    if (tick.token != token || (!is_own && !own.at(position).status.empty())) return false;
     if (code == "PREVIOUS_TICK_INCOMPLETE") return is_incomplete(tick, evidence, position);
     return tick.status == (token == 0 ? "" : "running");
   });

@@ -72,6 +72,14 @@ bool LogModel::is_used_throughout(Token token, Position from, Position to) const
   return use.since <= from && (use.until == 0 || use.until > to);
 }
 
+bool LogModel::is_tick_at(Token token, const std::string& run_root,
+                          const std::string& run_id) const {
+  const auto place = tick_places_.find(token);
+  if (place == tick_places_.end()) return false;
+  return (!run_root.empty() && place->second.run_root == run_root) ||
+         (!run_id.empty() && place->second.run_id == run_id);
+}
+
 std::vector<Position> LogModel::tick_moments(Position from, Position to) const {
   std::vector<Position> moments{from};
   auto next = std::upper_bound(tick_moments_.begin(), tick_moments_.end(), from);
@@ -135,7 +143,10 @@ void LogModel::read_lock(const Record& record) {
 void LogModel::read_tick(const Record& record) {
   Versions<ModelTick>& versions = ticks_[record.stream.name];
   ModelTick tick = versions.latest();
-  if (is_a<TickStarted>(record)) {
+  if (const auto* started = event_as<TickStarted>(record.event)) {
+    const bool is_of_run = !started->run_id.is_nil();
+    tick_places_[record.position] = {started->run_root,
+                                     is_of_run ? to_string(started->run_id) : std::string()};
     tick = {"running", record.position};
     begin_use(record);
   } else if (is_a<TickTimedOut>(record)) {

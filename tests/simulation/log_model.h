@@ -82,6 +82,10 @@ class LogModel {
   [[nodiscard]] bool is_used_throughout(Token token, Position from, Position to) const;
   // Returns the position of the start of the service that the state after `position` belongs to.
   [[nodiscard]] Position start_before(Position position) const { return starts_.at(position); }
+  // Returns true if the tick that began at `token` works in this run root or for this run; each may
+  // be empty.
+  [[nodiscard]] bool is_tick_at(Token token, const std::string& run_root,
+                                const std::string& run_id) const;
   // Returns `from` and the positions up to `to` after which a tick may be in another state, or of
   // an earlier start.
   [[nodiscard]] std::vector<Position> tick_moments(Position from, Position to) const;
@@ -90,6 +94,11 @@ class LogModel {
   struct Use {
     Position since = 0;
     Position until = 0;  // 0: it goes on
+  };
+
+  struct TickPlace {
+    std::string run_root;
+    std::string run_id;
   };
 
   void read_lock(const Record& record);
@@ -109,6 +118,7 @@ class LogModel {
   Named<ModelCard> cards_;
   std::map<Token, Use> uses_;
   std::map<std::string, std::vector<Token>> steps_;  // by run: tokens of steps under way
+  std::map<Token, TickPlace> tick_places_;
   std::vector<Position> tick_moments_;
   Versions<Position> starts_;
 };

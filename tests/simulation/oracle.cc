@@ -70,7 +70,7 @@ void Oracle::rolled_back() {
 }
 
 void Oracle::has_space() {
-  lateness_.begin_anew();
+  lateness_.excuse(environment_.schedule.monotonic_ns());
   waits_.begin_anew();
 }
 
