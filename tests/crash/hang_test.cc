@@ -220,14 +220,15 @@ TEST_F(HangTest, ARunRootThatHangsHoldsUpNoRemovalInAnother) {  // A15, G6
   const fs::path well = scratch_.path() / "well";
   const fs::path hung = scratch_.path() / "hung";
   std::string hung_run;
-  for (const fs::path& root : {well, hung}) {
+  // The one that hangs comes first, so that it is due whenever the other one is.
+  for (const fs::path& root : {hung, well}) {
     fs::create_directory(root);
     const std::string run_id =
         start_run({{"goal", "g"}, {"run_root", root.string()}, {"pipeline", pipeline}});
     const std::string ended = "\"run_id\":\"" + run_id + "\",\"status\":\"succeeded\"";
     ASSERT_TRUE(eventually(
         [&] { return content_of(root / "manifest.json").find(ended) != std::string::npos; }));
-    hung_run = run_id;
+    if (root == hung) hung_run = run_id;
   }
   HangingDisk disk;
   if (const std::string why = disk.mount(hung); !why.empty()) SIGNALBOX_CANNOT_RUN(why);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "domain/nanoseconds.h"
 #include "tests/domain/limits_fixture.h"
 
 namespace signalbox {
@@ -25,7 +26,7 @@ class BoardLimits : public LimitsTest {
     }
     return id;
   }
-  // Adds a blocked card that is to be retried at the beginning of time.
+  // Adds a card that was blocked at the beginning of time and is to be retried.
   void add_card() {
     Card added;
     added.id = numbered(world.board.cards().size() + 1);
@@ -83,9 +84,11 @@ TEST_F(BoardLimits, OfTheCardsOnTheBoard) {
 
 // The next commit takes the others.
 TEST_F(BoardLimits, OfTheCardsThatAreRetriedAtOnce) {  // H5
+  Now later = now;
+  later.wall_ns += world.projects.at(project).policy.blocked_retry_minutes * 60 * ns_per_s;
   for (std::size_t card_count = 1; card_count <= limits::retried_cards_max + 1; ++card_count) {
     add_card();
-    const auto decided = decide(world, RetryBlockedCards{}, now);
+    const auto decided = decide(world, RetryBlockedCards{}, later);
     ASSERT_TRUE(decided);
     EXPECT_EQ(decided->size(), std::min(card_count, limits::retried_cards_max));
   }

@@ -228,7 +228,7 @@ TEST_F(RedactionTest, SaysWhichCommandHasTheLog) {
     EXPECT_NE(output.err.find("is in use by `signalbox audit redact`, process " + process),
               std::string::npos)
         << output.err;
-    EXPECT_EQ(output.err.find("server,"), std::string::npos) << output.err;
+    EXPECT_EQ(output.err.find("signalbox serve"), std::string::npos) << output.err;
   };
   const std::string wait = "  try: tail --pid=" + process + " -f /dev/null\n";
   Output refused = server_.cli({"audit", "retain", "--older-than", "0s", "--archive", at("archive"),

@@ -189,6 +189,7 @@ TEST_F(BroadcastsTest, ATitleThatWasRedactedIsntSentAgain) {  // G17
   title = "[redacted]";
   broadcasts.renew_facts();
   work("implement");
+  work("verify");
   broadcast_from(before + 1);
   ASSERT_FALSE(titles.empty());
   EXPECT_EQ(titles.front(), "Fix it");

@@ -35,7 +35,8 @@ class WorkOfAnAgent : public BuiltinStations {
   // Commits a submodule at "lib" to the repository.
   void add_submodule() {
     const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
-    run("submodule --quiet add " + library.string() + " lib", repository);
+    run("-c protocol.file.allow=always submodule --quiet add " + library.string() + " lib",
+        repository);
     commit_all(repository, "submodule");
   }
 };

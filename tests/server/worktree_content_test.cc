@@ -12,7 +12,8 @@ class WorktreeContent : public BuiltinStations {
   // Makes a repository "library" and commits it to the run's repository as a submodule at "lib".
   void add_submodule() {
     make_repository(library, {{"lib.txt", "lib\n"}});
-    run("submodule --quiet add " + library.string() + " lib", repository);
+    run("-c protocol.file.allow=always submodule --quiet add " + library.string() + " lib",
+        repository);
     commit_all(repository, "submodule");
   }
   // Makes a run's worktree; `job` becomes its job. Returns the summary.
