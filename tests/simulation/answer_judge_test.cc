@@ -102,16 +102,30 @@ TEST_F(AnswerJudgeTest, ATokenIsStaleOnlyOnceItsAttemptIsOver) {
   EXPECT_TRUE(accepts_refusal("RUN_TERMINAL"));
 }
 
+TEST_F(AnswerJudgeTest, ATickIsInTheWayOfThoseInItsRunRoot) {  // A10
+  TickStarted started;
+  started.loop = "merge";
+  started.run_root = "/roots/one";
+  log(Stream::tick("merge"), TickEvent{started});
+  const std::string running = R"({"loop":"merge","token":1})";
+  ask("tick.begin", R"({"loop":"sweep","run_root":"/roots/one"})");
+  EXPECT_TRUE(accepts_refusal("TICK_IN_PROGRESS", running));
+  ask("tick.begin", R"({"loop":"sweep","run_root":"/roots/two"})");
+  EXPECT_FALSE(accepts_refusal("TICK_IN_PROGRESS", running));
+}
+
 TEST_F(AnswerJudgeTest, ATickIsInProgressWhileItRunsAndIncompleteAfterAStart) {
   ask("tick.begin", R"({"loop":"merge"})");
-  EXPECT_FALSE(accepts_refusal("TICK_IN_PROGRESS", R"({"token":1})"));
+  const std::string running = R"({"loop":"merge","token":1})";
+  EXPECT_FALSE(accepts_refusal("TICK_IN_PROGRESS", running));
   log(Stream::tick("merge"), TickEvent{TickStarted{}});
-  EXPECT_TRUE(accepts_refusal("TICK_IN_PROGRESS", R"({"token":1})"));
-  const std::string earlier = R"({"token":1,"evidence":"earlier_incarnation"})";
+  EXPECT_TRUE(accepts_refusal("TICK_IN_PROGRESS", running));
+  const std::string earlier = R"({"loop":"merge","token":1,"evidence":"earlier_incarnation"})";
   EXPECT_FALSE(accepts_refusal("PREVIOUS_TICK_INCOMPLETE", earlier));
   log(Stream::server(), ServerEvent{ServerStarted{}});
   EXPECT_TRUE(accepts_refusal("PREVIOUS_TICK_INCOMPLETE", earlier));
-  EXPECT_FALSE(accepts_refusal("PREVIOUS_TICK_INCOMPLETE", R"({"token":1,"evidence":"halted"})"));
+  EXPECT_FALSE(accepts_refusal("PREVIOUS_TICK_INCOMPLETE",
+                               R"({"loop":"merge","token":1,"evidence":"halted"})"));
   ask("tick.list", "{}");
   EXPECT_TRUE(accepts(R"({"result":{"open":[{"loop":"merge","status":"running","token":1}],)"
                       R"("open_total":1}})"));
