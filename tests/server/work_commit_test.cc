@@ -35,9 +35,7 @@ class WorkOfAnAgent : public BuiltinStations {
   // Commits a submodule at "lib" to the repository.
   void add_submodule() {
     const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
-    run("-c protocol.file.allow=always submodule --quiet add " + library.string() + " lib",
-        repository);
-    commit_all(repository, "submodule");
+    commit_submodule(repository, library, "lib");
   }
 };
 

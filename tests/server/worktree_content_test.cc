@@ -12,9 +12,7 @@ class WorktreeContent : public BuiltinStations {
   // Makes a repository "library" and commits it to the run's repository as a submodule at "lib".
   void add_submodule() {
     make_repository(library, {{"lib.txt", "lib\n"}});
-    run("-c protocol.file.allow=always submodule --quiet add " + library.string() + " lib",
-        repository);
-    commit_all(repository, "submodule");
+    commit_submodule(repository, library, "lib");
   }
   // Makes a run's worktree; `job` becomes its job. Returns the summary.
   std::string begin(Job& job) {
