@@ -190,6 +190,19 @@ TEST_F(WorkOfAnAgent, ABranchThatTheAgentSwitchedToDoesNotMove) {  // A1
   EXPECT_NE(result.result.summary.find(kept), std::string::npos) << result.result.summary;
 }
 
+TEST_F(WorkOfAnAgent, ThatIsAllLeftOutIsNamedByTheFailure) {  // A1
+  run("branch theirs", repository);
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "left.txt", "left\n");
+  commit_all(workspace_of(intake), "on the run's branch");
+  run("checkout --quiet theirs", workspace_of(intake));
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "NOTHING_TO_PROPOSE");
+  const std::string kept = "refs/signalbox/rescue/" + to_string(intake.run_id) + "-branch";
+  EXPECT_EQ(run("show " + kept + ":left.txt", repository), "left");
+  EXPECT_NE(result.failure.message.find(kept), std::string::npos) << result.failure.message;
+}
+
 TEST_F(WorkOfAnAgent, ABranchThatTheAgentDeletedIsMadeAgain) {  // A1
   const Job intake = begun();
   run("checkout --quiet --detach", workspace_of(intake));

@@ -131,7 +131,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
     return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE",
-                           "nothing was changed since " + base.substr(0, 12));
+                           "nothing was changed since " + base.substr(0, 12) + work.note);
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
