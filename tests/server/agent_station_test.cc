@@ -1,11 +1,14 @@
 // Tests the executor coderunner with scripted agents: they print transcripts, and fail in the ways
 // in which a program that prints results can.
 #include <csignal>
+#include <cstdlib>
 
 #include <boost/json/parse.hpp>
 
+#include "server/executors/coderunner/agent_process.h"
 #include "server/executors/coderunner/agent_prompt.h"
 #include "server/executors/coderunner/agent_session.h"
+#include "server/executors/coderunner/agent_transcript.h"
 #include "server/executors/process/job_environment.h"
 #include "server/platform/process_table.h"
 #include "tests/server/executor_fixture.h"
@@ -153,6 +156,27 @@ TEST_F(AgentStation, AnAgentThatHangsAfterItsResultIsEndedAndTheResultCounts) { 
   // The shim has reported the result, but may not have exited yet.
   const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
   EXPECT_TRUE(eventually([&] { return processes_with_environment(entry).empty(); }));
+}
+
+// Such as a development server that the agent left running: its result counts all the same.
+TEST_F(AgentStation, TasksInTheBackgroundKeepAnAgentOnlyWhileItSaysSomething) {  // S7, A5
+  const std::string started =
+      R"({"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"t"}]})";
+  const fs::path script = site.root() / "agent";
+  write_text(script, "#!/bin/sh\n" + print_line(started) + print_line(success) + "sleep 300\n");
+  fs::permissions(script, fs::perms::owner_all);
+  const auto is_ended_after_result = [&script] {
+    become_agent_supervisor();
+    AgentCall call;
+    call.argv = {script.string()};
+    call.grace_ms = 300'000;
+    call.silence_ms = 300;
+    const auto transcript = claude_transcript();
+    const AgentEnd end = call_agent(call, *transcript);
+    return end.ended_after_result && transcript->report().has_open_tasks;
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::_Exit(is_ended_after_result() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(AgentStation, AFloodIsBoundedAndTheResultStillRead) {  // S9

@@ -34,6 +34,7 @@ class Call {
   Call(const AgentCall& call, AgentTranscript& transcript)
       : call_(call), transcript_(transcript), lines_([this](std::string_view line) {
           last_line_was_valid_ = transcript_.line(line);
+          last_line_ms_ = ChildProcess::now_ms();
           if (call_.on_event) call_.on_event(transcript_.report());
         }) {}
 
@@ -77,11 +78,16 @@ class Call {
 
   bool result_is_overdue() {
     const AgentReport& report = transcript_.report();
-    if (!report.has_result || report.has_open_tasks) {
+    if (!report.has_result) {
       exit_by_ms_.reset();
       return false;
     }
-    if (!exit_by_ms_) exit_by_ms_ = ChildProcess::now_ms() + call_.grace_ms;
+    if (report.has_open_tasks) {
+      exit_by_ms_ = last_line_ms_ + call_.silence_ms;
+    } else if (!exit_by_ms_ || had_open_tasks_) {
+      exit_by_ms_ = ChildProcess::now_ms() + call_.grace_ms;
+    }
+    had_open_tasks_ = report.has_open_tasks;
     end_.ended_after_result = ChildProcess::now_ms() >= *exit_by_ms_;
     return end_.ended_after_result;
   }
@@ -109,7 +115,9 @@ class Call {
   FileDescriptor signals_;
   // twice the size: a character may be cut at its beginning
   BoundedOutput stderr_{0, 2 * stderr_end_bytes_max};
+  std::int64_t last_line_ms_ = 0;
   std::optional<std::int64_t> exit_by_ms_;
+  bool had_open_tasks_ = false;  // when exit_by_ms_ was set
   AgentEnd end_;
 };
 

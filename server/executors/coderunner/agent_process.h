@@ -2,7 +2,8 @@
 //
 // Its output is read as it arrives, forwarded to this process's stdout and stderr (which the job's
 // shim bounds), and passed to a transcript. Once the transcript has a result, the program has a
-// grace period to exit. Then it is ended with all its descendants, and the result counts.
+// grace period to exit, or, while it has tasks in the background, until it has been silent for
+// long. Then it is ended with all its descendants, and the result counts.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,15 @@
 
 namespace signalbox {
 
+// Time without output after which tasks in the background no longer keep an agent that has a
+// result.
+inline constexpr std::int64_t agent_silence_ms_max = 10LL * 60 * 1000;
+
 struct AgentCall {
   std::vector<std::string> argv;
   std::string prompt;         // content of its stdin
   std::int64_t grace_ms = 0;  // to exit after the result; also between TERM and KILL
+  std::int64_t silence_ms = agent_silence_ms_max;
   // Called after each line that the transcript has read.
   std::function<void(const AgentReport& report)> on_event;
 };
