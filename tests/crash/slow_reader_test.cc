@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "tests/crash/server_test.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox::test {
 namespace {
@@ -23,7 +25,13 @@ constexpr std::uint64_t mib = 1024 * 1024;
 
 class SlowReader : public ServerTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(server_.start()) << server_.log(); }
+  void SetUp() override {
+    // A tick of the board would be among the positions that are counted.
+    std::filesystem::create_directories(server_.data());
+    write_text(server_.data() / "signalbox.toml",
+               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n");
+    ASSERT_TRUE(server_.start()) << server_.log();
+  }
   void TearDown() override { EXPECT_EQ(server_.stop().exit_code, 0) << server_.log(); }
 
   Connection connect() {
