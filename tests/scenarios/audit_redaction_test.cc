@@ -228,7 +228,13 @@ TEST_F(RedactionTest, SaysWhichCommandHasTheLog) {
     EXPECT_NE(output.err.find("is in use by `signalbox audit redact`, process " + process),
               std::string::npos)
         << output.err;
-    EXPECT_EQ(output.err.find("signalbox serve"), std::string::npos) << output.err;
+    // What holds it isn't called a server; only how else a record is redacted may be said so.
+    constexpr std::string_view other_way = "by the server, over its socket";
+    std::string rest = output.err;
+    if (const auto place = rest.find(other_way); place != std::string::npos) {
+      rest.erase(place, other_way.size());
+    }
+    EXPECT_EQ(rest.find("server,"), std::string::npos) << output.err;
   };
   const std::string wait = "  try: tail --pid=" + process + " -f /dev/null\n";
   Output refused = server_.cli({"audit", "retain", "--older-than", "0s", "--archive", at("archive"),
