@@ -18,6 +18,7 @@
 
 #include "server/board/policy_keys.h"
 #include "server/text/utf8_text.h"
+#include "tests/fixtures/random_seed.h"
 
 namespace signalbox {
 namespace {
@@ -287,9 +288,9 @@ void expect_harmless(const std::string& bytes) {
 }
 
 TEST(PolicyFile, RandomAndMutatedBytesDoNoHarm) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE("SIGNALBOX_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
   const auto pick = [&random](std::size_t below) {
     return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
   };

@@ -164,7 +164,7 @@ void BoardAudit::read_run(const Record& record) {
   open_runs_.erase(id);
   if (card == card_of_run_.end()) return;
   ended_[id] = succeeded;
-  if (const auto* failed = event_as<RunFailed>(record.event)) failed_[id] = failed->error_class;
+  if (const auto* failed = event_as<RunFailed>(record.event)) failed_[id] = *failed;
   touched_.insert(card->second);
 }
 
@@ -314,10 +314,10 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
   } else {
     const bool merge = !card.merge.is_nil();
     after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
-    // A retry mends neither a missing configuration nor a cancellation.
+    // A retry mends neither a missing configuration nor a cancellation nor a rejection.
     const auto failed = failed_.find(blocked.run_id);
-    const bool by_itself =
-        failed != failed_.end() && (merge || failed->second != ErrorClass::config);
+    const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
+                           (merge || failed->second.error_class != ErrorClass::config);
     if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
     if (!by_itself && blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
     if (by_itself && card.runs >= projects_[card.project].policy.max_attempts) {
@@ -337,6 +337,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
 
 void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
   after_run(record, card, failed.run_id, !card.merge.is_nil(), /*succeeded=*/false);
+  if (failed_[failed.run_id].code == "REJECTED") wrong(record, "somebody has to unblock it");
   if (card.runs < projects_[card.project].policy.max_attempts) {
     wrong(record, "it has had " + std::to_string(card.runs) + " runs, and may have more");
   }

@@ -108,7 +108,7 @@ class BoardAudit {
   // State of the commit that is being read.
   std::optional<RunId> about_to_start_;
   std::map<RunId, bool> ended_;  // true: it succeeded
-  std::map<RunId, ErrorClass> failed_;
+  std::map<RunId, RunFailed> failed_;
   std::set<CardId> touched_;
 };
 

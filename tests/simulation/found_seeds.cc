@@ -91,10 +91,13 @@ bool keep_found_seed(const std::string& path, const SimulationOptions& options,
   return written == static_cast<ssize_t>(line.size());
 }
 
-std::uint64_t fresh_seed() {
+std::uint64_t fresh_seed(std::optional<std::uint64_t> chosen) {
   constexpr std::uint64_t chosen_seeds_max = 1'000'000'000;
-  std::random_device device;
-  return chosen_seeds_max + device() * std::uint64_t{200} + device() % 200;
+  if (!chosen) {
+    std::random_device device;
+    chosen = device() * std::uint64_t{200} + device() % 200;
+  }
+  return chosen_seeds_max + *chosen;
 }
 
 }  // namespace signalbox::simulation

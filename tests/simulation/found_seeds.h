@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ std::string found_seed_line(const SimulationOptions& options, const std::string&
 // Returns the violation with `#` for each of its numbers and ids.
 std::string kind_of(const std::string& violation);
 
-// Returns a seed that most probably was never tried before, far from those that people choose.
-std::uint64_t fresh_seed();
+// Returns a seed that most probably was never tried before, far from those that people choose; with
+// a number always the same one.
+std::uint64_t fresh_seed(std::optional<std::uint64_t> chosen = std::nullopt);
 
 }  // namespace signalbox::simulation

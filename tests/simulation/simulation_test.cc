@@ -1,7 +1,7 @@
 // Runs the whole service under crashes, failing disks, lost messages and old holders, one seed
 // after the other: the same ones each time, those that once found a fault, and new ones.
-// || SIGNALBOX_SEED is the first of the same ones (default 1), SIGNALBOX_SIMULATION_SEEDS their
-// number (default 300), SIGNALBOX_FRESH_SEEDS that of the new ones (default 60).
+// || SIGNALBOX_SIMULATION_SEEDS is the number of the same ones (default 300), SIGNALBOX_FRESH_SEEDS
+// that of the new ones (default 60), SIGNALBOX_SEED where these begin.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ TEST_P(SimulatedSeeds, KeepAllPromises) {
   const std::uint64_t seeds =
       number_from_environment("SIGNALBOX_SIMULATION_SEEDS").value_or(300) / parts;
   SimulationOptions options;
-  options.seed = number_from_environment("SIGNALBOX_SEED").value_or(1) + GetParam() * seeds;
+  options.seed = 1 + GetParam() * seeds;
   FaultCounts faults{};
   std::uint64_t acknowledged = 0;
   std::uint64_t judged = 0;
@@ -58,7 +58,7 @@ TEST_P(FreshSimulatedSeeds, KeepAllPromises) {
   const std::uint64_t seeds =
       number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / fresh_parts;
   SimulationOptions options;
-  options.seed = fresh_seed();
+  options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED")) + GetParam() * seeds;
   std::cout << "again with: build/simulate --seed " << options.seed << " --seeds " << seeds
             << std::endl;
   for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
