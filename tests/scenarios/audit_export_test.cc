@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-std::vector<json::object> lines_of(const fs::path& file) {
+std::vector<json::object> json_lines_of(const fs::path& file) {
   std::vector<json::object> lines;
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -39,7 +39,7 @@ TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {  // R4
   ASSERT_EQ(exported.exit_code, 0) << exported.err;
   expect_verified(at("export"));
   EXPECT_FALSE(fs::exists(at("export/incomplete")));
-  const auto lines = lines_of(at("export/events-000000000001.jsonl"));
+  const auto lines = json_lines_of(at("export/events-000000000001.jsonl"));
   const auto events =
       result({"rpc", "events.read", R"({"from":1,"limit":1000})"}).at("events").as_array();
   ASSERT_EQ(lines.size(), events.size());
