@@ -292,7 +292,7 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
   const Stream stream = Stream::run(run->id);
   const Attempt& attempt = *run->attempt;
   const std::string& station = run->definition().name;
-  NewEvents events;
+  NewEvents events = usage_report(*run, command.usage);
   if (command.escaped_pids.empty() && !command.unconfirmed) {
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{CancelConfirmed{station, attempt.job_id}}});

@@ -260,13 +260,12 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   const Run& run = *held;
   TRY(require_may_report(run, command.from_executor));
   const Attempt& attempt = *run.attempt;
-  if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token}, now);
-  if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
-  NewEvents events;
-  if (usage != Usage{}) {
-    events.push_back({Stream::run(run.id), attempt.span_id, attempt.token,
-                      StationEvent{StationUsageReported{command.station, attempt.number, usage}}});
+  if (run.cancel_requested) {
+    return decide(world, ConfirmCancel{run.id, attempt.token, {}, /*unconfirmed=*/false, usage},
+                  now);
   }
+  if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
+  NewEvents events = usage_report(run, usage);
   const auto incomplete =
       command.outcome == Outcome::succeeded ? incomplete_todo(run) : std::nullopt;
   NewEvents end;

@@ -14,6 +14,7 @@
 
 #include "domain/ids.h"
 #include "domain/pipeline.h"
+#include "domain/station_events.h"
 
 namespace signalbox {
 
@@ -95,6 +96,7 @@ struct ConfirmCancel {
   Token token = 0;
   std::vector<std::int32_t> escaped_pids = {};
   bool unconfirmed = false;  // the executor didn't confirm the end of the job
+  Usage usage = {};          // what the job used up until its end, valid
 };
 
 }  // namespace signalbox

@@ -39,6 +39,14 @@ bool is_rejected(const Run& run) {
          run.station().waiting == WaitReason::approval;
 }
 
+NewEvents usage_report(const Run& run, const Usage& usage) {
+  if (usage == Usage{}) return {};
+  const Attempt& attempt = *run.attempt;
+  return NewEvents{
+      {Stream::run(run.id), attempt.span_id, attempt.token,
+       StationEvent{StationUsageReported{run.definition().name, attempt.number, usage}}}};
+}
+
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used) {
   if (budget.cost_microusd > 0 && used.cost_microusd >= budget.cost_microusd) return "cost";
   if (budget.tokens > 0 && used.tokens >= budget.tokens) return "tokens";

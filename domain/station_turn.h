@@ -41,6 +41,10 @@ bool asks_approval(const Run& run);
 // ended.
 bool is_rejected(const Run& run);
 
+// Returns the StationUsageReported of the attempt under way, to be committed before the events that
+// end it, or no event if nothing was used.
+NewEvents usage_report(const Run& run, const Usage& usage);
+
 // Returns the first figure of which `used` has reached the bound in `budget`: "cost", "tokens" or
 // "turns". Returns nullopt if there is none.
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used);

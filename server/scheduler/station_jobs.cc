@@ -197,8 +197,8 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
   if (run != nullptr && run->cancel_requested) {
-    (void)transaction.apply(
-        ConfirmCancel{job.run_id, job.token, result.escaped_pids, result.cancel_unconfirmed});
+    (void)transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids,
+                                          result.cancel_unconfirmed, result.usage});
     return;
   }
   CompleteStation completion = completion_of(job, result);

@@ -121,6 +121,29 @@ TEST_F(RequestTest, RejectedDuringItsAttemptIsntPassedByItsResult) {  // G10
   then_names({"CancelConfirmed", "StationFailed", "RunFailed"});
 }
 
+// What the job has used up until its end is the run's, which a retry may go on with.
+TEST_F(RequestTest, RejectedDuringItsAttemptKeepsWhatTheJobUsed) {  // G10
+  const Event reported = StationEvent{StationUsageReported{"a", 1, {3, 200, 4}}};
+  for (const bool is_late : {false, true}) {
+    world = World{};
+    given_attempt(/*job=*/true);
+    when(request());
+    when(decision(Decision::reject, "not that"));
+    if (is_late) {
+      CompleteStation late = end_of("a", token);
+      late.from_executor = true;
+      late.usage = Usage{3, 200, 4};
+      when(late);
+    } else {
+      when(ConfirmCancel{run, token, {}, /*unconfirmed=*/false, {3, 200, 4}});
+    }
+    then_names({"StationUsageReported", "CancelConfirmed", "StationFailed", "RunFailed"});
+    ASSERT_FALSE(events.empty());
+    EXPECT_EQ(events.front().event, reported);
+    EXPECT_EQ(events.front().cause, token);
+  }
+}
+
 TEST_F(RequestTest, CanceledDuringItsAttemptIsCanceled) {  // G10
   given_attempt(/*job=*/true);
   when(request());

@@ -65,6 +65,15 @@ TEST_F(CancelTest, NamesWhatEscaped) {  // S11
         RunEvent{RunCanceled{"enough"}}});
 }
 
+TEST_F(CancelTest, CountsWhatTheJobUsedUntilItsEnd) {  // S11
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  when(CancelRun{run, "enough"});
+  when(ConfirmCancel{run, 2, {41}, /*unconfirmed=*/false, {5, 6, 7}});
+  then({StationEvent{StationUsageReported{"p", 1, {5, 6, 7}}},
+        StationEvent{CancelEscaped{"p", "job-1", {41}}}, StationEvent{StationCanceled{"p"}},
+        RunEvent{RunCanceled{"enough"}}});
+}
+
 // Its processes aren't known, but nobody saw its end either.
 TEST_F(CancelTest, AJobWhoseEndIsntConfirmedMayHaveEscaped) {  // S11
   given({started(process), dispatched("p"), intended("p", "job-1")});

@@ -236,6 +236,28 @@ TEST_F(CodingAgents, AnUnknownPlaceholderIsRefused) {
   EXPECT_NE(output.out.find("{{gaol}}"), std::string::npos) << output.out;
 }
 
+// What a job used up until it was canceled is paid for as well.
+TEST_F(CodingAgents, TheUsageOfACanceledJobIsCounted) {  // S11
+  const fs::path script = scratch_.path() / "spend.sh";
+  const fs::path spent = scratch_.path() / "spent";
+  std::ofstream(script) << R"(cd "$SIGNALBOX_ARTIFACTS_DIR" || exit 1
+echo '{"outcome":"succeeded","usage":{"cost_microusd":3000000,"tokens":70,"turns":4}}' > parts
+mv parts result.json
+: > ')" << spent.string()
+                        << "'\nexec sleep 300\n";
+  const std::string id = start_run_of(
+      "name = \"spends\"\n[[station]]\nname = \"implement\"\nexecutor = \"process\"\n"
+      "command = [\"sh\", \"" +
+          script.string() + "\"]\ncancel_grace = \"200ms\"\n",
+      "spend");
+  await([&] { return fs::exists(spent); });
+  result({"run", "cancel", id});
+  await_status(id, "canceled");
+  const json::array usage = events(id, "StationUsageReported");
+  ASSERT_EQ(usage.size(), 1U);
+  EXPECT_EQ(usage.at(0).at("data").at("usage").at("cost_microusd").to_number<int>(), 3'000'000);
+}
+
 // The pipeline in tools/GUIDE.md, "Agents and checks", runs in mock mode on a real repository.
 TEST_F(CodingAgents, TheGuidesPipelineRuns) {
   const std::string guide = content_of(fs::path(SIGNALBOX_SOURCE_DIR) / "tools/GUIDE.md");

@@ -143,7 +143,9 @@ Executed<void> SimulatedMachine::cancel(const Job& job) {
   const std::int64_t grace_ns = environment_.random.between(0, 1000) * ns_per_ms;
   running.ends_at_ns =
       std::min(running.ends_at_ns, environment_.schedule.monotonic_ns() + grace_ns);
+  const Usage used = running.result.usage;  // a canceled job has used up something as well
   running.result = {};
+  running.result.usage = used;
   running.result.outcome = Outcome::canceled;
   running.result.canceled = true;
   running.result.failure = {Outcome::canceled, ErrorClass::terminal, "CANCELED", "as asked"};
