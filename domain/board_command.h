@@ -32,11 +32,11 @@ struct AdoptPolicy {
   Policy policy;
 };
 
-// Reports that the project's policy file was read and couldn't be parsed.
+// Reports that the project's policy file was read and couldn't be parsed, or couldn't be read.
 struct RefusePolicy {
   std::string project;
-  Digest digest;
-  std::uint32_t line = 0;
+  Digest digest;           // of the file, or of the message if it couldn't be read
+  std::uint32_t line = 0;  // from 1; 0: it couldn't be read
   std::string message;
 };
 

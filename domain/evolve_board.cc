@@ -20,6 +20,9 @@ void evolve(World&, Project& project, const PolicyAdopted& event) {
 }
 void evolve(World&, Project& project, const PolicyRefused& event) {
   project.refused_digest = event.digest;
+  // A file was seen: if it goes, the project doesn't get the defaults. A failed read shows nothing.
+  const bool is_seen = event.line != 0;
+  if (is_seen && !had_policy_file(project)) project.policy = policy_without_file(project.policy);
 }
 // Both events may also concern a worktree that world.worktrees doesn't hold.
 void evolve(World& world, Project&, const WorktreeRemoved& event) {

@@ -21,7 +21,7 @@ struct Project {
   std::string base;
   std::string remote;
   PipelineDefinition pipeline;
-  Policy policy;          // the last valid one
+  Policy policy;          // the last valid one, or the defaults, or policy_without_file()
   Digest policy_digest;   // of its file; zero: there was no file
   Digest refused_digest;  // of the present file if it is invalid, else zero
   Position changed_at = 0;
@@ -35,13 +35,15 @@ BOOST_DESCRIBE_STRUCT(Project, (),
 // Why nothing of a project is started or merged, whatever its policy says.
 enum class PolicyHold : std::uint8_t {
   none = 1,
-  never_understood = 2,  // it has a policy file, and no version of it was ever valid
+  never_understood = 2,  // it has a policy file, and no valid version of it is in force
   gone = 3,              // it had a policy file, and has none any more
+  unreadable = 4,        // the last read failed, and nobody has seen whether it has a policy file
 };
-BOOST_DESCRIBE_ENUM(PolicyHold, none, never_understood, gone)
+BOOST_DESCRIBE_ENUM(PolicyHold, none, never_understood, gone, unreadable)
 
-// Returns the policy while a project's file is gone: the limits are those of the last valid file,
-// and nothing is started, retried or merged. No file allows more than the one before it did.
+// Returns the policy while a project's file is gone, or while no version of it was ever valid: the
+// limits are those of the last valid file, and nothing is started, retried or merged. No file
+// allows more than the one before it did.
 inline Policy policy_without_file(Policy policy) {
   policy.process_backlog = false;
   policy.retry_blocked = false;
@@ -53,9 +55,17 @@ inline Policy policy_without_file(Policy policy) {
 // held: it has the defaults.
 inline PolicyHold policy_hold(const Project& project) {
   if (!project.policy_digest.is_zero()) return PolicyHold::none;
-  // The defaults start cards, so only policy_without_file() has this without a file.
-  if (!project.policy.process_backlog) return PolicyHold::gone;
-  return project.refused_digest.is_zero() ? PolicyHold::none : PolicyHold::never_understood;
+  const bool is_refused = !project.refused_digest.is_zero();
+  // The defaults start cards, so only policy_without_file() has this without a valid file.
+  if (!project.policy.process_backlog) {
+    return is_refused ? PolicyHold::never_understood : PolicyHold::gone;
+  }
+  return is_refused ? PolicyHold::unreadable : PolicyHold::none;
+}
+
+// Returns whether a policy file of the project was ever seen, be it valid or not.
+inline bool had_policy_file(const Project& project) {
+  return !project.policy_digest.is_zero() || !project.policy.process_backlog;
 }
 
 // A worktree of a card's run that isn't removed yet. The run may have ended.

@@ -42,7 +42,7 @@ BOOST_DESCRIBE_STRUCT(PolicyAdopted, (), (digest, policy))
 struct PolicyRefused {
   static constexpr EventTag tag{703, 1, "PolicyRefused"};
   Digest digest;
-  std::uint32_t line = 0;  // from 1; 0: the file as a whole
+  std::uint32_t line = 0;  // from 1; 0: it couldn't be read, and may not be there
   FreeText message;
 
   friend bool operator==(const PolicyRefused&, const PolicyRefused&) = default;

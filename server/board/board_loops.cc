@@ -167,8 +167,8 @@ void BoardLoops::apply_policy(const PolicyRead& read) {
     }
   } else {
     const LineError& error = (*read.reading)->policy.error();
-    (void)transaction.apply(RefusePolicy{project, (*read.reading)->digest,
-                                         static_cast<std::uint32_t>(error.line), error.message});
+    const auto line = static_cast<std::uint32_t>(std::max<std::size_t>(error.line, 1));
+    (void)transaction.apply(RefusePolicy{project, (*read.reading)->digest, line, error.message});
   }
 }
 

@@ -37,6 +37,11 @@ class AdmissionTest : public GivenWhenThen {
   [[nodiscard]] CardWait wait_of(const CardId& id) const {
     return why_waiting(world, *world.board.find(id));
   }
+  void put_without_file(const std::string& name) {
+    project = name;
+    ProjectPut event{"/repositories/" + name, "main", "", {"p", {worker_station("implement")}}};
+    given({ProjectEvent{event}});
+  }
   static Policy policy_of(std::uint32_t all, std::uint32_t per_project) {
     Policy policy;
     policy.max_concurrent_agents = all;
@@ -126,6 +131,36 @@ TEST_F(AdmissionTest, NothingWhereThePolicyWasNeverUnderstood) {  // A8
   EXPECT_EQ(start(), waits);
   when(RefusePolicy{"a", digest_of(3), 3, "no such key"});
   EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::none) << "the one before counts";
+}
+
+TEST_F(AdmissionTest, NothingOnceAPolicyThatWasNeverUnderstoodIsGone) {  // A8
+  put_without_file("a");
+  const auto hold = [this] { return policy_hold(*world.find_project("a")); };
+  EXPECT_EQ(hold(), PolicyHold::none);
+  const CardId waits = submit("a");
+  when(RefusePolicy{"a", digest_of(1), 3, "no such key"});
+  EXPECT_EQ(hold(), PolicyHold::never_understood);
+  when(RefusePolicy{"a", digest_of(2), 0, "it can't be read"});
+  EXPECT_EQ(hold(), PolicyHold::never_understood);
+  when(AdoptPolicy{"a", {}, {}});
+  then({ProjectEvent{PolicyAdopted{{}, policy_without_file({})}}});
+  EXPECT_EQ(hold(), PolicyHold::gone);
+  EXPECT_EQ(start(), CardId{});
+  when(AdoptPolicy{"a", digest_of(3), {}});
+  EXPECT_EQ(start(), waits);
+}
+
+// Whether there is a file wasn't seen, so it wasn't there before either.
+TEST_F(AdmissionTest, ThePolicyOfAProjectWithoutAFileSurvivesAFailedRead) {  // A8
+  put_without_file("a");
+  const CardId waits = submit("a");
+  when(RefusePolicy{"a", digest_of(1), 0, "it didn't answer"});
+  EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::unreadable);
+  EXPECT_EQ(start(), CardId{});
+  when(AdoptPolicy{"a", {}, {}});
+  then({ProjectEvent{PolicyAdopted{{}, {}}}});
+  EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::none);
+  EXPECT_EQ(start(), waits);
 }
 
 TEST_F(AdmissionTest, NothingOnceThePolicyIsGone) {  // A8

@@ -99,6 +99,10 @@ TEST_F(RpcBoard, SaysWhichProjectsAreHeldAndWhy) {  // A8
   EXPECT_TRUE(project().at("policy_hold").is_null());
   EXPECT_EQ(ask("board.get", "{}").at("result").at("held").as_array().size(), 0U);
 
+  take(RefusePolicy{"web", Digest{{4}}, 0, "it didn't answer within 10000 ms"});
+  EXPECT_EQ(project().at("policy_hold"), "unreadable");
+  EXPECT_EQ(why(waits).at("reasons").at(0).at("cause_position"), log.tail());
+
   take(RefusePolicy{"web", Digest{{2}}, 7, "there is no key telegram"});
   const Position refused = log.tail();
   EXPECT_EQ(project().at("policy_hold"), "never_understood");

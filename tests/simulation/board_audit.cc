@@ -78,6 +78,11 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
     if (std::exchange(project.refused, refused->digest) == refused->digest) {
       wrong(record, "that was said before");
     }
+    // A8: a file that was seen and never understood closes the project; a failed read shows none.
+    if (draft != nullptr && project.digest.is_zero()) {
+      Policy& policy = project.policy;
+      policy.process_backlog = policy.retry_blocked = policy.merge_verified = false;
+    }
   }
 }
 

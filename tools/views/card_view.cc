@@ -170,17 +170,20 @@ std::string view_project(const json::object& result, const Terminal& terminal,
                     {"cards", {cards_text(object_at(project, "cards"))}},
                     {"policy", {text_at(project, "policy_file")}},
                     {"its digest",
-                     {!digest.empty()  ? digest
-                      : hold == "gone" ? std::string("the file is gone")
-                      : hold.empty()   ? std::string("no file, the defaults are in force")
-                                       : std::string("never understood"),
+                     {!digest.empty()        ? digest
+                      : hold == "gone"       ? std::string("the file is gone")
+                      : hold.empty()         ? std::string("no file, the defaults are in force")
+                      : hold == "unreadable" ? std::string("couldn't be read")
+                                             : std::string("never understood"),
                       hold.empty() ? Style::faint : Style::bad}},
                     {"held",
-                     {hold.empty()     ? std::string()
-                      : hold == "gone" ? std::string("nothing is started or merged until "
-                                                     "it is back (an empty one will do)")
-                                       : std::string("nothing is started or merged until "
-                                                     "it is valid"),
+                     {hold.empty()           ? std::string()
+                      : hold == "gone"       ? std::string("nothing is started or merged until "
+                                                                 "it is back (an empty one will do)")
+                      : hold == "unreadable" ? std::string("nothing is started or merged until "
+                                                           "it can be read")
+                                             : std::string("nothing is started or merged until "
+                                                           "it is valid"),
                       Style::bad}}},
                    terminal);
   const json::object& refused = object_at(project, "refused");
@@ -212,6 +215,7 @@ std::string view_project_list(const json::object& result, const Terminal& termin
                {text_at(project, "base")},
                {cards_text(object_at(project, "cards"))},
                {hold == "gone"                              ? "held: file is gone"
+                : hold == "unreadable"                      ? "held: unreadable"
                 : !hold.empty()                             ? "held: refused"
                 : refused                                   ? "refused"
                 : text_at(project, "policy_digest").empty() ? "defaults"

@@ -191,6 +191,8 @@ std::string policy_hold_text(const Project& project) {
       return file + " was never understood";
     case PolicyHold::gone:
       return file + " is gone";
+    case PolicyHold::unreadable:
+      return file + " couldn't be read";
   }
   return {};
 }

@@ -53,11 +53,12 @@ void explain_policy(const World& world, const char* toggle, CardMoment& moment) 
   if (const PolicyHold hold = policy_hold(*world.find_project(card.project));
       hold != PolicyHold::none) {
     moment.text = policy_hold_text(*world.find_project(card.project));
-    moment.caused_by_refusal = hold == PolicyHold::never_understood;
-    moment.unblocked_by =
-        policy_file_of(world, card) + (hold == PolicyHold::gone
-                                           ? ", once it is there again; an empty one will do"
-                                           : ", once it can be understood");
+    moment.caused_by_refusal = hold != PolicyHold::gone;
+    const char* const way_out =
+        hold == PolicyHold::gone         ? ", once it is there again; an empty one will do"
+        : hold == PolicyHold::unreadable ? ", once it can be read, or its directory shows none"
+                                         : ", once it can be understood";
+    moment.unblocked_by = policy_file_of(world, card) + way_out;
     moment.next_commands = {"signalbox project get " + shell_word(card.project)};
     return;
   }
