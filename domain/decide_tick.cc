@@ -70,12 +70,22 @@ bool is_same_directory(std::string_view one, std::string_view other) {
   return bare(one) == bare(other);
 }
 
+// Returns the tick that the marker was written for, if it goes on or has no recorded end. Its run
+// root may be written otherwise than that of the command, such as by way of a link.
+const Tick* tick_of_marker(const World& world, const FoundMarker& marker) {
+  if (marker.kind != FoundMarker::Kind::known) return nullptr;
+  const Tick* tick = world.find_tick(marker.loop);
+  return tick != nullptr && tick->token == marker.token ? tick : nullptr;
+}
+
 // Returns the tick that decides whether the loop may begin one: its own, or else one of another
 // loop with the same run root, of which one that is incomplete comes first, then the oldest. A run
 // root has one marker, which belongs to all loops that work there. Returns nullptr if there is
-// none.
+// none. Each tick is compared, so a decision calls it once.
 const Tick* tick_in_the_way(const World& world, const BeginTick& command) {
   if (const Tick* own = world.find_tick(command.loop)) return own;
+  if (!command.run_id && !command.run_root) return nullptr;  // the service's loops have no place
+  if (const Tick* marked = tick_of_marker(world, command.marker)) return marked;
   const Run* run = command.run_id ? world.find_run(*command.run_id) : nullptr;
   const std::string root = run != nullptr ? run->run_root : command.run_root.value_or("");
   const auto comes_before = [&world](const Tick& one, const Tick& other) {
@@ -95,8 +105,10 @@ const Tick* tick_in_the_way(const World& world, const BeginTick& command) {
   return found;
 }
 
-std::optional<Incomplete> incomplete(const World& world, const BeginTick& command) {
-  if (const Tick* tick = tick_in_the_way(world, command)) {
+// `tick` is the one in the way of the command, or nullptr.
+std::optional<Incomplete> incomplete(const World& world, const BeginTick& command,
+                                     const Tick* tick) {
+  if (tick != nullptr) {
     auto found = incomplete_tick(world, *tick);
     if (found && tick->loop != command.loop) {
       found->sentence = "loop " + tick->loop + " has the same run root, and " + found->sentence;
@@ -130,14 +142,12 @@ std::int64_t stale_after_ms(const Tick* tick) {
   return tick != nullptr && tick->token != 0 ? tick->lease_ms : limits::foreign_marker_fresh_ms_max;
 }
 
-bool in_progress(const World& world, const BeginTick& command) {
-  const Tick* tick = tick_in_the_way(world, command);
+bool in_progress(const BeginTick& command, const Tick* tick) {
   if (tick != nullptr) return tick->status == TickStatus::running;
   return command.marker.kind == FoundMarker::Kind::foreign;
 }
 
-tl::unexpected<Rejection> refuse_in_progress(const World& world, const BeginTick& command) {
-  const Tick* tick = tick_in_the_way(world, command);
+tl::unexpected<Rejection> refuse_in_progress(const BeginTick& command, const Tick* tick) {
   const std::string loop = tick == nullptr ? command.loop : tick->loop;
   std::vector<Detail> details = {{"loop", loop}};
   if (tick != nullptr) {
@@ -199,9 +209,10 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
     }
     run_root = run->run_root;
   }
-  const auto found = incomplete(world, command);
+  const Tick* in_the_way = tick_in_the_way(world, command);
+  const auto found = incomplete(world, command, in_the_way);
   if (found && !command.own_loop) return refuse_incomplete(command, *found, now);
-  if (!found && in_progress(world, command)) return refuse_in_progress(world, command);
+  if (!found && in_progress(command, in_the_way)) return refuse_in_progress(command, in_the_way);
   TRY(require_lock(world, command.lock_token, now.by));
   const Stream stream = Stream::tick(command.loop);
   NewEvents events;
@@ -262,7 +273,7 @@ Decided<NewEvents> decide(const World& world, const RecoverTick& command, const 
   if (may_be_alive && !command.force.value_or(false)) {
     BeginTick begin;
     begin.loop = command.loop;
-    auto refusal = refuse_in_progress(world, begin);
+    auto refusal = refuse_in_progress(begin, tick);
     refusal.value().next_commands.push_back("signalbox tick recover " + shell_word(command.loop) +
                                             " --reason checked --force");
     return refusal;
@@ -307,7 +318,7 @@ Decided<NewEvents> decide(const World&, const NoteTicksMissed& command, const No
 
 Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command, const Now& now) {
   const BeginTick& begin = command.begin;
-  const auto found = incomplete(world, begin);
+  const auto found = incomplete(world, begin, tick_in_the_way(world, begin));
   if (!found) return NewEvents{};
   // The loop that halts is the one whose tick has no end: once it is recovered, all may go on.
   const Tick* tick = found->tick;

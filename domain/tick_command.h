@@ -26,6 +26,8 @@ struct FoundMarker {
   std::string path;
   std::string text;          // of the file, cut to fit a record
   std::int64_t age_ms = -1;  // -1: unknown
+  std::string loop = {};     // of the tick, if it is known
+  Token token = 0;           // of the tick, if it is known
 };
 
 struct BeginTick {

@@ -253,6 +253,31 @@ TEST_F(TickTest, LoopsWithOneRunRootShareItsMarker) {  // A10
   then_names({"TickStarted"});
 }
 
+// The marker lies in one directory, whichever path leads there.
+TEST_F(TickTest, LoopsWhosePathsLeadToOneMarkerShareIt) {  // A10
+  BeginTick command = begin_of();
+  command.loop = "post_pivot";
+  command.run_root = "/link-to-root";
+  command.marker.kind = FoundMarker::Kind::known;
+  command.marker.loop = "nightly";
+  command.marker.token = 1;
+  given({tick_started()});
+  when(command);
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+  when(NoteTickSkipped{command});
+  then({TickEvent{TickSkipped{"post_pivot", "plan", "tick_in_progress", 1}}});
+  when(TimeOutTick{"nightly", 1, 1000});
+  when(command);
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "lease_over");
+  EXPECT_EQ(rejection->next_commands.back(), "signalbox tick recover nightly --reason checked");
+  when(RecoverTick{"nightly", "checked", {}});
+  when(begin_of());
+  then_names({"TickStarted"});
+  when(command);
+  then_names({"TickStarted"});  // the marker is that of the tick that was recovered
+}
+
 TEST_F(TickTest, ATickOfARunHasTheRunsOwnRoot) {  // W3: its manifest lies there
   given({started({"one", {worker_station("a")}})});
   BeginTick command = begin_of();

@@ -195,6 +195,38 @@ TEST_F(RpcTick, AMarkerOfTheLogsOwnTickIsNoObstacle) {  // T4
   EXPECT_EQ(code_of(begin_with_marker(other)), "PREVIOUS_TICK_INCOMPLETE");
 }
 
+TEST_F(RpcTick, LoopsShareAMarkerHoweverTheyNameItsPlace) {  // A10
+  const auto begin_other = [this](const std::string& run_root) {
+    return ask("tick.begin", R"({"loop":"other","run_root":")" + run_root + "\"}");
+  };
+  const std::string run = start_run(R"({"goal":"g"})");
+  const auto of_run = begin(R"("run_id":")" + run + "\"");
+  ASSERT_EQ(code_of(of_run), "");
+  EXPECT_EQ(code_of(begin_other("/data/runs/" + run)), "TICK_IN_PROGRESS");
+  EXPECT_EQ(code_of(begin_other("/data/./runs//" + run + "/")), "TICK_IN_PROGRESS");
+  ASSERT_EQ(code_of(end(token_of(of_run))), "");
+
+  const std::string here = root.path().string();
+  const auto begun = begin(R"("run_root":")" + here + "/.\"");
+  ASSERT_EQ(code_of(begun), "");
+  EXPECT_EQ(begun.at("result").at("run_root"), json::value(here));
+  EXPECT_EQ(code_of(begin_other(here)), "TICK_IN_PROGRESS");
+
+  // By way of a link only the marker itself says so.
+  TemporaryDirectory links;
+  std::filesystem::create_directory_symlink(root.path(), links.path() / "link");
+  std::filesystem::create_directories(root.path() / "logs");
+  write_text(root.path() / "logs" / "tick-in-progress.json",
+             R"({"ts":")" + std::string(begun.at("result").at("started_at").as_string()) +
+                 R"(","stage":"plan","reason":"cron","loop":"nightly","token":)" +
+                 std::to_string(token_of(begun)) + "}");
+  EXPECT_EQ(code_of(begin_other((links.path() / "link").string())), "TICK_IN_PROGRESS");
+  clock.advance_ms(1000);
+  const auto halted = begin_other((links.path() / "link").string());
+  EXPECT_EQ(code_of(halted), "PREVIOUS_TICK_INCOMPLETE");
+  EXPECT_EQ(details_of(halted).at("loop"), "nightly");
+}
+
 TEST_F(RpcTick, ATickWithoutItsLockHasFailed) {  // L8
   AcquireLock acquire;
   acquire.key = "deploy";

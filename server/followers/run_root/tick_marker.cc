@@ -39,15 +39,18 @@ Token token_at(const json::object& object) {
   return token;
 }
 
-// Returns whether the record at the marker's token started a tick of the marker's loop at `ts_ns`.
-bool log_has(const EventLog& log, const json::object& marker, std::int64_t ts_ns) {
+// Returns the loop of the record at the marker's token, if that started a tick of the marker's loop
+// at `ts_ns`.
+std::optional<std::string> known_loop(const EventLog& log, const json::object& marker,
+                                      std::int64_t ts_ns) {
   const Token token = token_at(marker);
-  if (token == 0 || token > log.tail()) return false;
+  if (token == 0 || token > log.tail()) return std::nullopt;
   const auto records = log.read(token, 1);
-  if (!records || records->empty()) return false;
+  if (!records || records->empty()) return std::nullopt;
   const auto* started = event_as<TickStarted>(records->front().event);
-  return started != nullptr && started->loop == string_at(marker, "loop") &&
-         records->front().recorded_at_ns == ts_ns;
+  const bool is_known = started != nullptr && started->loop == string_at(marker, "loop") &&
+                        records->front().recorded_at_ns == ts_ns;
+  return is_known ? std::optional<std::string>(started->loop) : std::nullopt;
 }
 
 // Returns the age in milliseconds, or -1 for a time in the future, which tells no age: waiting
@@ -91,7 +94,11 @@ TickMarker read_tick_marker(const std::filesystem::path& run_root, const EventLo
   }
   marker.found.kind = FoundMarker::Kind::foreign;
   if (const auto ts_ns = parse_time(*ts)) {
-    if (log_has(log, *object, *ts_ns)) marker.found.kind = FoundMarker::Kind::known;
+    if (const auto loop = known_loop(log, *object, *ts_ns)) {
+      marker.found.kind = FoundMarker::Kind::known;
+      marker.found.loop = *loop;
+      marker.found.token = token_at(*object);
+    }
     marker.found.age_ms = age_ms(*ts_ns, wall_ns);
   }
   return marker;

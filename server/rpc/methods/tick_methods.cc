@@ -1,4 +1,7 @@
 // `tick.*` and `watchdog.*`: the ticks of loops, and the check of an attempt's timeout.
+#include <algorithm>
+#include <filesystem>
+
 #include "domain/refusals.h"
 #include "domain/service_loops.h"
 #include "server/engine/engine.h"
@@ -38,6 +41,32 @@ bool names_runs_own_root(const Api& api, const BeginTick& command) {
   return run != nullptr && *command.run_root == run_root_of(api, run->run_root, run->id);
 }
 
+// Writes a run root in its normal form, so that loops that write one place differently have the
+// same root. A path with `..` stays: after a link that leads elsewhere than it is written.
+std::string normal_root(const std::string& run_root) {
+  const std::filesystem::path path(run_root);
+  if (std::find(path.begin(), path.end(), "..") != path.end()) return run_root;
+  const std::filesystem::path normal = path.lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).string();
+}
+
+// Brings the command into the form in which all loops name the same place: an open run's directory
+// in the data directory by the run, any other by its normal path.
+void normalize_place(const Api& api, BeginTick& command) {
+  if (!command.run_root || !require_absolute("run_root", command.run_root)) return;
+  const std::string root = normal_root(*command.run_root);
+  const auto run_id = parse_uuid(std::filesystem::path(root).filename().string());
+  const Run* run = run_id ? api.engine.world().find_run(*run_id) : nullptr;
+  const bool is_of_run =
+      run != nullptr && run->run_root.empty() && root == normal_root(run_root_of(api, {}, run->id));
+  if (!is_of_run) {
+    command.run_root = root;
+  } else if (command.run_id.value_or(run->id) == run->id) {
+    command.run_id = run->id;
+    command.run_root.reset();
+  }
+}
+
 // Returns the directory of the loop's marker: that of the tick in the world, or else of the tick
 // that is to begin. Returns "" if there is no marker to read.
 std::string root_of_marker(const Api& api, const BeginTick& command) {
@@ -70,6 +99,7 @@ void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& ma
   if (answered_before(api, call, begin_tick_result)) return;
   command.marker = marker.found;
   expire_due_tick(api, command.loop);
+  if (!command.marker.loop.empty()) expire_due_tick(api, command.marker.loop);
   expire_due_lock(api, command.lock_token);
   Decided<json::object> outcome;
   {
@@ -114,7 +144,8 @@ void begin(Api& api, Call& call) {
   if (command->run_root && answered_before(api, call, begin_tick_result)) return;
   const std::optional<std::string> run_root = command->run_root;
   with_run_root_of_run(api, call, run_root,
-                       [command = std::move(*command)](Api& again, Call& checked) {
+                       [command = std::move(*command)](Api& again, Call& checked) mutable {
+                         normalize_place(again, command);
                          read_marker_and_begin(again, checked, command);
                        });
 }
