@@ -25,6 +25,11 @@ tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
 // Parses the output of `git worktree list --porcelain -z`.
 std::vector<ListedWorktree> parse_worktree_list(std::string_view text);
 
+// Returns the own git directory of the worktree that the repository has on record at `path`, also
+// if the directory at `path` isn't there; empty if there is none. Reads files, without git.
+std::filesystem::path find_worktree_record(const std::filesystem::path& repository,
+                                           const std::filesystem::path& path);
+
 // Returns whether `git worktree add` is still creating this worktree or was killed while it did.
 // Takes the worktree's own git directory. Nobody has worked in an unfinished worktree yet.
 bool is_unfinished_worktree(const std::filesystem::path& own_git_directory);

@@ -75,6 +75,22 @@ bool may_be_of_run(const RemovalRequest& request, const GitPlace& place) {
   return !request.is_shared;
 }
 
+// Returns why git's record of a worktree has to stay whose directory isn't there; empty: it may go.
+// The record has the worktree's index, and the commits of a detached HEAD. Where runs share a
+// directory it may be another run's, and the disk may just not be mounted.
+std::string reason_to_keep_record(const RemovalRequest& request) {
+  const fs::path record = find_worktree_record(request.repository, request.path);
+  if (record.empty()) return {};
+  GitPlace place;
+  place.git_directory = record;
+  if (!may_be_of_run(request, place)) return "git's record of it isn't known to be this run's";
+  if (request.is_shared && !is_there(request.path.parent_path())) {
+    return request.path.parent_path().string() +
+           " isn't there, and git has a worktree in it on record";
+  }
+  return {};
+}
+
 tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request) {
   std::error_code error;
   const std::string path = request.path.string();
@@ -164,6 +180,9 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const fs::path path = removed_path(request);
   const fs::path pending_delete = pending_delete_path(path);
   if (!is_there(path)) {
+    if (std::string reason = reason_to_keep_record(request); !reason.empty()) {
+      return left(std::move(reason), rescued_before(request));
+    }
     const Removal result = is_there(pending_delete) ? Removal::removed : Removal::nothing_there;
     return request.only_look ? RemovalOutcome{result, {}, {}} : finish(request, result);
   }
@@ -172,6 +191,11 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   }
   const auto found = classify_path(request);
   if (!found) return left(found.error());
+  if (found->kind == PathKind::empty_directory) {
+    if (std::string reason = reason_to_keep_record(request); !reason.empty()) {
+      return left(std::move(reason));
+    }
+  }
   if (found->kind == PathKind::worktree) {
     // In a directory that is held, it goes with the rest: its path isn't safe.
     if (!request.only_look && request.held_parent.empty()) {

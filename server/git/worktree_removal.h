@@ -42,11 +42,12 @@ struct RemovalOutcome {
 // the removal. Ignored files aren't kept; the file left_out.txt beside the worktree lists
 // them (left_out-<run id>.txt in a directory that runs share).
 //
-// Four kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
+// Five kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
 // (any more: its `.git` was replaced) or is the repository itself; the worktree of another run, by
-// its fence marker; and work that a commit can't hold (a nested repository, a changed submodule or
-// one with commits of its own).
-// All of that is examined under the repository's lock, under which worktrees are made, too.
+// its fence marker, or git's record of one whose directory isn't there; the record of one in a
+// shared directory that isn't there, such as on a disk that isn't mounted; and work that a commit
+// can't hold (a nested repository, a changed submodule or one with commits of its own). All of that
+// is examined under the repository's lock, under which worktrees are made, too.
 //
 // Blocks for as long as git does: each git call is bounded by removal_git_ms_max. May be called
 // again after a crash at any point, with the same result. Any thread.

@@ -269,6 +269,64 @@ TEST_F(WorktreeRemoval, TheWorktreeOfAnotherRunStays) {  // A15, H6
   EXPECT_EQ(remove_worktree(request).result, Removal::removed);
 }
 
+// Two runs used one run root, on a disk that isn't mounted when the first one's files expire.
+TEST_F(WorktreeRemoval, TheRecordOfAnotherRunStaysWithoutItsDirectory) {  // A15, H6
+  const Job ended = worktree();
+  const Job kept = worktree();
+  const fs::path path = workspace_of(kept);
+  run("checkout --quiet --detach", path);
+  write_text(path / "file.txt", "committed\n");
+  commit_all(path, "detached");
+  const fs::path away = site.root() / "unmounted";
+  RemovalRequest request = request_for(ended);
+  request.path = path;
+  request.rescue_unsaved = false;
+  request.is_shared = true;
+  fs::rename(path, away);
+  for (const bool has_mount_point : {false, true}) {
+    if (has_mount_point) fs::create_directory(path);
+    for (const bool only_look : {true, false}) {
+      request.only_look = only_look;
+      const RemovalOutcome outcome = remove_worktree(request);
+      EXPECT_EQ(outcome.result, Removal::left);
+      EXPECT_EQ(outcome.reason, "git's record of it isn't known to be this run's");
+      EXPECT_TRUE(is_listed(kept));
+    }
+  }
+  fs::remove(path);
+  fs::rename(away, path);
+  EXPECT_EQ(run("show HEAD:file.txt", path), "committed");
+
+  // Its own record stays while the whole root is away.
+  request = request_for(kept);
+  request.is_shared = true;
+  fs::rename(path.parent_path(), away);
+  const RemovalOutcome outcome = remove_worktree(request);
+  EXPECT_EQ(outcome.result, Removal::left);
+  EXPECT_NE(outcome.reason.find("isn't there, and git has"), std::string::npos) << outcome.reason;
+  fs::rename(away, path.parent_path());
+  EXPECT_EQ(remove_worktree(request).result, Removal::removed);
+}
+
+TEST_F(WorktreeRemoval, AnIntakeDoesntDropTheRecordOfAnotherRun) {  // A15
+  const Job kept = worktree();
+  const fs::path path = workspace_of(kept);
+  const fs::path away = site.root() / "unmounted";
+  fs::rename(path, away);
+  Job fresh = builtin("intake");
+  fresh.run_root = kept.run_root;
+  fresh.workspace = kept.workspace;
+  const JobResult taken = end_of(fresh);
+  EXPECT_EQ(taken.failure.code, "WORKSPACE_TAKEN") << taken.failure.message;
+  EXPECT_NE(taken.failure.message.find(to_string(kept.run_id)), std::string::npos);
+  EXPECT_TRUE(is_listed(kept));
+  fs::rename(away, path);
+  EXPECT_EQ(run("show HEAD:file.txt", path), "one");
+  // The intake of the run itself makes it anew.
+  fs::remove_all(path);
+  EXPECT_EQ(end_of(next(kept, "intake", 2)).outcome, Outcome::succeeded);
+}
+
 // Somebody puts a link to other directories in the place of the run root after it was opened.
 TEST_F(WorktreeRemoval, OnlyWhatIsInTheOpenDirectoryGoes) {  // A15
   const Job job = worktree();

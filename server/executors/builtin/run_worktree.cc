@@ -10,6 +10,7 @@
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
 #include "server/git/submodule_checkout.h"
+#include "server/git/tree_removal.h"
 #include "server/git/worktree_list.h"
 #include "server/text/utf8_text.h"
 
@@ -35,6 +36,17 @@ tl::expected<fs::path, Failure> set_aside(const BuiltinRequest& request) {
     if (error) return storage_failed("cannot rename the workspace: " + error.message());
     return name;
   }
+}
+
+tl::unexpected<Failure> workspace_taken(const BuiltinRequest& request, const FenceMarker& marker) {
+  return builtin_failure(
+      ErrorClass::config, "WORKSPACE_TAKEN",
+      "git has a worktree of run " + marker.run_id + " on record at " + request.workspace.string() +
+          ", and it isn't there. Bring it back (its disk may not be mounted), or give it up with "
+          "`git -C " +
+          shell_word(request.repository.string()) + " worktree remove --force --force " +
+          shell_word(request.workspace.string()) + "`, then `signalbox run retry " +
+          request.run_id + "`");
 }
 
 // Returns whether the workspace is the top of a git work tree of its own. `rev-parse` runs no
@@ -78,14 +90,28 @@ WorkspaceState inspect_workspace(const BuiltinRequest& request) {
                                                   : WorkspaceState::worktree;
 }
 
+// Only the run's own record goes: with that of another run, whose disk isn't mounted or whose
+// directory was moved, its index and the commits of a detached HEAD would be lost.
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found) {
-  git(request.repository, {"worktree", "unlock", request.workspace.string()});
+  const fs::path record = find_worktree_record(request.repository, request.workspace);
+  const auto marker = read_fence_marker(record);
+  const bool is_others = !record.empty() && marker && marker->run_id != request.run_id;
+  const bool is_worktree = found == WorkspaceState::worktree || found == WorkspaceState::unfinished;
+  if (is_others && !is_worktree) return workspace_taken(request, *marker);
   if (found != WorkspaceState::nothing) {
     const auto aside = TRY(set_aside(request));
     std::error_code ignored;
     if (found == WorkspaceState::unfinished) fs::remove_all(aside, ignored);
+    if (is_others) git(request.repository, {"worktree", "repair", aside.string()});
   }
-  git(request.repository, {"worktree", "prune"});
+  if (is_others || record.empty()) return {};
+  std::error_code ignored;
+  fs::remove(request.workspace, ignored);  // git refuses to forget it over an empty directory
+  const GitOutcome removed = git(
+      request.repository, {"worktree", "remove", "--force", "--force", request.workspace.string()});
+  if (removed.ok) return {};
+  // It was cut short: git can't read it.
+  if (auto gone = remove_tree(record); !gone) return storage_failed(gone.error());
   return {};
 }
 

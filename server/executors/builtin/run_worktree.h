@@ -24,7 +24,9 @@ enum class WorkspaceState {
 WorkspaceState inspect_workspace(const BuiltinRequest& request);
 
 // Clears the workspace's path: what is there is renamed to workspace.set-aside-N, and removed only
-// if it is unfinished. Error: STORAGE_FAILED (transient).
+// if it is unfinished; git's record of the run's own worktree there goes. Errors: STORAGE_FAILED
+// (transient); WORKSPACE_TAKEN (config) if another run's worktree is on record there and isn't
+// there.
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found);
 
 // Pins the request's repository for the run, unless that was done before. Errors:
