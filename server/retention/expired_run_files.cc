@@ -267,6 +267,12 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   }
   auto cleared = clear_worktrees_of(run, /*only_look=*/true);
   if (!cleared) return left(run.root, cleared.error().message);
+  if (run.is_failed && !cleared->kept.empty() && !markers_.has(run.run_id)) {
+    kept_.insert(run.run_id);  // a retry goes on with that work, and needs the rest, too
+    Freed nothing;
+    keep_part(run, cleared->kept, cleared->reason, nothing);
+    return false;
+  }
   if (!round_.is_dry) {
     if (auto marked = markers_.begin(run.run_id, round_.now_ns); !marked) {
       return left(run.root, marked.error().message);

@@ -176,6 +176,22 @@ TEST_F(FileRetentionTest, AFailedRunWithoutFilesIsntRetried) {  // A15
   EXPECT_EQ(code_of(retried), "FILES_REMOVED");
 }
 
+TEST_F(FileRetentionTest, AFailedRunWhoseWorkIsKeptCanBeRetried) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  const std::string failed = ended_run(
+      worktree_pipeline("echo more > new.txt; exit 1") + "[station.retry]\nmax_retries = 0\n",
+      {"--repository", repository().string()});
+  ASSERT_EQ(text(run(failed), "status"), "failed");
+  serve_under_a_second();
+  EXPECT_EQ(await_kept(failed, "workspace"), "it has uncommitted work");
+  round();
+  EXPECT_EQ(kept(failed, "workspace"), "it has uncommitted work");
+  EXPECT_EQ(jobs_of(failed), 2U);
+  EXPECT_FALSE(fs::exists(marker_of(failed)));
+  const Output retried = server_.cli({"run", "retry", failed, "--json"});
+  EXPECT_EQ(retried.exit_code, 0) << retried.out << retried.err;
+}
+
 TEST_F(FileRetentionTest, AnArtifactGoesWithItsLastRun) {  // A15
   const std::string old = ended_run(job_pipeline);
   serve_under("files_older_than = \"1s\"\nfiles_failed_runs = \"1h\"\n");
