@@ -13,6 +13,7 @@
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
 #include "server/scheduler/incarnation.h"
+#include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -297,6 +298,13 @@ void Server::log_file_retention(const FileRetentionReport& report) {
   for (const KeptFiles& each : report.kept) {
     logger_.info("file retention: kept {} of run {}: {}", each.what, to_string(each.run_id),
                  each.reason);
+  }
+  for (const IgnoredRunFiles& each : report.ignored) {
+    std::string names;
+    for (const std::string& name : each.first) names += (names.empty() ? "" : ", ") + name;
+    logger_.info("file retention: {} ignored files and directories went with run {}: {}{}",
+                 each.total, to_string(each.run_id), printable(names),
+                 each.total > each.first.size() ? ", …" : "");
   }
   logger_.info("file retention: removed {} bytes of {} runs, {} artifacts among them; kept {}",
                report.bytes_removed, report.runs_removed, report.artifacts_removed,

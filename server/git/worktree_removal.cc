@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <system_error>
+#include <utility>
 
 #include "domain/ids.h"
 #include "domain/try.h"
@@ -117,7 +119,7 @@ tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request
 // Lists the ignored files, which go with the worktree, beside it.
 tl::expected<void, std::string> list_left_out(const RemovalRequest& request,
                                               const UnsavedWork& work) {
-  if (work.ignored.empty() || request.only_look) return {};
+  if (work.ignored.empty() || request.only_look || !request.writes_list) return {};
   const std::string name =
       request.is_shared ? "left_out-" + request.run_id + ".txt" : std::string("left_out.txt");
   const auto written = write_file_atomically(removed_path(request).parent_path() / name,
@@ -126,12 +128,18 @@ tl::expected<void, std::string> list_left_out(const RemovalRequest& request,
   return tl::unexpected("can't list its ignored files: " + written.error().message);
 }
 
-// Keeps unsaved work. Returns the rescue ref, or an empty string if there was nothing to keep.
-// Error: why the worktree has to stay.
+IgnoredNames names_of(const std::vector<std::string>& ignored) {
+  const std::size_t shown = std::min(ignored.size(), ignored_names_max);
+  return {ignored.size(), {ignored.begin(), ignored.begin() + static_cast<std::ptrdiff_t>(shown)}};
+}
+
+// Keeps unsaved work. Returns the rescue ref, or an empty string if there was nothing to keep. Sets
+// `ignored`. Error: why the worktree has to stay.
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
-                                                    const GitPlace& place) {
+                                                    const GitPlace& place, IgnoredNames& ignored) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
   const auto work = TRY(find_unsaved_work(request.path, place, is_merge));
+  if (!is_merge) ignored = names_of(work.ignored);
   if (!work.any()) {
     if (!is_merge) TRY(list_left_out(request, work));
     return std::string();
@@ -196,15 +204,16 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
       return left(std::move(reason));
     }
   }
+  IgnoredNames ignored;
   if (found->kind == PathKind::worktree) {
     // In a directory that is held, it goes with the rest: its path isn't safe.
     if (!request.only_look && request.held_parent.empty()) {
       if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
         return left(gone.error());
     }
-    if (auto kept = keep_unsaved(request, found->place); !kept) return left(kept.error());
+    if (auto kept = keep_unsaved(request, found->place, ignored); !kept) return left(kept.error());
   }
-  if (request.only_look) return {Removal::removed, {}, {}};
+  if (request.only_look) return {Removal::removed, {}, {}, std::move(ignored)};
   std::error_code error;
   if (path != request.path && !fs::equivalent(path, request.path, error)) {
     return left(request.path.string() + " was exchanged for another directory meanwhile");
@@ -218,7 +227,9 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   }
   fs::rename(path, pending_delete, error);
   if (error) return left("can't rename " + request.path.string() + ": " + error.message());
-  return finish(request, Removal::removed);
+  RemovalOutcome outcome = finish(request, Removal::removed);
+  outcome.ignored = std::move(ignored);
+  return outcome;
 }
 
 }  // namespace signalbox

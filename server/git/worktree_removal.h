@@ -1,10 +1,14 @@
 // Removes a run's worktree, after keeping the work that exists nowhere else.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace signalbox {
+
+inline constexpr std::size_t ignored_names_max = 8;
 
 struct RemovalRequest {
   std::filesystem::path repository;  // absolute
@@ -23,6 +27,14 @@ struct RemovalRequest {
   // way.
   std::filesystem::path held_parent = {};
   bool only_look = false;  // nothing is kept or removed: the result says what would be
+  // False: the ignored files are only in the outcome, because the list would go with the rest.
+  bool writes_list = true;
+};
+
+// The ignored files of a worktree: they aren't kept.
+struct IgnoredNames {
+  std::size_t total = 0;
+  std::vector<std::string> first;  // at most ignored_names_max; directories end with '/'
 };
 
 enum class Removal {
@@ -35,12 +47,13 @@ struct RemovalOutcome {
   Removal result = Removal::left;
   std::string rescue_ref;  // the ref that holds its unsaved work, or empty
   std::string reason;      // a sentence, if the result is `left`
+  IgnoredNames ignored = {};
 };
 
 // Removes the worktree and git's record of it; the branch stays. `.smoke-data` in it doesn't count
 // as work. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
 // the removal. Ignored files aren't kept; the file left_out.txt beside the worktree lists
-// them (left_out-<run id>.txt in a directory that runs share).
+// them (left_out-<run id>.txt in a directory that runs share), unless the request says otherwise.
 //
 // Five kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
 // (any more: its `.git` was replaced) or is the repository itself; the worktree of another run, by

@@ -105,9 +105,8 @@ void ExpiredRunFiles::list_directories() {
 
 bool ExpiredRunFiles::is_expired(const RunRow& row) const {
   if (!is_terminal(row.status) || row.ended_at_ns == 0) return false;
-  const bool is_failed = row.status == RunStatus::failed;
   const std::int64_t age_ms = (round_.now_ns - row.ended_at_ns) / ns_per_ms;
-  return age_ms >= (is_failed ? round_.failed_runs_ms : round_.older_than_ms);
+  return age_ms >= (row.status == RunStatus::failed ? round_.failed_runs_ms : round_.older_than_ms);
 }
 
 Stored<std::optional<ExpiredRun>> ExpiredRunFiles::next() {
@@ -247,7 +246,6 @@ void ExpiredRunFiles::name_kept(const ExpiredRun& run, const std::string& what,
 
 bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max, &parts_.stopped);
-  const std::string id = to_string(run.run_id);
   const auto found = on_disk_.find(run.run_id);
   const OnDisk on_disk = found == on_disk_.end() ? OnDisk() : found->second;
   const auto left = [&](const std::string& what, const std::string& reason) {
@@ -280,6 +278,9 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
     if (cleared->kept.empty()) cleared = clear_worktrees_of(run, /*only_look=*/false);
     if (!cleared) return left(run.root, cleared.error().message);
   }
+  if (cleared->ignored_total > 0 && report_.ignored.size() < limits::file_retention_rows_max) {
+    report_.ignored.push_back({run.run_id, cleared->ignored_total, cleared->ignored_first});
+  }
   Freed freed{cleared->bytes};
   if (cleared->kept.empty()) {
     remove_root(run, freed);
@@ -288,7 +289,7 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   }
   // A worktree is looked at with its pins, and has the branch checked out.
   if (freed.is_complete) {
-    remove_tree(run, pins_directory_name, id, freed);
+    remove_tree(run, pins_directory_name, to_string(run.run_id), freed);
     remove_branch(run, *cleared, freed);
   }
   for (const std::string& job : on_disk.jobs) remove_tree(run, "jobs", job, freed);

@@ -1,6 +1,7 @@
 #include "server/retention/expired_worktrees.h"
 
 #include <set>
+#include <utility>
 
 #include "server/followers/run_root/file_change.h"
 #include "server/followers/run_root/run_root_disk.h"
@@ -125,8 +126,11 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
     removal.is_shared = run.is_named;
     if (run.is_named) removal.held_parent = held_directory(held);
     removal.only_look = request.only_look;
+    removal.writes_list = false;
     const auto size = measure_owned_tree(root, name, stopped);
-    const RemovalOutcome outcome = remove_worktree(removal);
+    RemovalOutcome outcome = remove_worktree(removal);
+    cleared.ignored_total += outcome.ignored.total;
+    if (cleared.ignored_first.empty()) cleared.ignored_first = std::move(outcome.ignored.first);
     if (outcome.result == Removal::left) return kept(path, outcome.reason);
     cleared.gone.push_back(path);
     if (size && (run.is_named || !request.only_look)) cleared.bytes += size->bytes;

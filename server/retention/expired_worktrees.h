@@ -24,6 +24,8 @@ struct RunWorktrees {
 struct ClearedWorktrees {
   std::uint64_t bytes = 0;  // of worktrees; in a look only of those in a root that was named
   std::vector<std::filesystem::path> gone;  // worktrees that are gone, or would be
+  std::size_t ignored_total = 0;            // ignored files that go with them
+  std::vector<std::string> ignored_first;   // names of some of these
   std::string kept;                         // the first path that has to stay, or empty
   std::string reason;                       // why, a sentence without a full stop
 };

@@ -59,6 +59,13 @@ struct KeptFiles {
   std::string reason;  // a sentence without a full stop
 };
 
+// Files in a run's worktree that git ignores: they went with it.
+struct IgnoredRunFiles {
+  RunId run_id{};
+  std::size_t total = 0;
+  std::vector<std::string> first;  // names of some of them
+};
+
 // The size of one kind of files in the data directory.
 struct StoredFiles {
   std::string name;  // of the folder
@@ -74,11 +81,12 @@ struct FileRetentionReport {
   std::uint64_t artifacts_removed = 0;
   std::uint64_t bytes_removed = 0;
   std::uint64_t kept_total = 0;
-  std::vector<ExpiredFiles> removed;  // at most file_retention_rows_max
-  std::vector<KeptFiles> kept;        // likewise
-  std::vector<StoredFiles> stored;    // what is there afterwards
-  bool is_partial = false;            // the next round goes on with further runs
-  std::string error;                  // why the round ended early, or empty
+  std::vector<ExpiredFiles> removed;     // at most file_retention_rows_max
+  std::vector<KeptFiles> kept;           // likewise
+  std::vector<IgnoredRunFiles> ignored;  // likewise
+  std::vector<StoredFiles> stored;       // what is there afterwards
+  bool is_partial = false;               // the next round goes on with further runs
+  std::string error;                     // why the round ended early, or empty
 };
 
 // A run that ended long enough ago, and where its files are.

@@ -243,6 +243,23 @@ TEST_F(FileRetentionTest, AWorktreeWithWorkStaysAndIsNamed) {  // A15
   EXPECT_EQ(branch_of_run(dirty), "");
 }
 
+// The list of them would go with the rest, so the log has the first names.
+TEST_F(FileRetentionTest, IgnoredFilesAreNamedInTheLog) {  // A1, A15
+  make_repository(repository(), {{"file.txt", "one\n"}, {".gitignore", "*.log\n"}});
+  const fs::path named = scratch_.path() / "named";
+  const std::string run_id =
+      ended_run(worktree_pipeline("echo noise > build.log"),
+                {"--repository", repository().string(), "--run-root", named.string()});
+  serve_under_a_second();
+  await_gone(named / "workspace");
+  const std::string line =
+      "1 ignored files and directories went with run " + run_id + ": build.log";
+  await([&] { return server_.messages().find(line) != std::string::npos; });
+  for (const auto& each : fs::directory_iterator(named)) {
+    EXPECT_FALSE(each.path().filename().string().starts_with("left_out")) << each.path();
+  }
+}
+
 // A run of which a part has to stay keeps no artifacts for ever.
 TEST_F(FileRetentionTest, ABranchWithWorkKeepsNothingElse) {  // A15
   make_repository(repository(), {{"file.txt", "one\n"}});
