@@ -57,8 +57,10 @@ inline constexpr std::int64_t tick_lease_ms_default = 10 * 60 * 1000;
 inline constexpr std::int64_t lock_linger_ms_max = 60 * 1000;
 // Age up to which a marker file that the log doesn't know counts as a tick under way.
 inline constexpr std::int64_t foreign_marker_fresh_ms_max = 5 * 60 * 1000;
-// How far ahead of this machine's clock a time in another program's marker or lock file may be.
+// How far ahead of this machine's clock a time in another program's marker may be.
 inline constexpr std::int64_t clock_difference_ms_max = 5 * 1000;
+// The same for a lock file: it is taken over if it is from later, though its holder may be alive.
+inline constexpr std::int64_t foreign_lock_ahead_ms_max = 5 * 60 * 1000;
 inline constexpr std::size_t marker_bytes_max = 8 * 1024;
 inline constexpr std::size_t locks_max = 64 * 1024;
 inline constexpr std::size_t loops_max = 4 * 1024;

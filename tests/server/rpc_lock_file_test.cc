@@ -147,6 +147,20 @@ TEST_F(RpcLockFile, AStrangersLockFromTheFutureIsStale) {  // A10
   EXPECT_EQ(replaced(), "no lock: it was taken in the future");
 }
 
+// The clock of its machine is ahead, and it lives.
+TEST_F(RpcLockFile, AStrangersLockFromAClockThatIsAheadHolds) {  // A10
+  const auto taken_ahead = [this](std::int64_t ms) {
+    write(R"({"owner":"cron","lease_ms":60000,"acquired_at":")" +
+          format_time(clock.wall_ns() + ms * 1'000'000) + R"("})");
+  };
+  for (const std::int64_t ms : {std::int64_t{6'000}, limits::foreign_lock_ahead_ms_max}) {
+    taken_ahead(ms);
+    EXPECT_EQ(code_of(acquire("ann", with_root())), "LOCK_HELD") << ms;
+  }
+  taken_ahead(limits::foreign_lock_ahead_ms_max + 1);
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+}
+
 TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
   write(foreign("cron", 60'000));
   const auto ann = waiter("ann", with_root());

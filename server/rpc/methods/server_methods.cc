@@ -224,6 +224,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(lock_linger_ms_max);
   SIGNALBOX_LIMIT(foreign_marker_fresh_ms_max);
   SIGNALBOX_LIMIT(clock_difference_ms_max);
+  SIGNALBOX_LIMIT(foreign_lock_ahead_ms_max);
   SIGNALBOX_LIMIT(marker_bytes_max);
   SIGNALBOX_LIMIT(locks_max);
   SIGNALBOX_LIMIT(loops_max);
