@@ -8,6 +8,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/text/time_text.h"

@@ -159,6 +159,17 @@ TEST_F(RunRootWriterTest, ATickHasAMarkerUntilItsEndAndTwoRowsInTheLedger) {  //
   EXPECT_EQ(rows[1].at("error").at("message").as_string(), "it broke");
 }
 
+TEST_F(RunRootWriterTest, ASkipForTheTickOfAnotherLoopIsInTheLedger) {  // A10, T6
+  site.apply({begin_tick("loop", root)});
+  const Token token = site.world.find_tick("loop")->token;
+  site.apply({NoteTickSkipped{begin_tick("other", root)}});
+  const auto rows = ledger();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].at("kind").as_string(), "skipped");
+  EXPECT_EQ(rows[1].at("loop").as_string(), "other");
+  EXPECT_EQ(rows[1].at("token").to_number<Token>(), token);
+}
+
 TEST_F(RunRootWriterTest, AHaltIsAnArtifactUntilItIsRecovered) {  // T4, T5, W4
   site.apply({begin_tick("loop", root)});
   const Token token = site.world.find_tick("loop")->token;

@@ -82,9 +82,14 @@ class RecordApplier {
   void operator()(const TickSucceeded& event) { end_tick(event.loop); }
   void operator()(const TickFailed& event) { end_tick(event.loop); }
   void operator()(const TickRecovered& event) { end_tick(event.loop); }
+  // The tick in the way may be another loop's, in whose root the loop was to begin.
   void operator()(const TickSkipped& event) {
     const auto place = state_.ticks.find(event.loop);
-    if (place != state_.ticks.end()) append_row(place->second);
+    if (place != state_.ticks.end()) return append_row(place->second);
+    if (event.token == 0) return;
+    for (const auto& [loop, tick] : state_.ticks) {
+      if (tick.token == event.token) return append_row(tick);
+    }
   }
   void operator()(const TickTimedOut& event) {
     const auto place = state_.ticks.find(event.loop);
