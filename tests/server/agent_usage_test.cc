@@ -150,6 +150,8 @@ TEST(SessionUsage, CodexReportsTheTotalOfItsThread) {  // A5
                                  R"({"type":"turn.failed","error":{"message":"x"}})"})),
             (Usage{0, 0, 1}));
   EXPECT_EQ(calls.end(turn(4000, 1600, 400)), (Usage{0, 2200, 1}));
+  // Tokens that were counted as not cached are counted as cached now.
+  EXPECT_EQ(calls.end(turn(5000, 4800, 500)), (Usage{0, 1100, 1}));
 }
 
 TEST(ClaudeTranscript, EachResultOfAProcessCounts) {  // A5

@@ -68,6 +68,7 @@ class CodexTranscript final : public AgentTranscript {
     total.input = std::max<std::int64_t>(figure_field(usage, "input_tokens") - cached, 0);
     total.output = figure_field(usage, "output_tokens");
     report_.reported = total;
+    report_.is_total_of_session = true;
   }
 
   // Reads an error, whose fields may lie in `error`, and whose message may be such an error as

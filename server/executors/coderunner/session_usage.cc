@@ -11,10 +11,14 @@ std::filesystem::path account_file(const std::filesystem::path& job_directory) {
   return job_directory / "agent_usage.json";
 }
 
-// Returns whether the total is of the session, not of the process alone. That of a process has what
-// it printed, but hardly what the session had used before in each kind of tokens as well.
-bool is_total_of_session(const TokenCounts& total, const TokenCounts& seen,
+// Returns whether the total is of the session, not of the process alone. An agent whose totals are
+// always of the session may count a token as of another kind later, such as a cached one, so only
+// the sum can't become less. For any other agent the figures have to say it: the total of a process
+// has what it printed, but hardly what the session had used before in each kind of tokens as well.
+bool is_total_of_session(const AgentReport& report, const TokenCounts& total,
                          const SessionAccount& before) {
+  if (report.is_total_of_session) return total.tokens() >= before.agents_total.tokens();
+  const TokenCounts& seen = report.seen;
   const bool has_total = before.agents_total.tokens() > 0;
   const TokenCounts known = has_total ? before.agents_total : before.declared + before.undeclared;
   return known.tokens() > 0 && total.has_at_least(known + seen);
@@ -50,7 +54,7 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
     return settled;
   }
   const TokenCounts& total = *report.reported;
-  const bool is_of_session = resumed && is_total_of_session(total, report.seen, before);
+  const bool is_of_session = resumed && is_total_of_session(report, total, before);
   const TokenCounts since = is_of_session ? total - before.agents_total : total;
   // The agent may not have stored what its killed processes used.
   const TokenCounts unreported = before.declared + before.undeclared;

@@ -1,9 +1,10 @@
 // What the calls of an agent in one session have used.
 //
 // Some agents report what one process used, others what the whole session did, since its first
-// process. Both occur for the same agent in different versions, so the figures themselves have to
-// say which it is. A process that is killed reports nothing, but a session's next total has its
-// usage in it, or the messages that it had printed by then are counted.
+// process. Both occur for claude in different versions, so the figures themselves have to say which
+// it is; codex reports totals of its session. A process that is killed reports nothing, but a
+// session's next total has its usage in it, or the messages that it had printed by then are
+// counted.
 //
 // The account of a session lies in the directory of each job that has worked in it, as
 // agent_usage.json, so that the next attempt finds the account of the one before.
