@@ -30,6 +30,11 @@ constexpr std::string_view state_key("\0state", 6);
 rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
+// Returns where the former rows are while others take their place.
+std::filesystem::path replaced_path(const std::filesystem::path& directory) {
+  return directory.string() + ".replaced";
+}
+
 std::string encode_state(std::uint32_t format, Position applied) {
   std::string bytes;
   append_integer(bytes, format);
@@ -181,6 +186,9 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::create(
 
 Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::path& directory,
                                                         std::uint32_t format) {
+  // A process that ended while it replaced the rows has left the former ones.
+  std::error_code ignored;
+  std::filesystem::remove_all(replaced_path(directory), ignored);
   // If the directory can't be made, open() fails as well.
   (void)make_directories(std::filesystem::absolute(directory));
   auto state = open(directory, format);
@@ -353,7 +361,7 @@ void RocksTable::finish_rebuild(std::unique_ptr<Table> filled) {
 
 void RocksTable::replace(std::unique_ptr<Table> filled) {
   const std::filesystem::path fresh = static_cast<RocksTable&>(*filled).state_->directory;
-  const std::filesystem::path old = state_->directory.string() + ".replaced";
+  const std::filesystem::path old = replaced_path(state_->directory);
   filled.reset();  // closes its database
   {
     const std::lock_guard lock(state_->mutex);

@@ -224,6 +224,17 @@ TEST_F(RocksTableTest, TakesOverTheRowsOfAnother) {
   EXPECT_EQ(std::distance(begin(directories), end(directories)), 1);
 }
 
+TEST_F(RocksTableTest, AnOpenRemovesWhatACrashLeftOfATakeOver) {
+  fill();
+  const auto left = directory.path() / "t.replaced";
+  for (const bool is_before_second_rename : {false, true}) {
+    std::filesystem::copy(directory.path() / "t", left, std::filesystem::copy_options::recursive);
+    if (is_before_second_rename) std::filesystem::remove_all(directory.path() / "t");
+    EXPECT_EQ(open().table->applied() == 0, is_before_second_rename);
+    EXPECT_FALSE(std::filesystem::exists(left));
+  }
+}
+
 // Whoever reads the note of a table's MANIFEST from this FIFO waits until it is let go.
 class HeldNote {
  public:
