@@ -139,6 +139,8 @@ inline constexpr std::int64_t policy_git_ms_max = 3000;
 // Age up to which run.why shows a failed call for a job, longer than the pause before the next
 // call.
 inline constexpr std::int64_t job_trouble_shown_ms_max = 3 * 60 * 1000;
+// Jobs of which the latest failed call is kept.
+inline constexpr std::size_t job_troubles_max = 4096;
 // Time for all git commands together that remove or list worktrees of one repository.
 inline constexpr std::int64_t worktree_removal_ms_max = 10LL * 60 * 1000;
 // Time that a start waits until it is known where the configured run roots lead.

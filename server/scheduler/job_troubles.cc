@@ -1,11 +1,19 @@
 #include "server/scheduler/job_troubles.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "server/limits.h"
 
 namespace signalbox {
 
 void JobTroubles::note(const std::string& job_id, JobTrouble trouble) {
   const std::lock_guard lock(mutex_);
+  if (troubles_.size() >= limits::job_troubles_max && !troubles_.contains(job_id)) {
+    troubles_.erase(std::min_element(
+        troubles_.begin(), troubles_.end(),
+        [](const auto& one, const auto& other) { return one.second.at_ns < other.second.at_ns; }));
+  }
   troubles_.insert_or_assign(job_id, std::move(trouble));
 }
 

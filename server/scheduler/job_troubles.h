@@ -20,6 +20,8 @@ struct JobTrouble {
 // Any thread may call it.
 class JobTroubles {
  public:
+  // A job may end without a report of its own, such as one of another machine or one that was
+  // rolled back, so at most job_troubles_max are kept: the oldest goes.
   void note(const std::string& job_id, JobTrouble trouble);
   // Called when the job is over.
   void forget(const std::string& job_id);

@@ -54,5 +54,17 @@ TEST(JobTroubles, KeepTheLatestOfEachJobUntilItsEnd) {  // A14
   EXPECT_FALSE(troubles.find("one"));
 }
 
+// A job that is never reported as over doesn't stay for ever.
+TEST(JobTroubles, AreBounded) {  // A14
+  JobTroubles troubles;
+  const auto count = static_cast<std::int64_t>(limits::job_troubles_max);
+  for (std::int64_t each = 0; each <= count; ++each) {
+    troubles.note(std::to_string(each), {"A: away", each});
+  }
+  EXPECT_FALSE(troubles.find("0"));
+  EXPECT_TRUE(troubles.find("1"));
+  EXPECT_TRUE(troubles.find(std::to_string(count)));
+}
+
 }  // namespace
 }  // namespace signalbox

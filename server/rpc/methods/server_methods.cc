@@ -178,6 +178,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(repository_check_ms_max);
   SIGNALBOX_LIMIT(policy_read_ms_max);
   SIGNALBOX_LIMIT(job_trouble_shown_ms_max);
+  SIGNALBOX_LIMIT(job_troubles_max);
   SIGNALBOX_LIMIT(policy_git_ms_max);
   SIGNALBOX_LIMIT(worktree_removal_ms_max);
   SIGNALBOX_LIMIT(run_roots_start_wait_ms_max);
