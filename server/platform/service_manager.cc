@@ -1,13 +1,17 @@
 #include "server/platform/service_manager.h"
 
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 
+#include "domain/refusals.h"
 #include "server/text/printable_text.h"
 
 namespace signalbox {
@@ -27,7 +31,40 @@ std::string reloading_fields(const std::string& text) {
   return "RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us) + "\nSTATUS=" + printable(text);
 }
 
+// Returns the path of the process below the service manager's own hierarchy; empty if it has none.
+std::string_view path_in_cgroups(std::string_view cgroup) {
+  while (!cgroup.empty()) {
+    const std::size_t end = cgroup.find('\n');
+    const std::string_view line = cgroup.substr(0, end);
+    cgroup = end == std::string_view::npos ? std::string_view() : cgroup.substr(end + 1);
+    for (const std::string_view hierarchy : {"0::", "1:name=systemd:"}) {
+      const bool is_own = line.starts_with(hierarchy) && line.size() > hierarchy.size() + 1;
+      if (is_own) return line.substr(hierarchy.size());
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string stop_command_of(int pid, std::string_view started_as, std::string_view cgroup) {
+  const std::string by_signal = "kill " + std::to_string(pid);
+  if (started_as != std::to_string(pid)) return by_signal;
+  const std::string_view path = path_in_cgroups(cgroup);
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return by_signal;
+  const std::string unit(path.substr(slash + 1));
+  if (!unit.ends_with(".service")) return by_signal;
+  const bool is_of_user = path.find("/user@") != std::string_view::npos;
+  return std::string(is_of_user ? "systemctl --user stop " : "systemctl stop ") + shell_word(unit);
+}
+
+std::string stop_command() {
+  const char* const started_as = std::getenv("SYSTEMD_EXEC_PID");
+  std::ifstream file("/proc/self/cgroup");
+  const std::string cgroup(std::istreambuf_iterator<char>(file), {});
+  return stop_command_of(::getpid(), started_as == nullptr ? "" : started_as, cgroup);
+}
 
 bool is_service_manager_variable(std::string_view entry) {
   static constexpr std::array<std::string_view, 9> names{

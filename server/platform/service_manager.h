@@ -13,6 +13,14 @@ namespace signalbox {
 // child gets these.
 bool is_service_manager_variable(std::string_view entry);
 
+// Returns the command that stops this process for good: that of the service manager if it started
+// the process, since it might start it again after a kill; else `kill PID`. Reads /proc.
+std::string stop_command();
+
+// Returns the same for process `pid`. `started_as` is its SYSTEMD_EXEC_PID, which descendants
+// inherit, or empty; `cgroup` is the content of its /proc/PID/cgroup.
+std::string stop_command_of(int pid, std::string_view started_as, std::string_view cgroup);
+
 // Sends the first status. Returns a sentence with the reason if NOTIFY_SOCKET is set but can't be
 // reached. The functions below ignore errors.
 std::optional<std::string> check_notify_socket();

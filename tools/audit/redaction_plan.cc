@@ -10,6 +10,7 @@
 #include "domain/try.h"
 #include "projections/base_redaction.h"
 #include "server/engine/dropped_history.h"
+#include "server/platform/service_manager.h"
 #include "store/redaction.h"
 #include "store/sha256.h"
 #include "tools/audit/audit_log.h"
@@ -194,8 +195,7 @@ Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log, Position p
         "record " + std::to_string(position) +
             " stayed when a retention dropped others, so the state that the log begins with may "
             "have its texts, too; both are erased while the server is stopped",
-        {{"position", position}, {"horizon", horizon}},
-        {"kill " + std::to_string(::getpid()), while_stopped}));
+        {{"position", position}, {"horizon", horizon}}, {stop_command(), while_stopped}));
   }
   TRY(find_earlier_redaction(log, plan));
   return plan;
