@@ -4,8 +4,9 @@
 // <data>/workspaces/<id>; a run root that a client named, the worktree in the run root, and the
 // branch are known from the log. Nothing else is touched. Whatever a person or a job may still need
 // is kept and named: a job that lives, a named root that doesn't answer, or work in the worktree of
-// a failed run, which can be retried, and then all of the run; a run root with a worktree that has work that no ref has, or with something that isn't what
-// the service made; a branch with work. All else of such a run goes.
+// a failed run, which can be retried, and then all of the run; a run root with a worktree that has
+// work that no ref has, or with something that isn't what the service made; a branch with work. All
+// else of such a run goes.
 #pragma once
 
 #include <atomic>
