@@ -161,6 +161,9 @@ std::string view_project(const json::object& result, const Terminal& terminal,
   const json::object& project = object_at(result, "project");
   const std::string digest = text_at(project, "policy_digest");
   const std::string hold = text_at(project, "policy_hold");
+  const std::string until = hold == "gone"         ? "it is back (an empty one will do)"
+                            : hold == "unreadable" ? "it can be read"
+                                                   : "it is valid";
   std::string text =
       named_values({{"project", {text_at(project, "name"), Style::strong}},
                     {"repository", {text_at(project, "repository")}},
@@ -177,13 +180,7 @@ std::string view_project(const json::object& result, const Terminal& terminal,
                                              : std::string("never understood"),
                       hold.empty() ? Style::faint : Style::bad}},
                     {"held",
-                     {hold.empty()           ? std::string()
-                      : hold == "gone"       ? std::string("nothing is started or merged until "
-                                                                 "it is back (an empty one will do)")
-                      : hold == "unreadable" ? std::string("nothing is started or merged until "
-                                                           "it can be read")
-                                             : std::string("nothing is started or merged until "
-                                                           "it is valid"),
+                     {hold.empty() ? std::string() : "nothing is started or merged until " + until,
                       Style::bad}}},
                    terminal);
   const json::object& refused = object_at(project, "refused");
