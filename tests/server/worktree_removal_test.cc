@@ -325,6 +325,9 @@ TEST_F(WorktreeRemoval, AnIntakeDoesntDropTheRecordOfAnotherRun) {  // A15
   // The intake of the run itself makes it anew.
   fs::remove_all(path);
   EXPECT_EQ(end_of(next(kept, "intake", 2)).outcome, Outcome::succeeded);
+  // One that is there is set aside, and stays a worktree.
+  EXPECT_EQ(end_of(next(fresh, "intake", 2)).outcome, Outcome::succeeded);
+  EXPECT_EQ(run("show HEAD:file.txt", path.string() + ".set-aside-1"), "one");
 }
 
 // Somebody puts a link to other directories in the place of the run root after it was opened.

@@ -95,9 +95,9 @@ WorkspaceState inspect_workspace(const BuiltinRequest& request) {
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found) {
   const fs::path record = find_worktree_record(request.repository, request.workspace);
   const auto marker = read_fence_marker(record);
-  const bool is_others = !record.empty() && marker && marker->run_id != request.run_id;
-  const bool is_worktree = found == WorkspaceState::worktree || found == WorkspaceState::unfinished;
-  if (is_others && !is_worktree) return workspace_taken(request, *marker);
+  const bool is_others = !record.empty() && marker && marker->run_id != request.run_id &&
+                         found != WorkspaceState::unfinished;  // nobody has worked in that
+  if (is_others && found != WorkspaceState::worktree) return workspace_taken(request, *marker);
   if (found != WorkspaceState::nothing) {
     const auto aside = TRY(set_aside(request));
     std::error_code ignored;
