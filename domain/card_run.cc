@@ -97,8 +97,8 @@ void add_card_events(const World& world, NewEvents& events, const Now& now) {
       follows = of_run.after(*canceled);
     }
     if (follows) {
-      events.push_back(
-          {Stream::card(card->id), decided.span_id, decided.cause, std::move(*follows)});
+      // The span is that of the run that works on the card, also while another run merges it.
+      events.push_back({Stream::card(card->id), card->run_id, decided.cause, std::move(*follows)});
     }
   }
 }

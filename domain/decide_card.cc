@@ -60,12 +60,13 @@ NewEvents blocked_by_refusal(const World& world, const Card& card, const Rejecti
                                  why + remedy, 0}}}};
 }
 
-// Returns `first` and then the events that start the run, as one commit.
-Decided<NewEvents> start(const World& world, const Card& card, CardEvent first, const StartRun& run,
-                         const Now& now) {
+// Returns `first` and then the events that start the run, as one commit. `span_id` is that of the
+// run that works on the card (run_span.h).
+Decided<NewEvents> start(const World& world, const Card& card, const Uuid& span_id, CardEvent first,
+                         const StartRun& run, const Now& now) {
   auto started = decide(world, run, now);
   if (!started) return blocked_by_refusal(world, card, started.error());
-  NewEvents events{{Stream::card(card.id), {}, card.changed_at, std::move(first)}};
+  NewEvents events{{Stream::card(card.id), span_id, card.changed_at, std::move(first)}};
   for (NewEvent& event : *started) events.push_back(std::move(event));
   return events;
 }
@@ -122,7 +123,8 @@ Decided<NewEvents> decide(const World& world, const StartCard& command, const No
   const auto found = TRY(open_card(world, command.card_id));
   const Card& card = *found;
   if (next_to_start(world) != &card) return busy(card, "another one is next, or none", {});
-  return start(world, card, CardStarted{command.run.run_id, card.runs + 1}, command.run, now);
+  return start(world, card, command.run.run_id, CardStarted{command.run.run_id, card.runs + 1},
+               command.run, now);
 }
 
 Decided<NewEvents> decide(const World& world, const MergeCard& command, const Now& now) {
@@ -131,7 +133,7 @@ Decided<NewEvents> decide(const World& world, const MergeCard& command, const No
   if (next_to_merge(world, card.project) != &card) {
     return busy(card, "another one is merged next, or none", {});
   }
-  return start(world, card, CardMergeStarted{command.run.run_id}, command.run, now);
+  return start(world, card, card.run_id, CardMergeStarted{command.run.run_id}, command.run, now);
 }
 
 Decided<NewEvents> decide(const World& world, const RetryBlockedCards&, const Now& now) {

@@ -107,7 +107,7 @@ struct Record {
   std::string command_id;           // the client's id of the command, or empty
   Digest request_digest;            // of the request with this command_id; else zero
   Position cause = 0;               // position of the event that led to this one, or 0
-  Uuid span_id{};                   // span of the attempt it belongs to, or nil
+  Uuid span_id{};                   // of the attempt or run it belongs to (run_span.h), or nil
   Event event;
   bool redacted = false;  // free texts were erased since; a PayloadRedacted names the fields
 

@@ -239,8 +239,10 @@ void EventLines::write(const Record& record) {
   if (!level || !logger_.should_log(*level)) return;
   if (*level >= level_enum::info && !has_room()) return;
   const EventLine line = signalbox::apply(TextOf{record}, record.event);
-  log_about(logger_, *level, {run_of(record), line.station, record.span_id, record.position},
-            line.text);
+  const RunId run_id = run_of(record);
+  // The span of a run is its id, which the line has already.
+  const Uuid span_id = record.span_id == run_id ? Uuid{} : record.span_id;
+  log_about(logger_, *level, {run_id, line.station, span_id, record.position}, line.text);
 }
 
 }  // namespace signalbox

@@ -102,6 +102,7 @@ std::optional<json::object> AgentLogs::params_of(const LogExcerpt& excerpt) cons
   params["position"] = to_json(durable ? run->changed_at : run->attempt->token);
   params["read_at"] = format_time(context_.clock.wall_ns());
   params["span_id"] = to_string(excerpt.job.span_id);
+  params["parent_span_id"] = to_string(run->id);
   params["run_id"] = to_string(run->id);
   params["station"] = run->definition().name;
   params["attempt"] = run->attempt->number;

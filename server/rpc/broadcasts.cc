@@ -41,7 +41,7 @@ std::vector<Broadcast> Broadcasts::of(const Record& record) {
   return std::exchange(emitted_, {});
 }
 
-// `span_id` is the attempt that caused the event, or else the token of the heartbeat's tick.
+// `span_id` is that of the event, or else the token of the heartbeat's tick.
 json::object& Broadcasts::emit(std::string_view name, const Record& record) {
   Broadcast& broadcast = emitted_.emplace_back(Broadcast{name, {}});
   json::object& params = broadcast.params;
@@ -61,6 +61,12 @@ json::object& Broadcasts::emit(std::string_view name, const Record& record) {
 json::object& Broadcasts::emit_for_card(std::string_view name, const Record& record,
                                         const CardRun& run, const RunId& run_id) {
   json::object& params = emit(name, record);
+  // That of the run, whichever of its attempts caused the event, so that one id leads from
+  // agent.spawned to the agent's end.
+  if (!run_id.is_nil()) {
+    params["span_id"] = to_string(run_id);
+    emitted_.back().span_is_token = false;
+  }
   params["card_id"] = to_string(run.card_id);
   params["run_id"] = run_id.is_nil() ? json::value(nullptr) : json::value(to_string(run_id));
   params["project"] = run.facts.project;
@@ -151,7 +157,9 @@ void Broadcasts::started(const Record& record, const CardStarted& event) {
   CardRun& run = runs_[event.run_id];
   run = {id, facts_of(id), Phase::working, {}};
   if (is_silent(run.facts)) return;
-  emit_for_card("heartbeat.spawned", record, run, event.run_id)["attempt"] = event.attempt;
+  json::object& spawned = emit_for_card("heartbeat.spawned", record, run, event.run_id);
+  spawned["attempt"] = event.attempt;
+  if (heartbeat_ != 0) spawned["token"] = to_json(heartbeat_);
   emit_for_card("agent.spawned", record, run, event.run_id)["attempt"] = event.attempt;
 }
 

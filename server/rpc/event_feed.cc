@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/run_span.h"
 #include "server/limits.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/record_json.h"
@@ -14,6 +15,7 @@ bool EventFilter::matches(const Record& record) const {
   if (run_id && (record.stream.kind != StreamKind::run || record.stream.run_id != *run_id)) {
     return false;
   }
+  if (span_id && !belongs_to_span(record, *span_id)) return false;
   return types.empty() || types.contains(tag_of(record.event).name);
 }
 
@@ -42,17 +44,17 @@ bool EventFilter::wants_broadcasts() const {
       [this](const std::string& name) { return name != agent_log_name && types.contains(name); });
 }
 
-bool EventFilter::wants_broadcast(std::string_view name) const {
-  return !run_id && (types.empty() || types.contains(name));
+bool EventFilter::wants(const Broadcast& broadcast) const {
+  if (run_id || (!types.empty() && !types.contains(broadcast.name))) return false;
+  return !span_id || broadcast.params.at("span_id") == boost::json::value(to_string(*span_id));
 }
 
 void EventFeed::send(Subscriber& subscriber, const Record& record) {
   std::vector<Broadcast> broadcasts;
   if (subscriber.filter.wants_broadcasts()) {
     broadcasts = subscriber.broadcasts.of(record);
-    std::erase_if(broadcasts, [&subscriber](const Broadcast& each) {
-      return !subscriber.filter.wants_broadcast(each.name);
-    });
+    std::erase_if(broadcasts,
+                  [&subscriber](const Broadcast& each) { return !subscriber.filter.wants(each); });
   }
   if (record.position < subscriber.from) return;
   if (subscriber.filter.matches(record)) {

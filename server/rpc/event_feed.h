@@ -30,12 +30,13 @@ inline constexpr std::size_t subscriptions_max = 1000;
 
 struct EventFilter {
   std::optional<RunId> run_id;
-  std::set<std::string, std::less<>> types;  // of events and broadcasts, by name; empty: all
+  std::set<std::string, std::less<>> types;    // of events and broadcasts, by name; empty: all
+  std::optional<Uuid> span_id = std::nullopt;  // of a run with its attempts, or of one attempt
 
   [[nodiscard]] bool matches(const Record& record) const;
   // Returns true if the filter can match any broadcast; otherwise their state isn't kept.
   [[nodiscard]] bool wants_broadcasts() const;
-  [[nodiscard]] bool wants_broadcast(std::string_view name) const;
+  [[nodiscard]] bool wants(const Broadcast& broadcast) const;
 };
 
 class EventFeed {

@@ -1,5 +1,6 @@
 #include "server/rpc/record_json.h"
 
+#include "domain/run_span.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
@@ -17,6 +18,7 @@ boost::json::object record_to_json(const Record& record) {
   if (!record.command_id.empty()) object["command_id"] = record.command_id;
   if (record.cause != 0) object["cause"] = record.cause;
   if (!record.span_id.is_nil()) object["span_id"] = to_string(record.span_id);
+  if (const auto parent = parent_span(record)) object["parent_span_id"] = to_string(*parent);
   if (record.redacted) object["redacted"] = true;
   object["data"] = apply([](const auto& event) { return to_json(event); }, record.event);
   return object;

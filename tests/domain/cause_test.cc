@@ -151,7 +151,7 @@ TEST_F(CauseTest, OfACancellationItIsTheAttemptThatEnds) {  // S11
   then_causes({2, 2, 2});
   EXPECT_EQ(events[0].span_id, uuid_of(0x50)) << "that of the attempt";
   EXPECT_EQ(events[1].span_id, uuid_of(0x50));
-  EXPECT_EQ(events[2].span_id, Uuid{});
+  EXPECT_EQ(events[2].span_id, run) << "that of the run";
 }
 
 TEST_F(CauseTest, OfAStepItIsTheStationsAttemptAndThenTheStepsOwn) {  // D1

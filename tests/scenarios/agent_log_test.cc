@@ -61,6 +61,7 @@ TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
   const auto submitted = this->events(run, "StationExternalRefSet");
   ASSERT_EQ(submitted.size(), 1U);
   EXPECT_EQ(first.at("span_id"), submitted[0].as_object().at("span_id"));
+  EXPECT_EQ(first.at("parent_span_id"), json::value(run));  // A11
   EXPECT_LE(first.at("position").to_number<std::int64_t>(),
             submitted[0].as_object().at("position").to_number<std::int64_t>());
 

@@ -62,6 +62,32 @@ TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   EXPECT_NE(why_run.out.find("no_worker"), std::string::npos) << why_run.out;
 }
 
+TEST_F(CliBoard, OneSpanLeadsFromTheStartOfACardToTheEndOfItsRun) {  // A11
+  const std::string id = submit("Fix the login");
+  EXPECT_EQ(server_.cli({"loop", "trigger", "heartbeat"}).exit_code, 0);
+  const auto card = [&] { return result({"card", "get", id}).at("card").as_object(); };
+  await([&] { return text(card(), "status") == "running"; });
+  const std::string run_id = text(card(), "run_id");
+  EXPECT_EQ(complete(run_id, "plan", claim(run_id), "failed").exit_code, 0);
+  await([&] { return text(card(), "status") == "blocked"; });
+  const auto story = result({"events", "--span", run_id});
+  std::vector<std::string> types;
+  for (const auto& each : story.at("events").as_array()) {
+    const auto& event = each.as_object();
+    types.push_back(text(event, "type"));
+    if (types.back().starts_with("Worktree")) continue;
+    EXPECT_EQ(text(event, event.contains("parent_span_id") ? "parent_span_id" : "span_id"), run_id)
+        << boost::json::serialize(event);
+  }
+  const std::vector<std::string> expected = {"CardStarted",   "RunStarted", "StationClaimed",
+                                             "StationFailed", "RunFailed",  "CardBlocked"};
+  ASSERT_GE(types.size(), expected.size());
+  types.resize(expected.size());
+  EXPECT_EQ(types, expected);
+  const std::string about_it = " run=" + run_id + " station=plan position=";
+  await([&] { return server_.messages().find(about_it) != std::string::npos; });
+}
+
 TEST_F(CliBoard, RefusalsHaveTheExitCodesOfAllCommands) {
   EXPECT_EQ(server_.cli({"card", "get", "00000000-0000-0000-0000-000000000001"}).exit_code, 1);
   EXPECT_EQ(server_.cli({"card", "submit", "x", "--project", "none"}).exit_code, 1);

@@ -80,7 +80,9 @@ TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {  // H10
   EXPECT_EQ(params[1].at("run_id"), json::value(to_string(run)));
   EXPECT_EQ(params[1].at("title"), "Fix it");
   EXPECT_EQ(params[1].at("project"), "web");
-  EXPECT_EQ(params[1].at("span_id"), json::value(std::to_string(token)));
+  EXPECT_EQ(params[1].at("token"), token);
+  EXPECT_EQ(params[1].at("span_id"), json::value(to_string(run)));
+  EXPECT_EQ(params[2].at("span_id"), json::value(to_string(run)));
   EXPECT_EQ(names_since(token + 2), Names{}) << "from after the start: it isn't idle all the same";
 }
 
@@ -96,7 +98,7 @@ TEST_F(BroadcastsTest, WhatGoesWrongInATickIsAnError) {  // H10
 
 TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {  // H10
   submit("Fix it");
-  start_next();
+  const RunId run = start_next();
   const Position before = log.tail();
   work("implement");
   const Position checks = log.tail();
@@ -105,8 +107,9 @@ TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {  // H10
             (Names{"agent.completed", "verification.started", "verification.finished"}));
   EXPECT_EQ(params[2].at("ok"), true);
   EXPECT_EQ(params[2].at("station"), "verify");
-  EXPECT_NE(params[0].at("span_id").as_string().find('-'), json::string::npos)
-      << "of the attempt at the checks";
+  for (const json::object& each : params) {
+    EXPECT_EQ(each.at("span_id"), json::value(to_string(run))) << each;  // A11
+  }
   EXPECT_EQ(names_since(checks + 3), Names{"verification.finished"})
       << "a subscription that is younger than the checks looks back";
   // A subscription that starts too late to see the checks' events asks the card index.
@@ -226,6 +229,47 @@ TEST_F(BroadcastsTest, ABlockByHandIsNobodysEnd) {
   ask("card.block", R"({"card_id":")" + id + R"(","reason":"wait"})");
   ask("card.unblock", R"({"card_id":")" + id + "\"}");
   EXPECT_EQ(names_since(), Names{});
+}
+
+TEST_F(BroadcastsTest, OneSpanLeadsFromTheStartOfAnAgentToItsEnd) {  // A11
+  submit("Other");
+  start_next();
+  work("implement");
+  work("verify");
+  submit("Fix it");
+  const Token token = beat();
+  const RunId run = start_next();
+  end(token);
+  const std::string span = R"("span_id":")" + to_string(run) + '"';
+  ask("station.claim", R"({"worker":"ann","stations":["implement"]})");
+  ask("run.cancel", R"({"run_id":")" + to_string(run) + "\"}");
+  const Names story{"CardStarted",     "RunStarted",  "StationClaimed",
+                    "StationCanceled", "RunCanceled", "CardBlocked"};
+  const json::object read = ask("events.read", "{" + span + "}").at("result").as_object();
+  Names names;
+  for (const json::value& each : read.at("events").as_array()) {
+    names.emplace_back(each.at("type").as_string());
+    const bool of_attempt = each.as_object().contains("parent_span_id");
+    EXPECT_EQ(each.at(of_attempt ? "parent_span_id" : "span_id"), json::value(to_string(run)))
+        << each;
+    EXPECT_EQ(of_attempt, names.back().starts_with("Station")) << each;
+  }
+  EXPECT_EQ(names, story);
+  const auto follower = std::make_shared<ListeningPeer>();
+  dispatcher.handle(
+      R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"from":1,)" + span + "}}",
+      {"uid:1", Role::admin}, follower);
+  commit_all();
+  Names notified;
+  for (const std::string& line : follower->delivered) {
+    const json::object message = json::parse(line).as_object();
+    const json::object& about = message.at("params").as_object();
+    notified.emplace_back(message.at("method") == "event" ? about.at("type").as_string()
+                                                          : message.at("method").as_string());
+  }
+  EXPECT_EQ(notified, (Names{"CardStarted", "heartbeat.spawned", "agent.spawned", "RunStarted",
+                             "StationClaimed", "StationCanceled", "RunCanceled", "CardBlocked",
+                             "agent.stopped"}));
 }
 
 TEST_F(BroadcastsTest, OneEventMayBeToldSeveralTimesToThoseWhoWant) {

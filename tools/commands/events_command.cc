@@ -25,6 +25,7 @@ struct EventsOptions {
   std::optional<std::uint64_t> from;
   std::uint64_t limit = 100;
   std::optional<std::string> run_id;
+  std::optional<std::string> span_id;
   std::vector<std::string> types;
   bool follow = false;
 };
@@ -33,6 +34,7 @@ json::object filter_params(const EventsOptions& options) {
   json::object params;
   set_param(params, "from", options.from);
   set_param(params, "run_id", options.run_id);
+  set_param(params, "span_id", options.span_id);
   if (!options.types.empty()) {
     params["types"] = json::array(options.types.begin(), options.types.end());
   }
@@ -114,6 +116,8 @@ void add_events_command(ToolCommand app, Invocation& invocation) {
       .range(std::uint64_t{1}, std::uint64_t{1'000'000})
       .shows_default();
   command.add_option("--run", options->run_id, "Only events of this run");
+  command.add_option("--span", options->span_id,
+                     "Only this span: a run's, which is its id, or an attempt's");
   command.add_option("--type", options->types, "Only events of this type; repeatable").repeatable();
   command.add_flag("--follow", options->follow, "Follow new events until interrupted");
   command.footer(
@@ -123,6 +127,7 @@ void add_events_command(ToolCommand app, Invocation& invocation) {
       "Examples:\n"
       "  signalbox events --from 120 --limit 1\n"
       "  signalbox events --run \"$run\" --type StationSucceeded --json\n"
+      "  signalbox events --span \"$run\"\n"
       "  signalbox events --follow --type agent.log\n"
       "  signalbox events --follow --json | jq -r .type");
   command.action([options, &invocation] { return events(invocation, *options); });

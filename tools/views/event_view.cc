@@ -98,7 +98,8 @@ std::string event_line(const json::object& event, const Terminal& terminal, std:
 std::string broadcast_line(const std::string& name, const json::object& params,
                            const Terminal& terminal, std::int64_t now_ns) {
   json::object shown = params;
-  for (const char* known : {"position", "recorded_at", "subscription", "span_id"}) {
+  for (const char* known :
+       {"position", "recorded_at", "subscription", "span_id", "parent_span_id"}) {
     shown.erase(known);
   }
   std::string fields;

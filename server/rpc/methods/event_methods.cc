@@ -34,18 +34,21 @@ struct ReadEvents {
   std::optional<Position> from;
   std::optional<std::uint32_t> limit;
   std::optional<RunId> run_id;
+  std::optional<Uuid> span_id;
   std::vector<std::string> types;
 };
-BOOST_DESCRIBE_STRUCT(ReadEvents, (), (from, limit, run_id, types))
+BOOST_DESCRIBE_STRUCT(ReadEvents, (), (from, limit, run_id, span_id, types))
 
 struct SubscribeEvents {
   std::optional<Position> from;
   std::optional<RunId> run_id;
+  std::optional<Uuid> span_id;
   std::vector<std::string> types;
 };
-BOOST_DESCRIBE_STRUCT(SubscribeEvents, (), (from, run_id, types))
+BOOST_DESCRIBE_STRUCT(SubscribeEvents, (), (from, run_id, span_id, types))
 
 Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
+                                       const std::optional<Uuid>& span_id,
                                        const std::vector<std::string>& types,
                                        std::vector<std::string> known = {}) {
   for (const EventTag& tag : event_tags()) known.emplace_back(tag.name);
@@ -55,7 +58,7 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
                     {{"field", std::string("types")}, {"types", known}});
     }
   }
-  return EventFilter{run_id, {types.begin(), types.end()}};
+  return EventFilter{run_id, {types.begin(), types.end()}, span_id};
 }
 
 // Estimates the event's size as text from its fields that may be long.
@@ -121,7 +124,7 @@ Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_
 void read(Api& api, Call& call) {
   const auto params = from_json<ReadEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
-  auto filter = event_filter_from(params->run_id, params->types);
+  auto filter = event_filter_from(params->run_id, params->span_id, params->types);
   if (!filter) return call.responder.reject(filter.error());
   const auto limit = page_limit(params->limit, 100, events_read_rows_max);
   if (!limit) return call.responder.reject(limit.error());
@@ -158,7 +161,8 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   }
   const auto params = from_json<SubscribeEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
-  auto filter = event_filter_from(params->run_id, params->types, broadcast_names());
+  auto filter =
+      event_filter_from(params->run_id, params->span_id, params->types, broadcast_names());
   if (!filter) return call.responder.reject(filter.error());
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
@@ -196,7 +200,9 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
         Broadcasts(filter.wants_broadcasts() ? broadcast_sources(api) : BroadcastSources()),
         responder.hides_tokens());
     if (filter.types.contains(agent_log_name)) {
-      subscribe_agent_logs(responder.peer(), subscription, filter.run_id);
+      // The span of a run is its id. Another span is that of no run, so that it gets no output.
+      subscribe_agent_logs(responder.peer(), subscription,
+                           filter.run_id ? filter.run_id : filter.span_id);
     }
   });
 }
