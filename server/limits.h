@@ -129,6 +129,9 @@ inline constexpr std::size_t log_readers_max = 2;
 inline constexpr std::size_t local_jobs_working_max = 2;
 inline constexpr std::size_t remote_jobs_working_max = 8;
 inline constexpr std::size_t endpoint_working_max = 4;
+// Time for which an endpoint may refuse every question about a job, as with a wrong key, before the
+// job fails.
+inline constexpr std::int64_t remote_refused_ms_max = 15LL * 60 * 1000;
 // Time in which `project.put` is answered, and the part of it for git.
 inline constexpr std::int64_t project_put_ms_max = 10'000;
 inline constexpr std::int64_t repository_check_ms_max = 7000;

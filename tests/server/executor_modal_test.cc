@@ -24,6 +24,7 @@ class ModalExecutorTest : public ::testing::Test {
     options.backoff_min = milliseconds(5);
     options.backoff_max = milliseconds(40);
     options.cancel_confirm_max = milliseconds(400);
+    options.refused_max = refused_max;
     return std::make_unique<ModalExecutor>(options, site.artifacts());
   }
   Job job() {
@@ -47,6 +48,7 @@ class ModalExecutorTest : public ::testing::Test {
     return modal->fetch_result(job).value();
   }
 
+  milliseconds refused_max{limits::remote_refused_ms_max};
   ExecutorSite site;
   JobEndpoint endpoint;
   std::vector<std::string> environment = {"MODAL_TOKEN_ID=ak-1", "MODAL_TOKEN_SECRET=as-2"};
@@ -138,6 +140,51 @@ TEST_F(ModalExecutorTest, AnEndpointThatIsBusyIsAskedAgainLater) {  // S8
   endpoint.release_held();
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
   EXPECT_EQ(endpoint.submissions(one.id), 1);
+}
+
+// Each answer is a refusal: for refused_max the job is asked for again, and then it fails.
+TEST_F(ModalExecutorTest, AnEndpointThatRefusesEveryPollFailsTheJob) {  // A9, A14
+  refused_max = milliseconds(20);
+  for (const unsigned status : {401U, 403U, 422U}) {
+    SCOPED_TRACE(status);
+    endpoint.hold();
+    Job one = job();
+    one.id += "-" + std::to_string(status);
+    const auto modal = executor();
+    ASSERT_TRUE(modal->submit(one));
+    for (int poll = 0; poll < 50; ++poll) endpoint.fail_next({"GET", status});
+    EXPECT_FALSE(modal->poll(one)) << "a single refusal ends nothing";
+    ASSERT_TRUE(reaches(*modal, one, JobState::finished));
+    EXPECT_GT(endpoint.faults_left(), 0U);
+    endpoint.clear_faults();
+    const JobResult result = modal->fetch_result(one).value();
+    EXPECT_EQ(result.outcome, Outcome::failed);
+    EXPECT_EQ(result.failure.error_class, ErrorClass::config) << "no attempt begins beside it";
+    EXPECT_TRUE(result.failure.code.starts_with("REMOTE_")) << result.failure.code;
+    EXPECT_NE(result.failure.message.find("may still run there"), std::string::npos);
+    EXPECT_EQ(executor()->poll(one).value(), JobState::finished) << "for a later server, too";
+  }
+}
+
+TEST_F(ModalExecutorTest, AnAnswerInBetweenEndsTheTimeOfRefusals) {  // A9
+  refused_max = milliseconds(1);
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  for (int round = 0; round < 5; ++round) {
+    endpoint.fail_next({"GET", 401});
+    const int asked = endpoint.requests("GET");
+    // The refusal, and then the answer that the job runs.
+    ASSERT_TRUE(eventually([&] {
+      const auto state = modal->poll(one);
+      EXPECT_NE(state.value_or(JobState::running), JobState::finished);
+      return endpoint.requests("GET") >= asked + 2;
+    }));
+  }
+  endpoint.release_held();
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+  EXPECT_EQ(modal->fetch_result(one).value().outcome, Outcome::succeeded);
 }
 
 TEST_F(ModalExecutorTest, RetryAfterIsHonouredWithinItsBound) {

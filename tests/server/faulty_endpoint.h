@@ -48,6 +48,10 @@ class FaultyEndpoint {
     const std::lock_guard lock(mutex_);
     faults_.push_back(std::move(fault));
   }
+  void clear_faults() {
+    const std::lock_guard lock(mutex_);
+    faults_.clear();
+  }
   [[nodiscard]] std::size_t faults_left() {
     const std::lock_guard lock(mutex_);
     return faults_.size();

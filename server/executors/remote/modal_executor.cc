@@ -135,14 +135,36 @@ Executed<JobState> ModalExecutor::poll(const Job& job) {
   if (Clock::now() < timing.not_before) return JobState::running;
   if (!known.empty()) {
     const auto state = endpoint_.ask(job, known);
-    return state ? apply_state(job, *state) : delay_next_request(job, state.error());
+    if (state) return apply_state(job, *state);
+    const tl::unexpected<ExecutorError> error = delay_next_request(job, state.error());
+    return end_if_refused(job, error.value());
   }
   // The fate of an interrupted submit is looked up here, where it may take any number of polls.
   // submit() then returns the call id that was found.
   if (!timing.canceled_at) {
-    TRY(find_call_id(job));
+    const auto found = find_call_id(job);
+    if (!found) return end_if_refused(job, found.error());
   }
   return JobState::absent;
+}
+
+Executed<JobState> ModalExecutor::end_if_refused(const Job& job, const ExecutorError& error) {
+  const bool is_refusal =
+      error.error_class == ErrorClass::config || error.error_class == ErrorClass::terminal;
+  {
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    RequestTiming& timing = timing_in(job);
+    if (!is_refusal) {
+      timing.refused_since.reset();
+    } else if (!timing.refused_since) {
+      timing.refused_since = now;
+    }
+    if (!is_refusal || now - *timing.refused_since <= options_.refused_max) {
+      return tl::unexpected(error);
+    }
+  }
+  return finish(job, refused_remote_result(error));
 }
 
 Executed<std::string> ModalExecutor::learned_ref(const Job& job) {
@@ -155,6 +177,7 @@ Executed<JobState> ModalExecutor::apply_state(const Job& job, const RemoteState&
       const std::lock_guard lock(mutex_);
       RequestTiming& timing = timing_in(job);
       timing.backoff = {};
+      timing.refused_since.reset();
       timing.not_before = Clock::now() + std::chrono::milliseconds(job.definition.modal->poll_ms);
       return JobState::running;
     }

@@ -16,6 +16,7 @@
 
 #include "server/executors/executor.h"
 #include "server/executors/remote/remote_endpoint.h"
+#include "server/limits.h"
 #include "server/platform/artifact_store.h"
 
 namespace signalbox {
@@ -28,6 +29,8 @@ struct ModalExecutorOptions {
   std::chrono::milliseconds backoff_max{60'000};
   // How long a canceled job may take to end before its cancel counts as unconfirmed.
   std::chrono::milliseconds cancel_confirm_max{60'000};
+  // How long the endpoint may refuse every question about a job before the job fails.
+  std::chrono::milliseconds refused_max{limits::remote_refused_ms_max};
 };
 
 // Any thread.
@@ -49,12 +52,13 @@ class ModalExecutor final : public Executor {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // A job's request times, kept in memory: when to send the next request, and since when it is
-  // being canceled.
+  // A job's request times, kept in memory: when to send the next request, since when it is being
+  // canceled, and since when the endpoint has refused every question about it.
   struct RequestTiming {
     Clock::time_point not_before{};
     std::chrono::milliseconds backoff{0};
     std::optional<Clock::time_point> canceled_at;
+    std::optional<Clock::time_point> refused_since;
   };
 
   [[nodiscard]] std::filesystem::path directory_of(const Job& job) const;
@@ -65,6 +69,9 @@ class ModalExecutor final : public Executor {
   Executed<void> save_call_id(const Job& job, const std::string& call_id) const;
   Executed<std::string> submit_once(const Job& job);
   Executed<JobState> apply_state(const Job& job, const RemoteState& state);
+  // Fails the job if the endpoint has refused every question about it for refused_max; otherwise
+  // returns the error of the latest one.
+  Executed<JobState> end_if_refused(const Job& job, const ExecutorError& error);
   // Saves the job's result for fetch_result() of this and later servers.
   Executed<JobState> finish(const Job& job, const std::string& result);
   // Delays the job's next request by the backoff and returns the error.

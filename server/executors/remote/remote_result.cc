@@ -161,4 +161,19 @@ std::string canceled_remote_result(const std::string& call_id, bool unconfirmed)
   return json::serialize(result);
 }
 
+// Of class config, whatever the refusal's: the job may still run there, so no other attempt may
+// begin beside it.
+std::string refused_remote_result(const ExecutorError& refusal) {
+  json::object result;
+  result["outcome"] = "failed";
+  result["error_class"] = "config";
+  result["error_code"] = refusal.code;
+  result["error_message"] = shortened(
+      "the endpoint refused every question about the job for too long, so it may still "
+      "run there: " +
+          refusal.message,
+      limits::reason_bytes_max);
+  return json::serialize(result);
+}
+
 }  // namespace signalbox

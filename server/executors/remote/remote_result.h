@@ -18,4 +18,7 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
 // job has ended.
 std::string canceled_remote_result(const std::string& call_id, bool unconfirmed);
 
+// Returns such a text for a job about which the endpoint answers nothing but this refusal.
+std::string refused_remote_result(const ExecutorError& refusal);
+
 }  // namespace signalbox

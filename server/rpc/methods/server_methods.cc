@@ -174,6 +174,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(local_jobs_working_max);
   SIGNALBOX_LIMIT(remote_jobs_working_max);
   SIGNALBOX_LIMIT(endpoint_working_max);
+  SIGNALBOX_LIMIT(remote_refused_ms_max);
   SIGNALBOX_LIMIT(project_put_ms_max);
   SIGNALBOX_LIMIT(repository_check_ms_max);
   SIGNALBOX_LIMIT(policy_read_ms_max);
