@@ -110,10 +110,12 @@ StartRun run_of_card(const Project& project, const Card& card) {
         builtin == BuiltinStation::intake || builtin == BuiltinStation::create_pr;
     if (has_remote && station.remote.empty()) station.remote = project.remote;
     // Another run would do the agent's work again, so a push that failed is tried again for longer
-    // than other stations are.
+    // than other stations are, and in place of the card's further runs (card_run.cc).
     const bool pushes = builtin == BuiltinStation::create_pr && !station.remote.empty();
     if (pushes && station.retry == RetryPolicy{}) {
-      station.retry.max_retries = limits::push_retries_max;
+      const std::uint32_t max_attempts = project.policy.max_attempts;
+      const std::uint32_t further = max_attempts > card.runs ? max_attempts - card.runs - 1 : 0;
+      station.retry.max_retries = std::min(limits::push_retries_max + further, limits::retries_max);
     }
   }
   return run;

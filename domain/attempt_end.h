@@ -13,6 +13,9 @@ namespace signalbox {
 // Code of the failure of a run because a person rejected an approval.
 inline constexpr std::string_view rejected_code = "REJECTED";
 
+// The code of a push that failed: all other work of its run is done.
+inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
+
 enum class Retrying : std::uint8_t { by_policy, never };
 
 // Returns the events that end `run`'s attempt with `failure`, as one commit. They are

@@ -7,6 +7,7 @@
 
 #include "domain/admission.h"
 #include "domain/evolve.h"
+#include "domain/limits.h"
 #include "tests/domain/card_fixture.h"
 
 namespace signalbox {
@@ -87,11 +88,34 @@ TEST_F(CardTest, ItsRunBeginsAtTheProjectsRemoteAndPushesThere) {  // A3, A9
   EXPECT_EQ(stations[0].remote, "origin");
   EXPECT_EQ(stations[0].retry, RetryPolicy{});
   EXPECT_EQ(stations[1].remote, "origin");
-  EXPECT_GT(stations[1].retry.max_retries, RetryPolicy{}.max_retries)
-      << "a push is tried again without the agent";
+  EXPECT_EQ(stations[1].retry.max_retries, limits::push_retries_max + site.policy.max_attempts - 1)
+      << "a push is tried again without the agent, in place of the runs that are left";
+  Card last = the_card();
+  last.runs = site.policy.max_attempts - 1;
+  EXPECT_EQ(run_of_card(site, last).pipeline->stations[1].retry.max_retries,
+            limits::push_retries_max);
   site.pipeline.stations[1].retry.max_retries = 0;
   EXPECT_EQ(run_of_card(site, the_card()).pipeline->stations[1].retry.max_retries, 0U)
       << "unless the pipeline says otherwise";
+}
+
+// Another run would do the agent's work again, which a failed push is no reason for.
+TEST_F(CardTest, WaitsForAPersonWhenItsPushFailed) {  // A9
+  when(start_of(card, run));
+  when(claim_by("ann", {"implement"}));
+  CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);
+  failed.error_class = ErrorClass::terminal;
+  failed.error_code = "PUSH_FAILED";
+  failed.error_message = "no route to host";
+  when(failed);
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(the_card().code, "PUSH_FAILED");
+  EXPECT_EQ(the_card().retry_at_ns, 0);
+  now.wall_ns += 600 * minute_ns;
+  when(RetryBlockedCards{});
+  then_nothing();
+  when(UnblockCard{card, {}});
+  EXPECT_EQ(status(), CardStatus::backlog);
 }
 
 TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
