@@ -29,8 +29,7 @@ Decided<const Card*> open_card(const World& world, const CardId& id) {
   const Card* card = world.board.find(id);
   if (card != nullptr) return card;
   return reject(ErrorCode::CARD_NOT_FOUND, "there is no card " + to_string(id) + " on the board",
-                {{"card_id", to_string(id)}},
-                {"signalbox card get " + to_string(id), "signalbox card list"});
+                {{"card_id", to_string(id)}}, {"signalbox card list"});
 }
 
 tl::unexpected<Rejection> busy(const Card& card, const std::string& why, const RunId& run_id) {

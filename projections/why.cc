@@ -312,8 +312,9 @@ class WhyExplainer {
     entry.unblocked_by = "time";
     entry.next_commands = {run_command("get"), run_command("cancel")};
     if (lock_lost) {
-      entry.next_commands.insert(entry.next_commands.begin(),
-                                 "signalbox lock get " + service_.lock_end->stream.name);
+      entry.next_commands.insert(
+          entry.next_commands.begin(),
+          "signalbox lock get " + shell_word(service_.lock_end->stream.name));
     }
   }
 
