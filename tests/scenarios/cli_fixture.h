@@ -117,11 +117,7 @@ class CliTest : public testing::Test {
                        environment);
   }
   // Runs a printed command unchanged, in a shell that finds the binary and the server.
-  [[nodiscard]] Output paste(const std::string& command) const {
-    const std::string path = std::filesystem::path(SIGNALBOX_BINARY).parent_path().string();
-    return run_process({"sh", "-c", command}, {"PATH=" + path + ":" + std::getenv("PATH"),
-                                               "SIGNALBOX_DATA=" + server_.data().string()});
-  }
+  [[nodiscard]] Output paste(const std::string& command) const { return server_.paste(command); }
 
   // Blocks until the condition holds. Fails the test if it doesn't in time.
   static void await(const std::function<bool()>& condition) { ASSERT_TRUE(eventually(condition)); }

@@ -2,6 +2,7 @@
 // `signalbox WORDS…` against it.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -64,6 +65,12 @@ class RealServer {
     words.insert(words.begin(), SIGNALBOX_BINARY);
     words.insert(words.end(), {"--data", data().string()});
     return run_process(std::move(words), environment);
+  }
+  // Runs a printed command unchanged, in a shell that finds the binary and the server.
+  [[nodiscard]] Output paste(const std::string& command) const {
+    const std::string path = std::filesystem::path(SIGNALBOX_BINARY).parent_path().string();
+    return run_process({"sh", "-c", command}, {"PATH=" + path + ":" + std::getenv("PATH"),
+                                               "SIGNALBOX_DATA=" + data().string()});
   }
 
  private:
