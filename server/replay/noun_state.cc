@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/describe/enum_to_string.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "server/text/described_json.h"
@@ -173,6 +174,41 @@ std::vector<FieldDifference> differences(const std::optional<json::object>& befo
   const json::object none;
   comparison.compare(before ? *before : none, after ? *after : none, "");
   return std::move(comparison.found);
+}
+
+std::vector<FieldDifference> differences_at_end(const std::optional<json::object>& before,
+                                                const json::object& after, const Event* end) {
+  std::optional<json::object> common;
+  if (before) {
+    common.emplace();
+    for (const auto& each : after) {
+      if (const json::value* was = before->if_contains(each.key())) (*common)[each.key()] = *was;
+    }
+  }
+  std::vector<FieldDifference> found = differences(common, after);
+  if (end == nullptr) return found;
+  const auto add = [&found](const char* field, const std::string& value) {
+    if (!value.empty()) found.push_back({field, {}, value});
+  };
+  if (const auto* failed = event_as<RunFailed>(*end)) {
+    const std::string code = failed->code;
+    const std::string message = failed->message;
+    add("station", failed->station);
+    add("error_class", boost::describe::enum_to_string(failed->error_class, "?"));
+    add("error", message.empty() ? code : code + ": " + message);
+  } else if (const auto* canceled = event_as<RunCanceled>(*end)) {
+    add("reason", canceled->reason);
+  }
+  return found;
+}
+
+bool is_ended_run(const Stream& stream, const std::optional<json::object>& state) {
+  return stream.kind == StreamKind::run && state && state->contains("ended_at");
+}
+
+bool is_end_of_run(const Event& event) {
+  return event_as<RunSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
+         event_as<RunCanceled>(event) != nullptr;
 }
 
 }  // namespace signalbox

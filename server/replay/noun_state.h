@@ -33,4 +33,16 @@ struct FieldDifference {
 std::vector<FieldDifference> differences(const std::optional<boost::json::object>& before,
                                          const std::optional<boost::json::object>& after);
 
+// Returns the differences of two states of a run, the latter of a run that has ended. Fields that
+// only an open run has are omitted: it is gone with them. `end`, the event that ended it, adds why
+// it failed or was canceled, which the world doesn't keep; it may be nullptr.
+std::vector<FieldDifference> differences_at_end(const std::optional<boost::json::object>& before,
+                                                const boost::json::object& after, const Event* end);
+
+// Returns whether this is the state of a run that has ended.
+bool is_ended_run(const Stream& stream, const std::optional<boost::json::object>& state);
+
+// Returns whether the event ends its run.
+bool is_end_of_run(const Event& event);
+
 }  // namespace signalbox

@@ -44,7 +44,10 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
   WalkStep step{std::move(records.front()), {}};
   const auto before = noun_state(world_, step.record.stream);
   evolve(world_, step.record);
-  step.changes = differences(before, noun_state(world_, step.record.stream));
+  const auto after = noun_state(world_, step.record.stream);
+  step.changes = is_end_of_run(step.record.event) && is_ended_run(step.record.stream, after)
+                     ? differences_at_end(before, *after, &step.record.event)
+                     : differences(before, after);
   return step;
 }
 
@@ -66,7 +69,9 @@ Stored<std::vector<ReplayWalk::Touched>> ReplayWalk::streams_between(Position fr
   TRY(log_.scan(from + 1, to, [&](Record&& record) {
     const auto [place, is_new] = known.emplace(to_string(record.stream), streams.size());
     if (is_new) streams.push_back({std::move(record.stream), {}});
-    streams[place->second].last_event = tag_of(record.event).name;
+    Touched& touched = streams[place->second];
+    touched.last_event = tag_of(record.event).name;
+    if (is_end_of_run(record.event)) touched.end = std::move(record.event);
     return true;
   }));
   return streams;

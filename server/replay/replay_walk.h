@@ -45,6 +45,7 @@ class ReplayWalk {
   struct Touched {
     Stream stream;
     std::string last_event;
+    std::optional<Event> end = std::nullopt;  // of a run: the last one that ended it
     friend bool operator==(const Touched&, const Touched&) = default;
   };
   Stored<std::vector<Touched>> streams_between(Position from, Position to) const;

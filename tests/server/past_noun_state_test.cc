@@ -46,6 +46,26 @@ TEST(NounState, WhatIsGoneIsNamedOrCounted) {
             (Fields{{"s", "on", "off"}, {"5 other fields", "", ""}, {"at", "", "now"}}));
 }
 
+TEST(NounState, AnEndedRunIsItsEndAndItsError) {  // A14
+  const auto state = [](const char* text) { return json::parse(text).as_object(); };
+  const auto open = state(R"({"id":"7","status":"running","goal":"g","current":1,"a":1,"b":2})");
+  const auto ended = state(R"({"status":"failed","idempotency_key":"","ended_at":9})");
+  const Event failed = RunEvent{RunFailed{"verify", ErrorClass::terminal, "RED", "two tests fail"}};
+  EXPECT_EQ(differences_at_end(open, ended, &failed),
+            (Fields{{"status", "running", "failed"},
+                    {"ended_at", "", "9"},
+                    {"station", "", "verify"},
+                    {"error_class", "", "terminal"},
+                    {"error", "", "RED: two tests fail"}}));
+  const Event canceled = RunEvent{RunCanceled{"wrong branch"}};
+  EXPECT_EQ(
+      differences_at_end(std::nullopt, ended, &canceled),
+      (Fields{{"status", "", "failed"}, {"ended_at", "", "9"}, {"reason", "", "wrong branch"}}));
+  EXPECT_TRUE(is_ended_run(Stream::run(Uuid{}), ended));
+  EXPECT_FALSE(is_ended_run(Stream::run(Uuid{}), open));
+  EXPECT_FALSE(is_ended_run(Stream::run(Uuid{}), std::nullopt));
+}
+
 TEST(NounState, AStreamIsReadAsItIsWritten) {
   const Uuid some_id = *parse_uuid("01a200f9-0066-79a8-88b8-b7c19db6aa97");
   for (const Stream& stream :

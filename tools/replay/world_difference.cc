@@ -38,10 +38,12 @@ Called<json::object> world_difference(ReplayWalk& walk, Position from, Position 
   if (auto there = walk.go(to); !there) return tl::unexpected(from_store_error(there.error()));
   json::array changes;
   auto state = before.begin();
-  for (const auto& [stream, last_event] : *streams) {
+  for (const auto& [stream, last_event, end] : *streams) {
     const auto was = std::move(*state++);
     const auto is = noun_state(walk.world(), stream);
-    const auto fields = differences(was, is);
+    const auto fields = is_ended_run(stream, is)
+                            ? differences_at_end(was, *is, end ? &*end : nullptr)
+                            : differences(was, is);
     if (fields.empty()) continue;
     json::array shown;
     for (const FieldDifference& field : fields) {
