@@ -17,7 +17,7 @@ std::vector<std::string> without_attempt_command(const Run& run) {
     return {"signalbox run why " + to_string(run.id)};
   }
   return {"signalbox station claim --worker me --run " + to_string(run.id) + " --station " +
-          run.definition().name};
+          shell_word(run.definition().name)};
 }
 
 // Returns whether the station's result is held for a decision.
