@@ -5,6 +5,7 @@
 
 #include "domain/check.h"
 #include "domain/limits.h"
+#include "domain/retry_policy.h"
 #include "domain/step_end.h"
 #include "domain/text_parts.h"
 
@@ -29,8 +30,9 @@ std::optional<std::uint8_t> next_strategy_index(const Run& run, ErrorClass error
       return station.strategy_index;
     case ErrorClass::terminal: {
       const auto next = static_cast<std::uint8_t>(station.strategy_index + 1);
-      if (next < policy.strategies.size()) return next;
-      return std::nullopt;
+      if (next < named_strategies(policy).size()) return next;
+      if (!repeats_last_strategy(run.definition(), run.max_retries)) return std::nullopt;
+      return station.strategy_index;
     }
   }
   return std::nullopt;

@@ -50,6 +50,8 @@ BOOST_DESCRIBE_ENUM(StallAction, nudge, next_strategy, fail)
 struct RetryPolicy {
   std::uint32_t max_retries = 3;   // failed attempts allowed = 1 + max_retries
   std::int64_t backoff_ms = 1000;  // before the first retry; doubled for each further one
+  // Each terminal failure takes the next one. The last one is there twice if the definition names
+  // max_retries (retry_policy.h).
   std::vector<Strategy> strategies = {Strategy::original};
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;

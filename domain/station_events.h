@@ -22,8 +22,8 @@ enum class Outcome : std::uint8_t { succeeded = 1, failed = 2, canceled = 3, tim
 BOOST_DESCRIBE_ENUM(Outcome, succeeded, failed, canceled, timeout)
 
 // The class of a failure, which decides about the next attempt: transient, lost and quota are
-// retried with the same strategy; terminal is retried with the next strategy; config fails the
-// station at once.
+// retried with the same strategy; terminal is retried with the next strategy, and with the last one
+// where retries were asked for (retry_policy.h); config fails the station at once.
 enum class ErrorClass : std::uint8_t {
   config = 1,
   transient = 2,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "domain/attempt_end.h"
 #include "domain/check.h"
+#include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -38,6 +40,10 @@ class TimelineFold {
   void operator()(const RunSucceeded&) { end_run(); }
   void operator()(const RunFailed& event) {
     timeline_.failure = event;
+    // A station without an attempt fails only if a person rejects it.
+    if (timeline_.not_retried.empty()) {
+      explain_end({Outcome::failed, event.error_class, event.code, event.message}, false);
+    }
     end_run();
   }
   void operator()(const RunCancelRequested& event) {
@@ -52,6 +58,8 @@ class TimelineFold {
 
   void operator()(const RunRetried& event) {
     timeline_.failure.reset();
+    timeline_.not_retried.clear();
+    failures_ = 0;
     timeline_.cancel.reset();
     timeline_.ended_at_ns = 0;
     timeline_.budget = event.budget;
@@ -113,16 +121,11 @@ class TimelineFold {
   void operator()(const StationAttemptFailed& event) {
     end_attempt(event.failure.outcome, event.result);
     attempt().failure = event.failure;
+    ++failures_;
     wait(WaitReason::backoff, event.retry_at_ns);
   }
-  void operator()(const StationFailed& event) {
-    end_attempt(event.failure.outcome, event.result);
-    attempt().failure = event.failure;
-  }
-  void operator()(const StationTimedOut& event) {
-    end_attempt(event.failure.outcome, event.result);
-    attempt().failure = event.failure;
-  }
+  void operator()(const StationFailed& event) { fail_station(event.failure, event.result); }
+  void operator()(const StationTimedOut& event) { fail_station(event.failure, event.result); }
   void operator()(const StationDeferred& event) {
     attempt().ended_at_ns = record_->recorded_at_ns;
     attempt().deferred = true;
@@ -159,6 +162,7 @@ class TimelineFold {
   TimelineAttempt& attempt() { return station().attempts.back(); }
 
   void advance() {
+    failures_ = 0;
     if (current_ + 1 < timeline_.stations.size()) ++current_;
   }
   void decide(Decision decision, const std::string& reason) {
@@ -188,6 +192,22 @@ class TimelineFold {
     ended.result = result;
     if (ended.result.external_ref.empty()) ended.result.external_ref = external_ref;
   }
+  void fail_station(const Failure& failure, const AttemptResult& result) {
+    end_attempt(failure.outcome, result);
+    attempt().failure = failure;
+    ++failures_;
+    const auto& stalls = attempt().stalls;
+    explain_end(failure, failure.code == "STALLED" && !stalls.empty() &&
+                             stalls.back().action == StallAction::fail);
+  }
+  void explain_end(const Failure& failure, bool was_stalled) {
+    const auto& decided = station().decided;
+    const bool was_rejected =
+        failure.code == rejected_code && decided && decided->decision == Decision::reject;
+    timeline_.not_retried =
+        not_retried_text({pipeline_.stations.at(current_), timeline_.max_retries, failure,
+                          failures_, was_rejected, was_stalled});
+  }
   void end_run() {
     timeline_.ended_at_ns = record_->recorded_at_ns;
     timeline_.paused_reason.clear();
@@ -211,6 +231,7 @@ class TimelineFold {
   const PipelineDefinition& pipeline_;
   const Record* record_ = nullptr;
   std::size_t current_ = 0;
+  std::uint32_t failures_ = 0;  // of the current station since the run's start or retry
 };
 
 }  // namespace

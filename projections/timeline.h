@@ -102,6 +102,7 @@ struct RunTimeline {
   std::int64_t started_at_ns = 0;
   std::int64_t ended_at_ns = 0;  // 0: open
   std::optional<RunFailed> failure;
+  std::string not_retried;    // why no attempt followed the failure; empty unless it failed
   std::string paused_reason;  // empty unless it is paused
   Budget budget;              // limit of `used`
   Usage used;

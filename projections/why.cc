@@ -123,6 +123,7 @@ class WhyExplainer {
         "station " + failed->station + " failed with " +
             failure_text({Outcome::failed, failed->error_class, failed->code, failed->message}));
     entry.station = failed->station;
+    entry.not_retried = timeline_.not_retried;
     for (const TimelineStation& station : timeline_.stations) {
       if (station.name != failed->station || station.attempts.empty()) continue;
       entry.attempt = station.attempts.back().number;

@@ -61,6 +61,7 @@ struct WhyEntry {
   std::vector<WhyHolder> holders;  // for jobs_max
   std::int64_t last_heartbeat_at_ns = 0;   // UTC; of an attempt of an external worker
   std::int64_t last_progress_at_ns = 0;    // UTC; of an attempt; 0: none was reported
+  std::string not_retried;                 // why no attempt followed the one that failed, or empty
   std::string unblocked_by;                // what has to happen
   std::vector<std::string> next_commands;  // complete: each works when pasted
 };

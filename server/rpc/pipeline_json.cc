@@ -5,6 +5,7 @@
 
 #include <toml++/toml.h>
 
+#include "domain/retry_policy.h"
 #include "domain/try.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -235,6 +236,26 @@ void read_allowances(std::vector<JobAllowance> allowed, StationDefinition& stati
   }
 }
 
+// Reads max_retries, if it is given. The station has its strategies already.
+Decided<void> read_max_retries(const std::optional<std::uint32_t>& max_retries,
+                               StationDefinition& station) {
+  // A definition that repeats its last strategy means that it names max_retries.
+  if (names_max_retries(station.retry)) {
+    return reject(ErrorCode::PIPELINE_INVALID,
+                  "station " + station.name + ": retry.strategies names one twice",
+                  {{"station", station.name}, {"field", std::string("retry.strategies")}});
+  }
+  if (max_retries) name_max_retries(station.retry, *max_retries);
+  return {};
+}
+
+// Returns the number as the definition names it. What it leaves out is left out again, since the
+// default isn't the same as a number that is named; another number was stored by older versions.
+std::optional<std::uint32_t> max_retries_of(const RetryPolicy& retry) {
+  if (!names_max_retries(retry) && retry.max_retries == RetryPolicy{}.max_retries) return {};
+  return retry.max_retries;
+}
+
 Decided<StationDefinition> station_from(StationTable& table) {
   StationDefinition station;
   station.name = std::move(table.name);
@@ -260,8 +281,8 @@ Decided<StationDefinition> station_from(StationTable& table) {
   TRY(read_executor(table, station));
   if (table.retry) {
     TRY(duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms));
-    station.retry.max_retries = table.retry->max_retries.value_or(station.retry.max_retries);
     if (!table.retry->strategies.empty()) station.retry.strategies = table.retry->strategies;
+    TRY(read_max_retries(table.retry->max_retries, station));
   }
   return station;
 }
@@ -307,8 +328,8 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
         std::move(environment),
         std::move(allowed),
         station.remote,
-        RetryTable{station.retry.max_retries, format_duration_ms(station.retry.backoff_ms),
-                   station.retry.strategies},
+        RetryTable{max_retries_of(station.retry), format_duration_ms(station.retry.backoff_ms),
+                   named_strategies(station.retry)},
         station.stall_after_ms == 0 ? std::nullopt
                                     : std::optional(format_duration_ms(station.stall_after_ms)),
         station.stall_actions,

@@ -58,8 +58,10 @@ TEST(PipelineTest, EachFaultIsRefusedWithItsStationAndField) {
       {"retry.backoff", station([](StationDefinition& s) { s.retry.backoff_ms = -1; })},
       {"retry.strategies", station([](StationDefinition& s) { s.retry.strategies = {}; })},
       {"retry.strategies", station([](StationDefinition& s) {
-         s.retry.strategies = {Strategy::original, Strategy::original};
+         s.retry.strategies = {Strategy::original, Strategy::simplified, Strategy::original};
        })},
+      {"retry.strategies",
+       station([](StationDefinition& s) { s.retry.strategies.assign(3, Strategy::original); })},
       {"name", [](PipelineDefinition& pipeline) { pipeline.name = ""; }},
       {"station", [](PipelineDefinition& pipeline) { pipeline.stations.clear(); }},
       {"station",

@@ -2,6 +2,7 @@
 // run.
 #include <gtest/gtest.h>
 
+#include "domain/retry_policy.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -76,8 +77,69 @@ TEST_F(RetryTest, TerminalWithoutAnotherStrategyFailsAtOnce) {  // S4
   EXPECT_EQ(world.ended_runs.find(run)->status, RunStatus::failed);
 }
 
-TEST_F(RetryTest, ConfigFailsAtOnceWhateverIsLeft) {
-  given_policy({3, 0, {Strategy::original, Strategy::simplified}});
+TEST_F(RetryTest, NamedRetriesCountForATerminalFailure) {  // A13
+  RetryPolicy policy{0, 0, {Strategy::original}};
+  name_max_retries(policy, 3);
+  given_policy(policy);
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    fail(ErrorClass::terminal);
+    then_names({"StationAttemptFailed"});
+    wake();
+  }
+  fail(ErrorClass::terminal);
+  EXPECT_EQ(claim.attempt, 4U);
+  EXPECT_EQ(claim.strategy, Strategy::original);
+  then_names({"StationFailed", "RunFailed"});
+}
+
+TEST_F(RetryTest, NamedRetriesTakeEachStrategyBeforeTheLastOneIsRepeated) {  // A13
+  RetryPolicy policy{0, 0, {Strategy::original, Strategy::simplified}};
+  name_max_retries(policy, 3);
+  given_policy(policy);
+  std::vector<Strategy> tried;
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    fail(ErrorClass::terminal);
+    tried.push_back(claim.strategy);
+    if (attempt < 4) wake();
+  }
+  EXPECT_EQ(tried, (std::vector<Strategy>{Strategy::original, Strategy::simplified,
+                                          Strategy::simplified, Strategy::simplified}));
+  then_names({"StationFailed", "RunFailed"});
+}
+
+TEST_F(RetryTest, ARunsOwnRetriesCountForATerminalFailure) {  // A13
+  StartRun start;
+  start.goal = "goal";
+  start.run_id = run;
+  start.pipeline = PipelineDefinition{"one", {worker_station("a", {3, 0, {Strategy::original}})}};
+  start.pipeline_digest = digest_of(0x90);
+  start.max_retries = 1;
+  when(start);
+  fail(ErrorClass::terminal);
+  then_names({"StationAttemptFailed"});
+  wake();
+  fail(ErrorClass::terminal);
+  then_names({"StationFailed", "RunFailed"});
+}
+
+// A merge conflict isn't mended by another merge of the same commits.
+TEST_F(RetryTest, ABuiltInStationIsNotTriedAgainAfterATerminalFailure) {  // A13
+  StationDefinition station = builtin_station(BuiltinStation::merge);
+  name_max_retries(station.retry, 3);
+  EXPECT_FALSE(repeats_last_strategy(station, 3));
+  station.executor = ExecutorKind::process;
+  EXPECT_TRUE(repeats_last_strategy(station, std::nullopt));
+  station.retry = {};
+  EXPECT_FALSE(repeats_last_strategy(station, std::nullopt));
+  EXPECT_TRUE(repeats_last_strategy(station, 3));
+  station.executor = ExecutorKind::deep_work;
+  EXPECT_FALSE(repeats_last_strategy(station, 3)) << "it is the number of its steps' retries";
+}
+
+TEST_F(RetryTest, ConfigFailsAtOnceWhateverIsLeft) {  // A13
+  RetryPolicy policy{0, 0, {Strategy::original, Strategy::simplified}};
+  name_max_retries(policy, 3);
+  given_policy(policy);
   fail(ErrorClass::config);
   then_names({"StationFailed", "RunFailed"});
 }

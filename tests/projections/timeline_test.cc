@@ -118,6 +118,32 @@ TEST_F(TimelineTest, OfAFailure) {  // S1
   EXPECT_EQ(all.failure->code, "CONFIG_MISSING");
   EXPECT_EQ(all.stations[0].status, StationStatus::failed);
   EXPECT_EQ(all.stations[0].attempts.at(0).outcome, Outcome::failed);
+  EXPECT_NE(all.not_retried.find("class is config"), std::string::npos) << all.not_retried;
+}
+
+TEST_F(TimelineTest, SaysThatATerminalFailureIsNotRetried) {  // A13
+  happens(started(pipeline));
+  happens(claimed("a"));
+  const Failure failure{Outcome::failed, ErrorClass::terminal, "EXIT_NONZERO", ""};
+  happens(StationEvent{StationFailed{"a", 1, failure, {}}});
+  happens(RunEvent{RunFailed{"a", ErrorClass::terminal, "EXIT_NONZERO", ""}});
+  EXPECT_EQ(timeline().not_retried,
+            "its class is terminal, no further strategy is left, and the station names no "
+            "max_retries");
+}
+
+TEST_F(TimelineTest, SaysThatTheRetriesAreUsedUp) {  // A13
+  pipeline.stations.front().retry.max_retries = 1;
+  happens(started(pipeline));
+  happens(claimed("a"));
+  const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
+  happens(StationEvent{StationAttemptFailed{"a", 1, failure, {}, 777, Strategy::original}});
+  EXPECT_EQ(timeline().not_retried, "");
+  happens(StationEvent{StationReady{"a"}});
+  happens(claimed("a", 2));
+  happens(StationEvent{StationFailed{"a", 2, failure, {}}});
+  happens(RunEvent{RunFailed{"a", ErrorClass::transient, "X", ""}});
+  EXPECT_EQ(timeline().not_retried, "2 attempts have failed, and max_retries is 1");
 }
 
 TEST_F(TimelineTest, OfACancelThatLetSomethingEscape) {  // S11

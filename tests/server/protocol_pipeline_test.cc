@@ -6,6 +6,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/retry_policy.h"
+
 namespace signalbox {
 namespace {
 
@@ -43,7 +45,8 @@ PipelineDefinition definition() {
   implement.cancel_grace_ms = 500;
   implement.require_result = true;
   implement.environment = {"TOKEN"};
-  implement.retry = {2, 1000, {Strategy::original, Strategy::decomposed}};
+  // It names max_retries, so its last strategy is there twice.
+  implement.retry = {2, 1000, {Strategy::original, Strategy::decomposed, Strategy::decomposed}};
   StationDefinition create_pr;
   create_pr.name = "create_pr";
   create_pr.executor = ExecutorKind::builtin;
@@ -65,6 +68,49 @@ TEST(ProtocolPipeline, ComesBackFromJson) {
     const auto again = pipeline_from_json(pipeline_to_json(pipeline));
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, pipeline);
+  }
+}
+
+RetryPolicy retry_in(const std::string& table) {
+  const auto tables =
+      json_from_toml("name = \"p\"\n[[station]]\nname = \"a\"\nretry = " + table + "\n");
+  EXPECT_TRUE(tables) << table;
+  if (!tables) return {};
+  const auto pipeline = pipeline_from_json(*tables);
+  EXPECT_TRUE(pipeline) << table;
+  return pipeline ? pipeline->stations.front().retry : RetryPolicy{};
+}
+
+// The number that somebody wrote isn't the same as the default one, and stays written.
+TEST(ProtocolPipeline, AStationNamesItsRetriesOrLeavesThemOut) {  // A13
+  EXPECT_FALSE(names_max_retries(retry_in("{ backoff = \"1s\" }")));
+  EXPECT_FALSE(names_max_retries(retry_in("{ max_retries = 0 }"))) << "there is nothing to repeat";
+  const RetryPolicy named = retry_in("{ max_retries = 3 }");
+  EXPECT_TRUE(names_max_retries(named));
+  EXPECT_EQ(named_strategies(named), std::vector<Strategy>{Strategy::original});
+  PipelineDefinition pipeline{"p", {StationDefinition{}}};
+  pipeline.stations.front().name = "a";
+  for (const RetryPolicy& retry : {named, RetryPolicy{}}) {
+    pipeline.stations.front().retry = retry;
+    const json::object shown =
+        pipeline_to_json(pipeline).at("station").as_array().front().as_object();
+    EXPECT_EQ(json::serialize(shown.at("retry").at("strategies")), R"(["original"])");
+    EXPECT_EQ(shown.at("retry").as_object().contains("max_retries"), names_max_retries(retry));
+    const auto again = pipeline_from_json(pipeline_to_json(pipeline));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, pipeline);
+  }
+}
+
+TEST(ProtocolPipeline, AStrategyIsNamedOnce) {
+  for (const char* retry : {R"({"strategies":["original","original"]})",
+                            R"({"strategies":["original","original"],"max_retries":2})",
+                            R"({"strategies":["simplified","original","simplified"]})"}) {
+    const auto pipeline = pipeline_from_json(
+        json::parse(std::string(R"({"name":"p","station":[{"name":"a","retry":)") + retry + "}]}"));
+    ASSERT_FALSE(pipeline) << retry;
+    EXPECT_EQ(pipeline.error().code, ErrorCode::PIPELINE_INVALID);
+    EXPECT_NE(pipeline.error().message.find("retry.strategies"), std::string::npos);
   }
 }
 

@@ -222,6 +222,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
           {"run", {text_at(run, "run_id"), Style::strong}},
           {"status", {status, style_of_status(text_at(run, "status"))}},
           {"error", {error_text(run), Style::bad}},
+          {"no retry", {text_at(run, "not_retried")}},
           {"goal", {text_at(run, "goal")}},
           {"project", {text_at(run, "project")}},
           {"labels", {labels_text(run)}},

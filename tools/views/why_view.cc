@@ -53,6 +53,7 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
         {"last heartbeat", {moment_text(text_at(reason, "last_heartbeat_at"), now_ns)}},
         {"last progress", {moment_text(text_at(reason, "last_progress_at"), now_ns)}},
         {"cause", {cause_text(reason), Style::faint}},
+        {"no retry", {text_at(reason, "not_retried")}},
         {"needs", {text_at(reason, "unblocked_by")}}};
     std::string name = "next";
     for (const json::value& command : array_at(reason, "next_commands")) {

@@ -6,6 +6,7 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/retry_policy.h"
 #include "domain/try.h"
 #include "server/rpc/pipeline_json.h"
 #include "server/text/described_json.h"
@@ -138,6 +139,14 @@ Decided<WhatIfStation> station_of(const StationChange& change, std::size_t numbe
   return station;
 }
 
+// Changes the number of retries and the strategies. A number that the pipeline names stays named.
+void change_retries(const WhatIfStation& change, RetryPolicy& retry) {
+  std::optional<std::uint32_t> max_retries = change.max_retries;
+  if (!max_retries && names_max_retries(retry)) max_retries = retry.max_retries;
+  if (!change.strategies.empty()) retry.strategies = change.strategies;
+  if (max_retries) name_max_retries(retry, *max_retries);
+}
+
 }  // namespace
 
 PipelineDefinition WhatIfPolicy::changed(PipelineDefinition pipeline) const {
@@ -147,9 +156,8 @@ PipelineDefinition WhatIfPolicy::changed(PipelineDefinition pipeline) const {
       station.heartbeat_timeout_ms = change.lease_ms.value_or(station.heartbeat_timeout_ms);
       station.timeout_ms = change.timeout_ms.value_or(station.timeout_ms);
       station.stall_after_ms = change.stall_after_ms.value_or(station.stall_after_ms);
-      station.retry.max_retries = change.max_retries.value_or(station.retry.max_retries);
       station.retry.backoff_ms = change.backoff_ms.value_or(station.retry.backoff_ms);
-      if (!change.strategies.empty()) station.retry.strategies = change.strategies;
+      change_retries(change, station.retry);
     }
   }
   return pipeline;

@@ -165,6 +165,7 @@ json::object entry_json(const WhyEntry& entry) {
   }
   add_entry_time(object, "last_heartbeat_at", entry.last_heartbeat_at_ns);
   add_entry_time(object, "last_progress_at", entry.last_progress_at_ns);
+  add_entry_text(object, "not_retried", entry.not_retried);
   object["unblocked_by"] = entry.unblocked_by;
   object["next_commands"] = json::array(entry.next_commands.begin(), entry.next_commands.end());
   return object;

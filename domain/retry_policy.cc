@@ -1,0 +1,65 @@
+#include "domain/retry_policy.h"
+
+namespace signalbox {
+namespace {
+
+std::string exhausted_text(std::uint32_t failures, std::uint32_t max_retries) {
+  const std::string attempts =
+      failures == 1 ? "1 attempt has" : std::to_string(failures) + " attempts have";
+  return attempts + " failed, and max_retries is " + std::to_string(max_retries);
+}
+
+}  // namespace
+
+bool names_max_retries(const RetryPolicy& policy) {
+  const std::size_t count = policy.strategies.size();
+  return count >= 2 && policy.strategies[count - 1] == policy.strategies[count - 2];
+}
+
+std::vector<Strategy> named_strategies(const RetryPolicy& policy) {
+  std::vector<Strategy> strategies = policy.strategies;
+  if (names_max_retries(policy)) strategies.pop_back();
+  return strategies;
+}
+
+void name_max_retries(RetryPolicy& policy, std::uint32_t max_retries) {
+  policy.strategies = named_strategies(policy);
+  policy.max_retries = max_retries;
+  // Without retries there is nothing to tell apart.
+  if (max_retries == 0 || policy.strategies.empty()) return;
+  const Strategy last = policy.strategies.back();
+  policy.strategies.push_back(last);
+}
+
+bool repeats_last_strategy(const StationDefinition& station,
+                           std::optional<std::uint32_t> run_max_retries) {
+  if (station.executor == ExecutorKind::builtin) return false;
+  if (names_max_retries(station.retry)) return true;
+  return run_max_retries.has_value() && station.executor != ExecutorKind::deep_work;
+}
+
+std::string not_retried_text(const StationEnd& end) {
+  if (end.was_rejected) return "a person rejected it";
+  if (end.was_stalled) return "its stall_actions end the station after so many stalls";
+  const std::uint32_t max_retries = end.run_max_retries.value_or(end.station.retry.max_retries);
+  if (end.failures > max_retries) return exhausted_text(end.failures, max_retries);
+  switch (end.failure.error_class) {
+    case ErrorClass::config:
+      return "the configuration has to change first: its class is config";
+    case ErrorClass::terminal:
+      if (end.station.executor == ExecutorKind::builtin) {
+        return "a built-in station would find the same again: its class is terminal";
+      }
+      if (repeats_last_strategy(end.station, end.run_max_retries)) break;
+      return "its class is terminal, no further strategy is left, and the station names no "
+             "max_retries";
+    case ErrorClass::transient:
+    case ErrorClass::lost:
+    case ErrorClass::quota:
+      break;
+  }
+  // Decided by a version with other rules.
+  return "the rules of that time allowed no retry";
+}
+
+}  // namespace signalbox
