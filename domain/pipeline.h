@@ -208,8 +208,9 @@ struct PipelineDefinition {
 };
 BOOST_DESCRIBE_STRUCT(PipelineDefinition, (), (name, stations, budget))
 
-// Returns the pipeline of `intake`, `plan`, `implement`, `verify`, `create_pr`. Outside workers do
-// the middle three.
+// Returns the pipeline of `intake`, `plan`, `implement`, `verify`, `create_pr` in which outside
+// workers do the middle three. run.start may take another for runs that name none
+// (default_pipeline.h).
 PipelineDefinition default_pipeline();
 
 // Returns the default pipeline of a card's run: `intake`, `implement` by a coding agent, `verify`

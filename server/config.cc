@@ -43,6 +43,12 @@ tl::expected<void, std::string> read_watchdog_interval(const std::string& text, 
   return {};
 }
 
+// The error has no file and line.
+tl::expected<void, std::string> read_default_pipeline(const std::string& text, Config& config) {
+  if (boost::describe::enum_from_string(text.c_str(), config.default_pipeline)) return {};
+  return tl::unexpected("default_pipeline is agents or workers; not " + text);
+}
+
 // Reads a path, which is relative to the file that names it.
 tl::expected<void, std::string> read_path(const std::filesystem::path& file, std::string_view key,
                                           const toml::node& node, std::filesystem::path& out) {
@@ -234,6 +240,14 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
     return ok;
   }
+  if (key == "default_pipeline") {
+    std::string which;
+    auto ok = text(which);
+    if (!ok) return ok;
+    ok = read_default_pipeline(which, config);
+    if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
+    return ok;
+  }
   if (key == "loopback_role" || key == "socket_role") {
     std::string role;
     auto ok = text(role);
@@ -246,13 +260,14 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     return number(config.caller_connections_max, 1, 1'000'000);
   }
   if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
-  return tl::unexpected(at_line(
-      file, node,
-      "there is no setting " + std::string(key) +
-          "; there are socket, listen, log_level, log_format, jobs_max, remote_jobs_max, "
-          "connections_max, caller_connections_max, snapshot_events, watchdog_interval, "
-          "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, run_roots, and the "
-          "tables board, traces and retention"));
+  return tl::unexpected(
+      at_line(file, node,
+              "there is no setting " + std::string(key) +
+                  "; there are socket, listen, log_level, log_format, jobs_max, remote_jobs_max, "
+                  "connections_max, caller_connections_max, snapshot_events, watchdog_interval, "
+                  "default_pipeline, loopback_role, socket_role, tls_certificate, tls_key, "
+                  "http_hosts, run_roots, and the "
+                  "tables board, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
@@ -300,6 +315,9 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);
   if (options.watchdog_interval) {
     TRY(read_watchdog_interval(*options.watchdog_interval, config));
+  }
+  if (options.default_pipeline) {
+    TRY(read_default_pipeline(*options.default_pipeline, config));
   }
   const char* const mode = std::getenv("CODERUNNER_MODE");
   if (mode != nullptr && *mode != '\0' &&

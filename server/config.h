@@ -11,6 +11,7 @@
 
 #include <tl/expected.hpp>
 
+#include "domain/default_pipeline.h"
 #include "domain/pipeline.h"
 #include "server/access/authentication.h"
 #include "server/board/board_settings.h"
@@ -36,6 +37,7 @@ struct ServeOptions {
   std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
   std::optional<std::string> traces_endpoint;    // a URL; empty: no traces
   std::optional<std::string> watchdog_interval;  // a duration, between two sweeps of the watchdog
+  std::optional<std::string> default_pipeline;   // agents or workers
 };
 
 // The validated settings.
@@ -65,6 +67,7 @@ struct Config {
   std::optional<FileRetentionSettings> file_retention;  // none: files of ended runs stay
   // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
+  DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
 };
 
 // The names of settings whose values in the file changed between two readings.

@@ -260,6 +260,7 @@ MethodParts Server::method_parts() {
                     [this] { return digest_.of(engine_.world()); },
                     traces_.resource(),
                     config_.coderunner_mode};
+  parts.default_pipeline = config_.default_pipeline;
   parts.access = access_parts(authentication_);
   parts.status_parts = {status_of(snapshotter_), status_of(run_roots_), status_of(settings_reload_),
                         certificate_status()};

@@ -8,6 +8,11 @@
 
 namespace signalbox {
 
+KnownPipeline::KnownPipeline(CoderunnerMode mode, DefaultPipeline unnamed)
+    : mode_(mode), unnamed_{pipeline_of(unnamed, mode), {}} {
+  unnamed_.digest = pipeline_digest(unnamed_.definition);
+}
+
 Decided<const PinnedDefinition*> KnownPipeline::read(const boost::json::value& tables) {
   if (!tables_.is_null() && tables_ == tables) return &pinned_;
   auto definition = TRY(pipeline_from_json(tables));

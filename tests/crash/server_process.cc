@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -89,6 +90,11 @@ ServerProcess::~ServerProcess() { kill(); }
 std::vector<std::string> ServerProcess::command() const {
   std::vector<std::string> argv{SIGNALBOX_BINARY, "serve", "--data", data_.string()};
   argv.insert(argv.end(), options_.begin(), options_.end());
+  // Runs without a pipeline wait for the tests' own workers, unless a test says otherwise.
+  if (std::find(options_.begin(), options_.end(), "--default-pipeline") == options_.end()) {
+    argv.emplace_back("--default-pipeline");
+    argv.emplace_back("workers");
+  }
   return argv;
 }
 

@@ -40,8 +40,8 @@ ProcessOutput run_program(const std::vector<std::string>& argv);
 
 class ServerProcess {
  public:
-  // Uses the data directory `data`, with additional options for `signalbox serve`. Starts nothing
-  // yet.
+  // Uses the data directory `data`, with additional options for `signalbox serve`; without
+  // --default-pipeline, outside workers do the runs that name no pipeline. Starts nothing yet.
   explicit ServerProcess(std::filesystem::path data, std::vector<std::string> options = {});
   // Kills the server if it still runs.
   ~ServerProcess();

@@ -57,6 +57,18 @@ TEST_F(ConfigTest, AWrongWatchdogIntervalIsNamedWithItsLine) {
             std::string::npos);
 }
 
+TEST_F(ConfigTest, TheDefaultPipelineIsOneOfTwo) {  // A12
+  EXPECT_EQ(load("default_pipeline = \"agents\"\n")->default_pipeline, DefaultPipeline::agents);
+  EXPECT_EQ(load("default_pipeline = \"workers\"\n")->default_pipeline, DefaultPipeline::workers);
+  EXPECT_NE(error_of("\ndefault_pipeline = \"mine\"\n")
+                .find("signalbox.toml:2: default_pipeline is agents or workers; not mine"),
+            std::string::npos);
+  options_.default_pipeline = "agents";
+  EXPECT_EQ(load("default_pipeline = \"workers\"\n")->default_pipeline, DefaultPipeline::agents);
+  options_.default_pipeline = "mine";
+  EXPECT_EQ(error_of(""), "default_pipeline is agents or workers; not mine");
+}
+
 // G1
 TEST_F(ConfigTest, RunRootsAreAbsoluteDirectories) {
   using Paths = std::vector<std::filesystem::path>;

@@ -37,6 +37,11 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
                   "How often the watchdog checks running attempts; default: 5s")
       .type_name("DURATION");
   serve
+      .add_option("--default-pipeline", options->default_pipeline,
+                  "Who does the work of runs that name no pipeline: agents or workers; "
+                  "default: workers")
+      .type_name("WHO");
+  serve
       .add_option("--traces-endpoint", options->traces_endpoint,
                   "Send each run's trace to an OpenTelemetry collector, as OTLP/JSON over HTTP")
       .type_name("URL");

@@ -8,7 +8,8 @@
 namespace signalbox {
 
 std::vector<Method> all_methods(const MethodParts& parts) {
-  const auto known_pipeline = std::make_shared<KnownPipeline>(parts.coderunner_mode);
+  const auto known_pipeline =
+      std::make_shared<KnownPipeline>(parts.coderunner_mode, parts.default_pipeline);
   std::vector<Method> methods;
   const auto add = [&methods](std::vector<Method> family) {
     std::move(family.begin(), family.end(), std::back_inserter(methods));

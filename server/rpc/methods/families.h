@@ -12,6 +12,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/command.h"
+#include "domain/default_pipeline.h"
 #include "server/board/repository_check.h"
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/method.h"
@@ -109,6 +110,7 @@ struct MethodParts {
       signalbox::check_repository;
   PlanFiles plan_files = nullptr;
   Handler redact = refuse_redaction;
+  DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.

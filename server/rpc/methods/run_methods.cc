@@ -82,21 +82,19 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
     same.erase("idempotency_key");
     identity = request_digest("run.start", same);
   }
-  const PinnedDefinition* pipeline = nullptr;
+  const PinnedDefinition* pipeline = &known.unnamed();
   if (const json::value* tables = params.if_contains("pipeline")) {
     const auto read = TRY(known.read(*tables));
     pipeline = read;
     params.erase("pipeline");
   }
   if (json::value* input = params.if_contains("input")) *input = json::serialize(*input);
-  const PipelineDefinition definition =
-      pipeline != nullptr ? pipeline->definition : default_pipeline();
-  complete_budget(params, definition.budget);
+  complete_budget(params, pipeline->definition.budget);
   auto command = from_json<StartRun>(params);
   if (!command) return command;
   command->request_digest = identity;
-  command->pipeline = definition;
-  command->pipeline_digest = pipeline != nullptr ? pipeline->digest : pipeline_digest(definition);
+  command->pipeline = pipeline->definition;
+  command->pipeline_digest = pipeline->digest;
   return command;
 }
 

@@ -43,7 +43,7 @@ class Service:
         self.connection = None
         with open(self.output, "ab") as output:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--data", self.data, *options],
+                [self.binary, "serve", "--data", self.data, "--default-pipeline", "workers", *options],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 env={**os.environ, **(environment or {})})
 

@@ -1,0 +1,22 @@
+// The pipeline of a run that names none: a setting of the service.
+#pragma once
+
+#include <cstdint>
+
+#include <boost/describe/enum.hpp>
+
+#include "domain/pipeline.h"
+
+namespace signalbox {
+
+enum class DefaultPipeline : std::uint8_t {
+  agents = 1,   // coding agents do the stations between intake and create_pr
+  workers = 2,  // outside workers do, as in default_pipeline()
+};
+BOOST_DESCRIBE_ENUM(DefaultPipeline, agents, workers)
+
+// Returns the pipeline. Its agents run in `mode`; that of mocks is named `mock`, so that the run's
+// name says what it is.
+PipelineDefinition pipeline_of(DefaultPipeline which, CoderunnerMode mode);
+
+}  // namespace signalbox
