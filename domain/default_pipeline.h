@@ -19,4 +19,12 @@ BOOST_DESCRIBE_ENUM(DefaultPipeline, agents, workers)
 // name says what it is.
 PipelineDefinition pipeline_of(DefaultPipeline which, CoderunnerMode mode);
 
+// The part of a run's work that mocks of coding agents do.
+enum class Mocked : std::uint8_t { nothing, agents, everything };
+BOOST_DESCRIBE_ENUM(Mocked, nothing, agents, everything)
+
+// Returns `everything` for the default pipeline of mocks, whose create_pr succeeds without a
+// change, and `agents` for another one with an agent in mode mock.
+Mocked mocked_in(const PipelineDefinition& pipeline);
+
 }  // namespace signalbox

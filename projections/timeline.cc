@@ -27,6 +27,7 @@ class TimelineFold {
     timeline_.started = event;
     timeline_.actor = record_->actor;
     timeline_.pipeline = pipeline_.name;
+    timeline_.mocked = mocked_in(pipeline_);
     timeline_.started_position = record_->position;
     timeline_.started_at_ns = record_->recorded_at_ns;
     timeline_.budget = event.budget;

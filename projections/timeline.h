@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "domain/command.h"
+#include "domain/default_pipeline.h"
 #include "domain/event.h"
 #include "domain/run.h"
 
@@ -97,6 +98,7 @@ struct RunTimeline {
   RunStarted started;    // has `pipeline` only if the definition was stored with it
   std::string actor;     // that started the run
   std::string pipeline;  // name of the pipeline
+  Mocked mocked = Mocked::nothing;
   Position started_position = 0;
   Position last_position = 0;
   std::int64_t started_at_ns = 0;

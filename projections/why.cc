@@ -113,8 +113,10 @@ class WhyExplainer {
     }
     const auto* failed = event_as<RunFailed>(end->event);
     if (failed == nullptr) {
-      add(WhyReason::succeeded, end, "the run succeeded: nothing is left to do").next_commands = {
-          run_command("get")};
+      const char* const mock =
+          timeline_.mocked == Mocked::nothing ? "" : "; its coding agents were mocks";
+      add(WhyReason::succeeded, end, std::string("the run succeeded: nothing is left to do") + mock)
+          .next_commands = {run_command("get")};
       return;
     }
     const Record* cause = latest_of<StationFailed, StationTimedOut, StationRejected>(records_);

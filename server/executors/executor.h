@@ -9,6 +9,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "domain/default_pipeline.h"
 #include "domain/pipeline.h"
 #include "domain/station_events.h"
 #include "store/store_error.h"
@@ -35,6 +36,7 @@ struct Job {
   std::string workspace;     // absolute; empty: `workspace` in the run root
   std::string repository;    // absolute, or empty
   std::string base;
+  Mocked mocked = Mocked::nothing;  // of the run's stations
   StationDefinition definition;
 };
 

@@ -74,6 +74,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.workspace = workspace_of(run, runs_root).string();
   job.repository = run.repository;
   job.base = run.base;
+  job.mocked = mocked_in(*run.pipeline);
   job.definition = run.definition();
   return job;
 }

@@ -167,6 +167,36 @@ TEST_F(BuiltinStations, CreatePrWithoutChangesProposesNothing) {
   EXPECT_EQ(result.failure.error_class, ErrorClass::terminal);
 }
 
+TEST_F(BuiltinStations, CreatePrSaysThatAMockHasWorked) {  // A12
+  Job intake = builtin("intake");
+  intake.mocked = Mocked::agents;
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  const JobResult failed = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(failed.failure.code, "NOTHING_TO_PROPOSE");
+  EXPECT_NE(failed.failure.message.find("was a mock"), std::string::npos);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  const JobResult proposed = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_NE(proposed.result.summary.find("was a mock"), std::string::npos);
+}
+
+// The run goes on to its end, and its result says what it is.
+TEST_F(BuiltinStations, CreatePrOfAMockRunSucceedsWithoutAChange) {  // A12
+  Job intake = builtin("intake");
+  intake.mocked = Mocked::everything;
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(result.result.summary.find("Mock create_pr: nothing was proposed, since nothing was "),
+            0U)
+      << result.result.summary;
+  Job without = next(intake, "create_pr", 2);
+  without.repository.clear();
+  result = end_of(without);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_NE(result.result.summary.find("the run has no repository"), std::string::npos);
+}
+
 TEST_F(BuiltinStations, CreatePrWithoutAWorktreeIsAMatterOfConfiguration) {
   // The data directory may itself lie in a repository; that one must not be touched.
   run("init --quiet .", site.root());

@@ -34,9 +34,11 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   Job allowed = job();
   allowed.definition.environment = {variable_of(JobAllowance::locks),
                                     variable_of(JobAllowance::ticks)};
+  allowed.mocked = Mocked::agents;
   const auto entries = of(allowed, {"SIGNALBOX_ALLOW_LOCKS=0"});
-  ASSERT_EQ(entries.size(), 22U);
+  ASSERT_EQ(entries.size(), 23U);
   EXPECT_TRUE(has(entries, "SIGNALBOX_ALLOW_LOCKS=1"));
+  EXPECT_TRUE(has(entries, "SIGNALBOX_MOCK=agents"));
   for (const std::string& entry : entries) {
     const std::string name = entry.substr(0, entry.find('='));
     EXPECT_NE(text.find("| `" + name + "` |"), std::string::npos) << name;

@@ -27,10 +27,11 @@ std::string labels_text(const json::object& run) {
   return text;
 }
 
-// "paused: the API is down".
+// "paused: the API is down", "succeeded (mock)" for a run of the default pipeline of mocks.
 std::string status_text(const json::object& run) {
   const std::string reason = text_at(run, "paused_reason");
-  return text_at(run, "status") + (reason.empty() ? "" : ": " + reason);
+  return text_at(run, "status") + (text_at(run, "pipeline") == "mock" ? " (mock)" : "") +
+         (reason.empty() ? "" : ": " + reason);
 }
 
 // "waiting: backoff", or the status alone.
@@ -73,6 +74,12 @@ std::string decision_text(const json::object& station) {
   const std::string reason = text_at(decided, "reason");
   return (text_at(decided, "decision") == "approve" ? "approved by " : "rejected by ") +
          text_at(decided, "actor") + (reason.empty() ? "" : ": " + reason);
+}
+
+// What a run says whose coding agents are mocks; "" for any other.
+std::string mock_text(const json::object& run) {
+  if (text_at(run, "mock").empty()) return {};
+  return "its coding agents are mocks (CODERUNNER_MODE=process: real ones)";
 }
 
 // "at verify by uid:0: the disk was full" for the latest retry; "" without any.
@@ -227,6 +234,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
           {"project", {text_at(run, "project")}},
           {"labels", {labels_text(run)}},
           {"pipeline", {text_at(run, "pipeline")}},
+          {"mock", {mock_text(run)}},
           {"used", {usage_text(run)}},
           {"retried", {retries_text(run)}},
           {"time", {times}},

@@ -88,9 +88,27 @@ BuiltinStep push(const Proposal& proposal, const std::string& head) {
                              pushed.message + changed_since_intake(request, proposal.pinned));
 }
 
-std::string note_of(const CommittedWork& work) {
-  if (work.ignored.empty()) return work.note;
-  return work.note +
+// Returns the outcome of a proposal without a change. A run whose work was a mock from the start
+// goes on; any other one has failed, and is told if only a mock has worked. `note` says what of the
+// work was left out.
+BuiltinOutcome nothing_to_propose(const BuiltinRequest& request, const std::string& why,
+                                  const std::string& note) {
+  if (request.mocked == Mocked::everything) {
+    return BuiltinSuccess{"Mock create_pr: nothing was proposed, since " + why + "." + note,
+                          R"({"mode":"mock"})"};
+  }
+  const std::string mock = request.mocked == Mocked::nothing
+                               ? ""
+                               : "; the coding agent was a mock, which changes no files unless the "
+                                 "run's input has some (CODERUNNER_MODE=process runs a real one)";
+  return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE", why + mock + note);
+}
+
+std::string note_of(const BuiltinRequest& request, const CommittedWork& work) {
+  const std::string mock =
+      request.mocked == Mocked::nothing ? "" : "\nThe coding agent was a mock.";
+  if (work.ignored.empty()) return work.note + mock;
+  return work.note + mock +
          "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
          " files and directories, listed in the artifact left_out.txt.";
 }
@@ -116,6 +134,9 @@ BuiltinSuccess success(const Proposal& proposal, const std::string& head,
 }  // namespace
 
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
+  if (request.repository.empty() && request.mocked == Mocked::everything) {
+    return nothing_to_propose(request, "the run has no repository", "");
+  }
   if (request.repository.empty()) return not_a_worktree(request, no_intake_hint);
   const auto pinned = TRY(open_pinned(request));
   auto place = TRY(workspace_place(request, pinned, no_intake_hint));
@@ -130,14 +151,14 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
       proposal.run({"rev-list", "--count", "--end-of-options", base + "..HEAD"});
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
-    return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE",
-                           "nothing was changed since " + base.substr(0, 12) + work.note);
+    return nothing_to_propose(request, "nothing was changed since " + base.substr(0, 12),
+                              work.note);
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
   TRY(write_artifacts(proposal, work));
   TRY(push(proposal, head.line()));
-  return success(proposal, head.line(), commits.line(), note_of(work));
+  return success(proposal, head.line(), commits.line(), note_of(request, work));
 }
 
 }  // namespace signalbox

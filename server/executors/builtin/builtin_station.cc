@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <boost/describe/enum_from_string.hpp>
+
 #include "domain/pipeline.h"
 #include "server/executors/builtin/builtin_create_pr.h"
 #include "server/executors/builtin/builtin_intake.h"
@@ -48,6 +50,9 @@ BuiltinRequest request_from_environment() {
   request.base = variable("SIGNALBOX_BASE");
   request.branch = variable("SIGNALBOX_BRANCH");
   request.remote = variable("SIGNALBOX_REMOTE");
+  if (!boost::describe::enum_from_string(variable("SIGNALBOX_MOCK").c_str(), request.mocked)) {
+    request.mocked = Mocked::nothing;
+  }
   return request;
 }
 

@@ -9,6 +9,7 @@
 
 #include <tl/expected.hpp>
 
+#include "domain/default_pipeline.h"
 #include "domain/station_events.h"
 
 namespace signalbox {
@@ -28,6 +29,7 @@ struct BuiltinRequest {
   std::string base;                  // or empty
   std::string branch;
   std::string remote;  // or empty
+  Mocked mocked = Mocked::nothing;
 };
 
 struct BuiltinSuccess {

@@ -96,6 +96,9 @@ Executed<std::vector<std::string>> job_environment(
   for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
     if (allows(job.definition, each)) variables.emplace(variable_of(each), "1");
   }
+  if (job.mocked != Mocked::nothing) {
+    variables.emplace("SIGNALBOX_MOCK", boost::describe::enum_to_string(job.mocked, ""));
+  }
   for (const auto& [name, value] : server) {
     if (is_always_passed(name)) variables.emplace(name, value);
   }

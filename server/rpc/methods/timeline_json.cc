@@ -167,6 +167,7 @@ json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
   add_text(object, "idempotency_key", timeline.started.idempotency_key);
   add_text(object, "repository", timeline.started.repository);
   add_text(object, "base", timeline.started.base);
+  if (timeline.mocked != Mocked::nothing) object["mock"] = to_json(timeline.mocked);
   add_text(object, "not_retried", timeline.not_retried);
   object["actor"] = timeline.actor;
   object["budget"] = to_json(timeline.budget);
