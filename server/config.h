@@ -67,7 +67,7 @@ struct Config {
   std::optional<FileRetentionSettings> file_retention;  // none: files of ended runs stay
   // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
-  DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
+  DefaultPipeline default_pipeline = DefaultPipeline::agents;  // of runs that name none
 };
 
 // The names of settings whose values in the file changed between two readings.

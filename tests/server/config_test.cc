@@ -33,8 +33,9 @@ class ConfigTest : public ::testing::Test {
   }();
 };
 
-TEST_F(ConfigTest, WhatIsNotSetHasItsDefault) {  // W1, H2, H4, H5, H8
+TEST_F(ConfigTest, WhatIsNotSetHasItsDefault) {  // W1, H2, H4, H5, H8, A12
   EXPECT_EQ(load("")->watchdog_interval_ms, 5000);
+  EXPECT_EQ(load("")->default_pipeline, DefaultPipeline::agents);
   const BoardTexts board;
   EXPECT_EQ(board.heartbeat, "10m");
   EXPECT_EQ(board.synthesizer, "19,39 * * * *");

@@ -173,7 +173,7 @@ void add_run_start_command(ToolCommand run, Invocation& invocation) {
   command.add_option("GOAL", options->goal, "What the run should achieve").required();
   command
       .add_option("--pipeline", options->pipeline,
-                  "The pipeline's file; without it, the default pipeline")
+                  "The pipeline's file; without it, coding agents do the run")
       .type_name("FILE.toml|FILE.json");
   command.add_option("--input", options->input, "A JSON value for the stations, or @FILE")
       .type_name("JSON");
@@ -194,6 +194,9 @@ void add_run_start_command(ToolCommand run, Invocation& invocation) {
   add_command_id(command, options->command_id);
   command.add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
   command.footer(
+      "Without --pipeline the run passes intake, plan, implement, verify and create_pr.\n"
+      "Coding agents do the middle three; they are mocks, which do nothing, unless the\n"
+      "server was started with CODERUNNER_MODE=process.\n\n"
       "Examples:\n"
       "  signalbox run start \"fix the failing test\" --repository . --pipeline agents.toml "
       "--watch\n"

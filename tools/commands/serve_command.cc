@@ -39,7 +39,7 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
   serve
       .add_option("--default-pipeline", options->default_pipeline,
                   "Who does the work of runs that name no pipeline: agents or workers; "
-                  "default: workers")
+                  "default: agents")
       .type_name("WHO");
   serve
       .add_option("--traces-endpoint", options->traces_endpoint,
