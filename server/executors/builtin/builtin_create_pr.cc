@@ -1,5 +1,6 @@
 #include "server/executors/builtin/builtin_create_pr.h"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -7,7 +8,9 @@
 #include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/work_commit.h"
+#include "server/executors/check_files.h"
 #include "server/git/git_command.h"
+#include "server/git/git_listing.h"
 #include "server/git/git_names.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
@@ -45,7 +48,37 @@ struct Proposal {
   }
 };
 
-BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work) {
+// Returns the files that decide about checks and that the commits change. They are compared as
+// commits, so that nothing in the worktree can hide one.
+tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& proposal) {
+  const auto named = remembered_named_files(proposal.request.pins);
+  if (!named) return storage_failed(named.error().message);
+  GitOptions there;
+  there.place = proposal.place;
+  const auto listed =
+      git_listing(proposal.request.workspace,
+                  {"diff", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+                   "--no-textconv", "--end-of-options", proposal.base, "HEAD", "--"},
+                  there, proposal.request.pins);
+  if (!listed) return git_failed("cannot list the changed files", listed.error());
+  return check_files_among(parse_raw_diff(*listed), *named);
+}
+
+// Returns the part of the pull request about changed checks; empty if there are none.
+std::string checks_changed_section(const std::vector<std::string>& changed) {
+  if (changed.empty()) return {};
+  std::string text =
+      "## Changed checks\n\nThis work changes files that decide how work is checked. It was judged "
+      "by the checks of its base; scripts that they name ran as this work has them.\n\n";
+  for (const std::string& file : listed_check_files(changed)) text += "- `" + file + "`\n";
+  if (changed.size() > changed_files_shown_max) {
+    text += "- and " + std::to_string(changed.size() - changed_files_shown_max) + " more\n";
+  }
+  return text + "\n";
+}
+
+BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
+                            const std::vector<std::string>& changed) {
   const BuiltinRequest& request = proposal.request;
   const std::string range = proposal.base + "..HEAD";
   GitOptions to_file;
@@ -64,7 +97,8 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work)
                     "--submodule=short", "--end-of-options", proposal.base, "HEAD"});
   if (!changes.ok) return git_failed("cannot list the changes", changes.message);
 
-  const std::string text = "# " + title_of(request) + "\n\n" + request.goal + "\n\n## Commits\n\n" +
+  const std::string text = "# " + title_of(request) + "\n\n" + request.goal + "\n\n" +
+                           checks_changed_section(changed) + "## Commits\n\n" +
                            with_replacements(commits.output) + "\n## Changes\n\n```\n" +
                            shortened(with_replacements(changes.output), changes_bytes_max) +
                            "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
@@ -72,6 +106,10 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work)
   if (written && !work.ignored.empty()) {
     written =
         write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(work.ignored));
+  }
+  if (written && !changed.empty()) {
+    written = write_file_atomically(request.artifacts_dir / checks_changed_name,
+                                    checks_changed_text(changed));
   }
   if (written) return {};
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
@@ -104,25 +142,36 @@ BuiltinOutcome nothing_to_propose(const BuiltinRequest& request, const std::stri
   return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE", why + mock + note);
 }
 
-std::string note_of(const BuiltinRequest& request, const CommittedWork& work) {
-  const std::string mock =
-      request.mocked == Mocked::nothing ? "" : "\nThe coding agent was a mock.";
-  if (work.ignored.empty()) return work.note + mock;
-  return work.note + mock +
-         "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
+std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
+                    const std::vector<std::string>& changed) {
+  std::string note = work.note;
+  if (request.mocked != Mocked::nothing) note += "\nThe coding agent was a mock.";
+  if (!changed.empty()) {
+    note +=
+        "\nIt changes files that decide how work is checked: " + shown_check_files(changed) + ".";
+  }
+  if (work.ignored.empty()) return note;
+  return note + "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
          " files and directories, listed in the artifact left_out.txt.";
 }
 
 BuiltinSuccess success(const Proposal& proposal, const std::string& head,
-                       const std::string& commits, const std::string& note) {
+                       const std::string& commits, const std::string& note,
+                       const std::vector<std::string>& changed) {
   const BuiltinRequest& request = proposal.request;
   const std::string& base = proposal.base;
   const std::string remote = without_credentials(request.remote);
-  const boost::json::object metadata{{"branch", request.branch},
-                                     {"base_commit", base},
-                                     {"head_commit", head},
-                                     {"commits", std::stoll(commits)},
-                                     {"pushed_to", remote}};
+  boost::json::object metadata{{"branch", request.branch},
+                               {"base_commit", base},
+                               {"head_commit", head},
+                               {"commits", std::stoll(commits)},
+                               {"pushed_to", remote}};
+  if (!changed.empty()) {
+    boost::json::array files;
+    for (const std::string& file : listed_check_files(changed)) files.emplace_back(file);
+    metadata[checks_changed_field] = std::move(files);
+    metadata[checks_changed_total_field] = changed.size();
+  }
   return {title_of(request) + "\n\nBranch " + request.branch + " at " + head.substr(0, 12) + ", " +
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
@@ -156,9 +205,10 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  TRY(write_artifacts(proposal, work));
+  const auto changed = TRY(changed_checks(proposal));
+  TRY(write_artifacts(proposal, work, changed));
   TRY(push(proposal, head.line()));
-  return success(proposal, head.line(), commits.line(), note_of(request, work));
+  return success(proposal, head.line(), commits.line(), note_of(request, work, changed), changed);
 }
 
 }  // namespace signalbox

@@ -7,6 +7,7 @@
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/merge_input.h"
 #include "server/executors/builtin/run_worktree.h"
+#include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
 #include "server/git/git_names.h"
@@ -139,6 +140,10 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   const auto commit = TRY(find_commit(request, pinned, input));
   const auto contained = TRY(is_contained(pinned, commit, base));
 
+  // Before the worktree is there: the checks are those of what is merged into, not of the merge.
+  if (auto known = record_merge_base(request.pins, base); !known) {
+    return storage_failed(known.error().message);
+  }
   TRY(make_merge_worktree(request, pinned, base));
   if (!pinned.is_recorded()) {
     if (auto done = pinned.record({}, branch); !done) return storage_failed(done.error());

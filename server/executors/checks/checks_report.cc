@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "server/executors/check_files.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -89,6 +90,11 @@ std::string metadata_of(const CheckedPlan& plan, const std::vector<CheckResult>&
   metadata["failed"] = groups.failed.names;
   metadata["timed_out"] = groups.timed_out.names;
   metadata["not_runnable"] = groups.missing.names;
+  if (!plan.base_commit.empty()) metadata["base_commit"] = plan.base_commit;
+  if (!plan.changed.empty()) {
+    metadata[checks_changed_field] = to_json_array(listed_check_files(plan.changed));
+    metadata[checks_changed_total_field] = plan.changed.size();
+  }
   json::array checks;
   for (std::size_t index = 0; index < results.size(); ++index) {
     checks.push_back(to_json_object(plan.checks[index], results[index], false));
@@ -101,11 +107,23 @@ std::string metadata_of(const CheckedPlan& plan, const std::vector<CheckResult>&
   return text.size() <= limits::metadata_bytes_max ? text : R"({"see":"checks.json"})";
 }
 
+// Returns a paragraph about what the work changed of its own checks; empty if nothing is to be
+// said.
+std::string note_on_changes(const CheckedPlan& plan) {
+  if (!plan.changed_unknown.empty()) {
+    return "\nWhether the work changes what checks it isn't known: " + plan.changed_unknown + "\n";
+  }
+  if (plan.changed.empty()) return {};
+  return "\nThe work changes what checks it: " + shown_check_files(plan.changed) +
+         ". It was judged by the checks that " + plan.base_commit.substr(0, 12) +
+         " names; scripts ran as the work has them.\n";
+}
+
 std::string summary_of(const CheckedPlan& plan, const std::vector<CheckResult>& results) {
   const auto passed = std::count_if(results.begin(), results.end(),
                                     [](const CheckResult& result) { return result.ok; });
   std::string text = std::to_string(passed) + " of " + std::to_string(results.size()) +
-                     " checks passed (from " + plan.source + ").\n";
+                     " checks passed (from " + plan.source + ").\n" + note_on_changes(plan);
   for (std::size_t index = 0; index < results.size(); ++index) {
     const CheckResult& result = results[index];
     text += "\n- " + result.name + ": " + describe_result(plan.checks[index], result) + ", " +
@@ -133,6 +151,11 @@ std::string checks_json(const CheckedPlan& plan, const std::vector<CheckResult>&
   json::object file;
   file["schema_version"] = "checks.v1";
   file["source"] = plan.source;
+  if (!plan.base_commit.empty()) {
+    file["base_commit"] = plan.base_commit;
+    file["changed"] = to_json_array(listed_check_files(plan.changed));
+    file["changed_total"] = plan.changed.size();
+  }
   file["complete"] = results.size() == plan.checks.size();
   file["ok"] = results.size() == plan.checks.size() &&
                std::all_of(results.begin(), results.end(),

@@ -11,7 +11,11 @@ namespace signalbox {
 
 struct CheckedPlan {
   std::vector<PlannedCheck> checks;
-  std::string source;  // the instructions file that names the checks, or "pipeline"
+  std::string source;            // the instructions file that names the checks, or "pipeline"
+  std::string base_commit = {};  // whose file that is; empty: the workspace's
+  // Files that decide about checks and aren't those of the base, sorted.
+  std::vector<std::string> changed = {};
+  std::string changed_unknown = {};  // why they aren't known, or empty
 };
 
 // Returns the content of the file checks.json, schema checks.v1, with the results so far.

@@ -2,21 +2,32 @@
 
 #include <sysexits.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <set>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
+#include "domain/try.h"
+#include "server/executors/check_files.h"
 #include "server/executors/checks/checks_report.h"
 #include "server/executors/checks/checks_task.h"
 #include "server/executors/checks/instructions.h"
 #include "server/executors/job_directory.h"
+#include "server/executors/judging_base.h"
 #include "server/git/check_scratch.h"
+#include "server/git/git_listing.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
 
 namespace signalbox {
 namespace {
+
+namespace fs = std::filesystem;
 
 int refuse(const StoreError& error) {
   std::fprintf(stderr, "signalbox checks: %s\n", error.message.c_str());
@@ -47,50 +58,160 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
-// Returns the plan. Error: the station's result if there are no checks to run.
-tl::expected<CheckedPlan, DeclaredResult> plan_of(const ChecksTask& task,
-                                                  const std::filesystem::path& workspace) {
-  if (!task.checks.empty()) {
-    return CheckedPlan{{task.checks.begin(), task.checks.end()}, "pipeline"};
+// The run's job as the station sees it.
+struct ChecksJob {
+  ChecksTask task;
+  fs::path directory;
+  fs::path workspace;
+  fs::path pins;  // of the run's repository
+};
+
+fs::path pins_of_job(const fs::path& job_directory) {
+  const char* const run_id = std::getenv("SIGNALBOX_RUN_ID");
+  // <data>/jobs/<job>
+  const fs::path data = job_directory.parent_path().parent_path();
+  return data / pins_directory_name / (run_id == nullptr ? "" : run_id);
+}
+
+// Reads the instructions of the base, so that what an agent writes doesn't judge its own work; or
+// those in the workspace, if nothing else is known. Error: the station's failure.
+tl::expected<CheckedPlan, Failure> read_plan(const ChecksJob& job,
+                                             const std::optional<JudgingBase>& base) {
+  CheckedPlan plan;
+  if (base) plan.base_commit = base->commit();
+  if (!job.task.checks.empty()) {
+    plan.checks.assign(job.task.checks.begin(), job.task.checks.end());
+    plan.source = "pipeline";
+    return plan;
   }
-  auto instructions = read_instructions(workspace, task.instructions);
-  if (!instructions)
-    return tl::unexpected(declared_failure(
-        {Outcome::failed, ErrorClass::config, "CHECKS_MISSING", instructions.error()}));
-  return CheckedPlan{std::move(instructions->checks), instructions->file};
+  std::optional<Failure> unreadable;
+  const auto read =
+      [&](const std::string& file) -> tl::expected<std::optional<std::string>, std::string> {
+    if (!base) return read_in_directory(job.workspace, file);
+    auto text = base->read(file, instructions_bytes_max);
+    if (text) return std::move(*text);
+    unreadable = text.error();
+    return tl::unexpected<std::string>(text.error().message);
+  };
+  auto instructions = read_instructions(read, job.task.instructions);
+  if (instructions) {
+    plan.checks = std::move(instructions->checks);
+    plan.source = std::move(instructions->file);
+    return plan;
+  }
+  Failure failure{Outcome::failed, ErrorClass::config, "CHECKS_MISSING", instructions.error()};
+  if (base) {
+    failure.message +=
+        "; the checks are those of the base " + base->commit().substr(0, 12) + ", not of the work";
+  }
+  if (unreadable && unreadable->error_class == ErrorClass::transient) {
+    failure.error_class = ErrorClass::transient;
+    failure.code = unreadable->code;
+  }
+  return tl::unexpected(std::move(failure));
+}
+
+// Returns what differs in the workspace from the base, new files included. Error: a sentence.
+tl::expected<std::vector<ChangedFile>, std::string> changes_since(const JudgingBase& base,
+                                                                  const ChecksJob& job) {
+  GitOptions there;
+  there.place = TRY(base.repository().place_of(job.workspace));
+  const auto differing = TRY(git_listing(
+      job.workspace,
+      {"--no-optional-locks", "diff", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+       "--no-textconv", "--ignore-submodules=dirty", "--end-of-options", base.commit(), "--"},
+      there, job.directory));
+  const auto untracked =
+      TRY(git_listing(job.workspace,
+                      {"--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z",
+                       "--", ".", exclude_check_scratch},
+                      there, job.directory));
+  std::vector<ChangedFile> files = parse_raw_diff(differing);
+  for (std::string_view rest = untracked; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\0'), rest.size());
+    const std::string path(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(job.workspace / path, error);
+    const bool executable = fs::is_regular_file(status) &&
+                            (status.permissions() & fs::perms::owner_exec) != fs::perms::none;
+    files.push_back({path, executable});
+  }
+  return files;
+}
+
+// Notes in the plan which files that decide about checks the work changed, and for create_pr which
+// files the checks name. Error: those of the disk.
+Stored<void> find_changes(const JudgingBase& base, const ChecksJob& job, CheckedPlan& plan) {
+  std::set<std::string> named;
+  if (!job.task.instructions.empty()) named.insert(instructions_name(job.task.instructions));
+  for (const PlannedCheck& check : plan.checks) {
+    named.merge(files_named_by(check.command));
+    named.merge(files_named_by(check.cleanup));
+  }
+  TRY(remember_named_files(job.pins, named));
+  const auto changed = changes_since(base, job);
+  if (!changed) {
+    plan.changed_unknown = changed.error();
+    return {};
+  }
+  plan.changed = check_files_among(*changed, named);
+  return {};
+}
+
+CheckResult run_and_print(const PlannedCheck& check, const ChecksJob& job) {
+  std::printf("== %s\n", check.name.c_str());
+  std::fflush(stdout);
+  CheckResult result = run_check_and_clean_up(check, job.workspace, job.task.grace_ms);
+  std::printf("%s%s\n-- %s: %s\n", result.output.c_str(), result.output.ends_with('\n') ? "" : "\n",
+              check.name.c_str(), describe_result(check, result).c_str());
+  std::fflush(stdout);
+  return result;
+}
+
+// Runs the checks and writes checks.json after each, so that a station that times out shows how far
+// it came.
+Stored<DeclaredResult> run_plan(const CheckedPlan& plan, const ChecksJob& job) {
+  const fs::path artifacts = JobDirectory{job.directory}.artifacts();
+  std::vector<CheckResult> results;
+  {
+    ScratchDirectory scratch(job.workspace);
+    for (const PlannedCheck& check : plan.checks) {
+      results.push_back(run_and_print(check, job));
+      TRY(write_file_atomically(artifacts / "checks.json", checks_json(plan, results)));
+    }
+  }
+  if (!plan.changed.empty()) {  // written last, when no check can change it any more
+    TRY(write_file_atomically(artifacts / checks_changed_name, checks_changed_text(plan.changed)));
+  }
+  return checks_verdict(plan, results);
+}
+
+// Returns the station's result. Error: those of the disk.
+Stored<DeclaredResult> judge(const ChecksJob& job) {
+  const auto base = JudgingBase::open(job.pins);
+  auto plan = read_plan(job, base);
+  if (!plan) {
+    std::fprintf(stderr, "%s\n", plan.error().message.c_str());
+    return declared_failure(std::move(plan.error()));
+  }
+  if (base) TRY(find_changes(*base, job, *plan));
+  become_reaper();  // git is no child of a check
+  return run_plan(*plan, job);
 }
 
 }  // namespace
 
 int run_checks_station(const std::filesystem::path& job_directory) {
-  become_reaper();
-  const auto task = read_checks_task(job_directory);
+  auto task = read_checks_task(job_directory);
   if (!task) return refuse(task.error());
-  const std::filesystem::path artifacts = JobDirectory{job_directory}.artifacts();
   std::error_code error;
-  const std::filesystem::path workspace = std::filesystem::current_path(error);
-
-  auto plan = plan_of(*task, workspace);
-  std::vector<CheckResult> results;
-  if (plan) {
-    ScratchDirectory scratch(workspace);
-    for (const PlannedCheck& check : plan->checks) {
-      std::printf("== %s\n", check.name.c_str());
-      std::fflush(stdout);
-      results.push_back(run_check_and_clean_up(check, workspace, task->grace_ms));
-      std::printf("%s%s\n-- %s: %s\n", results.back().output.c_str(),
-                  results.back().output.ends_with('\n') ? "" : "\n", check.name.c_str(),
-                  describe_result(check, results.back()).c_str());
-      std::fflush(stdout);
-      // Written after each check, so that a station that times out shows how far it came.
-      const auto saved =
-          write_file_atomically(artifacts / "checks.json", checks_json(*plan, results));
-      if (!saved) return refuse(saved.error());
-    }
-  }
-  const DeclaredResult verdict = plan ? checks_verdict(*plan, results) : plan.error();
-  if (!plan) std::fprintf(stderr, "%s\n", verdict.error_message->c_str());
-  const auto written = write_declared_result(artifacts / "result.json", verdict);
+  const ChecksJob job{std::move(*task), job_directory, fs::current_path(error),
+                      pins_of_job(job_directory)};
+  const auto verdict = judge(job);
+  if (!verdict) return refuse(verdict.error());
+  const auto written =
+      write_declared_result(JobDirectory{job_directory}.artifacts() / "result.json", *verdict);
   return written ? 0 : refuse(written.error());
 }
 

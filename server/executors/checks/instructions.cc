@@ -156,14 +156,14 @@ Checks checks_of_block(std::string_view rest) {
   return checks;
 }
 
-Checks checks_in_file(const fs::path& workspace, const std::string& file, bool required) {
-  const auto text = read_regular_file(workspace / file, instructions_bytes_max);
-  if (!text && text.error().kind == StoreError::Kind::not_found && !required) {
-    return std::vector<PlannedCheck>{};
-  }
-  if (!text) return tl::unexpected(file + " can't be read: " + text.error().message);
-  if (!is_utf8(*text)) return tl::unexpected(file + " is not UTF-8");
-  auto checks = file.ends_with(".toml") ? checks_in_toml(*text) : checks_in_markdown(*text);
+Checks checks_in_file(const FileReading& read, const std::string& file, bool required) {
+  const auto content = read(file);
+  if (!content) return tl::unexpected(file + " can't be read: " + content.error());
+  if (!*content && required) return tl::unexpected("there is no file " + file);
+  if (!*content) return std::vector<PlannedCheck>{};
+  const std::string& text = **content;
+  if (!is_utf8(text)) return tl::unexpected(file + " is not UTF-8");
+  auto checks = file.ends_with(".toml") ? checks_in_toml(text) : checks_in_markdown(text);
   if (!checks) return tl::unexpected(file + ": " + checks.error());
   return checks;
 }
@@ -205,19 +205,27 @@ Checks checks_in_markdown(std::string_view text) {
   return std::vector<PlannedCheck>{};
 }
 
-tl::expected<Instructions, std::string> read_instructions(const fs::path& workspace,
+tl::expected<std::optional<std::string>, std::string> read_in_directory(const fs::path& directory,
+                                                                        const std::string& file) {
+  auto text = read_regular_file(directory / file, instructions_bytes_max);
+  if (text) return std::optional<std::string>(std::move(*text));
+  if (text.error().kind == StoreError::Kind::not_found) return std::optional<std::string>();
+  return tl::unexpected(text.error().message);
+}
+
+tl::expected<Instructions, std::string> read_instructions(const FileReading& read,
                                                           const std::string& file) {
   if (!file.empty()) {
     const fs::path path = fs::path(file).lexically_normal();
     if (path.is_absolute() || *path.begin() == "..") {
       return tl::unexpected("instructions must be a file in the repository, not " + file);
     }
-    auto checks = TRY(checks_in_file(workspace, file, true));
+    auto checks = TRY(checks_in_file(read, path.string(), true));
     if (checks.empty()) return tl::unexpected(file + " names no checks; " + what_to_add);
-    return Instructions{file, std::move(checks)};
+    return Instructions{path.string(), std::move(checks)};
   }
   for (const char* default_file : {".signalbox.toml", "AGENTS.md", "CLAUDE.md"}) {
-    auto checks = TRY(checks_in_file(workspace, default_file, false));
+    auto checks = TRY(checks_in_file(read, default_file, false));
     if (!checks.empty()) return Instructions{default_file, std::move(checks)};
   }
   return tl::unexpected(std::string("there are no checks to run; ") + what_to_add);

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,14 +24,24 @@ namespace signalbox {
 inline constexpr std::size_t instructions_bytes_max = 1024 * 1024;
 
 struct Instructions {
-  std::string file;  // the file that names them, relative to the workspace
+  std::string file;  // the file that names them, relative to the top
   std::vector<PlannedCheck> checks;
 };
 
-// Returns at least one check. `file` is relative to `workspace`; if it is empty, the first of
-// .signalbox.toml, AGENTS.md and CLAUDE.md that names checks is used. Error: a sentence that says
-// what is wrong or what to add. Blocks on the disk.
-tl::expected<Instructions, std::string> read_instructions(const std::filesystem::path& workspace,
+// Reads a file of at most instructions_bytes_max bytes below the top; nullopt: there is none.
+// Error: a sentence.
+using FileReading =
+    std::function<tl::expected<std::optional<std::string>, std::string>(const std::string& file)>;
+
+// A FileReading of what lies in a directory, without following a symbolic link at `file`. Blocks on
+// the disk.
+tl::expected<std::optional<std::string>, std::string> read_in_directory(
+    const std::filesystem::path& directory, const std::string& file);
+
+// Returns at least one check. If `file` is empty, the first of .signalbox.toml, AGENTS.md and
+// CLAUDE.md that names checks is used. Error: a sentence that says what is wrong or what to add.
+// Blocks as `read` does.
+tl::expected<Instructions, std::string> read_instructions(const FileReading& read,
                                                           const std::string& file);
 
 // Parse a text of each form. The list is empty if the text has no such section or table. Error: a

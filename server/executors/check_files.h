@@ -1,0 +1,65 @@
+// The files that decide how work is checked: instructions, policy, the configuration of CI, and the
+// scripts that checks name. Work that changes them changes its own judge, so a person is told.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// Bytes of all names that the checks of one run may name.
+inline constexpr std::size_t named_files_bytes_max = 8 * 1024 * 1024;
+// Names of changed files in a text or in metadata; the artifact checks_changed.txt has all.
+inline constexpr std::size_t changed_files_shown_max = 12;
+inline constexpr std::size_t changed_file_shown_bytes_max = 80;
+
+inline constexpr const char* checks_changed_name = "checks_changed.txt";
+// Fields of a station's metadata: an array of some names, and the number of all.
+inline constexpr const char* checks_changed_field = "checks_changed";
+inline constexpr const char* checks_changed_total_field = "checks_changed_total";
+
+// Returns names of files that the command may run, as it writes them: its words, those of a text
+// for a shell, and the file that says what a program such as `make` or `npm` does. A name may be
+// relative to a subdirectory, and most words are no files at all.
+std::set<std::string> files_named_by(const std::vector<std::string>& command);
+
+// Returns the name under which a pipeline's instructions file counts, whatever its kind: its path
+// after a slash, which no other name begins with.
+std::string instructions_name(const std::string& file);
+
+// Adds names, in the run's pinned directory, to those that the run's checks named before, for the
+// stations that judge what the run changed.
+Stored<void> remember_named_files(const std::filesystem::path& pins,
+                                  const std::set<std::string>& names);
+// Returns them; empty if no checks were run.
+Stored<std::set<std::string>> remembered_named_files(const std::filesystem::path& pins);
+
+// A changed file of a commit or a worktree.
+struct ChangedFile {
+  std::string path;         // relative to the top
+  bool executable = false;  // before or after the change
+};
+
+// Parses the output of `git diff --raw -z --no-renames`.
+std::vector<ChangedFile> parse_raw_diff(std::string_view output);
+
+// Returns those of `changed` that decide about checks, sorted: every file of a kind that does in
+// any repository, the instructions, and the scripts among the `named` files. A file named
+// `hello.txt` isn't taken for a script unless it can be executed.
+std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
+                                           const std::set<std::string>& named);
+
+// Returns the files as "AGENTS.md, check.sh and 3 more", printable on one line.
+std::string shown_check_files(const std::vector<std::string>& files);
+// Returns the names for metadata: at most changed_files_shown_max, printable and shortened.
+std::vector<std::string> listed_check_files(const std::vector<std::string>& files);
+// Returns all names for the artifact checks_changed.txt: one a line, printable.
+std::string checks_changed_text(const std::vector<std::string>& files);
+
+}  // namespace signalbox

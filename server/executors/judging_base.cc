@@ -1,0 +1,83 @@
+#include "server/executors/judging_base.h"
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "domain/limits.h"
+#include "server/git/git_names.h"
+#include "server/platform/atomic_file.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path merge_base_file(const fs::path& pins) { return pins / "merge_base"; }
+
+// A file of a commit, as a line of `git ls-tree -l` describes it.
+struct TreeEntry {
+  bool is_regular = false;
+  std::string object;
+  std::size_t bytes = 0;
+};
+
+// Parses "100644 blob 6f2…b1     123\tAGENTS.md\0".
+TreeEntry parse_tree_entry(std::string_view line) {
+  TreeEntry entry;
+  const std::string_view fields = line.substr(0, line.find('\t'));
+  constexpr std::string_view regular_modes[] = {"100644 blob ", "100755 blob "};
+  for (const std::string_view mode : regular_modes) {
+    if (!fields.starts_with(mode)) continue;
+    const std::string_view rest = fields.substr(mode.size());
+    entry.object = std::string(rest.substr(0, rest.find(' ')));
+    const std::string_view digits = rest.substr(rest.rfind(' ') + 1);
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), entry.bytes);
+    entry.is_regular = parsed.ec == std::errc{} && is_object_id(entry.object);
+  }
+  return entry;
+}
+
+tl::unexpected<Failure> not_readable(const std::string& why) {
+  return tl::unexpected(Failure{Outcome::failed, ErrorClass::config, "CHECKS_MISSING", why});
+}
+tl::unexpected<Failure> git_trouble(const GitOutcome& outcome) {
+  return tl::unexpected(
+      Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", outcome.message});
+}
+
+}  // namespace
+
+Stored<void> record_merge_base(const fs::path& pins, const std::string& commit) {
+  return write_file_atomically(merge_base_file(pins), commit + "\n");
+}
+
+std::optional<JudgingBase> JudgingBase::open(const fs::path& pins) {
+  auto pinned = PinnedRepository::open_recorded(pins);
+  if (!pinned) return std::nullopt;
+  std::string commit = pinned->facts().base_commit;
+  if (commit.empty()) {
+    const auto text = read_regular_file(merge_base_file(pins), limits::name_bytes_max);
+    if (text) commit = text->substr(0, text->find('\n'));
+  }
+  if (!is_object_id(commit)) return std::nullopt;
+  return JudgingBase(std::move(*pinned), std::move(commit));
+}
+
+tl::expected<std::optional<std::string>, Failure> JudgingBase::read(const std::string& file,
+                                                                    std::size_t bytes_max) const {
+  const GitOutcome listed = pinned_.in_repository(
+      {"ls-tree", "-l", "-z", "--full-tree", "--end-of-options", commit_, "--", file});
+  if (!listed.ok) return git_trouble(listed);
+  if (listed.output.empty()) return std::optional<std::string>();
+  const TreeEntry entry = parse_tree_entry(listed.output);
+  if (!entry.is_regular) return not_readable("it is not a regular file");
+  if (entry.bytes > bytes_max) {
+    return not_readable("it is longer than " + std::to_string(bytes_max) + " bytes");
+  }
+  GitOutcome content = pinned_.in_repository({"cat-file", "blob", entry.object});
+  if (!content.ok) return git_trouble(content);
+  return std::optional<std::string>(std::move(content.output));
+}
+
+}  // namespace signalbox

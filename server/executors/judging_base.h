@@ -1,0 +1,44 @@
+// The commit whose checks judge the work of a run: the base that the work began at, or that a merge
+// merges into. What an agent writes in its workspace, its own checks included, is judged by it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <tl/expected.hpp>
+
+#include "domain/station_events.h"
+#include "server/git/pinned_repository.h"
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// Records, in the run's pinned directory, the base that a merge merges into. A later merge of the
+// same run replaces it.
+Stored<void> record_merge_base(const std::filesystem::path& pins, const std::string& commit);
+
+class JudgingBase {
+ public:
+  // Opens the base of the run whose repository is pinned in `pins`. Returns nullopt if no station
+  // made a worktree for the run: then nothing but the workspace can say what is checked.
+  static std::optional<JudgingBase> open(const std::filesystem::path& pins);
+
+  [[nodiscard]] const std::string& commit() const { return commit_; }
+  [[nodiscard]] const PinnedRepository& repository() const { return pinned_; }
+
+  // Returns the content of the file, whose path is relative to the top; nullopt if the commit
+  // doesn't have it. Errors: CHECKS_MISSING (config) for what is no regular file or has more than
+  // `bytes_max` (at most git_output_bytes_max) bytes; GIT_FAILED (transient). Blocks on git.
+  [[nodiscard]] tl::expected<std::optional<std::string>, Failure> read(const std::string& file,
+                                                                       std::size_t bytes_max) const;
+
+ private:
+  JudgingBase(PinnedRepository pinned, std::string commit)
+      : pinned_(std::move(pinned)), commit_(std::move(commit)) {}
+
+  PinnedRepository pinned_;
+  std::string commit_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,198 @@
+// Tests that work is judged by the checks of its base, whatever an agent writes in its workspace,
+// and that changed checks are named. On real repositories.
+#include <boost/json/parse.hpp>
+
+#include "server/executors/judging_base.h"
+#include "tests/server/builtin_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+std::string agents_file(const std::string& commands) {
+  return "# Project\n\n## Checks\n\n```sh\n" + commands + "\n```\n";
+}
+
+class JudgedByBase : public BuiltinStations {
+ protected:
+  // Commits the files in the repository and returns the job of an intake that began there.
+  Job begin(const std::map<std::string, std::string>& files) {
+    for (const auto& [name, text] : files) {
+      fs::create_directories((repository / name).parent_path());
+      write_text(repository / name, text);
+    }
+    commit_all(repository, "checks");
+    Job intake = builtin("intake");
+    const JobResult result = end_of(intake);
+    EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    return intake;
+  }
+  JobResult verify(const Job& before, std::vector<CheckDefinition> checks = {}, int attempt = 1) {
+    Job job = next(before, "verify", attempt);
+    job.definition.executor = ExecutorKind::checks;
+    job.definition.checks = ChecksDefinition{std::move(checks), ""};
+    return end_of(job);
+  }
+  void work(const Job& job, const std::string& file, const std::string& text) const {
+    fs::create_directories((workspace_of(job) / file).parent_path());
+    write_text(workspace_of(job) / file, text);
+  }
+  static json::value field_of(const JobResult& result, const char* name) {
+    const json::object metadata = json::parse(result.result.metadata).as_object();
+    const json::value* found = metadata.if_contains(name);
+    return found == nullptr ? json::value(nullptr) : *found;
+  }
+  std::string base() const { return run("rev-parse main", repository); }
+};
+
+TEST_F(JudgedByBase, AnAgentThatReplacesTheChecksIsJudgedByThoseOfItsBase) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("false")}});
+  work(job, "AGENTS.md", agents_file("true"));
+  const JobResult result = verify(job);
+  EXPECT_EQ(result.failure.code, "CHECKS_FAILED") << result.result.summary;
+  EXPECT_EQ(field_of(result, "checks_changed"), json::array({"AGENTS.md"}));
+  EXPECT_EQ(field_of(result, "base_commit"), json::value(base()));
+  EXPECT_EQ(artifact_text(site, result, "checks_changed.txt"), "AGENTS.md\n");
+  const json::object file = json::parse(artifact_text(site, result, "checks.json")).as_object();
+  EXPECT_EQ(file.at("changed"), json::array({"AGENTS.md"}));
+  EXPECT_NE(result.result.summary.find("The work changes what checks it: AGENTS.md."),
+            std::string::npos)
+      << result.result.summary;
+}
+
+TEST_F(JudgedByBase, NoOtherInstructionsStandInForThoseOfTheBase) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("false")}});
+  fs::remove(workspace_of(job) / "AGENTS.md");
+  fs::create_symlink("/dev/zero", workspace_of(job) / "AGENTS.md");
+  work(job, ".signalbox.toml", "[[checks]]\ncommand = \"true\"\n");
+  EXPECT_EQ(verify(job).failure.code, "CHECKS_FAILED");
+  run("add --all", workspace_of(job));
+  commit_all(workspace_of(job), "mine");
+  const JobResult committed = verify(job, {}, 2);
+  EXPECT_EQ(committed.failure.code, "CHECKS_FAILED") << "a commit of the work is no base either";
+  EXPECT_EQ(field_of(committed, "checks_changed"), json::array({".signalbox.toml", "AGENTS.md"}));
+}
+
+TEST_F(JudgedByBase, ReplacedObjectsAreNotWhatTheBaseHas) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("false")}});
+  work(job, "AGENTS.md", agents_file("true"));
+  commit_all(workspace_of(job), "mine");
+  run("replace " + base() + " " + run("rev-parse HEAD", workspace_of(job)), workspace_of(job));
+  EXPECT_EQ(verify(job).failure.code, "CHECKS_FAILED");
+}
+
+TEST_F(JudgedByBase, ABaseWithoutChecksGetsNoneFromTheWork) {  // A7
+  const Job job = begin({{"README", "nothing to check\n"}});
+  work(job, "AGENTS.md", agents_file("true"));
+  const JobResult result = verify(job);
+  EXPECT_EQ(result.failure.code, "CHECKS_MISSING");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+  EXPECT_NE(result.failure.message.find(base().substr(0, 12)), std::string::npos)
+      << result.failure.message;
+}
+
+TEST_F(JudgedByBase, ScriptsCountAndDataDoesNot) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("./check.sh")}, {"check.sh", "exit 0\n"}});
+  fs::permissions(workspace_of(job) / "check.sh", fs::perms::owner_all);
+  commit_all(workspace_of(job), "a file of its own");  // its mode changes: that is a change
+  EXPECT_EQ(field_of(verify(job), "checks_changed"), json::array({"check.sh"}));
+
+  const Job other = begin({{"AGENTS.md", agents_file("test -f file.txt")}});
+  work(other, "file.txt", "two\n");
+  work(other, "src/new.cc", "int main() {}\n");
+  const JobResult result = verify(other);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_TRUE(field_of(result, "checks_changed").is_null()) << "file.txt is data, not a script";
+}
+
+TEST_F(JudgedByBase, ScriptsThatThePipelinesChecksNameAreTold) {  // A7
+  const Job job = begin({{"tools/check", "exit 1\n"}, {"Makefile", "all:\n"}});
+  work(job, "tools/check", "exit 0\n");
+  work(job, "Makefile", "all:\n\ttrue\n");
+  work(job, ".github/workflows/ci.yml", "on: push\n");
+  const JobResult result =
+      verify(job, {{"own", {"sh", "-c", "cd tools && sh ./check && make -n -C .."}, 60'000}});
+  EXPECT_EQ(field_of(result, "checks_changed"),
+            json::array({".github/workflows/ci.yml", "Makefile", "tools/check"}));
+  EXPECT_EQ(field_of(result, "checks_changed_total"), 3);
+
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  const std::string text = artifact_text(site, proposed, "pull_request.md");
+  const std::size_t section = text.find("## Changed checks\n");
+  ASSERT_NE(section, std::string::npos) << text;
+  EXPECT_LT(section, text.find("## Commits\n"));
+  for (const char* file :
+       {"- `.github/workflows/ci.yml`\n", "- `Makefile`\n", "- `tools/check`\n"}) {
+    EXPECT_NE(text.find(file), std::string::npos) << text;
+  }
+  EXPECT_EQ(artifact_text(site, proposed, "checks_changed.txt"),
+            ".github/workflows/ci.yml\nMakefile\ntools/check\n");
+  EXPECT_EQ(field_of(proposed, "checks_changed_total"), 3);
+  EXPECT_NE(proposed.result.summary.find("It changes files that decide how work is checked: "),
+            std::string::npos)
+      << proposed.result.summary;
+}
+
+// create_pr compares commits: what checks leave in the worktree, or git is told to overlook, is no
+// part of them.
+TEST_F(JudgedByBase, ThePullRequestNamesWhatItsCommitsChange) {  // A7
+  const Job job = begin({{"CLAUDE.md", agents_file("true")}});
+  work(job, "CLAUDE.md", agents_file("true") + "Be bold.\n");
+  commit_all(workspace_of(job), "mine");
+  run("update-index --assume-unchanged CLAUDE.md", workspace_of(job));
+  work(job, "CLAUDE.md", agents_file("true"));
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"CLAUDE.md"}));
+}
+
+TEST_F(JudgedByBase, WorkThatLeavesTheChecksAloneIsNotToldOf) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("true")}});
+  work(job, "file.txt", "two\n");
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_TRUE(field_of(proposed, "checks_changed").is_null());
+  EXPECT_EQ(artifact_text(site, proposed, "pull_request.md").find("Changed checks"),
+            std::string::npos);
+}
+
+TEST_F(JudgedByBase, AMergeIsJudgedByTheBaseThatItMergesInto) {  // A7
+  const Job intake = begin({{"AGENTS.md", agents_file("false")}});
+  work(intake, "AGENTS.md", agents_file("true"));
+  const JobResult proposed = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  run("checkout --quiet --detach", repository);  // main is merged into, not worked on
+  Job merge = builtin("merge");
+  merge.workspace = merge.run_root + "/merge";
+  merge.base = "main";
+  merge.input =
+      R"({"branch":"work","commit":")" + proposed.result.external_ref + R"(","title":"Greet"})";
+  const JobResult merged = end_of(merge);
+  ASSERT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  const JobResult result = verify(merge);
+  EXPECT_EQ(result.failure.code, "CHECKS_FAILED") << result.result.summary;
+  EXPECT_EQ(field_of(result, "checks_changed"), json::array({"AGENTS.md"}));
+}
+
+TEST_F(JudgedByBase, ItsFilesAreReadWithinBounds) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("true")}, {"big.toml", std::string(5000, '#')}});
+  const auto known = JudgingBase::open(site.root() / pins_directory_name / to_string(job.run_id));
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->commit(), base());
+  const auto text = known->read("AGENTS.md", 4096);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(text->value_or(""), agents_file("true"));
+  const auto missing = known->read("--help", 4096);
+  ASSERT_TRUE(missing) << missing.error().message;
+  EXPECT_FALSE(missing->has_value());
+  const auto too_long = known->read("big.toml", 4096);
+  ASSERT_FALSE(too_long);
+  EXPECT_EQ(too_long.error().code, "CHECKS_MISSING");
+  EXPECT_FALSE(JudgingBase::open(site.root() / pins_directory_name / "none").has_value());
+}
+
+}  // namespace
+}  // namespace signalbox
