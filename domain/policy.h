@@ -7,8 +7,18 @@
 #include <cstdint>
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 namespace signalbox {
+
+// What happens to a card whose work changes files that decide how it is checked. Stored as a
+// number: append only.
+enum class ChecksChanged : std::uint8_t {
+  approve = 1,  // it waits for a person's decision
+  allow = 2,    // it goes on; the change is only shown
+  refuse = 3,   // it is blocked
+};
+BOOST_DESCRIBE_ENUM(ChecksChanged, approve, allow, refuse)
 
 struct Policy {
   // Constraints
@@ -22,6 +32,7 @@ struct Policy {
   bool retry_blocked = true;
   // Synthesizer
   bool merge_verified = true;
+  ChecksChanged checks_changed = ChecksChanged::approve;
   // Notifications
   bool websocket_events = true;  // broadcasts about this project's cards
 
@@ -30,6 +41,6 @@ struct Policy {
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (max_concurrent_agents, max_concurrent_agents_per_project,
                        blocked_retry_minutes, max_attempts, agent_timeout_minutes, process_backlog,
-                       retry_blocked, merge_verified, websocket_events))
+                       retry_blocked, merge_verified, checks_changed, websocket_events))
 
 }  // namespace signalbox

@@ -28,7 +28,7 @@ BOOST_DESCRIBE_STRUCT(ProjectPut, (), (repository, base, remote, pipeline))
 
 // The project's policy file was read and differs from the policy in force.
 struct PolicyAdopted {
-  static constexpr EventTag tag{702, 1, "PolicyAdopted"};
+  static constexpr EventTag tag{702, 2, "PolicyAdopted"};
   Digest digest;  // SHA-256 of the file; zero: no file, the defaults or policy_without_file()
   Policy policy;
 

@@ -8,6 +8,7 @@
 #include "domain/remote_work.h"
 #include "domain/sorted_entries.h"
 #include "store/described_archive.h"
+#include "store/policy_adopted_v1.h"
 
 namespace signalbox {
 namespace {
@@ -100,7 +101,43 @@ void read_ticks(Reader& reader, World& world) {
   }
 }
 
-void read_board(Reader& reader, World& world) {
+// A project as worlds up to format 7 have it.
+struct ProjectOfFormat7 {
+  std::string name;
+  std::string repository;
+  std::string base;
+  std::string remote;
+  PipelineDefinition pipeline;
+  PolicyV1 policy;
+  Digest policy_digest;
+  Digest refused_digest;
+  Position changed_at = 0;
+};
+BOOST_DESCRIBE_STRUCT(ProjectOfFormat7, (),
+                      (name, repository, base, remote, pipeline, policy, policy_digest,
+                       refused_digest, changed_at))
+
+Project read_project(Reader& reader, std::uint32_t format) {
+  Project project;
+  if (format > 7) {
+    reader.read(project);
+    return project;
+  }
+  ProjectOfFormat7 old;
+  reader.read(old);
+  project.name = std::move(old.name);
+  project.repository = std::move(old.repository);
+  project.base = std::move(old.base);
+  project.remote = std::move(old.remote);
+  project.pipeline = std::move(old.pipeline);
+  project.policy = upcast(old.policy);
+  project.policy_digest = old.policy_digest;
+  project.refused_digest = old.refused_digest;
+  project.changed_at = old.changed_at;
+  return project;
+}
+
+void read_board(Reader& reader, World& world, std::uint32_t format) {
   for (std::uint64_t left = read_count(reader); left > 0; --left) {
     Loop loop;
     reader.read(loop);
@@ -108,8 +145,7 @@ void read_board(Reader& reader, World& world) {
     world.loops.insert_or_assign(std::move(name), std::move(loop));
   }
   for (std::uint64_t left = read_count(reader); left > 0; --left) {
-    Project project;
-    reader.read(project);
+    Project project = read_project(reader, format);
     std::string name = project.name;
     world.projects.insert_or_assign(std::move(name), std::move(project));
   }
@@ -280,7 +316,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
                                               });
       read_ticks(reader, world);
       reader.read(world.access);
-      read_board(reader, world);
+      read_board(reader, world, format);
       if (format > 5) read_machines(reader, world);
       if (format > 5) read_holders(reader, world);
       if (format > 6) read_questions(reader, world);

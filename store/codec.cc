@@ -9,6 +9,7 @@
 #include "domain/try.h"
 #include "store/described_archive.h"
 #include "store/history.h"
+#include "store/policy_adopted_v1.h"
 #include "store/run_cancel_requested_v1.h"
 #include "store/run_started_v1.h"
 #include "store/sha256.h"

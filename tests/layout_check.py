@@ -81,6 +81,7 @@ INTERNAL = {
     "store/rocks_log_state.h",
     "store/history.h",
     "store/log_opening.h",
+    "store/policy_adopted_v1.h",
     "store/run_cancel_requested_v1.h",
     "store/run_started_v1.h",
     "store/station_claimed_v1.h",

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <boost/describe/enum_from_string.hpp>
+
 #include "domain/try.h"
 #include "server/board/policy_keys.h"
 #include "server/text/utf8_text.h"
@@ -61,6 +63,7 @@ std::string all_names() {
 
 std::string how_to_write(const PolicyKey& key) {
   const std::string name = key.name;
+  if (key.is_word()) return "write \"- " + name + ": approve\", \"allow\" or \"refuse\"";
   if (key.is_toggle()) return "write \"- [x] " + name + "\" or \"- [ ] " + name + "\"";
   return "write \"- " + name + ": N\" with a whole number N from 1 to " + std::to_string(key.max);
 }
@@ -106,6 +109,17 @@ Done set_toggle(const Entry& entry, const PolicyKey& key, bool& field) {
   return {};
 }
 
+Done set_word(const Entry& entry, const PolicyKey& key, ChecksChanged& field) {
+  const std::string_view word = entry.value.value_or("");
+  const std::string letters = policy_letters(word);
+  if (letters.size() == word.size() && boost::describe::enum_from_string(letters.c_str(), field)) {
+    return {};
+  }
+  const std::string problem =
+      word.empty() ? "its word is missing" : shown(word) + " is none of its words";
+  return refuse(entry.line, std::string(key.name) + ": " + problem + "; " + how_to_write(key));
+}
+
 template <class Number>
 Done set_number(const Entry& entry, const PolicyKey& key, Number& field) {
   const std::string_view digits = entry.value.value_or("");
@@ -128,6 +142,8 @@ Done set_field(const Entry& entry, const PolicyKey& key, Policy& policy) {
   const auto set = [&](auto field) -> Done {
     if constexpr (std::is_same_v<decltype(field), bool Policy::*>) {
       return set_toggle(entry, key, policy.*field);
+    } else if constexpr (std::is_same_v<decltype(field), ChecksChanged Policy::*>) {
+      return set_word(entry, key, policy.*field);
     } else {
       return set_number(entry, key, policy.*field);
     }

@@ -6,9 +6,10 @@
 //   ## Builder
 //   - [x] processBacklog                 a toggle that is on
 //   - Retry blocked: no                  one that is off; also false, off, and "- [ ] retryBlocked"
+//   - checksChanged: approve             a word: approve, allow or refuse
 //
-// A key may be in any of the four sections; a number with an empty box isn't set. Keys that are
-// missing have their value in Policy{}. All else is free text and ignored: other sections,
+// A key may be in any of the four sections; a number or a word with an empty box isn't set. Keys
+// that are missing have their value in Policy{}. All else is free text and ignored: other sections,
 // paragraphs, nested lists, items without box and colon, code, comments. But an item of a known
 // section that has a box or a colon must be a known key; else it is an error. Only in
 // Notifications, where nothing says what may be started or merged, an unknown key is ignored with a

@@ -23,6 +23,7 @@ constexpr std::array keys = {
     PolicyKey{"Builder", "processBacklog", &Policy::process_backlog, 0},
     PolicyKey{"Builder", "retryBlocked", &Policy::retry_blocked, 0},
     PolicyKey{"Synthesizer", "mergeVerified", &Policy::merge_verified, 0},
+    PolicyKey{"Synthesizer", "checksChanged", &Policy::checks_changed, 0},
     PolicyKey{"Notifications", "websocketEvents", &Policy::websocket_events, 0},
 };
 

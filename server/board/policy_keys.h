@@ -22,14 +22,18 @@ inline constexpr std::int64_t policy_agent_timeout_minutes_max =
     limits::timeout_ms_max / (60 * 1000);
 
 struct PolicyKey {
-  using Field = std::variant<std::uint32_t Policy::*, std::int64_t Policy::*, bool Policy::*>;
+  using Field = std::variant<std::uint32_t Policy::*, std::int64_t Policy::*, bool Policy::*,
+                             ChecksChanged Policy::*>;
 
   const char* section;
   const char* name;
   Field field;
-  std::int64_t max;  // of a number, whose minimum is 1; 0 for a toggle
+  std::int64_t max;  // of a number, whose minimum is 1; 0 for a toggle or a word
 
   [[nodiscard]] bool is_toggle() const { return std::holds_alternative<bool Policy::*>(field); }
+  [[nodiscard]] bool is_word() const {
+    return std::holds_alternative<ChecksChanged Policy::*>(field);
+  }
 };
 
 // Returns all keys, grouped by section.

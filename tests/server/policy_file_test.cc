@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/describe/enum_to_string.hpp>
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
 
@@ -87,7 +88,7 @@ Synthesizer
 - maxConcurrentAgents: what you like
 - [-] given up
 )");
-  const Policy expected{4, 2, 45, 5, 90, false, false, false, false};
+  const Policy expected{4, 2, 45, 5, 90, false, false, false, ChecksChanged::approve, false};
   EXPECT_EQ(all, expected);
 }
 
@@ -227,6 +228,22 @@ TEST(PolicyFile, UnknownNotificationsAreWarnings) {  // A8
   EXPECT_NE(policy_refusal("# Notifications\n- websocketEvents: maybe\n"), "none");
 }
 
+TEST(PolicyFile, SaysWhatAChangeOfChecksNeeds) {  // A7
+  EXPECT_EQ(Policy{}.checks_changed, ChecksChanged::approve);
+  EXPECT_EQ(policy("## Synthesizer\n- checksChanged: allow\n").checks_changed,
+            ChecksChanged::allow);
+  EXPECT_EQ(policy("## Synthesizer\n- [x] Checks changed: `Refuse` (no)\n").checks_changed,
+            ChecksChanged::refuse);
+  EXPECT_EQ(policy("## Synthesizer\n- [ ] checksChanged: allow\n").checks_changed,
+            ChecksChanged::approve)
+      << "an empty box sets nothing";
+  for (const char* wrong : {"- checksChanged: yes", "- checksChanged:", "- [x] checksChanged",
+                            "- checksChanged: approve, allow", "- checksChanged: 1"}) {
+    const std::string refusal = policy_refusal("## Synthesizer\n" + std::string(wrong) + "\n");
+    EXPECT_NE(refusal.find("\"allow\" or \"refuse\""), std::string::npos) << wrong << refusal;
+  }
+}
+
 TEST(PolicyFile, EachFieldOfAPolicyHasAKey) {
   using Members = boost::describe::describe_members<Policy, boost::describe::mod_any_access>;
   EXPECT_EQ(policy_keys().size(), boost::mp11::mp_size<Members>::value);
@@ -248,6 +265,8 @@ Policy random_policy() {
   made.process_backlog = *rc::gen::arbitrary<bool>();
   made.retry_blocked = *rc::gen::arbitrary<bool>();
   made.merge_verified = *rc::gen::arbitrary<bool>();
+  made.checks_changed =
+      *rc::gen::element(ChecksChanged::approve, ChecksChanged::allow, ChecksChanged::refuse);
   made.websocket_events = *rc::gen::arbitrary<bool>();
   return made;
 }
@@ -261,6 +280,9 @@ std::string file_of(const Policy& policy) {
     const auto write = [&](auto field) -> std::string {
       if constexpr (std::is_same_v<decltype(field), bool Policy::*>) {
         return (policy.*field ? "- [x] " : "- [ ] ") + std::string(key.name);
+      } else if constexpr (std::is_same_v<decltype(field), ChecksChanged Policy::*>) {
+        return "- " + std::string(key.name) + ": " +
+               boost::describe::enum_to_string(policy.*field, "none");
       } else {
         return "- " + std::string(key.name) + ": " + std::to_string(policy.*field);
       }

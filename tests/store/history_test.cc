@@ -8,6 +8,7 @@
 
 #include "domain/event_parts.h"
 #include "store/codec.h"
+#include "store/policy_adopted_v1.h"
 #include "store/run_cancel_requested_v1.h"
 #include "store/run_started_v1.h"
 #include "store/station_claimed_v1.h"
@@ -87,6 +88,21 @@ TEST(History, AStationClaimedWithoutALockHasNone) {
 TEST(History, ACancelOfAnEarlierVersionIsNoRejection) {
   const Event event = decoded(RunCancelRequestedV1{"enough"}, 204, 1);
   EXPECT_EQ(*event_as<RunCancelRequested>(event), (RunCancelRequested{"enough", false}));
+}
+
+TEST(History, APolicyThatKnewNoChangedChecksAsksAPerson) {  // A7
+  PolicyAdoptedV1 old;
+  old.digest.bytes.fill(7);
+  old.policy.max_attempts = 9;
+  old.policy.merge_verified = false;
+  old.policy.websocket_events = false;
+  const Event event = decoded(old, 702, 1);
+  Policy policy;
+  policy.max_attempts = 9;
+  policy.merge_verified = false;
+  policy.websocket_events = false;
+  EXPECT_EQ(*event_as<PolicyAdopted>(event), (PolicyAdopted{old.digest, policy}));
+  EXPECT_EQ(policy.checks_changed, ChecksChanged::approve);
 }
 
 TEST(History, AStationThatKnewNoStallIsNeverTakenForStalled) {
