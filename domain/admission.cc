@@ -4,6 +4,7 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -14,14 +15,43 @@ CardWait concurrency(std::string scope, std::int64_t limit, const std::set<CardI
   return {CardWaitReason::concurrency, std::move(scope), limit, {holders.begin(), holders.end()}};
 }
 
-bool is_full(const std::set<CardId>& agents, std::uint32_t limit) { return agents.size() >= limit; }
+// Returns whether a station of this kind works for long, as an agent does.
+bool is_agents_station(const StationDefinition& station) {
+  switch (station.executor) {
+    case ExecutorKind::worker:
+    case ExecutorKind::process:
+    case ExecutorKind::coderunner:
+    case ExecutorKind::modal:
+    case ExecutorKind::deep_work:
+      return true;
+    case ExecutorKind::builtin:
+    case ExecutorKind::checks:
+    case ExecutorKind::approval:
+      return false;
+  }
+  return true;
+}
+
+// Returns whether only a person's decision about a result, and no agent, is left of the run.
+bool waits_with_its_result(const Run& run) {
+  if (run.attempt || !waits_for_decision(run)) return false;
+  if (run.definition().executor == ExecutorKind::approval) return false;
+  const auto& stations = run.pipeline->stations;
+  return std::none_of(stations.begin() + static_cast<std::ptrdiff_t>(run.current) + 1,
+                      stations.end(), is_agents_station);
+}
+
+bool is_full(const World& world, const std::set<CardId>& agents, std::uint32_t limit) {
+  return agents.size() >= limit && still_working(world, agents).size() >= limit;
+}
 
 // Returns whether the policy and the limits of concurrency let the project start any card.
 bool may_start(const World& world, const Project& project) {
   const Policy& policy = project.policy;
   if (policy_hold(project) != PolicyHold::none) return false;
-  return policy.process_backlog && !is_full(world.board.agents(), policy.max_concurrent_agents) &&
-         !is_full(world.board.agents_of_project(project.name),
+  return policy.process_backlog &&
+         !is_full(world, world.board.agents(), policy.max_concurrent_agents) &&
+         !is_full(world, world.board.agents_of_project(project.name),
                   policy.max_concurrent_agents_per_project);
 }
 
@@ -59,6 +89,15 @@ const Card* next_to_start(const World& world) {
   return best;
 }
 
+std::set<CardId> still_working(const World& world, const std::set<CardId>& cards) {
+  std::set<CardId> working;
+  for (const CardId& id : cards) {
+    const Run* run = world.find_run(world.board.find(id)->run_id);
+    if (run == nullptr || !waits_with_its_result(*run)) working.insert(id);
+  }
+  return working;
+}
+
 CardWait why_waiting(const World& world, const Card& card) {
   const Board& board = world.board;
   const Project& project = world.projects.find(card.project)->second;
@@ -67,11 +106,12 @@ CardWait why_waiting(const World& world, const Card& card) {
     return {CardWaitReason::policy, {}, 0, {}};
   }
   if (const auto& holders = board.agents_of_project(project.name);
-      is_full(holders, policy.max_concurrent_agents_per_project)) {
-    return concurrency("project", policy.max_concurrent_agents_per_project, holders);
+      is_full(world, holders, policy.max_concurrent_agents_per_project)) {
+    return concurrency("project", policy.max_concurrent_agents_per_project,
+                       still_working(world, holders));
   }
-  if (is_full(board.agents(), policy.max_concurrent_agents)) {
-    return concurrency("all", policy.max_concurrent_agents, board.agents());
+  if (is_full(world, board.agents(), policy.max_concurrent_agents)) {
+    return concurrency("all", policy.max_concurrent_agents, still_working(world, board.agents()));
   }
   if (key_is_taken(world, card.key)) return concurrency("key", 1, board.agents_of_key(card.key));
   const Card* next = next_to_start(world);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct CardWait {
 // Returns the card to start now, or nullptr. The cost grows with the lanes that are blocked by a
 // limit or a key, not with the length of the backlog.
 const Card* next_to_start(const World& world);
+
+// Returns those of the cards whose agent may still work. A card that has an agent by its status
+// doesn't count if the run's work is done and its result waits for a person's decision: nobody
+// knows for how long, and other cards needn't wait as well.
+std::set<CardId> still_working(const World& world, const std::set<CardId>& cards);
 
 // Returns what a card of the backlog waits for.
 CardWait why_waiting(const World& world, const Card& card);

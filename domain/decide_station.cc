@@ -106,8 +106,42 @@ NewEvents end_canceled(const Run& run, const std::string& reason) {
           {stream, {}, attempt.token, RunEvent{RunCanceled{reason}}}};
 }
 
-NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure failure,
-                         AttemptResult result, const Now& now) {
+// Returns what the policy of the run's card says about a result that changes the card's own checks;
+// nullopt if it doesn't, or if the run does no card's work: then nothing is merged by it.
+std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const Run& run,
+                                                     const CompleteStation& command) {
+  if (!command.from_executor || command.checks_changed.empty()) return std::nullopt;
+  const Card* card = world.board.find_by_run(run.id);
+  if (card == nullptr || card->run_id != run.id) return std::nullopt;
+  return world.find_project(card->project)->policy.checks_changed;
+}
+
+// Bytes of the files' names in a question or a message.
+constexpr std::size_t changed_names_bytes_max = 700;
+static_assert(changed_names_bytes_max + 200 < limits::reason_bytes_max);
+
+std::string changed_checks_text(const CompleteStation& command) {
+  return "the work changes files that decide how it is checked: " +
+         std::string(utf8_prefix(command.checks_changed, changed_names_bytes_max));
+}
+
+// Returns the events that hold the result until a person has decided.
+NewEvents ask_about_changed_checks(const Run& run, const CompleteStation& command,
+                                   AttemptResult result) {
+  const Attempt& attempt = *run.attempt;
+  const Stream stream = Stream::run(run.id);
+  NewEvents events{{stream, attempt.span_id, attempt.token,
+                    StationEvent{StationApprovalRequested{
+                        command.station, attempt.number,
+                        changed_checks_text(command) + ". May it be merged?"}}}};
+  events.push_back(
+      {stream, attempt.span_id, attempt.token,
+       StationEvent{StationResultHeld{command.station, attempt.number, std::move(result)}}});
+  return events;
+}
+
+NewEvents end_of_attempt(const World& world, const Run& run, const CompleteStation& command,
+                         Failure failure, AttemptResult result, const Now& now) {
   const Attempt& attempt = *run.attempt;
   switch (command.outcome) {
     case Outcome::succeeded: {
@@ -115,6 +149,16 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
         return NewEvents{
             {Stream::run(run.id), attempt.span_id, attempt.token,
              StationEvent{StationResultHeld{command.station, attempt.number, std::move(result)}}}};
+      }
+      const auto rule = rule_for_changed_checks(world, run, command);
+      if (rule == ChecksChanged::approve) {
+        return ask_about_changed_checks(run, command, std::move(result));
+      }
+      if (rule == ChecksChanged::refuse) {
+        return end_attempt(run,
+                           {Outcome::failed, ErrorClass::config, "CHECKS_CHANGED",
+                            changed_checks_text(command) + ", which the policy refuses"},
+                           std::move(result), now);
       }
       NewEvents events{
           {Stream::run(run.id), attempt.span_id, attempt.token,
@@ -274,7 +318,7 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   } else if (attempt.ending && command.outcome != Outcome::succeeded) {
     end = end_stalled_attempt(run, std::move(result), now);
   } else {
-    end = end_of_attempt(run, command, std::move(failure), std::move(result), now);
+    end = end_of_attempt(world, run, command, std::move(failure), std::move(result), now);
   }
   std::move(end.begin(), end.end(), std::back_inserter(events));
   return events;

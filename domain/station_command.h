@@ -79,6 +79,9 @@ struct CompleteStation {
   bool from_executor = false;  // see SetExternalRef
   std::vector<Artifact> stored_artifacts;
   Uuid next_span_id{};
+  // Of a station that proposes work: the files that decide how work is checked and that it changes,
+  // such as "AGENTS.md and check.sh"; or empty. Only the service's own executor knows it.
+  std::string checks_changed{};
 };
 BOOST_DESCRIBE_STRUCT(CompleteStation, (),
                       (run_id, station, token, outcome, summary, logs_inline, external_ref,

@@ -83,7 +83,8 @@ void BoardLoops::apply(std::span<const Record> records) {
   for (const Record& record : records) {
     freed = freed || event_as<CardVerified>(record.event) != nullptr ||
             event_as<CardBlocked>(record.event) != nullptr ||
-            event_as<CardFailed>(record.event) != nullptr;
+            event_as<CardFailed>(record.event) != nullptr ||
+            event_as<StationResultHeld>(record.event) != nullptr;
     const auto* unblocked = event_as<CardUnblocked>(record.event);
     freed = freed || (unblocked != nullptr && !unblocked->by_itself);
   }

@@ -208,15 +208,16 @@ std::vector<std::string> listed_check_files(const std::vector<std::string>& file
   return listed;
 }
 
-std::string shown_check_files(const std::vector<std::string>& files) {
+std::string shown_check_files(const std::vector<std::string>& files, std::size_t total) {
   const std::vector<std::string> listed = listed_check_files(files);
+  total = std::max(total, files.size());
   std::string text;
   for (std::size_t index = 0; index < listed.size(); ++index) {
-    const bool is_last = index + 1 == files.size();
+    const bool is_last = index + 1 == total;
     text += (index == 0 ? "" : is_last ? " and " : ", ") + listed[index];
   }
-  if (files.size() > listed.size()) {
-    text += " and " + std::to_string(files.size() - listed.size()) + " more";
+  if (total > listed.size()) {
+    text += " and " + std::to_string(total - listed.size()) + " more";
   }
   return text;
 }

@@ -55,8 +55,9 @@ std::vector<ChangedFile> parse_raw_diff(std::string_view output);
 std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
                                            const std::set<std::string>& named);
 
-// Returns the files as "AGENTS.md, check.sh and 3 more", printable on one line.
-std::string shown_check_files(const std::vector<std::string>& files);
+// Returns the files as "AGENTS.md, check.sh and 3 more", printable on one line. `total` is the
+// number of all, if `files` has only some.
+std::string shown_check_files(const std::vector<std::string>& files, std::size_t total = 0);
 // Returns the names for metadata: at most changed_files_shown_max, printable and shortened.
 std::vector<std::string> listed_check_files(const std::vector<std::string>& files);
 // Returns all names for the artifact checks_changed.txt: one a line, printable.

@@ -56,6 +56,7 @@ struct JobResult {
   bool canceled = false;                          // ended because cancel() was called
   std::vector<std::int32_t> escaped_pids;         // processes that outlived the job
   bool cancel_unconfirmed = false;  // canceled without a confirmation that it has ended
+  std::string checks_changed{};     // as in CompleteStation
 };
 
 // A failure of the executor itself; a failed job is a JobResult.

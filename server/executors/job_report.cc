@@ -4,13 +4,16 @@
 #include <set>
 
 #include <boost/describe/enum_to_string.hpp>
+#include <boost/json/value.hpp>
 
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "server/executors/artifact_collection.h"
 #include "server/executors/bounded_log.h"
+#include "server/executors/check_files.h"
 #include "server/executors/job_verdict.h"
 #include "server/executors/log_excerpt.h"
+#include "server/text/json_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -47,6 +50,24 @@ std::string remarks(const ShimResult& facts, const std::vector<std::string>& lef
     text += (index == 0 ? "" : ", ") + shortened(left_out[index], 256);
   }
   return text + (left_out.size() > left_out_shown_max ? ", …" : "");
+}
+
+// Returns what create_pr's metadata says of changed checks: names, and how many more. Nobody else's
+// metadata is asked: a job of the pipeline's own can write what it likes.
+std::string checks_changed_by(const Job& job, const std::string& metadata) {
+  if (builtin_of(job.definition) != BuiltinStation::create_pr || metadata.empty()) return {};
+  const auto value = parse_json(metadata);
+  if (!value || !value->is_object()) return {};
+  const boost::json::value* const files = value->get_object().if_contains(checks_changed_field);
+  if (files == nullptr || !files->is_array()) return {};
+  std::vector<std::string> names;
+  for (const boost::json::value& file : files->get_array()) {
+    if (file.is_string()) names.emplace_back(file.get_string());
+  }
+  const boost::json::value* const total =
+      value->get_object().if_contains(checks_changed_total_field);
+  const bool is_number = total != nullptr && total->is_int64() && total->get_int64() > 0;
+  return shown_check_files(names, is_number ? static_cast<std::size_t>(total->get_int64()) : 0);
 }
 
 struct JobOutput {
@@ -99,6 +120,7 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
       report.quota_reset_at_ns = declared->quota_reset_at_ns();
     }
   }
+  report.checks_changed = checks_changed_by(job, report.result.metadata);
   report.result.artifacts = std::move(collected.artifacts);
   report.result.artifacts.push_back(std::move(summary));
   report.result.artifacts.push_back(std::move(logs));

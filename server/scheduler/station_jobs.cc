@@ -33,6 +33,7 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
   command.metadata = result.result.metadata;
   command.stored_artifacts = result.result.artifacts;
   command.usage = result.usage;
+  command.checks_changed = result.checks_changed;
   if (result.outcome != Outcome::succeeded) {
     command.error_class = result.failure.error_class;
     command.error_code = result.failure.code;

@@ -131,6 +131,8 @@ TEST_F(JudgedByBase, ScriptsThatThePipelinesChecksNameAreTold) {  // A7
   EXPECT_EQ(artifact_text(site, proposed, "checks_changed.txt"),
             ".github/workflows/ci.yml\nMakefile\ntools/check\n");
   EXPECT_EQ(field_of(proposed, "checks_changed_total"), 3);
+  EXPECT_EQ(proposed.checks_changed, ".github/workflows/ci.yml, Makefile and tools/check");
+  EXPECT_EQ(result.checks_changed, "") << "only what is proposed is decided about";
   EXPECT_NE(proposed.result.summary.find("It changes files that decide how work is checked: "),
             std::string::npos)
       << proposed.result.summary;

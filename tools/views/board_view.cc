@@ -74,6 +74,9 @@ Line state_line(const json::object& card) {
     }
     return {reason == "policy" ? "disabled by policy" : "", Style::faint};
   }
+  if (text_at(object_at(card, "waiting"), "reason") == "approval") {
+    return {"needs a decision", Style::bad};
+  }
   if (status == "running" || status == "verifying") {
     // Run ids begin with the time, so that only their ends differ visibly.
     const std::string run_id = text_at(card, "run_id");

@@ -70,6 +70,15 @@ std::string stations_text(const json::object& project) {
   return text;
 }
 
+// "AGENTS.md, check.sh"; empty if the card's work leaves what checks it alone.
+std::string changed_checks_text(const json::object& card) {
+  std::string text;
+  for (const json::value& each : array_at(card, "checks_changed")) {
+    text += (text.empty() ? "" : ", ") + scalar_text(each);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string card_detail(const json::object& card, std::int64_t now_ns) {
@@ -77,6 +86,9 @@ std::string card_detail(const json::object& card, std::int64_t now_ns) {
   if (status == "backlog") {
     const json::object& waiting = object_at(card, "waiting");
     return text_at(waiting, "reason") == "none" ? "next" : text_at(waiting, "text");
+  }
+  if (text_at(object_at(card, "waiting"), "reason") == "approval") {
+    return text_at(object_at(card, "waiting"), "text");
   }
   if (status == "blocked" || status == "failed") {
     const std::string retry = text_at(card, "retry_at");
@@ -113,6 +125,9 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
       {"commit", {text_at(card, "commit")}},
       {"submitted", {moment_text(text_at(card, "submitted_at"), now_ns)}},
       {"changed", {moment_text(text_at(card, "changed_at"), now_ns)}}};
+  if (const std::string changed = changed_checks_text(card); !changed.empty()) {
+    values.push_back({"changed checks", {changed, Style::bad}});
+  }
   for (const json::value& each : array_at(waiting, "holders")) {
     if (!each.is_object()) continue;
     const json::object& holder = each.get_object();

@@ -48,9 +48,10 @@ struct Proposal {
   }
 };
 
-// Returns the files that decide about checks and that the commits change. They are compared as
-// commits, so that nothing in the worktree can hide one.
-tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& proposal) {
+// Returns the files that decide about checks and that the commits up to `head` change. They are
+// compared as commits, so that nothing in the worktree can hide one.
+tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& proposal,
+                                                               const std::string& head) {
   const auto named = remembered_named_files(proposal.request.pins);
   if (!named) return storage_failed(named.error().message);
   GitOptions there;
@@ -58,7 +59,7 @@ tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& p
   const auto listed =
       git_listing(proposal.request.workspace,
                   {"diff", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
-                   "--no-textconv", "--end-of-options", proposal.base, "HEAD", "--"},
+                   "--no-textconv", "--end-of-options", proposal.base, head, "--"},
                   there, proposal.request.pins);
   if (!listed) return git_failed("cannot list the changed files", listed.error());
   return check_files_among(parse_raw_diff(*listed), *named);
@@ -205,7 +206,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  const auto changed = TRY(changed_checks(proposal));
+  const auto changed = TRY(changed_checks(proposal, head.line()));
   TRY(write_artifacts(proposal, work, changed));
   TRY(push(proposal, head.line()));
   return success(proposal, head.line(), commits.line(), note_of(request, work, changed), changed);

@@ -85,7 +85,7 @@ tl::expected<CheckedPlan, Failure> read_plan(const ChecksJob& job,
     return plan;
   }
   std::optional<Failure> unreadable;
-  const auto read =
+  const auto read_file =
       [&](const std::string& file) -> tl::expected<std::optional<std::string>, std::string> {
     if (!base) return read_in_directory(job.workspace, file);
     auto text = base->read(file, instructions_bytes_max);
@@ -93,7 +93,7 @@ tl::expected<CheckedPlan, Failure> read_plan(const ChecksJob& job,
     unreadable = text.error();
     return tl::unexpected<std::string>(text.error().message);
   };
-  auto instructions = read_instructions(read, job.task.instructions);
+  auto instructions = read_instructions(read_file, job.task.instructions);
   if (instructions) {
     plan.checks = std::move(instructions->checks);
     plan.source = std::move(instructions->file);

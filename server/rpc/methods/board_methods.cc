@@ -128,12 +128,13 @@ CardIds retried_first(const World& world, const std::optional<std::string>& only
 // Returns the cards that occupy agents, and for each project with agents their number and limit.
 json::object agents_json(const World& world, const std::optional<std::string>& only) {
   const Board& board = world.board;
+  const std::set<CardId> working = still_working(world, board.agents());
   json::object agents;
-  agents["total"] = board.agents().size();
+  agents["total"] = working.size();
   json::array& holders = agents["holders"].emplace_array();
   std::set<std::string> names;
   if (only) names.insert(*only);
-  for (const CardId& id : board.agents()) {
+  for (const CardId& id : working) {
     const Card* card = board.find(id);
     if (!only) names.insert(card->project);
     if (holders.size() < board_holders_max) holders.push_back(card_holder(*card));
@@ -143,7 +144,7 @@ json::object agents_json(const World& world, const std::optional<std::string>& o
     if (projects.size() == board_holders_max) break;
     const Policy& policy = world.find_project(name)->policy;
     projects.push_back({{"project", name},
-                        {"agents", board.agents_of_project(name).size()},
+                        {"agents", still_working(world, board.agents_of_project(name)).size()},
                         {"limit", policy.max_concurrent_agents_per_project},
                         {"limit_over_all", policy.max_concurrent_agents}});
   }

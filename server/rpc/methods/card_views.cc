@@ -4,11 +4,15 @@
 
 #include "domain/admission.h"
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
+#include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/board/policy_reader.h"
+#include "server/executors/check_files.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/record_json.h"
 #include "server/text/described_json.h"
+#include "server/text/json_text.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
 
@@ -49,6 +53,36 @@ json::object history_entry(const Record& record) {
     if (json::value* value = whole.if_contains(field)) entry[field] = std::move(*value);
   }
   return entry;
+}
+
+// Returns the result that the record gives an attempt at the station; nullptr if it gives none.
+const AttemptResult* result_at(const Record& record, const std::string& station) {
+  const auto of = [&station](const auto* event) {
+    return event != nullptr && event->station == station ? &event->result : nullptr;
+  };
+  if (const auto* found = of(event_as<StationSucceeded>(record.event))) return found;
+  if (const auto* found = of(event_as<StationResultHeld>(record.event))) return found;
+  return of(event_as<StationFailed>(record.event));
+}
+
+// Returns the files that decide how the run's work is checked and that the work changes, as its
+// create_pr found them; empty if there are none, or if its records were dropped.
+Stored<json::array> changed_checks_of(const Api& api, const RunIndex& index, const RunId& run_id) {
+  if (run_id.is_nil()) return json::array();
+  const auto history = TRY(read_history(api.log, index, run_id));
+  if (!history) return json::array();
+  const AttemptResult* latest = nullptr;
+  for (const StationDefinition& station : history->pipeline.stations) {
+    if (builtin_of(station) != BuiltinStation::create_pr) continue;
+    for (const Record& record : history->records) {
+      if (const AttemptResult* result = result_at(record, station.name)) latest = result;
+    }
+  }
+  if (latest == nullptr || latest->metadata.empty()) return json::array();
+  const auto metadata = parse_json(latest->metadata);
+  if (!metadata || !metadata->is_object()) return json::array();
+  const json::value* const files = metadata->get_object().if_contains(checks_changed_field);
+  return files != nullptr && files->is_array() ? files->get_array() : json::array();
 }
 
 // Returns the id of the first card in the records, with its new status.
@@ -102,7 +136,10 @@ Decided<json::object> card_view(const Api& api, const RunIndex& index, const Car
   }
   const auto records = read_records(api.log, *positions);
   if (!records) return unreadable(records.error());
+  auto changed = changed_checks_of(api, index, (*row)->run_id);
+  if (!changed) return unreadable(changed.error());
   json::object card = card_row_to_json(**row);
+  if (!changed->empty()) card["checks_changed"] = std::move(*changed);
   json::array runs, history;
   for (const Record& record : *records) {
     if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
@@ -179,6 +216,18 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
   return all_busy(wait.limit, wait.scope == "project" ? " of " + card.project : "");
 }
 
+// Returns the wait for a person's decision about the card's run or its merge; null if there is
+// none.
+json::value decision_waiting(const World& world, const Card& card) {
+  const Run* run = world.find_run(card.is_merging() ? card.merge_run_id : card.run_id);
+  const bool is_under_way = card.has_agent() || card.is_merging();
+  if (!is_under_way || run == nullptr || !waits_for_decision(*run)) return nullptr;
+  json::object waiting;
+  waiting["reason"] = "approval";
+  waiting["text"] = "a person has to decide: signalbox run why " + to_string(run->id);
+  return waiting;
+}
+
 }  // namespace
 
 std::string policy_hold_text(const Project& project) {
@@ -208,7 +257,7 @@ json::object card_holder(const Card& card) {
 }
 
 json::value card_waiting(const World& world, const Card& card, bool whole) {
-  if (card.status != CardStatus::backlog) return nullptr;
+  if (card.status != CardStatus::backlog) return decision_waiting(world, card);
   const CardWait wait = why_waiting(world, card);
   json::object waiting;
   waiting["reason"] = to_json(wait.reason);

@@ -6,6 +6,7 @@
 
 #include "domain/admission.h"
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
 #include "server/board/policy_reader.h"
 #include "server/engine/engine.h"
 #include "server/rpc/methods/card_views.h"
@@ -121,7 +122,22 @@ void explain_backlog(const World& world, CardMoment& moment) {
   moment.next_commands.push_back("signalbox project get " + shell_word(card.project));
 }
 
-void explain_run(const RunId& run_id, const char* reason, CardMoment& moment) {
+// Explains a run that waits for a person. The run's own reasons, which follow, have the question.
+void explain_decision(const Run& run, CardMoment& moment) {
+  moment.reason = "approval";
+  moment.text =
+      "its run " + to_string(run.id) + " waits for a decision at station " + run.definition().name;
+  if (run.asked_at != 0) moment.cause_position = run.asked_at;
+  moment.unblocked_by = "you: decide, by one of these commands";
+  moment.next_commands = decision_commands(run);
+  moment.next_commands.push_back("signalbox run why " + to_string(run.id));
+}
+
+void explain_run(const World& world, const RunId& run_id, const char* reason, CardMoment& moment) {
+  const Run* run = world.find_run(run_id);
+  if (run != nullptr && waits_for_decision(*run) && !run->cancel_requested) {
+    return explain_decision(*run, moment);
+  }
   moment.reason = reason;
   moment.text = std::string(moment.card->is_merging() ? "run " : "its run ") + to_string(run_id) +
                 (moment.card->is_merging() ? " merges it" : " is in progress");
@@ -132,7 +148,7 @@ void explain_run(const RunId& run_id, const char* reason, CardMoment& moment) {
 
 void explain_verified(const World& world, CardMoment& moment) {
   const Card& card = *moment.card;
-  if (card.is_merging()) return explain_run(card.merge_run_id, "merging", moment);
+  if (card.is_merging()) return explain_run(world, card.merge_run_id, "merging", moment);
   const Project& project = *world.find_project(card.project);
   if (!project.policy.merge_verified || policy_hold(project) != PolicyHold::none) {
     moment.text = "the policy of " + card.project + " doesn't merge verified work";
@@ -194,7 +210,7 @@ CardMoment moment_of(Api& api, const CardId& id) {
       break;
     case CardStatus::running:
     case CardStatus::verifying:
-      explain_run(card->run_id, name_of(card->status), moment);
+      explain_run(world, card->run_id, name_of(card->status), moment);
       moment.why_run = why_of_run(api, card->run_id);
       break;
     case CardStatus::verified:

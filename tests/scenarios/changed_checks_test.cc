@@ -1,0 +1,145 @@
+// A card whose agent changes what checks it, from outside: real git, jobs, heartbeat and merges.
+#include <gtest/gtest.h>
+
+#include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* agents_file_of_base =
+    "## Checks\n\n```sh\ntest -f done.txt\nsh tools/check\n```\n";
+
+// Stands in for an agent: does what the card's title says.
+constexpr const char* pipeline_of_cards = R"(
+name = "card"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "implement"
+executor = "process"
+command = ["sh", "-c", "case $SIGNALBOX_GOAL in Cheat*) printf '## Checks\\n\\n```sh\\ntrue\\n```\\n' >AGENTS.md ;; Extend*) echo done >done.txt; echo '# Extended' >>AGENTS.md ;; *) echo done >done.txt; echo work >work.txt ;; esac"]
+retry = { max_retries = 0 }
+[[station]]
+name = "verify"
+executor = "checks"
+retry = { max_retries = 0 }
+[[station]]
+name = "create_pr"
+executor = "builtin"
+)";
+
+class ChangedChecks : public CliTest {
+ protected:
+  ChangedChecks() : CliTest(std::vector<std::string>{}) {}
+  void SetUp() override {
+    fs::create_directories(server_.data());
+    write_text(server_.data() / "signalbox.toml",
+               "[board]\nheartbeat = \"1s\"\nsynthesizer = \"1s\"\nprune = \"366d\"\n");
+    server_.start();
+  }
+  // Puts the project with this policy, or without a file.
+  void put(const std::string& policy = "") {
+    fs::create_directories(repository() / "tools");
+    write_text(repository() / "tools/check", "exit 0\n");
+    if (!policy.empty()) write_text(repository() / "HEARTBEAT.md", policy);
+    make_repository(repository(), {{"AGENTS.md", agents_file_of_base}});
+    set_identity(repository());
+    make_remote(repository(), scratch_.path() / "site.git");
+    write_text(pipeline(), pipeline_of_cards);
+    (void)result({"project", "put", "site", "--repository", repository().string(), "--remote",
+                  "origin", "--pipeline", pipeline()});
+  }
+  [[nodiscard]] fs::path repository() const { return scratch_.path() / "site"; }
+  [[nodiscard]] std::string submit(const std::string& title) const {
+    return text(result({"card", "submit", title, "--project", "site"}), "card_id");
+  }
+  [[nodiscard]] json::object card(const std::string& id) const {
+    return result({"card", "get", id}).at("card").as_object();
+  }
+  void await_card(const std::string& id, const std::string& status) const {
+    await([&] { return text(card(id), "status") == status; });
+  }
+  static bool waits_for_decision(const json::object& card) {
+    const json::object* const waiting = card.at("waiting").if_object();
+    return waiting != nullptr && text(*waiting, "reason") == "approval";
+  }
+  [[nodiscard]] std::string merged_agents_file() const {
+    return shell("git -C site.git show main:AGENTS.md").out;
+  }
+};
+
+// What an agent writes into AGENTS.md doesn't judge its own work.
+TEST_F(ChangedChecks, AnAgentThatReplacesTheChecksIsNotVerified) {  // A7
+  put();
+  const std::string id = submit("Cheat a little");
+  await_card(id, "blocked");
+  const json::object shown = card(id);
+  EXPECT_EQ(text(shown, "code"), "CHECKS_FAILED") << json::serialize(shown);
+  EXPECT_EQ(merged_agents_file(), agents_file_of_base);
+}
+
+TEST_F(ChangedChecks, APersonDecidesAndTheOtherCardsGoOn) {  // A7
+  put();
+  const std::string id = submit("Extend the checks");
+  await([&] { return waits_for_decision(card(id)); });
+  const json::object shown = card(id);
+  EXPECT_EQ(text(shown, "status"), "verifying");
+  ASSERT_TRUE(shown.contains("checks_changed")) << json::serialize(shown);
+  EXPECT_EQ(shown.at("checks_changed"), json::array({"AGENTS.md"}));
+
+  const std::string other = submit("Work on something else");
+  await_card(other, "merged");
+  EXPECT_EQ(text(card(id), "status"), "verifying");
+  EXPECT_EQ(merged_agents_file(), agents_file_of_base);
+  EXPECT_NE(server_.cli({"board"}).out.find("needs a decision"), std::string::npos);
+
+  const Output got = server_.cli({"card", "get", id});
+  EXPECT_NE(got.out.find("a person has to decide: signalbox run why "), std::string::npos)
+      << got.out;
+  EXPECT_NE(got.out.find("changed checks"), std::string::npos) << got.out;
+
+  const json::object why = result({"card", "why", id});
+  EXPECT_EQ(why.at("moving"), false) << json::serialize(why);
+  const json::object reason = why.at("reasons").at(0).as_object();
+  EXPECT_EQ(text(reason, "reason"), "approval");
+  EXPECT_NE(server_.cli({"card", "why", id}).out.find("AGENTS.md. May it be merged?"),
+            std::string::npos);
+  const std::string run_id = text(card(id), "run_id");
+  const Output pull_request = server_.cli({"run", "artifact", run_id, "pull_request.md"});
+  EXPECT_NE(pull_request.out.find("## Changed checks"), std::string::npos)
+      << pull_request.out << pull_request.err;
+
+  const std::string approve(reason.at("next_commands").at(0).as_string());
+  EXPECT_NE(approve.find("--asked "), std::string::npos) << approve;
+  const Output approved = paste(approve);
+  EXPECT_EQ(approved.exit_code, 0) << approve << approved.out << approved.err;
+  await_card(id, "merged");
+  EXPECT_NE(merged_agents_file(), agents_file_of_base);
+  EXPECT_EQ(card(id).at("checks_changed"), json::array({"AGENTS.md"})) << "it is still shown";
+}
+
+TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7
+  put("## Synthesizer\n- checksChanged: refuse\n");
+  const std::string id = submit("Extend the checks");
+  await_card(id, "blocked");
+  const json::object shown = card(id);
+  EXPECT_EQ(text(shown, "code"), "CHECKS_CHANGED") << json::serialize(shown);
+  EXPECT_TRUE(shown.at("retry_at").is_null());
+  EXPECT_EQ(merged_agents_file(), agents_file_of_base);
+}
+
+TEST_F(ChangedChecks, ThePolicyAllowsThem) {  // A7
+  put("## Synthesizer\n- checksChanged: allow\n");
+  const std::string id = submit("Extend the checks");
+  await_card(id, "merged");
+  EXPECT_EQ(card(id).at("checks_changed"), json::array({"AGENTS.md"}));
+  EXPECT_NE(merged_agents_file(), agents_file_of_base);
+}
+
+}  // namespace
+}  // namespace signalbox
