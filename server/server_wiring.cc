@@ -117,7 +117,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       agent_logs_(agent_log_context()),
       authentication_(engine_, clock_, access_settings(config)),
       metrics_(
-          {engine_, log_, projector_, claims_, feed_, traces_,
+          {engine_, log_, projector_, claims_, feed_, traces_, loops_,
            [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
            [this] { return run_roots_.failure_count(); },
            [this] { return !settings_reload_.status().error.empty(); },

@@ -26,6 +26,7 @@
 #include "server/rpc/event_feed.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/retention_outcome.h"
+#include "server/scheduler/service_loops.h"
 #include "store/codec.h"
 
 namespace signalbox {
@@ -102,6 +103,7 @@ struct ServiceMetrics::Families {
   void measure_runs(const World& world);
   void measure_process(const Sources& sources);
   void measure_traces(const Sources& sources);
+  void measure_loops(const ServiceLoops& loops);
   void measure_retention(const Sources& sources);
   void measure_files(const FileRetentionReport* report);
   void measure_settings(const Sources& sources);
@@ -151,6 +153,9 @@ struct ServiceMetrics::Families {
       gauge("signalbox_running_attempts", "Attempts of stations under way, by executor");
   Family<Gauge>& locks = gauge("signalbox_held_locks", "Locks that are held");
   Family<Gauge>& ticks = gauge("signalbox_ticks", "Ticks of loops that aren't idle, by status");
+  Family<Gauge>& loops_overdue =
+      gauge("signalbox_loop_overdue_seconds",
+            "Time since a loop of the service was due for a tick that hasn't begun");
   Family<Gauge>& cards = gauge("signalbox_cards", "Cards that aren't merged, by status");
   Family<Gauge>& claims = gauge("signalbox_waiting_claims", "Workers that wait for a station");
   Counter& spans_exported =
@@ -229,6 +234,7 @@ std::string ServiceMetrics::text() {
   families.measure_runs(world);
   families.measure_process(sources_);
   families.measure_traces(sources_);
+  families.measure_loops(sources_.loops);
   families.measure_retention(sources_);
   families.measure_files(sources_.files ? sources_.files() : nullptr);
   families.measure_settings(sources_);
@@ -290,6 +296,13 @@ void ServiceMetrics::Families::measure_traces(const Sources& sources) {
   spans_failed.Increment(static_cast<double>(figures.failed) - spans_failed.Value());
   const Position durable = sources.engine.durable_position();
   set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
+}
+
+void ServiceMetrics::Families::measure_loops(const ServiceLoops& loops) {
+  for (const ScheduledLoop* loop : loops.all()) {
+    loops_overdue.Add({{"loop", loop->name()}})
+        .Set(static_cast<double>(loop->overdue_ns()) / static_cast<double>(ns_per_s));
+  }
 }
 
 void ServiceMetrics::Families::measure_connections(const ConnectionFigures& figures) {

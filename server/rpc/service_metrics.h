@@ -20,6 +20,7 @@ class EventFeed;
 class EventLog;
 struct FileRetentionReport;
 class Projector;
+class ServiceLoops;
 class TraceExporter;
 struct CommitOutcome;
 
@@ -33,6 +34,7 @@ class ServiceMetrics {
     const ClaimQueue& claims;
     EventFeed& feed;
     const TraceExporter& traces;
+    const ServiceLoops& loops;
     std::function<bool()> retention_failed;  // whether the latest retention failed
     std::function<std::size_t()> run_root_failures;
     std::function<bool()> reload_refused;  // whether the latest reload of the settings was refused

@@ -43,6 +43,8 @@ void ScheduledLoop::arm(const std::string& reason) {
   set_due(schedule_.next_after(std::max(since_ns, now_ns)));
   // Due times without event are among the missed ones below, or will be due again.
   preparing_due_ns_ = skipping_until_ns_ = 0;
+  // The clock that it was measured with may have been set since.
+  if (without_tick_since_ns_ != 0) without_tick_since_ns_ = now_ns;
   const auto missed = schedule_.due_between(since_ns, now_ns, missed_max);
   if (missed.empty()) return;
   const NoteTicksMissed note{name_, reason, missed.size(), missed.front(), missed.back()};
@@ -54,6 +56,14 @@ void ScheduledLoop::set_due(std::optional<std::int64_t> due_ns) {
   due_monotonic_ns_ =
       due_ns ? clock_.monotonic_ns() + std::max<std::int64_t>(0, *due_ns - clock_.wall_ns())
              : std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t ScheduledLoop::overdue_ns() const {
+  std::int64_t since_ns = due_ns_.value_or(std::numeric_limits<std::int64_t>::max());
+  for (const std::int64_t earlier_ns : {without_tick_since_ns_, preparing_due_ns_}) {
+    if (earlier_ns != 0) since_ns = std::min(since_ns, earlier_ns);
+  }
+  return std::max<std::int64_t>(0, clock_.wall_ns() - since_ns);
 }
 
 void ScheduledLoop::run_if_due() {
@@ -101,6 +111,7 @@ Decided<void> ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns
 }
 
 void ScheduledLoop::skip_due(std::int64_t due_ns) {
+  if (without_tick_since_ns_ == 0) without_tick_since_ns_ = due_ns;
   if (preparing_due_ns_ != 0) {
     skipping_until_ns_ = due_ns;
   } else {
@@ -148,9 +159,11 @@ void ScheduledLoop::begin_prepared(BeginTick command, const Notify& notify) {
   }
   if (token == 0) {
     busy_ = false;
+    if (without_tick_since_ns_ == 0) without_tick_since_ns_ = command.due_ns;
     if (notify) notify({false, 0, refused});
     return;
   }
+  without_tick_since_ns_ = 0;
   engine_.release_when_durable([this, token](Durability durability) {
     if (durability == Durability::durable) return run(token);
     busy_ = false;

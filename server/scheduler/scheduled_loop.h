@@ -65,6 +65,10 @@ class ScheduledLoop {
   // Returns the next due time (ns, UTC); nullopt if the schedule is never due again.
   [[nodiscard]] std::optional<std::int64_t> due_ns() const { return due_ns_; }
   [[nodiscard]] bool busy() const { return busy_; }
+  // Returns how long ago (ns) the loop was due for a tick that hasn't begun; 0: it waits for no
+  // tick. Due times that a tick under way skips count from the first of them, until the next tick
+  // begins.
+  [[nodiscard]] std::int64_t overdue_ns() const;
 
  private:
   void set_due(std::optional<std::int64_t> due_ns);
@@ -83,6 +87,8 @@ class ScheduledLoop {
   const Work work_;
   std::optional<std::int64_t> due_ns_;  // UTC
   std::int64_t due_monotonic_ns_ = std::numeric_limits<std::int64_t>::max();
+  // UTC; the first due time since the latest tick for which none began. 0: there is none.
+  std::int64_t without_tick_since_ns_ = 0;
   bool busy_ = false;  // a tick is being prepared or is under way
   // The due time of the tick that is being prepared, and the latest due time that passed meanwhile;
   // else 0. Due times that passed get their events only after the tick's own, so that the latest

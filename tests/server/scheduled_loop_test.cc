@@ -286,6 +286,38 @@ TEST_F(ScheduledLoopTest, AnErrorFailsTheTickAndFreesTheLoop) {  // T3
   EXPECT_FALSE(loop->busy());
 }
 
+TEST_F(ScheduledLoopTest, SaysForHowLongItHasWaitedForATick) {  // A16
+  constexpr std::int64_t minute_ns = minute_ms * 1'000'000;
+  loop->arm("server down");
+  EXPECT_EQ(loop->overdue_ns(), 0);
+  slow = true;
+  pass_ms(40'000);
+  pass_ms(minute_ms);
+  EXPECT_EQ(loop->overdue_ns(), 0) << "it is due just now";
+  pass_ms(minute_ms);
+  pass_ms(minute_ms);
+  EXPECT_EQ(loop->overdue_ns(), 2 * minute_ns) << "since the first one that was skipped";
+  std::exchange(end, {})(std::nullopt);
+  commit_all();
+  EXPECT_EQ(loop->overdue_ns(), 2 * minute_ns);
+  pass_ms(minute_ms);
+  EXPECT_EQ(ticks, 2);
+  EXPECT_EQ(loop->overdue_ns(), 0);
+  clock.advance_ms(3 * minute_ms);  // and nothing drives the loop
+  EXPECT_EQ(loop->overdue_ns(), 2 * minute_ns);
+}
+
+TEST_F(ScheduledLoopTest, SaysThatAPreparationTakesLong) {  // A16
+  loop->arm("server down");
+  slow_prepare = true;
+  pass_ms(40'000);
+  clock.advance_ms(30'000);
+  EXPECT_EQ(loop->overdue_ns(), 30'000 * std::int64_t{1'000'000});
+  prepared();
+  commit_all();
+  EXPECT_EQ(loop->overdue_ns(), 0);
+}
+
 // Reading the policies takes long; the tick that waits for them still has its event first.
 TEST_F(ScheduledLoopTest, WhatIsDueWhileADueTickIsAboutToBeginComesAfterIt) {
   loop->arm("server down");
