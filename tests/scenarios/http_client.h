@@ -32,6 +32,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "tests/scenarios/described_answer.h"
+
 namespace signalbox {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -106,10 +108,16 @@ class HttpClient {
     return request + "\r\n" + std::string(body);
   }
 
+  // Sends a request and returns its answer. Expects that the OpenAPI document describes it.
   HttpReply ask(std::string_view verb, std::string_view target, const HttpHeaders& headers = {},
                 std::string_view body = {}) {
     send(text(verb, target, headers, body));
-    return reply(verb == "HEAD");
+    HttpReply answer = reply(verb == "HEAD");
+    if (answer.status != 0) {
+      openapi::expect_described(verb, target,
+                                {answer.status, answer.header("Content-Type"), answer.body()});
+    }
+    return answer;
   }
   HttpReply get(std::string_view target, const HttpHeaders& headers = {}) {
     return ask("GET", target, headers);

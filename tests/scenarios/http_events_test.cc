@@ -32,7 +32,9 @@ std::optional<SeenEvent> next_event(HttpClient& client) {
       if (line.starts_with("event: ")) event.name = line.substr(7);
       if (line.starts_with("data: ")) event.data = json::parse(line.substr(6)).as_object();
     }
-    if (!event.name.empty()) return event;
+    if (event.name.empty()) continue;
+    openapi::expect_described_event(event.name, event.data);
+    return event;
   }
 }
 
