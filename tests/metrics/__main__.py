@@ -1,9 +1,9 @@
 """Tests the alert rules and the scrape configuration with Prometheus' own promtool.
 
-    python3 tests/metrics [--promtool PROGRAM] [--rules FILE]
+    python3 tests/metrics [--promtool PROGRAM] [--rules FILE] [--binary build/signalbox]
 
 Each situation is a set of series with everything that has to fire, and nothing else may. Exits 1 if a
-rule does otherwise, or if an alert fires in no situation.
+rule does otherwise, or if an alert fires in no situation. With a binary, promtool also reads its metrics.
 """
 import argparse
 import json
@@ -15,7 +15,10 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+# service.py
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "crash" / "campaign"))
 
+from service import Service
 from situations import MISSING, SITUATIONS, TEXTS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -65,13 +68,23 @@ def test_of_text(rules, minute, alert, series, labels, annotations):
             "alert_rule_test": [{"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": [expected]}]}
 
 
-def succeeds(*command):
-    """Runs a command of promtool. Returns whether it succeeded; prints what it says otherwise."""
-    done = subprocess.run([str(each) for each in command], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=PROMTOOL_SECONDS)
+def succeeds(*command, text=""):
+    """Runs a command of promtool on the text. Returns whether it succeeded; prints what it says otherwise."""
+    # In one stream, a failure follows the name of its file.
+    done = subprocess.run([str(each) for each in command], input=text, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=PROMTOOL_SECONDS)
     if done.returncode != 0:
-        print(f"FAILED promtool {' '.join(map(str, command[1:3]))}\n{done.stdout}{done.stderr}")
+        said = re.sub(r"Unit Testing: .*\n  SUCCESS\n\n?", "", done.stdout)
+        print(f"FAILED promtool {' '.join(map(str, command[1:3]))}\n{said}")
     return done.returncode == 0
+
+
+def metrics_of(binary, directory):
+    """Returns the metrics of a new server of this binary. Raises RuntimeError if it doesn't start."""
+    with Service(binary.resolve(), directory / "data") as service:
+        if not service.wait_until_ready():
+            raise RuntimeError(f"the server ended: {service.log()}")
+        return service.call("server.metrics")["text"]
 
 
 def main():
@@ -79,6 +92,7 @@ def main():
     parser.add_argument("--promtool", default="promtool")
     parser.add_argument("--rules", type=pathlib.Path, default=METRICS / "alerts.yaml",
                         help="other rules to test")
+    parser.add_argument("--binary", type=pathlib.Path, help="a server whose metrics are read, too")
     options = parser.parse_args()
     rules = dict(RULE.findall(options.rules.read_text()))
     fired = {alert.split()[0] for each in SITUATIONS for alerts in each.alerts.values() for alert in alerts}
@@ -102,6 +116,9 @@ def main():
             files[-1].write_text(json.dumps(
                 {"rule_files": ["alerts.yaml"], "evaluation_interval": "1m", "tests": [test]}))
         good = succeeds(options.promtool, "test", "rules", *files) and good
+        if options.binary:
+            text = metrics_of(options.binary, place)
+            good = succeeds(options.promtool, "check", "metrics", text=text) and good
     if good:
         print(f"alerts: ok ({len(rules)} rules, {len(SITUATIONS)} situations)")
     return 0 if good else 1
