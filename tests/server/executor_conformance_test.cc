@@ -60,7 +60,7 @@ struct ExecutorKindUnderTest {
 // Shows a kind by its name, where googletest would show bytes.
 void PrintTo(const ExecutorKindUnderTest& kind, std::ostream* out) { *out << kind.name; }
 
-constexpr const char* flood = "yes 0123456789 | head -c 300000";
+constexpr const char* flooding_command = "yes 0123456789 | head -c 300000";
 
 ExecutorKindUnderTest process_command() {
   return {"process",
@@ -71,7 +71,7 @@ ExecutorKindUnderTest process_command() {
             return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return site.shell_job("while true; do sleep 1; done"); },
-          [](ExecutorSite& site) { return site.shell_job(flood); }};
+          [](ExecutorSite& site) { return site.shell_job(flooding_command); }};
 }
 
 // The repository's post-checkout hook records each checkout, and can prolong it.
@@ -95,7 +95,7 @@ ExecutorKindUnderTest builtin_intake() {
       },
       [](ExecutorSite& site, const Job&) { return lines_of(site.root() / "executions").size(); },
       [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); },
-      [](ExecutorSite& site) { return intake_job(site, flood); }};
+      [](ExecutorSite& site) { return intake_job(site, flooding_command); }};
 }
 
 // The agent is a script that does `work` and then prints a result.
@@ -121,7 +121,9 @@ ExecutorKindUnderTest coderunner() {
             return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return coderunner_job(site, "while true; do sleep 1; done"); },
-          [](ExecutorSite& site) { return coderunner_job(site, std::string(flood) + " >&2"); }};
+          [](ExecutorSite& site) {
+            return coderunner_job(site, std::string(flooding_command) + " >&2");
+          }};
 }
 
 Job checks_job(ExecutorSite& site, const std::string& script) {
@@ -140,7 +142,7 @@ ExecutorKindUnderTest checks() {
             return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); },
-          [](ExecutorSite& site) { return checks_job(site, flood); }};
+          [](ExecutorSite& site) { return checks_job(site, flooding_command); }};
 }
 
 // The job's worker needs a server: a stub of one listens at the site's socket.
@@ -162,7 +164,7 @@ ExecutorKindUnderTest deep_work() {
             return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return deep_work_job(site, "while true; do sleep 1; done"); },
-          [](ExecutorSite& site) { return deep_work_job(site, flood); }};
+          [](ExecutorSite& site) { return deep_work_job(site, flooding_command); }};
 }
 
 // Returns the endpoint for the jobs of a site.
