@@ -3,6 +3,7 @@
 #include "domain/try.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,11 +36,7 @@ Projector::~Projector() {
   if (thread_.joinable()) thread_.join();
 }
 
-Stored<void> Projector::catch_up() {
-  if (auto ok = apply_up_to(log_.tail()); !ok) return ok;
-  answer_queries();
-  return {};
-}
+Stored<void> Projector::catch_up() { return follow_to_tail(); }
 
 void Projector::start() {
   // Before anybody asks: rows that are known to be damaged are never read.
@@ -129,18 +126,44 @@ Stored<void> Projector::begin() {
   return {};
 }
 
-Stored<void> Projector::apply_up_to(Position tail) {
+// Answers are made of rows and of what the engine's thread took from the world at the same
+// position. So nothing after a query's position is applied before it is answered.
+Stored<void> Projector::follow_to_tail() {
+  const Position tail = log_.tail();
+  do {
+    if (auto ok = apply_up_to(next_stop(tail)); !ok) return ok;
+    answer_queries();
+  } while (applied_.load() < tail && !place_held_);
+  return {};
+}
+
+// Returns up to where rows may be applied now, at most `tail`: the position of the next query that
+// waits. It is the present one if that query has to be answered first.
+Position Projector::next_stop(Position tail) const {
+  const std::lock_guard lock(mutex_);
+  if (queries_.empty()) return tail;
+  return std::min(tail, std::max(queries_.front().position, applied_.load()));
+}
+
+Stored<void> Projector::apply_up_to(Position stop) {
   if (auto begun = begin(); !begun) {
     index_.table().note_damage(begun.error().message);
     return begun;
   }
-  while (applied_.load() < tail) {
-    auto read = log_.read(applied_.load() + 1, apply_events_at_once);
+  while (applied_.load() < stop) {
+    const Position applied = applied_.load();
+    auto read = log_.read(applied + 1, std::min<std::size_t>(stop - applied, apply_events_at_once));
     if (!read && read.error().kind == StoreError::Kind::dropped) {
       index_.table().note_damage(read.error().message);  // they begin with an older base
     }
     const auto records = TRY(std::move(read));
-    if (auto ok = index_.apply(records); !ok) {
+    // A query that came before the reading may be about a position before the last record's. One
+    // that comes from now on isn't: it asks for all that is in the log by now.
+    stop = next_stop(stop);
+    if (stop <= applied) break;
+    const auto wanted = std::span<const Record>(records).first(
+        std::min<std::size_t>(records.size(), stop - applied));
+    if (auto ok = index_.apply(wanted); !ok) {
       using Kind = StoreError::Kind;
       if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) {
         index_.table().note_damage(ok.error().message);
@@ -151,7 +174,7 @@ Stored<void> Projector::apply_up_to(Position tail) {
       break;
     }
     hold_place(std::nullopt);
-    set_applied(records.back().position);
+    set_applied(wanted.back().position);
   }
   report_held();
   return {};
@@ -298,11 +321,10 @@ void Projector::run() {
       answer_queries();
       continue;
     }
-    if (auto ok = apply_up_to(log_.tail()); !ok) {
+    if (auto ok = follow_to_tail(); !ok) {
       if (index_.table().damage()) continue;
       return fail(ok.error());
     }
-    answer_queries();
   }
 }
 

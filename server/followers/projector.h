@@ -76,8 +76,10 @@ class Projector {
   void notify();
 
   // Calls `query` on the projector's thread once everything up to `position` is applied, or
-  // `refused` if the projector holds its place before `position`. Queries are answered in the order
-  // of the calls. Any thread.
+  // `refused` if the projector holds its place before `position`. Nothing after `position` is
+  // applied before the call unless it was when the query came, or the rows were replaced or
+  // computed again meanwhile: index.applied() says. Queries are answered in the order of the calls.
+  // Any thread.
   using Query = std::function<void(const RunIndex& index)>;
   using Refused = std::function<void(const StoreError& why)>;
   void query(Position position, Query query, Refused refused);
@@ -134,7 +136,10 @@ class Projector {
   // Blocks until there is something to do; returns false if the thread is to stop.
   bool wait_for_work();
   Stored<void> begin();
-  Stored<void> apply_up_to(Position tail);
+  // Applies everything up to the log's tail, and answers each query on the way.
+  Stored<void> follow_to_tail();
+  [[nodiscard]] Position next_stop(Position tail) const;
+  Stored<void> apply_up_to(Position stop);
   void fail(const StoreError& error);
   void set_applied(Position position);
   void hold_place(std::optional<StoreError> why);

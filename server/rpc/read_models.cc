@@ -16,12 +16,29 @@ void query_read_models(Api& api, const Responder& responder, Position position,
       });
 }
 
-void answer_from_read_models(Api& api, const Responder& responder,
-                             std::function<Decided<boost::json::object>(const RunIndex&)> view) {
+void answer_from_read_models(Api& api, const Responder& responder, RowsView view) {
   query_read_models(api, responder, api.engine.world().position,
                     [responder, view = std::move(view)](const RunIndex& index) {
-                      return [responder, outcome = view(index)]() mutable {
-                        responder.answer(std::move(outcome));
+                      const Position shown = index.applied();
+                      return [responder, shown, outcome = view(index)]() mutable {
+                        responder.answer(std::move(outcome), shown);
+                      };
+                    });
+}
+
+void answer_from_moment(Api& api, const Responder& responder, std::function<RowsView()> capture) {
+  const Position moment = api.engine.world().position;
+  RowsView view = capture();
+  query_read_models(api, responder, moment,
+                    [&api, responder, moment, capture = std::move(capture),
+                     view = std::move(view)](const RunIndex& index) -> std::function<void()> {
+                      if (index.applied() != moment) {
+                        return [&api, responder, capture] {
+                          answer_from_moment(api, responder, capture);
+                        };
+                      }
+                      return [responder, moment, outcome = view(index)]() mutable {
+                        responder.answer(std::move(outcome), moment);
                       };
                     });
 }

@@ -17,10 +17,18 @@ namespace signalbox {
 void query_read_models(Api& api, const Responder& responder, Position position,
                        std::function<std::function<void()>(const RunIndex& index)> query);
 
+// Makes an answer of rows. Called on the projector's thread.
+using RowsView = std::function<Decided<boost::json::object>(const RunIndex&)>;
+
 // Calls `view` on the projector's thread once the read models have reached the engine's present
-// position, and answers with what it returned.
-void answer_from_read_models(Api& api, const Responder& responder,
-                             std::function<Decided<boost::json::object>(const RunIndex&)> view);
+// position, and answers with what it returned, as of the position of the rows.
+void answer_from_read_models(Api& api, const Responder& responder, RowsView view);
+
+// Does the same for an answer that is made of the world as well. Calls `capture`, which takes what
+// the answer needs from the world and returns the view, for rows of the same position. Calls it
+// again later if the rows were past that position, as after they were computed anew. All calls of
+// `capture` are on the engine's thread.
+void answer_from_moment(Api& api, const Responder& responder, std::function<RowsView()> capture);
 
 // Returns STORAGE_FULL for a query that needs rows that the disk doesn't take or can't deliver, or
 // READ_MODELS_REBUILDING if they are being rebuilt.

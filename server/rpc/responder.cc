@@ -90,9 +90,13 @@ void Responder::send(std::string line) const {
 }
 
 void Responder::result(boost::json::object object) const {
+  result(std::move(object), engine_.world().position);
+}
+
+void Responder::result(boost::json::object object, Position shown) const {
   if (id_text_.empty()) return send({});
   if (hides_tokens_) signalbox::hide_tokens(object);
-  object["position"] = engine_.world().position;
+  object["position"] = shown;
   std::string line = R"({"jsonrpc":"2.0","id":)";
   line += id_text_;
   line += R"(,"result":)";
@@ -101,7 +105,7 @@ void Responder::result(boost::json::object object) const {
   send(std::move(line));
 }
 
-void Responder::result_text(std::string object) const {
+void Responder::result_text(std::string object, Position shown) const {
   if (id_text_.empty()) return send({});
   object.pop_back();
   std::string line = R"({"jsonrpc":"2.0","id":)";
@@ -109,7 +113,7 @@ void Responder::result_text(std::string object) const {
   line += R"(,"result":)";
   line += object;
   line += R"(,"position":)";
-  line += std::to_string(engine_.world().position);
+  line += std::to_string(shown);
   line += "}}";
   send(std::move(line));
 }
@@ -127,8 +131,12 @@ void Responder::reject(const Rejection& rejection) const {
 }
 
 void Responder::answer(Decided<boost::json::object> outcome) const {
+  answer(std::move(outcome), engine_.world().position);
+}
+
+void Responder::answer(Decided<boost::json::object> outcome, Position shown) const {
   if (outcome) {
-    result(std::move(*outcome));
+    result(std::move(*outcome), shown);
   } else {
     reject(outcome.error());
   }

@@ -43,13 +43,17 @@ class Responder {
     role_ = role;
   }
 
-  // Answers with `object` and adds `position`, the engine's at this moment.
+  // Answers with `object` and adds `position`, the engine's at this moment: for what the engine's
+  // thread has just taken from the world.
   void result(boost::json::object object) const;
+  // The same for an object that shows the state after `shown`, an earlier position.
+  void result(boost::json::object object, Position shown) const;
   // The same for an object that another thread has made into JSON text, because it is large.
   // `object` isn't empty.
-  void result_text(std::string object) const;
+  void result_text(std::string object, Position shown) const;
   void reject(const Rejection& rejection) const;
   void answer(Decided<boost::json::object> outcome) const;
+  void answer(Decided<boost::json::object> outcome, Position shown) const;
 
   [[nodiscard]] const std::shared_ptr<Peer>& peer() const { return peer_; }
 

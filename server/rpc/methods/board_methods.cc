@@ -208,7 +208,6 @@ Stored<json::array> rows_of_column(const RunIndex& index, const BoardOrder& orde
   json::array rows;
   std::set<CardId> seen;
   const auto add = [&](const CardRow& row) {
-    // The card may have changed since the world was read.
     if (row.status != status || rows.size() == order.limit) return;
     if (seen.insert(row.card_id).second) rows.push_back(card_row_to_json(row));
   };
@@ -243,18 +242,50 @@ Stored<json::array> columns_of_board(const RunIndex& index, const BoardOrder& or
   return columns;
 }
 
-// Adds what each card waits for, and the agents. Called on the engine's thread.
-json::object board_answer(const World& world, const BoardOrder& order, json::array columns) {
-  for (json::value& column : columns) {
+// What the board shows of the world itself.
+struct BoardWorld {
+  PresentCards cards;
+  json::object agents;
+  json::array held;
+};
+
+BoardWorld board_world_of(const World& world, const BoardOrder& order) {
+  BoardWorld shown;
+  for (const CardIds& column : order.columns) {
+    shown.cards.merge(present_cards(world, column, /*whole=*/false));
+  }
+  shown.agents = agents_json(world, order.project);
+  shown.held = held_json(world, order.project);
+  return shown;
+}
+
+Decided<json::object> board_answer(const RunIndex& index, const BoardOrder& order,
+                                   const BoardWorld& shown) {
+  auto columns = columns_of_board(index, order);
+  if (!columns) return unreadable(columns.error());
+  for (json::value& column : *columns) {
     for (json::value& each : column.at("cards").as_array()) {
-      add_present_state(world, each.as_object(), /*whole=*/false);
+      add_present_state(shown.cards, each.as_object());
     }
   }
   json::object result;
-  result["columns"] = std::move(columns);
-  result["agents"] = agents_json(world, order.project);
-  result["held"] = held_json(world, order.project);
+  result["columns"] = std::move(*columns);
+  result["agents"] = shown.agents;
+  result["held"] = shown.held;
   return result;
+}
+
+// The project may be gone if its ProjectPut was rolled back meanwhile.
+RowsView board_view(const World& world, const GetBoard& params, std::size_t limit) {
+  if (params.project && world.find_project(*params.project) == nullptr) {
+    return [name = *params.project](const RunIndex&) -> Decided<json::object> {
+      return tl::unexpected(project_not_found(name));
+    };
+  }
+  const BoardOrder order = board_order_of(world, params, limit);
+  return [order, shown = board_world_of(world, order)](const RunIndex& index) {
+    return board_answer(index, order, shown);
+  };
 }
 
 void get_board(Api& api, Call& call) {
@@ -262,21 +293,12 @@ void get_board(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, board_cards_default, board_get_cards_max);
   if (!limit) return call.responder.reject(limit.error());
-  const World& world = api.engine.world();
-  if (params->project && world.find_project(*params->project) == nullptr) {
+  if (params->project && api.engine.world().find_project(*params->project) == nullptr) {
     return call.responder.reject(project_not_found(*params->project));
   }
-  query_read_models(
-      api, call.responder, world.position,
-      [&api, responder = call.responder,
-       order = board_order_of(world, *params, *limit)](const RunIndex& index) {
-        return [&api, responder, order, columns = columns_of_board(index, order)]() mutable {
-          if (!columns) {
-            return responder.reject(unreadable(columns.error()).value());
-          }
-          responder.result(board_answer(api.engine.world(), order, std::move(*columns)));
-        };
-      });
+  answer_from_moment(api, call.responder, [&api, params = *params, limit = *limit] {
+    return board_view(api.engine.world(), params, limit);
+  });
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // `card.*`: the items on the board. `card.why` is in card_why.cc.
+#include <algorithm>
+#include <vector>
+
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
@@ -96,16 +99,14 @@ BOOST_DESCRIBE_STRUCT(ListCards, (), (project, status, limit, cursor))
 void get_card(Api& api, Call& call) {
   const auto params = from_json<GetCard>(call.params);
   if (!params) return call.responder.reject(params.error());
-  query_read_models(
-      api, call.responder, api.engine.world().position,
-      [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
-        return [&api, responder, view = card_view(api, index, id)]() mutable {
-          if (view) {
-            add_present_state(api.engine.world(), view->at("card").as_object(), /*whole=*/true);
-          }
-          responder.answer(std::move(view));
-        };
-      });
+  answer_from_moment(api, call.responder, [&api, id = params->card_id]() -> RowsView {
+    return [&api, id, present = present_cards(api.engine.world(), {&id, 1}, /*whole=*/true)](
+               const RunIndex& index) {
+      auto view = card_view(api, index, id);
+      if (view) add_present_state(present, view->at("card").as_object());
+      return view;
+    };
+  });
 }
 
 Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& filter,
@@ -124,6 +125,66 @@ Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& fi
   return result;
 }
 
+struct CardListing {
+  CardFilter filter;
+  std::size_t limit = 0;
+  Position cursor = 0;
+};
+
+// Returns the cards of a page.
+std::vector<CardId> cards_of(const json::object& page) {
+  std::vector<CardId> ids;
+  const json::array& cards = page.at("cards").as_array();
+  for (const json::value& card : cards) {
+    ids.push_back(*parse_uuid(std::string_view(card.at("card_id").as_string())));
+  }
+  return ids;
+}
+
+bool has_all(const PresentCards& present, const json::object& page) {
+  const json::array& cards = page.at("cards").as_array();
+  return std::all_of(cards.begin(), cards.end(), [&](const json::value& card) {
+    const bool is_merged = card.at("status") == json::value(name_of(CardStatus::merged));
+    const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
+    return is_merged || present.contains(*id);
+  });
+}
+
+void answer_list(const Responder& responder, const PresentCards& present, json::object page,
+                 Position shown) {
+  for (json::value& card : page.at("cards").as_array()) {
+    add_present_state(present, card.as_object());
+  }
+  responder.result(std::move(page), shown);
+}
+
+// Answers with a page of cards, each with what it waits for at the same position. Only the page
+// says which cards these are: usually nothing has happened when it is there, and the world still is
+// that of the page. Otherwise the page is read again, after the world was asked about the cards of
+// the page before (`likely`); this ends as soon as a page has no card that the one before hadn't.
+void list_cards_at(Api& api, const Responder& responder, const CardListing& listing,
+                   const std::vector<CardId>& likely) {
+  const Position moment = api.engine.world().position;
+  query_read_models(
+      api, responder, moment,
+      [&api, responder, moment, listing,
+       present = present_cards(api.engine.world(), likely, /*whole=*/false)](
+          const RunIndex& index) -> std::function<void()> {
+        auto page = card_list_view(index, listing.filter, listing.limit, listing.cursor);
+        return [&api, responder, moment, listing, present, shown = index.applied(),
+                page = std::move(page)] {
+          if (!page) return responder.reject(page.error());
+          if (shown == moment && has_all(present, *page)) {
+            return answer_list(responder, present, *page, shown);
+          }
+          const std::vector<CardId> ids = cards_of(*page);
+          const World& world = api.engine.world();
+          if (world.position != shown) return list_cards_at(api, responder, listing, ids);
+          answer_list(responder, present_cards(world, ids, /*whole=*/false), *page, shown);
+        };
+      });
+}
+
 void list_cards(Api& api, Call& call) {
   const auto params = from_json<ListCards>(call.params);
   if (!params) return call.responder.reject(params.error());
@@ -133,19 +194,9 @@ void list_cards(Api& api, Call& call) {
   }
   const auto limit = page_limit(params->limit, 50, card_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  query_read_models(
-      api, call.responder, api.engine.world().position,
-      [&api, responder = call.responder, filter = CardFilter{params->project, params->status},
-       limit = *limit, cursor = params->cursor.value_or(0)](const RunIndex& index) {
-        return [&api, responder, view = card_list_view(index, filter, limit, cursor)]() mutable {
-          if (view) {
-            for (json::value& card : view->at("cards").as_array()) {
-              add_present_state(api.engine.world(), card.as_object(), /*whole=*/false);
-            }
-          }
-          responder.answer(std::move(view));
-        };
-      });
+  list_cards_at(api, call.responder,
+                {CardFilter{params->project, params->status}, *limit, params->cursor.value_or(0)},
+                {});
 }
 
 }  // namespace

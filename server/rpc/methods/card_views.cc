@@ -276,14 +276,23 @@ json::value card_waiting(const World& world, const Card& card, bool whole) {
   return waiting;
 }
 
-void add_present_state(const World& world, json::object& card, bool whole) {
+PresentCards present_cards(const World& world, std::span<const CardId> ids, bool whole) {
+  PresentCards present;
+  for (const CardId& id : ids) {
+    const Card* open = world.board.find(id);
+    if (open == nullptr) continue;
+    present[id] = {card_waiting(world, *open, whole), time_or_null(retry_due_ns(world, *open))};
+  }
+  return present;
+}
+
+void add_present_state(const PresentCards& present, json::object& card) {
   card["waiting"] = nullptr;
   const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
-  const Card* open = world.board.find(*id);
-  // The card may have changed since the row was read.
-  if (open == nullptr || card.at("status") != json::value(name_of(open->status))) return;
-  card["waiting"] = card_waiting(world, *open, whole);
-  card["retry_at"] = time_or_null(retry_due_ns(world, *open));
+  const auto found = present.find(*id);
+  if (found == present.end()) return;
+  card["waiting"] = found->second.waiting;
+  card["retry_at"] = found->second.retry_at;
 }
 
 }  // namespace signalbox

@@ -2,6 +2,7 @@
 // results of the commands.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -36,9 +37,20 @@ boost::json::object unblock_card_result(const Api& api, std::span<const Record> 
 // isn't in the backlog. Lists pass false for `whole`, which leaves out the holders.
 boost::json::value card_waiting(const World& world, const Card& card, bool whole);
 
-// Sets `waiting` and `retry_at` of a card as card_row_to_json() gives it, from the world: the
-// policy may have changed since the row was written. Called on the engine's thread.
-void add_present_state(const World& world, boost::json::object& card, bool whole);
+// What the world says of an open card and its row doesn't: its policy may have changed since the
+// row was written.
+struct PresentCard {
+  boost::json::value waiting;
+  boost::json::value retry_at;
+};
+using PresentCards = std::map<CardId, PresentCard>;
+
+// Returns this of those of the cards that are open. Called on the engine's thread.
+PresentCards present_cards(const World& world, std::span<const CardId> ids, bool whole);
+
+// Sets `waiting` and `retry_at` of a card as card_row_to_json() gives it. A card that isn't among
+// `present` waits for nothing.
+void add_present_state(const PresentCards& present, boost::json::object& card);
 
 // Returns why nothing of the project is started or merged, as a sentence; empty if it isn't held
 // (policy_hold()).

@@ -299,10 +299,11 @@ Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
 void why_card(Api& api, Call& call) {
   const auto params = from_json<WhyCard>(call.params);
   if (!params) return call.responder.reject(params.error());
-  answer_from_read_models(api, call.responder,
-                          [&api, moment = moment_of(api, params->card_id)](const RunIndex& index) {
-                            return card_why_view(api, index, moment);
-                          });
+  answer_from_moment(api, call.responder, [&api, id = params->card_id]() -> RowsView {
+    return [&api, moment = moment_of(api, id)](const RunIndex& index) {
+      return card_why_view(api, index, moment);
+    };
+  });
 }
 
 }  // namespace signalbox

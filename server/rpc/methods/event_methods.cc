@@ -79,12 +79,10 @@ std::size_t text_bytes(const Record& record) {
   return 512 + own;
 }
 
-// Reads one page. Everything that the caller can have seen is durable by now, so it is in the log.
-// Dropped records are skipped, and `history_from` says from where on the log is complete.
-// Thread-safe.
-Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_t limit,
-                                const EventFilter& filter) {
-  const Position tail = log.tail();
+// Reads one page of the log up to `tail`. Dropped records are skipped, and `history_from` says from
+// where on the log is complete. Thread-safe.
+Decided<json::object> read_page(const EventLog& log, Position from, Position tail,
+                                std::uint32_t limit, const EventFilter& filter) {
   const Horizon horizon = log.horizon();
   from = horizon.next_present(from);
   json::array events;
@@ -139,12 +137,14 @@ void read(Api& api, Call& call) {
     const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
     api.log_readers.run({.name = "connection " + std::to_string(connection)},
                         [&api, responder, from, limit, filter]() -> std::function<void()> {
-                          auto page = read_page(api.log, from, limit, filter);
+                          // Everything that the caller can have seen is durable by now.
+                          const Position tail = api.log.tail();
+                          auto page = read_page(api.log, from, tail, limit, filter);
                           if (page && responder.hides_tokens()) hide_tokens(*page);
                           if (!page)
                             return [responder, why = page.error()] { responder.reject(why); };
-                          return [responder, text = json::serialize(*page)] {
-                            responder.result_text(text);
+                          return [responder, tail, text = json::serialize(*page)] {
+                            responder.result_text(text, tail);
                           };
                         });
   });

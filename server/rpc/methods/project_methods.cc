@@ -98,20 +98,29 @@ struct ListProjects {
 };
 BOOST_DESCRIBE_STRUCT(ListProjects, (), (limit, cursor))
 
+// The project may be gone if its ProjectPut was rolled back meanwhile.
+RowsView whole_project_view(const Api& api, const std::string& name) {
+  const Project* project = api.engine.world().find_project(name);
+  if (project == nullptr) {
+    return [name](const RunIndex&) -> Decided<json::object> {
+      return tl::unexpected(project_not_found(name));
+    };
+  }
+  return [&api, project = *project](const RunIndex& index) -> Decided<json::object> {
+    auto view = project_view(api, index, project, /*whole=*/true);
+    if (!view) return view;
+    return json::object{{"project", std::move(*view)}};
+  };
+}
+
 void get_project(Api& api, Call& call) {
   const auto params = from_json<GetProject>(call.params);
   if (!params) return call.responder.reject(params.error());
-  const Project* project = api.engine.world().find_project(params->name);
-  if (project == nullptr) {
+  if (api.engine.world().find_project(params->name) == nullptr) {
     return call.responder.reject(project_not_found(params->name));
   }
-  answer_from_read_models(
-      api, call.responder,
-      [&api, project = *project](const RunIndex& index) -> Decided<json::object> {
-        auto view = project_view(api, index, project, /*whole=*/true);
-        if (!view) return view;
-        return json::object{{"project", std::move(*view)}};
-      });
+  answer_from_moment(api, call.responder,
+                     [&api, name = params->name] { return whole_project_view(api, name); });
 }
 
 // Returns the first `limit` + 1 projects after `cursor`, ordered by name.
@@ -130,29 +139,33 @@ std::vector<Project> projects_after(const World& world, const std::string& curso
   return projects;
 }
 
+RowsView projects_view(const Api& api, std::uint32_t limit, const std::string& cursor) {
+  return [&api, limit, projects = projects_after(api.engine.world(), cursor, limit)](
+             const RunIndex& index) -> Decided<json::object> {
+    json::array rows;
+    for (const Project& project : projects) {
+      if (rows.size() == limit) break;
+      auto row = project_view(api, index, project, /*whole=*/false);
+      if (!row) return row;
+      rows.push_back(std::move(*row));
+    }
+    json::object result;
+    result["projects"] = std::move(rows);
+    result["next_cursor"] =
+        projects.size() > limit ? json::value(projects[limit - 1].name) : json::value(nullptr);
+    return result;
+  };
+}
+
 void list_projects(Api& api, Call& call) {
   const auto params = from_json<ListProjects>(call.params);
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, project_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  answer_from_read_models(
-      api, call.responder,
-      [&api, limit = *limit,
-       projects = projects_after(api.engine.world(), params->cursor.value_or(""), *limit)](
-          const RunIndex& index) -> Decided<json::object> {
-        json::array rows;
-        for (const Project& project : projects) {
-          if (rows.size() == limit) break;
-          auto row = project_view(api, index, project, /*whole=*/false);
-          if (!row) return row;
-          rows.push_back(std::move(*row));
-        }
-        json::object result;
-        result["projects"] = std::move(rows);
-        result["next_cursor"] =
-            projects.size() > limit ? json::value(projects[limit - 1].name) : json::value(nullptr);
-        return result;
-      });
+  answer_from_moment(api, call.responder,
+                     [&api, limit = *limit, cursor = params->cursor.value_or("")] {
+                       return projects_view(api, limit, cursor);
+                     });
 }
 
 }  // namespace

@@ -23,7 +23,6 @@ Decided<json::value> refused_json(const Api& api, const RunIndex& index, const P
   const auto records = api.log.read(*position, 1);
   if (!records) return unreadable(records.error());
   const auto* event = records->empty() ? nullptr : event_as<PolicyRefused>(records->front().event);
-  // The read models may be ahead of the copied world; the next answer has the error then.
   if (event == nullptr) return json::value(nullptr);
   json::object refused;
   refused["digest"] = to_json(event->digest);

@@ -224,7 +224,8 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, RunMoment 
 void why_run(Api& api, Call& call) {
   const auto params = from_json<WhyRun>(call.params);
   if (!params) return call.responder.reject(params.error());
-  answer_from_read_models(api, call.responder, why_of_run(api, params->run_id));
+  answer_from_moment(api, call.responder,
+                     [&api, id = params->run_id] { return why_of_run(api, id); });
 }
 
 std::function<Decided<json::object>(const RunIndex& index)> why_of_run(Api& api,

@@ -117,9 +117,9 @@ void crash_report_method(Api& api, Call& call) {
   api.blocking.run(
       {.name = "crash report"},
       [&api, digest = server.crash_report, position = server.recovered_at,
-       responder = call.responder]() -> std::function<void()> {
+       shown = api.engine.world().position, responder = call.responder]() -> std::function<void()> {
         const auto text = api.artifacts.get(digest);
-        return [&api, text, digest, position, responder]() mutable {
+        return [&api, text, digest, position, shown, responder]() mutable {
           auto report = text ? parse_json(*text) : Decided<json::value>();
           if (!text || !report || !report->is_object()) {
             return responder.reject(
@@ -133,7 +133,7 @@ void crash_report_method(Api& api, Call& call) {
           result["recovered_at"] = position;
           result["path"] = api.artifacts.path_of(digest).string();
           result["report"] = std::move(*report);
-          responder.result(std::move(result));
+          responder.result(std::move(result), shown);
         };
       });
 }

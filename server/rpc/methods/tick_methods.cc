@@ -196,12 +196,12 @@ void list_ticks(Api& api, Call& call) {
   const auto limit = page_limit(params->limit, 50, tick_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
   const Position cursor = params->cursor.value_or(0);
-  json::object open = open_ticks(api, filter, *limit);
-  answer_from_read_models(
-      api, call.responder,
-      [&api, filter, limit = *limit, cursor, open = std::move(open)](const RunIndex& index) {
-        return tick_list_view(api, index.ticks(), filter, limit, cursor, open);
-      });
+  answer_from_moment(api, call.responder, [&api, filter, limit = *limit, cursor]() -> RowsView {
+    return [&api, filter, limit, cursor,
+            open = open_ticks(api, filter, limit)](const RunIndex& index) {
+      return tick_list_view(api, index.ticks(), filter, limit, cursor, open);
+    };
+  });
 }
 
 }  // namespace
