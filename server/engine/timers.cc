@@ -98,6 +98,21 @@ void Timers::restart_leases(const World& world, std::int64_t monotonic_ns) {
   steps_.restart_leases(world, monotonic_ns);
 }
 
+void Timers::count_leases_from(const World& world,
+                               const std::function<std::int64_t(Position)>& began_ns) {
+  for (const auto& [id, run] : world.runs) {
+    if (!run->attempt || run->attempt->lease_ms == 0) continue;
+    const Attempt& attempt = *run->attempt;
+    runs_.arm({id, RunKind::lease},
+              began_ns(attempt.lease_renewed_at) + attempt.lease_ms * ns_per_ms);
+  }
+  for (const auto& [key, lock] : world.locks) {
+    const std::int64_t end_ns = began_ns(lock.renewed_at) + lock.lease_ms * ns_per_ms;
+    lease_end_ns_.insert_or_assign(key, end_ns);
+    locks_.arm(key, end_ns);
+  }
+}
+
 void Timers::apply_lock(const World& world, const Record& record, std::int64_t monotonic_ns) {
   const std::string& key = record.stream.name;
   const Lock* lock = world.find_lock(key);

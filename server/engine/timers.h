@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,11 @@ class Timers {
   // Restarts every lease and timeout for its full length. The ends of waits stay: nobody loses
   // anything when a wait ends early.
   void restart_leases(const World& world, std::int64_t monotonic_ns);
+
+  // Counts each lease of an attempt and of a held lock from when it began (monotonic), which
+  // `began_ns` returns for the position of its grant or renewal. For a moment of the past:
+  // arm_all() gives every lease its full length.
+  void count_leases_from(const World& world, const std::function<std::int64_t(Position)>& began_ns);
 
   // Updates deadlines with the records of one commit. `world` already has them.
   void apply(const World& world, std::span<const Record> records, std::int64_t wall_ns,

@@ -1,6 +1,7 @@
 #include "server/replay/past_service.h"
 
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "server/platform/artifact_store.h"
 #include "server/replay/fixed_clock.h"
 #include "server/replay/log_prefix.h"
+#include "server/replay/past_leases.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/error_json.h"
@@ -78,7 +80,8 @@ bool is_query(const Method& method) {
 }  // namespace
 
 struct PastService::Parts {
-  Parts(const EventLog& whole, const std::filesystem::path& data, World world, std::int64_t wall_ns)
+  Parts(const EventLog& whole, const std::filesystem::path& data, World world, std::int64_t wall_ns,
+        const std::map<Position, std::int64_t>& leases)
       : log(whole, world.position),
         clock(wall_ns),
         engine(std::move(world), clock, {}),
@@ -110,6 +113,9 @@ struct PastService::Parts {
                                      [this] { return world_digest(engine.world()); },
                                      trace_resource("signalbox", data.string())})) {
     timers.arm_all(engine.world(), wall_ns, clock.monotonic_ns());
+    timers.count_leases_from(engine.world(), [&](Position renewed) {
+      return clock.monotonic_ns() + leases.at(renewed) - wall_ns;
+    });
   }
 
   void post(std::function<void()> action) { actions.push_back(std::move(action)); }
@@ -163,7 +169,8 @@ Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
   }
   auto world = TRY(world_at(log, data, at));
   const auto wall_ns = TRY(recorded_at(log, at));
-  auto parts = std::make_unique<Parts>(log, data, std::move(world), wall_ns);
+  const auto leases = TRY(lease_begins(log, world));
+  auto parts = std::make_unique<Parts>(log, data, std::move(world), wall_ns, leases);
   parts->settle();
   if (parts->failure) return tl::unexpected(std::move(*parts->failure));
   return std::unique_ptr<PastService>(new PastService(std::move(parts)));

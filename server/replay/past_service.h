@@ -2,8 +2,8 @@
 // with the same methods as the live service, on the state folded up to that position.
 //
 // Nothing is written, so the data directory may be that of a running server. The clock stands still
-// at the time of the position's record. Leases have their full length, as after a start at that
-// moment. One thread.
+// at the time of the position's record. Leases of attempts and locks end when they did; steps and
+// timeouts have their full length, as after a start at that moment. One thread.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,8 @@
 // `loop.*`: lists the service's own loops with their due times, triggers a tick, and says what one
 // would remove.
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/limits.h"
@@ -67,6 +70,29 @@ void trigger_loop(Api&, Call& call, const ServiceLoops& loops) {
                 });
 }
 
+json::value last_due_of(const World& world, std::string_view loop) {
+  const auto known = world.loops.find(std::string(loop));
+  return known == world.loops.end() ? json::value(nullptr)
+                                    : json::value(format_time(known->second.due_ns));
+}
+
+// Returns what the log says of the loops that had a due time: for a service that drives none, as
+// one of the past. Their schedules are settings.
+json::array loops_of_log(const World& world) {
+  std::set<std::string> names;
+  for (const auto& [name, loop] : world.loops) names.insert(name);
+  json::array rows;
+  for (const std::string& name : names) {
+    rows.push_back({{"loop", name},
+                    {"schedule", nullptr},
+                    {"time_zone", nullptr},
+                    {"next_due_at", nullptr},
+                    {"last_due_at", last_due_of(world, name)},
+                    {"tick", tick_of(world, name)}});
+  }
+  return rows;
+}
+
 void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
   const auto params = from_json<ListLoops>(call.params);
   if (!params) return call.responder.reject(params.error());
@@ -79,15 +105,12 @@ void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
     object["time_zone"] = loop->schedule().zone();
     object["next_due_at"] =
         loop->due_ns() ? json::value(format_time(*loop->due_ns())) : json::value(nullptr);
-    const auto known = world.loops.find(loop->name());
-    object["last_due_at"] = known == world.loops.end()
-                                ? json::value(nullptr)
-                                : json::value(format_time(known->second.due_ns));
+    object["last_due_at"] = last_due_of(world, loop->name());
     object["tick"] = tick_of(world, loop->name());
     rows.push_back(std::move(object));
   }
   json::object result;
-  result["loops"] = std::move(rows);
+  result["loops"] = loops.all().empty() ? loops_of_log(world) : std::move(rows);
   call.responder.result(std::move(result));
 }
 
