@@ -71,7 +71,7 @@ bool Board::same_order(const Board& other) const {
   return by_run_ == other.by_run_ && backlogs_ == other.backlogs_ && heads_ == other.heads_ &&
          agents_ == other.agents_ && agents_by_project_ == other.agents_by_project_ &&
          agents_by_key_ == other.agents_by_key_ && retries_ == other.retries_ &&
-         verified_ == other.verified_ && merging_ == other.merging_;
+         stopped_ == other.stopped_ && verified_ == other.verified_ && merging_ == other.merging_;
 }
 
 void Board::insert(Card card) {
@@ -123,9 +123,10 @@ void Board::index(const Card& card, bool present) {
       if (card.retry_at_ns != 0) {
         set_member(retries_, std::pair(card.retry_at_ns, card.id), present);
       }
-      return;
-    case CardStatus::merged:
+      return set_member(stopped_, std::pair(card.changed_at, card.id), present);
     case CardStatus::failed:
+      return set_member(stopped_, std::pair(card.changed_at, card.id), present);
+    case CardStatus::merged:
       return;
   }
 }

@@ -66,6 +66,8 @@ class Board {
   [[nodiscard]] const std::set<std::pair<std::int64_t, CardId>>& retries() const {
     return retries_;
   }
+  // Returns the blocked and failed cards, each with the position of its latest event, oldest first.
+  [[nodiscard]] const std::set<std::pair<Position, CardId>>& stopped() const { return stopped_; }
   // The verified cards by project, each with the position at which it was verified.
   using Verified = std::map<std::string, std::set<std::pair<Position, CardId>>, std::less<>>;
   // Returns the verified cards by project, in the order in which they are merged.
@@ -99,6 +101,7 @@ class Board {
   Count agents_by_project_;
   Count agents_by_key_;
   std::set<std::pair<std::int64_t, CardId>> retries_;
+  std::set<std::pair<Position, CardId>> stopped_;
   Verified verified_;
   std::map<std::string, CardId, std::less<>> merging_;
 };

@@ -170,6 +170,11 @@ inline constexpr std::size_t backlog_readers_max = 2;
 // Events before the start of a subscription that its broadcasts are derived from.
 inline constexpr std::size_t broadcast_history_events_max = 1000;
 
+// What waits for a person (attention.list).
+// Time for which a failed run waits to be looked at, and how many of them are examined.
+inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;
+inline constexpr std::size_t attention_failed_runs_max = 1000;
+
 // Git.
 // Time for one git command of a station, such as the checkout of a worktree or a push, and for each
 // of the server's own within the bounds above; then its whole process group is killed.

@@ -255,10 +255,10 @@ void Broadcasts::failed(const Record& record, const RunId& run_id, const std::st
 
 const std::vector<std::string>& broadcast_names() {
   static const std::vector<std::string> names = {
-      "heartbeat.tick",       "heartbeat.idle",       "heartbeat.skipped", "heartbeat.spawned",
-      "heartbeat.retry",      "heartbeat.error",      "agent.spawned",     "agent.log",
-      "agent.completed",      "agent.failed",         "agent.timeout",     "agent.stopped",
-      "verification.started", "verification.finished"};
+      "heartbeat.tick",       "heartbeat.idle",        "heartbeat.skipped", "heartbeat.spawned",
+      "heartbeat.retry",      "heartbeat.error",       "agent.spawned",     "agent.log",
+      "agent.completed",      "agent.failed",          "agent.timeout",     "agent.stopped",
+      "verification.started", "verification.finished", "attention.changed"};
   return names;
 }
 

@@ -93,8 +93,12 @@ class Broadcasts {
   std::map<RunId, CardRun> runs_;
 };
 
+// What waits for a person may have changed (projections/attention.h). Sent only to subscribers that
+// name it.
+inline constexpr std::string_view attention_changed_name = "attention.changed";
+
 // Returns the names of all broadcasts, including `agent.log`, which agent_logs.h sends to
-// subscribers that name it.
+// subscribers that name it, and `attention.changed`.
 const std::vector<std::string>& broadcast_names();
 
 // Returns lookups in the board, and in the read models for cards that have left it. Each is a point

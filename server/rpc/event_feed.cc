@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "domain/run_span.h"
+#include "projections/attention.h"
 #include "server/limits.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/record_json.h"
 #include "server/rpc/responder.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 
@@ -40,8 +42,13 @@ bool EventFilter::wants_broadcasts() const {
   if (run_id) return false;
   if (types.empty()) return true;
   return std::any_of(
-      broadcast_names().begin(), broadcast_names().end(),
-      [this](const std::string& name) { return name != agent_log_name && types.contains(name); });
+      broadcast_names().begin(), broadcast_names().end(), [this](const std::string& name) {
+        return name != agent_log_name && name != attention_changed_name && types.contains(name);
+      });
+}
+
+bool EventFilter::wants_attention() const {
+  return !run_id && !span_id && types.contains(attention_changed_name);
 }
 
 bool EventFilter::wants(const Broadcast& broadcast) const {
@@ -57,6 +64,11 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
                   [&subscriber](const Broadcast& each) { return !subscriber.filter.wants(each); });
   }
   if (record.position < subscriber.from) return;
+  if (subscriber.filter.wants_attention() && may_change_attention(record)) {
+    boost::json::object params{{"position", record.position},
+                               {"recorded_at", format_time(record.recorded_at_ns)}};
+    broadcasts.push_back({attention_changed_name, std::move(params)});
+  }
   if (subscriber.filter.matches(record)) {
     boost::json::object params = record_to_json(record);
     if (subscriber.hides_tokens) hide_tokens(params);
@@ -79,11 +91,13 @@ EventFeed::Backlog EventFeed::read_backlog(const EventLog& log, Position next, P
   Backlog backlog;
   backlog.next = next;
   const bool wants_broadcasts = filter.wants_broadcasts();
+  const bool wants_attention = filter.wants_attention();
   const Position last = std::min(log.tail(), next + limits::backlog_read_events_max - 1);
   const auto scanned = log.scan(next, last, [&](Record&& record) {
     backlog.next = record.position + 1;
     const bool is_sent = record.position >= from && filter.matches(record);
-    if (is_sent || (wants_broadcasts && Broadcasts::concerns(record))) {
+    if (is_sent || (wants_broadcasts && Broadcasts::concerns(record)) ||
+        (wants_attention && may_change_attention(record))) {
       backlog.records.push_back(std::move(record));
     }
     return backlog.records.size() < limits::backlog_sent_events_max;

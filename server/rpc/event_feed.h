@@ -34,9 +34,11 @@ struct EventFilter {
   std::optional<Uuid> span_id = std::nullopt;  // of a run with its attempts, or of one attempt
 
   [[nodiscard]] bool matches(const Record& record) const;
-  // Returns true if the filter can match any broadcast; otherwise their state isn't kept.
+  // Returns true if the filter can match a broadcast that Broadcasts makes; otherwise their state
+  // isn't kept.
   [[nodiscard]] bool wants_broadcasts() const;
   [[nodiscard]] bool wants(const Broadcast& broadcast) const;
+  [[nodiscard]] bool wants_attention() const;
 };
 
 class EventFeed {

@@ -19,6 +19,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "domain/nanoseconds.h"
+#include "projections/attention.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/followers/traces/trace_exporter.h"
@@ -69,6 +70,17 @@ double open_descriptors() {
   std::error_code error;
   const std::filesystem::directory_iterator all("/proc/self/fd", error);
   return error ? 0 : static_cast<double>(std::distance(begin(all), end(all)));
+}
+
+// Returns what waits for a person by kind, as far as the world alone says it.
+std::map<AttentionKind, double> attention_counts(const World& world) {
+  auto counts = zero_for_each<AttentionKind>();
+  for (const AttentionKind kind :
+       {AttentionKind::service, AttentionKind::failed_run, AttentionKind::lost_job}) {
+    counts.erase(kind);
+  }
+  for (const AttentionItem& item : attention_of(world, {})) counts[item.kind] += 1;
+  return counts;
 }
 
 double processor_seconds() {
@@ -157,6 +169,7 @@ struct ServiceMetrics::Families {
       gauge("signalbox_loop_overdue_seconds",
             "Time since a loop of the service was due for a tick that hasn't begun");
   Family<Gauge>& cards = gauge("signalbox_cards", "Cards that aren't merged, by status");
+  Family<Gauge>& attention = gauge("signalbox_attention_items", "What waits for a person, by kind");
   Family<Gauge>& claims = gauge("signalbox_waiting_claims", "Workers that wait for a station");
   Counter& spans_exported =
       counter("signalbox_trace_spans_exported_total", "Spans that the collector took").Add({});
@@ -249,6 +262,7 @@ std::string ServiceMetrics::text() {
   cards.erase(CardStatus::merged);
   for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
   Families::set(families.cards, "status", cards);
+  Families::set(families.attention, "kind", attention_counts(world));
   Families::set(families.claims, static_cast<double>(sources_.claims.size()));
   Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
   return prometheus::TextSerializer().Serialize(families.registry.Collect());

@@ -31,6 +31,7 @@ const std::vector<Bound> bounds = {
     {"project.list", "limit", "", 1, project_list_rows_max},
     {"card.list", "limit", "", 1, card_list_rows_max},
     {"board.get", "limit", "", 1, board_get_cards_max},
+    {"attention.list", "limit", "", 1, attention_list_rows_max},
     {"events.read", "limit", "", 1, events_read_rows_max},
     {"station.claim", "wait_ms", R"(,"worker":"w")", 0, limits::claim_wait_ms_max},
     {"step.next", "wait_ms", R"(,"worker":"w")", 0, limits::claim_wait_ms_max},

@@ -193,6 +193,8 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(backlog_sent_events_max);
   SIGNALBOX_LIMIT(backlog_readers_max);
   SIGNALBOX_LIMIT(broadcast_history_events_max);
+  SIGNALBOX_LIMIT(attention_failed_run_ms_max);
+  SIGNALBOX_LIMIT(attention_failed_runs_max);
   SIGNALBOX_LIMIT(git_ms_max);
   SIGNALBOX_LIMIT(git_grace_ms_max);
   SIGNALBOX_LIMIT(repository_wait_ms_max);
@@ -278,6 +280,7 @@ void limits_method(Api& api, Call& call) {
   result["project_list_rows_max"] = project_list_rows_max;
   result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
+  result["attention_list_rows_max"] = attention_list_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
   result["line_bytes_max"] = line_bytes_max;
   result["json_depth_max"] = json_depth_max;

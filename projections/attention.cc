@@ -1,0 +1,256 @@
+#include "projections/attention.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "domain/admission.h"
+#include "domain/job_machine.h"
+#include "domain/refusals.h"
+#include "domain/service_loops.h"
+#include "domain/station_turn.h"
+
+namespace signalbox {
+namespace {
+
+std::string colon(std::string text, const std::string& reason) {
+  return reason.empty() ? text : text + ": " + reason;
+}
+
+AttentionItem item_of(AttentionKind kind, Position since, const Run& run) {
+  AttentionItem item;
+  item.kind = kind;
+  item.since_position = since;
+  item.run_id = run.id;
+  item.station = run.definition().name;
+  item.subject = run.goal;
+  return item;
+}
+
+std::string command_about(const AttentionItem& item, const std::string& verb) {
+  return "signalbox run " + verb + " " + to_string(item.run_id);
+}
+
+void add_decision(const Run& run, std::vector<AttentionItem>& items) {
+  const Position since = run.asked_at != 0 ? run.asked_at : run.changed_at;
+  AttentionItem item = item_of(AttentionKind::approval, since, run);
+  item.asked = run.asked_at;
+  item.text = "station " + item.station + " waits for a decision";
+  item.next_commands = decision_commands(run);
+  items.push_back(std::move(item));
+}
+
+void add_budget(const Run& run, std::vector<AttentionItem>& items) {
+  AttentionItem item = item_of(AttentionKind::budget, run.changed_at, run);
+  item.text = "the run has used up its budget of " +
+              exhausted(run.budget, run.used).value_or("an earlier station");
+  item.next_commands = {
+      command_about(item, "resume") + " " + raised_budget_flags(run.budget, run.used),
+      command_about(item, "cancel")};
+  items.push_back(std::move(item));
+}
+
+void add_run(const Run& run, const AttentionBounds& bounds, std::vector<AttentionItem>& items) {
+  const StationState& station = run.station();
+  const bool waits = station.status == StationStatus::waiting && !run.cancel_requested;
+  if (waits && waits_for_decision(run)) {
+    add_decision(run, items);
+  } else if (waits && station.waiting == WaitReason::budget) {
+    add_budget(run, items);
+  }
+  if (run.status == RunStatus::paused && !run.cancel_requested) {
+    AttentionItem item = item_of(AttentionKind::paused_run, run.changed_at, run);
+    item.text = "the run is paused";
+    item.next_commands = {command_about(item, "resume"), command_about(item, "cancel")};
+    items.push_back(std::move(item));
+  }
+  const bool has_job = run.attempt && !run.attempt->job_id.empty();
+  if (has_job && bounds.is_elsewhere && bounds.is_elsewhere(run)) {
+    AttentionItem item = item_of(AttentionKind::lost_job, run.attempt->token, run);
+    item.text = job_elsewhere_text(*run.attempt);
+    item.next_commands = commands_to_settle(run);
+    items.push_back(std::move(item));
+  }
+}
+
+void add_failed_runs(const World& world, const AttentionBounds& bounds,
+                     std::vector<AttentionItem>& items) {
+  if (bounds.failed_runs_max == 0) return;
+  std::size_t examined = 0;
+  world.ended_runs.for_newest([&](const RunId& id, const EndedRun& ended) {
+    if (ended.ended_at_ns < bounds.failed_since_ns) return false;
+    if (ended.status != RunStatus::failed) return true;
+    if (++examined > bounds.failed_runs_max) return false;
+    AttentionItem item;
+    item.kind = AttentionKind::failed_run;
+    item.since_position = ended.ended_at;
+    item.since_ns = ended.ended_at_ns;
+    item.run_id = id;
+    item.text = "the run failed";
+    item.next_commands = {command_about(item, "why"), command_about(item, "retry")};
+    items.push_back(std::move(item));
+    return true;
+  });
+}
+
+// A blocked card that the service retries by itself waits for no person.
+bool is_retried(const World& world, const Card& card) {
+  if (card.status != CardStatus::blocked || card.retry_at_ns == 0) return false;
+  const Project* project = world.find_project(card.project);
+  return project != nullptr && project->policy.retry_blocked &&
+         policy_hold(*project) == PolicyHold::none;
+}
+
+void add_cards(const World& world, std::vector<AttentionItem>& items) {
+  for (const auto& [position, id] : world.board.stopped()) {
+    const Card& card = *world.board.find(id);
+    if (is_retried(world, card)) continue;
+    const bool is_blocked = card.status == CardStatus::blocked;
+    AttentionItem item;
+    item.kind = is_blocked ? AttentionKind::blocked_card : AttentionKind::failed_card;
+    item.since_position = position;
+    item.since_ns = card.changed_at_ns;
+    item.card_id = id;
+    item.run_id = card.run_id;
+    item.project = card.project;
+    item.subject = card.title;
+    item.text = colon(std::string("the card ") + (is_blocked ? "is blocked" : "has failed"),
+                      colon(card.code, card.message));
+    item.next_commands = {"signalbox card why " + to_string(id),
+                          "signalbox card unblock " + to_string(id)};
+    items.push_back(std::move(item));
+  }
+}
+
+void add_ticks(const World& world, std::vector<AttentionItem>& items) {
+  for (const auto& [loop, tick] : world.ticks) {
+    if (is_service_loop(loop)) continue;  // they recover by themselves
+    const bool is_orphan =
+        tick.status == TickStatus::running && tick.incarnation < world.server.incarnation;
+    if (tick.status == TickStatus::running && !is_orphan) continue;
+    AttentionItem item;
+    item.kind = AttentionKind::halted_loop;
+    item.since_position = tick.halted_at != 0 ? tick.halted_at : tick.token;
+    item.loop = loop;
+    item.run_id = tick.run_id;
+    switch (tick.status) {
+      case TickStatus::halted:
+        item.text = "the loop is halted: its tick " + std::to_string(tick.token) + " has no end";
+        break;
+      case TickStatus::timed_out:
+        item.text = "the lease of the loop's tick is over, and the tick has no end";
+        break;
+      case TickStatus::running:
+      case TickStatus::idle:
+        item.text = "the loop's tick was granted before a restart and has no end";
+        break;
+    }
+    item.next_commands = {
+        "signalbox tick list --loop " + shell_word(loop),
+        "signalbox tick recover " + shell_word(loop) + " --reason 'what was found'"};
+    items.push_back(std::move(item));
+  }
+}
+
+void add_projects(const World& world, std::vector<AttentionItem>& items) {
+  for (const auto& [name, project] : world.projects) {
+    const PolicyHold hold = policy_hold(project);
+    if (hold == PolicyHold::none && project.refused_digest.is_zero()) continue;
+    AttentionItem item;
+    item.kind =
+        hold == PolicyHold::none ? AttentionKind::refused_policy : AttentionKind::held_project;
+    item.since_position = project.changed_at;
+    item.project = name;
+    switch (hold) {
+      case PolicyHold::none:
+        item.text = "the project's policy file is invalid; the one before it stays in force";
+        break;
+      case PolicyHold::never_understood:
+        item.text = "nothing of the project is started or merged: its policy file is invalid";
+        break;
+      case PolicyHold::gone:
+        item.text = "nothing of the project is started or merged: its policy file is gone";
+        break;
+      case PolicyHold::unreadable:
+        item.text = "nothing of the project is started or merged: its policy file can't be read";
+        break;
+    }
+    item.next_commands = {"signalbox project get " + shell_word(name)};
+    items.push_back(std::move(item));
+  }
+}
+
+}  // namespace
+
+std::vector<AttentionItem> attention_of(const World& world, const AttentionBounds& bounds) {
+  std::vector<AttentionItem> items;
+  for (const auto& [id, run] : world.runs) add_run(*run, bounds, items);
+  add_failed_runs(world, bounds, items);
+  add_cards(world, items);
+  add_ticks(world, items);
+  add_projects(world, items);
+  // Positions are in the order of time. Several items of one event are ordered by what they are.
+  std::sort(items.begin(), items.end(), [](const AttentionItem& a, const AttentionItem& b) {
+    return std::tie(a.since_position, a.kind, a.run_id, a.card_id, a.loop, a.project) <
+           std::tie(b.since_position, b.kind, b.run_id, b.card_id, b.loop, b.project);
+  });
+  return items;
+}
+
+bool is_of_card(const RunRow& row) { return row.labels.contains("card"); }
+
+void add_row(const RunRow& row, AttentionItem& item) {
+  item.subject = row.goal;
+  item.project = row.project;
+  switch (item.kind) {
+    case AttentionKind::failed_run:
+      item.station = row.station;
+      item.text = colon("the run failed", colon(row.error_code, row.error_message));
+      return;
+    case AttentionKind::paused_run:
+      item.text = colon("the run is paused", row.paused_reason);
+      return;
+    case AttentionKind::service:
+    case AttentionKind::approval:
+    case AttentionKind::budget:
+    case AttentionKind::lost_job:
+    case AttentionKind::blocked_card:
+    case AttentionKind::failed_card:
+    case AttentionKind::halted_loop:
+    case AttentionKind::refused_policy:
+    case AttentionKind::held_project:
+      return;
+  }
+}
+
+void add_record(const Record& record, AttentionItem& item) {
+  if (item.since_ns == 0) item.since_ns = record.recorded_at_ns;
+  if (const auto* asked = event_as<StationApprovalRequested>(record.event)) {
+    item.text = colon("station " + item.station + " asks for an approval", asked->question);
+  } else if (const auto* refused = event_as<PolicyRefused>(record.event)) {
+    item.text += colon(", line " + std::to_string(refused->line), refused->message);
+  }
+}
+
+namespace {
+
+template <class... Events>
+bool is_one_of(const Event& event) {
+  return (... || (event_as<Events>(event) != nullptr));
+}
+
+}  // namespace
+
+bool may_change_attention(const Record& record) {
+  if (std::holds_alternative<TickEvent>(record.event)) {
+    return !is_service_loop(record.stream.name) &&
+           is_one_of<TickIncompleteDetected, TickTimedOut, TickRecovered, TickSucceeded,
+                     TickFailed>(record.event);
+  }
+  return is_one_of<StationHeld, StationApprovalRequested, StationApprovalGiven, StationApproved,
+                   StationRejected, RunPaused, RunResumed, RunBudgetRaised, RunCancelRequested,
+                   RunCanceled, RunFailed, RunSucceeded, RunRetried, CardBlocked, CardFailed,
+                   CardUnblocked, PolicyAdopted, PolicyRefused, ServerStarted>(record.event);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,161 @@
+// Tests `attention.list`: what waits for a person, in which order, and what ends the wait.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/limits.h"
+#include "tests/server/board_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+using Kinds = std::vector<std::string>;
+
+class RpcAttention : public BoardSite {
+ protected:
+  json::object attention(const std::string& params = "{}") {
+    const auto answer = ask("attention.list", params);
+    EXPECT_EQ(code_of(answer), "") << json::serialize(answer);
+    return answer.at("result").as_object();
+  }
+  Kinds kinds(const std::string& params = "{}") {
+    const json::object listed = attention(params);
+    Kinds found;
+    for (const json::value& item : listed.at("items").as_array()) {
+      found.emplace_back(item.at("kind").as_string());
+    }
+    return found;
+  }
+  json::object first() {
+    const json::object listed = attention();
+    const json::array& items = listed.at("items").as_array();
+    if (items.empty()) {
+      ADD_FAILURE() << "nothing waits";
+      return {};
+    }
+    return items.front().as_object();
+  }
+  static std::string of_run(const std::string& id) { return R"({"run_id":")" + id + "\"}"; }
+  // Starts a run that waits for a decision at once; returns its id.
+  std::string start_asking(const std::string& goal) {
+    return start_run(
+        R"({"goal":")" + goal +
+        R"(","pipeline":{"name":"a","station":[{"name":"ask","executor":"approval"}]}})");
+  }
+  // Starts a run with one station of a worker, which isn't tried again.
+  std::string start_working(const std::string& goal) {
+    return start_run(R"({"goal":")" + goal +
+                     R"(","pipeline":{"name":"w","station":[{"name":"build"}]},"max_retries":0})");
+  }
+};
+
+TEST_F(RpcAttention, NothingWaitsAtFirst) {  // O1
+  const json::object listed = attention();
+  EXPECT_TRUE(listed.at("items").as_array().empty());
+  EXPECT_EQ(listed.at("total"), 0);
+}
+
+TEST_F(RpcAttention, AnApprovalWaitsUntilItIsDecided) {  // O1
+  const std::string run = start_asking("ship it");
+  const json::object item = first();
+  EXPECT_EQ(item.at("kind"), "approval");
+  EXPECT_EQ(item.at("run_id"), json::value(run));
+  EXPECT_EQ(item.at("subject"), "ship it");
+  EXPECT_EQ(item.at("station"), "ask");
+  EXPECT_TRUE(item.at("since").is_string());
+  const std::string asked = json::serialize(item.at("asked"));
+  const json::array& commands = item.at("next_commands").as_array();
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_NE(std::string(commands.front().as_string()).find("--asked " + asked), std::string::npos);
+  ask("run.resume", R"({"run_id":")" + run + R"(","decision":"approve","asked":)" + asked + "}");
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
+TEST_F(RpcAttention, TheLongestWaitComesFirst) {  // O1
+  const std::string paused = start_working("first");
+  start_asking("second");
+  ask("run.pause", R"({"run_id":")" + paused + R"(","reason":"lunch"})");
+  const std::string third = start_asking("third");
+  EXPECT_EQ(kinds(), (Kinds{"approval", "paused_run", "approval"}));
+  const json::object listed = attention(R"({"kinds":["paused_run"]})");
+  const json::array& items = listed.at("items").as_array();
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items.front().at("text"), "the run is paused: lunch");
+  EXPECT_EQ(listed.at("total"), 1);
+
+  const json::object page = attention(R"({"limit":1})");
+  EXPECT_EQ(page.at("items").as_array().size(), 1U);
+  EXPECT_EQ(page.at("total"), 3);
+  EXPECT_EQ(page.at("counts").at("approval"), 2);
+  ask("run.cancel", of_run(third));
+  EXPECT_EQ(kinds(), (Kinds{"approval", "paused_run"}));
+}
+
+TEST_F(RpcAttention, AFailedRunWaitsADayOrUntilItIsRetried) {  // O1
+  const std::string run = start_working("a parser");
+  work("build", "failed", R"(,"error_class":"terminal","error_code":"NO_IDEA","summary":"none")");
+  const json::object item = first();
+  EXPECT_EQ(item.at("kind"), "failed_run");
+  EXPECT_EQ(item.at("subject"), "a parser");
+  EXPECT_NE(std::string(item.at("text").as_string()).find("NO_IDEA"), std::string::npos);
+  ask("run.retry", of_run(run));
+  EXPECT_EQ(kinds(), Kinds{});
+
+  work("build", "failed", R"(,"error_class":"terminal","error_code":"NO_IDEA","summary":"none")");
+  EXPECT_EQ(kinds(), Kinds{"failed_run"});
+  clock.advance_ms(limits::attention_failed_run_ms_max + 1000);
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
+// The card waits, and not the run that failed for it.
+TEST_F(RpcAttention, ACardThatNothingRetriesWaits) {  // O1
+  EXPECT_EQ(code_of(put("web")), "");
+  const std::string card_id = submit("Fix it");
+  ask("card.block", R"({"card_id":")" + card_id + R"(","reason":"wait for Ann"})");
+  const json::object item = first();
+  EXPECT_EQ(item.at("kind"), "blocked_card");
+  EXPECT_EQ(item.at("card_id"), json::value(card_id));
+  EXPECT_EQ(item.at("subject"), "Fix it");
+  EXPECT_EQ(item.at("project"), "web");
+  ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
+TEST_F(RpcAttention, AHaltedLoopWaitsUntilItIsRecovered) {  // O1
+  take(StartServer{"v"});
+  ask("tick.begin", R"({"loop":"nightly","reason":"due"})");
+  EXPECT_EQ(kinds(), Kinds{});
+  take(StartServer{"v"});
+  EXPECT_EQ(kinds(), Kinds{"halted_loop"});
+  EXPECT_EQ(first().at("loop"), "nightly");
+  ask("tick.recover", R"({"loop":"nightly","reason":"checked"})");
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
+TEST_F(RpcAttention, TheStreamSaysWhenItMayHaveChanged) {  // O1
+  auto asking = std::make_shared<ListeningPeer>();
+  auto others = std::make_shared<ListeningPeer>();
+  dispatcher.handle(request("events.subscribe", R"({"types":["attention.changed"]})"),
+                    {"uid:1", Role::admin}, asking);
+  dispatcher.handle(request("events.subscribe", "{}"), {"uid:1", Role::admin}, others);
+  commit_all();
+  const Position from = log.tail() + 1;
+  start_working("nothing waits");
+  start_asking("ship it");
+  for (Position at = from; at <= log.tail();) {
+    const Commit commit = log.read_commit(at).value();
+    feed.publish(std::vector<Commit>{commit});
+    at = commit.back().position + 1;
+  }
+  ASSERT_EQ(asking->delivered.size(), 1U);
+  EXPECT_NE(asking->delivered.front().find("\"attention.changed\""), std::string::npos);
+  EXPECT_NE(asking->delivered.front().find("\"position\":"), std::string::npos);
+  for (const std::string& line : others->delivered) {
+    EXPECT_EQ(line.find("attention.changed"), std::string::npos) << line;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox
