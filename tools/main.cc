@@ -21,6 +21,7 @@ void add_commands(ToolCommand app, Invocation& invocation) {
   add_project_commands(app, invocation);
   add_card_commands(app, invocation);
   add_board_command(app, invocation);
+  add_inbox_command(app, invocation);
   add_watchdog_commands(app, invocation);
   add_strategy_commands(app, invocation);
   add_fence_commands(app, invocation);
