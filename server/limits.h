@@ -195,6 +195,10 @@ inline constexpr std::size_t hook_files_max = 1000;
 inline constexpr std::uintmax_t hooks_bytes_max = 16UL * 1024 * 1024;
 // Time for the checkout of all submodules of a new worktree.
 inline constexpr std::int64_t submodules_ms_max = 2LL * 60 * 1000;
+// Time for an answer about a run's change, and the part of it for git.
+inline constexpr std::int64_t run_diff_ms_max = 10'000;
+inline constexpr std::int64_t run_diff_git_ms_max = 7000;
+static_assert(run_diff_git_ms_max + git_grace_ms_max < run_diff_ms_max);
 // Size of the list of ignored files that a commit, or a worktree's removal, leaves out.
 inline constexpr std::size_t left_out_bytes_max = 256 * 1024;
 // Submodules of a worktree that a commit of its changes can hold.

@@ -287,6 +287,7 @@ std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
       {"run.fence", false, Role::viewer, field_names<CheckFence>(), check_fence},
       {"run.trace", false, Role::viewer, field_names<TraceRun>(),
        [trace_resource](Api& api, Call& call) { trace_run(api, call, trace_resource); }},
+      {"run.diff", false, Role::viewer, field_names<DiffRun>(), diff_run},
       {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }

@@ -1,9 +1,10 @@
 // The methods of runs that each have a source file of their own: `run.retry`, `run.why`,
-// `run.fence` and `run.trace`. run_methods.cc has the others.
+// `run.fence`, `run.trace` and `run.diff`. run_methods.cc has the others.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include <boost/describe/class.hpp>
 
@@ -48,5 +49,14 @@ struct TraceRun {
 BOOST_DESCRIBE_STRUCT(TraceRun, (), (run_id, otlp))
 // Handles `run.trace`. `resource` is the OpenTelemetry resource of the spans.
 void trace_run(Api& api, Call& call, const TraceResource& resource);
+
+// The params of `run.diff`, which shows what a run has changed.
+struct DiffRun {
+  RunId run_id{};
+  std::optional<std::string> path;  // of one file or directory; else all
+};
+BOOST_DESCRIBE_STRUCT(DiffRun, (), (run_id, path))
+// Handles `run.diff`. RUN_NOT_FOUND; ARTIFACT_NOT_FOUND if nothing of the change is left.
+void diff_run(Api& api, Call& call);
 
 }  // namespace signalbox

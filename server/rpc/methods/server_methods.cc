@@ -5,6 +5,7 @@
 #include "projections/buffering_table.h"
 #include "projections/retention_plan.h"
 #include "projections/trace_span.h"
+#include "server/board/run_change.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_place.h"
@@ -204,6 +205,8 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(hook_files_max);
   SIGNALBOX_LIMIT(hooks_bytes_max);
   SIGNALBOX_LIMIT(submodules_ms_max);
+  SIGNALBOX_LIMIT(run_diff_ms_max);
+  SIGNALBOX_LIMIT(run_diff_git_ms_max);
   SIGNALBOX_LIMIT(left_out_bytes_max);
   SIGNALBOX_LIMIT(submodules_max);
   SIGNALBOX_LIMIT(fence_check_ms_max);
@@ -278,6 +281,7 @@ void limits_method(Api& api, Call& call) {
   result["tick_list_rows_max"] = tick_list_rows_max;
   result["strategy_list_rows_max"] = strategy_list_rows_max;
   result["project_list_rows_max"] = project_list_rows_max;
+  result["run_change_bytes_max"] = run_change_bytes_max;
   result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
   result["attention_list_rows_max"] = attention_list_rows_max;

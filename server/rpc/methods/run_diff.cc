@@ -1,0 +1,142 @@
+// `run.diff`: what a run has changed, at any time.
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "domain/try.h"
+#include "projections/run_history.h"
+#include "server/board/run_change.h"
+#include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
+#include "server/limits.h"
+#include "server/platform/artifact_store.h"
+#include "server/platform/call_bounds.h"
+#include "server/rpc/methods/run_methods.h"
+#include "server/rpc/methods/timeline_json.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// A run whose change was asked for.
+struct ChangeQuestion {
+  RunChangePlace place;
+  std::string path;
+  std::optional<Digest> patch;  // of the run's newest change.patch
+};
+
+Decided<ChangeQuestion> change_question(const Api& api, const RunIndex& index,
+                                        const DiffRun& asked) {
+  const auto timeline = read_timeline(api.log, index, asked.run_id);
+  if (!timeline) return unreadable(timeline.error());
+  if (!*timeline) return tl::unexpected(run_not_found(api.log, asked.run_id));
+  const RunTimeline& run = **timeline;
+  const std::string id = to_string(asked.run_id);
+  const std::filesystem::path data = api.facts.data_directory;
+  const std::string& named = run.started.run_root;
+  const std::filesystem::path root =
+      named.empty() ? data / "runs" / id : std::filesystem::path(std::string(named));
+  ChangeQuestion question;
+  question.place = {asked.run_id, run.started_position, std::string(run.started.repository),
+                    root / "workspace", data / "workspaces" / id};
+  question.path = asked.path.value_or("");
+  const auto current = current_artifacts(run);
+  const auto patch = current.find("change.patch");
+  if (patch != current.end()) question.patch = patch->second->sha256;
+  return question;
+}
+
+Rejection no_change(const ChangeQuestion& question, const std::string& why) {
+  const std::string id = to_string(question.place.run_id);
+  return {ErrorCode::ARTIFACT_NOT_FOUND, why, {{"run_id", id}}, {"signalbox run get " + id}};
+}
+
+json::object change_json(const RunId& run_id, const RunChange& change) {
+  json::object result;
+  result["run_id"] = to_string(run_id);
+  result["source"] = change.source;
+  result["base"] = change.base;
+  result["head"] = change.head.empty() ? json::value(nullptr) : json::value(change.head);
+  result["files"] = change.files;
+  result["added"] = change.added;
+  result["removed"] = change.removed;
+  result["is_cut"] = change.is_cut;
+  result["text"] = change.text;
+  return result;
+}
+
+// Returns the artifact, if neither the worktree nor a ref of the run is there.
+Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& question) {
+  if (!question.patch || !question.path.empty()) {
+    return tl::unexpected(no_change(question, "the run's worktree, branch and patch aren't there"));
+  }
+  const auto content = api.artifacts.get(*question.patch);
+  if (!content) return tl::unexpected(no_change(question, content.error().message));
+  json::object result;
+  result["run_id"] = to_string(question.place.run_id);
+  result["source"] = "artifact";
+  for (const char* unknown : {"base", "head", "files", "added", "removed"}) {
+    result[unknown] = nullptr;
+  }
+  const std::string text = with_replacements(*content);
+  result["is_cut"] = text.size() > run_change_bytes_max;
+  result["text"] = shortened(text, run_change_bytes_max);
+  return result;
+}
+
+// Blocks on git.
+Decided<json::object> answer_of(const Api& api, const ChangeQuestion& question) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::run_diff_git_ms_max);
+  if (question.place.repository.empty()) {
+    return tl::unexpected(no_change(question, "the run has no repository"));
+  }
+  auto change = run_change(question.place, question.path);
+  if (!change) return tl::unexpected(no_change(question, change.error()));
+  if (!*change) return change_of_artifact(api, question);
+  return change_json(question.place.run_id, **change);
+}
+
+void run_git(Api& api, const Responder& responder, const ChangeQuestion& question,
+             Position position) {
+  // The lane of those who remove worktrees of the repository.
+  Lane lane{.name = "worktrees of " + question.place.repository.string(),
+            .deadline_ms = limits::run_diff_ms_max};
+  lane.failed = [responder](LaneFailure) {
+    responder.reject({ErrorCode::OVERLOADED,
+                      "git doesn't answer, or others work in the repository: try again soon",
+                      {{"run_diff_ms_max", limits::run_diff_ms_max}},
+                      {"signalbox status"}});
+  };
+  api.repositories.run(std::move(lane),
+                       [&api, responder, question, position]() -> std::function<void()> {
+                         auto outcome = answer_of(api, question);
+                         return [responder, position, outcome = std::move(outcome)] {
+                           responder.answer(outcome, position);
+                         };
+                       });
+}
+
+}  // namespace
+
+void diff_run(Api& api, Call& call) {
+  const auto asked = from_json<DiffRun>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  if (auto ok = require_at_most("path", asked->path.value_or(""), limits::path_bytes_max); !ok) {
+    return call.responder.reject(ok.error());
+  }
+  const Position position = api.engine.world().position;
+  query_read_models(api, call.responder, position,
+                    [&api, responder = call.responder, asked = *asked](const RunIndex& index) {
+                      return [&api, responder, shown = index.applied(),
+                              question = change_question(api, index, asked)] {
+                        if (!question) return responder.reject(question.error());
+                        run_git(api, responder, *question, shown);
+                      };
+                    });
+}
+
+}  // namespace signalbox
