@@ -1,5 +1,5 @@
-// `signalbox run …`: all commands except start and watch (run_start.cc) and export
-// (tools/audit/run_export_command.cc).
+// `signalbox run …`: all commands except start and watch (run_start.cc), diff
+// (run_diff_command.cc), approve (run_approve.cc) and export (tools/audit/run_export_command.cc).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -345,7 +345,8 @@ void add_artifact(ToolCommand run, Invocation& invocation) {
 void add_run_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand run = app.add_group(
       "run",
-      "Runs: start, get, list, why, cancel, pause, resume, retry, watch, trace, artifact, export");
+      "Runs: start, get, list, why, cancel, pause, resume, approve, retry, watch, trace, diff, "
+      "artifact, export");
   run.footer(
       "Examples:\n"
       "  signalbox run start \"fix the failing test\"\n"
@@ -361,6 +362,8 @@ void add_run_commands(ToolCommand app, Invocation& invocation) {
   add_run_watch_command(run, invocation);
   add_trace(run, invocation);
   add_artifact(run, invocation);
+  add_run_diff_command(run, invocation);
+  add_run_approve_command(run, invocation);
   add_run_export_command(run, invocation);
 }
 
