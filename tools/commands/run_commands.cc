@@ -1,5 +1,6 @@
 // `signalbox run …`: all commands except start and watch (run_start.cc), diff
-// (run_diff_command.cc), approve (run_approve.cc) and export (tools/audit/run_export_command.cc).
+// (run_diff_command.cc), artifact (run_artifact.cc), approve (run_approve.cc) and export
+// (tools/audit/run_export_command.cc).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
 #include "tools/commands/budget_options.h"
+#include "tools/commands/run_bulk.h"
 #include "tools/commands/run_start.h"
 #include "tools/views/run_view.h"
 #include "tools/views/waterfall.h"
@@ -30,13 +32,14 @@ struct ResumeOptions {
   std::optional<std::uint64_t> asked;
   std::optional<std::string> command_id;
   BudgetOptions budget;
+  RunSelection selection;
 };
 
 void add_resume(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
       "resume", "Resume a run that is paused, waits for a decision or has used up its budget");
   const auto options = std::make_shared<ResumeOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id");
   command
       .add_option("--decision", options->decision,
                   "The decision for the station that waits for one")
@@ -51,6 +54,8 @@ void add_resume(ToolCommand run, Invocation& invocation) {
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_budget_options(command, options->budget);
   add_command_id(command, options->command_id);
+  add_run_selection(command, options->selection);
+  command.excludes("--all", {"--decision", "--station", "--asked", "--command-id"});
   command.footer(
       "Examples:\n"
       "  signalbox run resume \"$run\"\n"
@@ -58,8 +63,17 @@ void add_resume(ToolCommand run, Invocation& invocation) {
       "    --reason \"looks right\"\n"
       "  signalbox run resume \"$run\" --max-cost-usd 10 --json");
   command.action([options, &invocation] {
-    json::object params{{"run_id", options->run_id}};
+    if (auto ok = require_run_or_all(options->selection, options->run_id, "resume"); !ok) {
+      return answer(invocation, tl::unexpected(ok.error()), view_status_change);
+    }
+    json::object params;
     set_param(params, "reason", options->reason);
+    if (options->selection.all) {
+      set_budget(params, options->budget);
+      return apply_to_all(invocation, options->selection,
+                          {"resume", "run.resume", {"paused"}, std::move(params)});
+    }
+    params["run_id"] = options->run_id;
     set_param(params, "decision", options->decision);
     set_param(params, "station", options->station);
     set_param(params, "asked", options->asked);
@@ -75,6 +89,7 @@ struct RetryOptions {
   std::optional<std::string> strategy;
   std::optional<std::uint32_t> max_retries;
   std::optional<std::string> command_id;
+  RunSelection selection;
 };
 
 std::string view_retried(const json::object& result, const Terminal&) {
@@ -87,22 +102,32 @@ void add_retry(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
       "retry", "Retry a failed run with a new attempt of the station that failed");
   const auto options = std::make_shared<RetryOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.add_option("--strategy", options->strategy,
                      "The strategy to start with, one of the station's; default: its first");
   command.add_option("--max-retries", options->max_retries,
                      "Retries of each station from now on; overrides the pipeline");
   add_command_id(command, options->command_id);
+  add_run_selection(command, options->selection);
+  command.excludes("--all", {"--command-id"});
   command.footer(
       "Examples:\n"
       "  signalbox run retry \"$run\" --reason \"the disk was full\"\n"
       "  signalbox run retry \"$run\" --strategy simplified --max-retries 1 --json");
   command.action([options, &invocation] {
-    json::object params{{"run_id", options->run_id}};
+    if (auto ok = require_run_or_all(options->selection, options->run_id, "retry"); !ok) {
+      return answer(invocation, tl::unexpected(ok.error()), view_retried);
+    }
+    json::object params;
     set_param(params, "reason", options->reason);
     set_param(params, "strategy", options->strategy);
     set_param(params, "max_retries", options->max_retries);
+    if (options->selection.all) {
+      return apply_to_all(invocation, options->selection,
+                          {"retry", "run.retry", {"failed"}, std::move(params)});
+    }
+    params["run_id"] = options->run_id;
     set_param(params, "command_id", options->command_id);
     return call_and_answer(invocation, "run.retry", std::move(params), view_retried);
   });
@@ -176,10 +201,10 @@ void add_trace(ToolCommand run, Invocation& invocation) {
 
 struct RunOptions {
   std::string run_id;
-  std::string name;
   std::optional<std::string> reason;
   std::optional<std::string> command_id;
   bool wait = false;
+  RunSelection selection;
 };
 
 struct ListRunsOptions {
@@ -259,8 +284,17 @@ void add_run_list(ToolCommand run, Invocation& invocation) {
 }
 
 ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
-  json::object params{{"run_id", options.run_id}};
+  json::object params;
   set_param(params, "reason", options.reason);
+  if (auto ok = require_run_or_all(options.selection, options.run_id, "cancel"); !ok) {
+    return answer(invocation, tl::unexpected(ok.error()), view_get);
+  }
+  if (options.selection.all) {
+    return apply_to_all(
+        invocation, options.selection,
+        {"cancel", "run.cancel", {"queued", "running", "paused"}, std::move(params)});
+  }
+  params["run_id"] = options.run_id;
   set_param(params, "command_id", options.command_id);
   const View view = [](const json::object& result, const Terminal&) {
     const std::string status = text_at(result, "status");
@@ -278,14 +312,17 @@ void add_cancel(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("cancel", "Cancel a run and end its job with all descendants");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.add_flag("--wait", options->wait, "Wait until the run has ended, then show it");
   add_command_id(command, options->command_id);
+  add_run_selection(command, options->selection);
+  command.excludes("--all", {"--wait", "--command-id"});
   command.footer(
       "Examples:\n"
       "  signalbox run cancel \"$run\" --reason \"wrong branch\"\n"
-      "  signalbox run cancel \"$run\" --wait --json");
+      "  signalbox run cancel \"$run\" --wait --json\n"
+      "  signalbox run cancel --all --status queued --label team=blue --dry-run");
   command.action([options, &invocation] { return cancel(invocation, *options); });
 }
 
@@ -293,51 +330,29 @@ void add_pause(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("pause", "Pause a run: no new attempt starts, one in progress finishes");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_command_id(command, options->command_id);
+  add_run_selection(command, options->selection);
+  command.excludes("--all", {"--command-id"});
   command.footer(
       "Examples:\n"
       "  signalbox run pause \"$run\"\n"
       "  signalbox run pause \"$run\" --reason \"the API is down\"");
   command.action([options, &invocation] {
-    json::object params{{"run_id", options->run_id}};
+    if (auto ok = require_run_or_all(options->selection, options->run_id, "pause"); !ok) {
+      return answer(invocation, tl::unexpected(ok.error()), view_status_change);
+    }
+    json::object params;
     set_param(params, "reason", options->reason);
+    if (options->selection.all) {
+      return apply_to_all(invocation, options->selection,
+                          {"pause", "run.pause", {"queued", "running"}, std::move(params)});
+    }
+    params["run_id"] = options->run_id;
     set_param(params, "command_id", options->command_id);
     return call_and_answer(invocation, "run.pause", std::move(params), view_status_change);
   });
-}
-
-ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
-  auto result =
-      call_server(invocation, "run.artifact", {{"run_id", options.run_id}, {"name", options.name}});
-  if (result && !invocation.json && !result->contains("content")) {
-    // Large or binary content is only in the file, whose path is printed.
-    write_message("not shown: " + text_at(*result, "bytes") + " bytes of " +
-                  printable(text_at(*result, "media_type")) + ", in the file\n");
-  }
-  const bool is_for_program = !invocation.json && !terminal_of(STDOUT_FILENO).columns;
-  if (result && is_for_program && result->contains("content")) {
-    write_out(text_at(*result, "content"));  // unchanged, as `git apply` needs it
-    return ExitCode::ok;
-  }
-  return answer(invocation, result, [](const json::object& found, const Terminal&) {
-    return found.contains("content") ? text_at(found, "content") : text_at(found, "path") + "\n";
-  });
-}
-
-void add_artifact(ToolCommand run, Invocation& invocation) {
-  ToolCommand command = run.add_subcommand("artifact", "Print an artifact of a run");
-  const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
-  command.add_option("NAME", options->name, "The artifact's name, as `run get` lists it")
-      .required();
-  command.footer(
-      "Prints the file's path instead if it isn't text or is larger than 256 KiB.\n\n"
-      "Examples:\n"
-      "  signalbox run artifact \"$run\" patch | git apply\n"
-      "  signalbox run artifact \"$run\" verify_summary");
-  command.action([options, &invocation] { return artifact(invocation, *options); });
 }
 
 }  // namespace
@@ -361,7 +376,7 @@ void add_run_commands(ToolCommand app, Invocation& invocation) {
   add_run_why(run, invocation);
   add_run_watch_command(run, invocation);
   add_trace(run, invocation);
-  add_artifact(run, invocation);
+  add_run_artifact_command(run, invocation);
   add_run_diff_command(run, invocation);
   add_run_approve_command(run, invocation);
   add_run_export_command(run, invocation);
