@@ -114,6 +114,46 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
   return part;
 }
 
+namespace {
+
+// Returns the first offset of the ring's part that the writer doesn't overwrite next.
+std::uint64_t ring_begin(std::uint64_t end) {
+  if (end <= log_head_bytes + log_ring_bytes) return log_head_bytes;
+  return end - log_ring_bytes + log_append_bytes_max;
+}
+
+}  // namespace
+
+Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t from,
+                               std::size_t bytes_max) {
+  LogPart part{from, 0, {}};
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    if (errno == ENOENT || errno == ENOTDIR) return part;
+    return tl::unexpected(system_error("open", path));
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("look at", path));
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  part.end = current_length(path, file_bytes);
+  const bool is_in_head = from < log_head_bytes;
+  if (!is_in_head) part.offset = std::max(from, ring_begin(part.end));
+  const std::uint64_t region_end =
+      is_in_head ? std::min<std::uint64_t>(part.end, log_head_bytes) : part.end;
+  const std::uint64_t to = std::min<std::uint64_t>(region_end, part.offset + bytes_max);
+  for (std::uint64_t next = part.offset; next < to;) {
+    const Extent extent = extent_at(next);
+    const std::uint64_t length = std::min(extent.contiguous_bytes, to - next);
+    part.bytes += read_at(file.get(), extent.offset, length);
+    next += length;
+  }
+  if (is_in_head) return part;
+  const std::uint64_t kept_from = ring_begin(current_length(path, file_bytes));
+  if (part.offset + log_append_bytes_max < kept_from) return LogPart{kept_from, part.end, {}};
+  return part;
+}
+
 Stored<BoundedLog> BoundedLog::create(const std::filesystem::path& path) {
   BoundedLog log;
   log.path_ = path;

@@ -64,6 +64,13 @@ struct LogPart {
 Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t from,
                                std::size_t bytes_max);
 
+// Returns at most `bytes_max` bytes from offset `from` on; `end` is the stream's present length.
+// Bytes that aren't kept any more are skipped: `offset` is then greater than `from`. The part may
+// be empty although something follows, if the writer overwrote it during the read: then ask again
+// from `offset`. A missing file counts as an empty stream. Any thread or process.
+Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t from,
+                               std::size_t bytes_max);
+
 // The kept parts of a finished stream: `head`, then a gap of stream_bytes - head - tail bytes, then
 // `tail`.
 struct KeptLog {

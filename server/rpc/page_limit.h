@@ -18,6 +18,7 @@ inline constexpr std::uint32_t card_list_rows_max = 500;
 inline constexpr std::uint32_t attention_list_rows_max = 500;
 inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;
+inline constexpr std::uint32_t run_log_bytes_max = 256 * 1024;
 
 // Returns `limit`, or `otherwise` if none was given. INVALID_PARAMS with the bounds if it isn't
 // within 1 and `rows_max`: a page with fewer rows than requested would look like the last one.

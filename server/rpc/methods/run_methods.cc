@@ -288,6 +288,7 @@ std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
       {"run.trace", false, Role::viewer, field_names<TraceRun>(),
        [trace_resource](Api& api, Call& call) { trace_run(api, call, trace_resource); }},
       {"run.diff", false, Role::viewer, field_names<DiffRun>(), diff_run},
+      {"run.log", false, Role::viewer, field_names<ReadRunLog>(), read_run_log},
       {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }

@@ -1,5 +1,5 @@
 // The methods of runs that each have a source file of their own: `run.retry`, `run.why`,
-// `run.fence`, `run.trace` and `run.diff`. run_methods.cc has the others.
+// `run.fence`, `run.trace`, `run.diff` and `run.log`. run_methods.cc has the others.
 #pragma once
 
 #include <functional>
@@ -58,5 +58,19 @@ struct DiffRun {
 BOOST_DESCRIBE_STRUCT(DiffRun, (), (run_id, path))
 // Handles `run.diff`. RUN_NOT_FOUND; ARTIFACT_NOT_FOUND if nothing of the change is left.
 void diff_run(Api& api, Call& call);
+
+// The params of `run.log`, which reads the output of an attempt's job.
+struct ReadRunLog {
+  RunId run_id{};
+  std::optional<std::string> station;    // else that of the latest attempt with a job
+  std::optional<std::uint32_t> attempt;  // else the latest one
+  std::optional<std::string> stream;     // "stdout" or "stderr"; else stdout
+  std::optional<std::uint64_t> offset;   // else 0
+  std::optional<std::uint32_t> bytes;    // at most; else 64 KiB
+};
+BOOST_DESCRIBE_STRUCT(ReadRunLog, (), (run_id, station, attempt, stream, offset, bytes))
+// Handles `run.log`. RUN_NOT_FOUND; ARTIFACT_NOT_FOUND if there is no such attempt, or it has no
+// output on this machine; FILES_REMOVED.
+void read_run_log(Api& api, Call& call);
 
 }  // namespace signalbox

@@ -1,0 +1,154 @@
+// `run.log`: what the job of an attempt printed.
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "domain/refusals.h"
+#include "domain/try.h"
+#include "projections/run_history.h"
+#include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
+#include "server/executors/bounded_log.h"
+#include "server/executors/job_directory.h"
+#include "server/rpc/methods/run_methods.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint32_t run_log_bytes_default = 64 * 1024;
+
+// An attempt's output, and the part of it that was asked for.
+struct LogQuestion {
+  RunId run_id{};
+  std::string station;
+  std::uint32_t attempt = 0;
+  bool is_running = false;
+  std::string job_id;
+  std::string stream;
+  std::uint64_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+Rejection no_output(const RunId& run_id, ErrorCode code, const std::string& why) {
+  const std::string id = to_string(run_id);
+  return {code, why, {{"run_id", id}}, {"signalbox run get " + id}};
+}
+
+// Fills in the attempt that was asked for: the latest one that matches and has a job.
+Decided<LogQuestion> find_attempt(const Api& api, const RunIndex& index, const ReadRunLog& asked,
+                                  LogQuestion question) {
+  const auto timeline = read_timeline(api.log, index, asked.run_id);
+  if (!timeline) return unreadable(timeline.error());
+  if (!*timeline) return tl::unexpected(run_not_found(api.log, asked.run_id));
+  Token latest = 0;
+  for (const TimelineStation& station : (*timeline)->stations) {
+    if (asked.station && station.name != *asked.station) continue;
+    for (const TimelineAttempt& attempt : station.attempts) {
+      const bool is_asked = !asked.attempt || attempt.number == *asked.attempt;
+      if (!is_asked || attempt.job_id.empty() || attempt.token < latest) continue;
+      latest = attempt.token;
+      question.station = station.name;
+      question.attempt = attempt.number;
+      question.job_id = attempt.job_id;
+      question.is_running = attempt.ended_at_ns == 0;
+    }
+  }
+  if (latest == 0) {
+    return tl::unexpected(no_output(asked.run_id, ErrorCode::ARTIFACT_NOT_FOUND,
+                                    "the run has no such attempt with a job of the service"));
+  }
+  return question;
+}
+
+// Returns the number of bytes at the end of `text` that begin a character without completing it.
+std::size_t incomplete_end(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(text.size(), 3); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // in the middle of a character
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+// Blocks on the disk.
+Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
+  const JobDirectory job{std::filesystem::path(api.facts.data_directory) / "jobs" /
+                         question.job_id};
+  std::error_code error;
+  if (!std::filesystem::is_directory(job.root, error)) {
+    const bool removed = api.are_files_removed && api.are_files_removed(question.run_id);
+    return tl::unexpected(no_output(
+        question.run_id, removed ? ErrorCode::FILES_REMOVED : ErrorCode::ARTIFACT_NOT_FOUND,
+        removed ? "the files of the run were removed by the retention of files"
+                : "the output of the attempt isn't on this machine"));
+  }
+  auto part = read_log_range(question.stream == "stderr" ? job.stderr_log() : job.stdout_log(),
+                             question.offset, question.bytes);
+  if (!part) return unreadable(part.error());
+  // A character whose end is still to come is left to the next call.
+  const bool is_last = !question.is_running && part->offset + part->bytes.size() >= part->end;
+  const std::size_t left = is_last ? 0 : incomplete_end(part->bytes);
+  if (left < part->bytes.size()) part->bytes.resize(part->bytes.size() - left);
+  json::object result;
+  result["run_id"] = to_string(question.run_id);
+  result["station"] = question.station;
+  result["attempt"] = question.attempt;
+  result["stream"] = question.stream;
+  result["running"] = question.is_running;
+  result["offset"] = part->offset;
+  result["bytes"] = part->bytes.size();
+  result["next_offset"] = part->offset + part->bytes.size();
+  result["end"] = part->end;
+  result["text"] = with_replacements(part->bytes);
+  return result;
+}
+
+Decided<LogQuestion> read_question(const ReadRunLog& asked) {
+  LogQuestion question;
+  question.run_id = asked.run_id;
+  question.stream = asked.stream.value_or("stdout");
+  if (question.stream != "stdout" && question.stream != "stderr") {
+    return reject(ErrorCode::INVALID_PARAMS, "stream must be stdout or stderr",
+                  {{"field", std::string("stream")}, {"value", question.stream}});
+  }
+  question.offset = asked.offset.value_or(0);
+  question.bytes = asked.bytes.value_or(run_log_bytes_default);
+  TRY(require_between("bytes", question.bytes, 1, run_log_bytes_max));
+  return question;
+}
+
+}  // namespace
+
+void read_run_log(Api& api, Call& call) {
+  const auto asked = from_json<ReadRunLog>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  const auto question = read_question(*asked);
+  if (!question) return call.responder.reject(question.error());
+  query_read_models(api, call.responder, api.engine.world().position,
+                    [&api, responder = call.responder, asked = *asked,
+                     question = *question](const RunIndex& index) {
+                      return [&api, responder, position = index.applied(),
+                              found = find_attempt(api, index, asked, question)] {
+                        if (!found) return responder.reject(found.error());
+                        api.blocking.run(
+                            {.name = "output of " + found->job_id},
+                            [&api, responder, position, about = *found]() -> std::function<void()> {
+                              auto outcome = read_output(api, about);
+                              return [responder, position, outcome = std::move(outcome)] {
+                                responder.answer(outcome, position);
+                              };
+                            });
+                      };
+                    });
+}
+
+}  // namespace signalbox
