@@ -36,6 +36,7 @@ void add_completion_command(ToolCommand app, Invocation& invocation);
 void add_run_start_command(ToolCommand run, Invocation& invocation);
 void add_run_watch_command(ToolCommand run, Invocation& invocation);
 void add_run_artifact_command(ToolCommand run, Invocation& invocation);
+void add_run_logs_command(ToolCommand run, Invocation& invocation);
 void add_run_diff_command(ToolCommand run, Invocation& invocation);
 void add_run_approve_command(ToolCommand run, Invocation& invocation);
 void add_run_export_command(ToolCommand run, Invocation& invocation);

@@ -360,8 +360,8 @@ void add_pause(ToolCommand run, Invocation& invocation) {
 void add_run_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand run = app.add_group(
       "run",
-      "Runs: start, get, list, why, cancel, pause, resume, approve, retry, watch, trace, diff, "
-      "artifact, export");
+      "Runs: start, get, list, why, cancel, pause, resume, approve, retry, watch, logs, trace, "
+      "diff, artifact, export");
   run.footer(
       "Examples:\n"
       "  signalbox run start \"fix the failing test\"\n"
@@ -377,6 +377,7 @@ void add_run_commands(ToolCommand app, Invocation& invocation) {
   add_run_watch_command(run, invocation);
   add_trace(run, invocation);
   add_run_artifact_command(run, invocation);
+  add_run_logs_command(run, invocation);
   add_run_diff_command(run, invocation);
   add_run_approve_command(run, invocation);
   add_run_export_command(run, invocation);

@@ -1,0 +1,66 @@
+// `signalbox run logs`: the whole output of a job, by parts, while it runs and after it.
+#include "tests/scenarios/lock_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class LogsTest : public CliTest {
+ protected:
+  // Starts a run whose job prints, and then waits for the file `go`. Returns its id.
+  std::string start_printing(const std::string& printing) const {
+    const std::string place = scratch_.path().string();
+    return start_run_of(
+        "name = \"printing\"\n[[station]]\nname = \"print\"\nexecutor = \"process\"\n"
+        "cancel_grace = \"100ms\"\ncommand = [\"sh\", \"-c\", '''" +
+            printing + "; while [ -d \"" + place + "\" ] && [ ! -e \"" + place +
+            "/go\" ]; do sleep 0.02; done; echo the end''']\n",
+        "print");
+  }
+  void TearDown() override { let_go(); }
+  void let_go() const { std::ofstream(scratch_.path() / "go").put('\n'); }
+  [[nodiscard]] std::string printed(const std::string& run_id) const {
+    return server_.cli({"run", "logs", run_id}).out;
+  }
+};
+
+TEST_F(LogsTest, TheOutputIsReadWhileTheJobRunsAndAfterIt) {  // O2
+  const std::string run_id = start_printing("echo first; echo second; echo oops >&2");
+  await([&] { return printed(run_id) == "first\nsecond\n"; });
+  await([&] { return server_.cli({"run", "logs", run_id, "--stderr"}).out == "oops\n"; });
+  const json::object part = rpc("run.log", {{"run_id", run_id}, {"offset", 6}, {"bytes", 3}});
+  EXPECT_EQ(part.at("text"), "sec");
+  EXPECT_EQ(part.at("next_offset"), 9);
+  EXPECT_EQ(part.at("running"), true);
+
+  const BackgroundCommand following(
+      {SIGNALBOX_BINARY, "run", "logs", run_id, "--follow", "--data", server_.data().string()},
+      scratch_.path() / "follow");
+  EXPECT_TRUE(eventually([&] { return following.out() == "first\nsecond\n"; })) << following.err();
+  let_go();
+  EXPECT_TRUE(eventually([&] { return following.out() == "first\nsecond\nthe end\n"; }))
+      << following.out() << following.err();
+  await_status(run_id, "succeeded");
+  EXPECT_EQ(printed(run_id), "first\nsecond\nthe end\n");
+  EXPECT_EQ(server_.cli({"run", "logs", run_id, "--grep", "^s"}).out, "second\n");
+}
+
+// More than is kept in one answer.
+TEST_F(LogsTest, ALongOutputIsReadInParts) {  // O2
+  const std::string run_id = start_printing("seq 1 60000");
+  let_go();
+  await_status(run_id, "succeeded");
+  const std::string all = printed(run_id);
+  EXPECT_TRUE(all.starts_with("1\n2\n3\n")) << all.substr(0, 100);
+  EXPECT_TRUE(all.ends_with("59999\n60000\nthe end\n")) << all.substr(all.size() - 100);
+  EXPECT_NE(all.find("\n30000\n"), std::string::npos);
+}
+
+TEST_F(LogsTest, AnAttemptWithoutAJobHasNoOutput) {  // O2
+  const std::string run_id = start_run("of a worker");
+  EXPECT_EQ(code_of(server_.cli({"run", "logs", run_id, "--json"})), "ARTIFACT_NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace signalbox

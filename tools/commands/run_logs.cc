@@ -1,0 +1,144 @@
+// `signalbox run logs`: what the job of an attempt printed, from its beginning, also while it runs.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Time between two looks at an output that is followed.
+constexpr std::chrono::milliseconds log_poll{500};
+constexpr std::uint32_t log_page_bytes = 256 * 1024;
+
+struct LogsOptions {
+  std::string run_id;
+  std::optional<std::string> station;
+  std::optional<std::uint32_t> attempt;
+  std::optional<std::string> pattern;
+  bool is_stderr = false;
+  bool follow = false;
+};
+
+// Prints whole lines that match the pattern, or everything without one.
+class LogPrinter {
+ public:
+  explicit LogPrinter(std::optional<std::regex> pattern) : pattern_(std::move(pattern)) {}
+
+  void print(const std::string& text) {
+    if (!pattern_) return write_out(text);
+    rest_ += text;
+    std::size_t begin = 0;
+    for (std::size_t end = rest_.find('\n'); end != std::string::npos;
+         end = rest_.find('\n', begin)) {
+      print_line(rest_.substr(begin, end + 1 - begin));
+      begin = end + 1;
+    }
+    rest_.erase(0, begin);
+  }
+  void finish() {
+    if (!rest_.empty()) print_line(std::exchange(rest_, {}) + "\n");
+  }
+
+ private:
+  void print_line(const std::string& line) const {
+    if (std::regex_search(line, *pattern_)) write_out(line);
+  }
+
+  const std::optional<std::regex> pattern_;
+  std::string rest_;  // the beginning of a line
+};
+
+Called<std::optional<std::regex>> pattern_of(const LogsOptions& options) {
+  if (!options.pattern) return std::nullopt;
+  try {
+    return std::regex(*options.pattern, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    return tl::unexpected(usage_error(std::string("--grep: ") + error.what()));
+  }
+}
+
+json::object log_params(const LogsOptions& options) {
+  json::object params{{"run_id", options.run_id},
+                      {"bytes", log_page_bytes},
+                      {"stream", options.is_stderr ? "stderr" : "stdout"}};
+  set_param(params, "station", options.station);
+  set_param(params, "attempt", options.attempt);
+  return params;
+}
+
+// Prints the output up to its end or, with --follow, up to the end of its job.
+ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
+  const View view = [](const json::object&, const Terminal&) { return std::string(); };
+  auto pattern = pattern_of(options);
+  if (!pattern) return answer(invocation, tl::unexpected(pattern.error()), view);
+  LogPrinter printer(std::move(*pattern));
+  json::object params = log_params(options);
+  std::uint64_t next = 0;
+  for (;;) {
+    params["offset"] = next;
+    const auto part = call_server(invocation, "run.log", params);
+    if (!part) return answer(invocation, part, view);
+    // A retry in between would be another output: go on with the attempt that was found.
+    params["station"] = part->at("station");
+    params["attempt"] = part->at("attempt");
+    const std::uint64_t begin = number_at(*part, "offset");
+    if (begin > next) {
+      write_message("… " + std::to_string(begin - next) + " bytes aren't kept …\n");
+    }
+    const std::string text = text_at(*part, "text");
+    printer.print(terminal_of(STDOUT_FILENO).columns ? printable_lines(text) : text);
+    next = number_at(*part, "next_offset");
+    const bool is_more = next < number_at(*part, "end") && (next > begin || !text.empty());
+    if (is_more) continue;
+    if (!options.follow || !true_at(*part, "running")) break;
+    std::this_thread::sleep_for(log_poll);
+  }
+  printer.finish();
+  return ExitCode::ok;
+}
+
+ExitCode logs(const Invocation& invocation, const LogsOptions& options) {
+  if (!invocation.json) return print_logs(invocation, options);
+  const View view = [](const json::object&, const Terminal&) { return std::string(); };
+  if (options.follow || options.pattern) {
+    return answer(invocation,
+                  tl::unexpected(usage_error("--json is one object: the first part of the output",
+                                             {"signalbox run logs RUN --follow"})),
+                  view);
+  }
+  return call_and_answer(invocation, "run.log", log_params(options), view);
+}
+
+}  // namespace
+
+void add_run_logs_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
+      run.add_subcommand("logs", "What the job of an attempt printed, from its beginning");
+  const auto options = std::make_shared<LogsOptions>();
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("--station", options->station, "Of this station; default: the latest job's");
+  command.add_option("--attempt", options->attempt, "Of this attempt; default: the latest");
+  command.add_flag("--stderr", options->is_stderr, "Standard error instead of standard output");
+  command.add_flag("--follow", options->follow, "Go on until the job has ended");
+  command.add_option("--grep", options->pattern, "Only lines that match this regular expression");
+  command.footer(
+      "Of a stream longer than 1 MiB the first and the newest 512 KiB are kept.\n\n"
+      "Examples:\n"
+      "  signalbox run logs \"$run\" --follow\n"
+      "  signalbox run logs \"$run\" --stderr --grep 'error|warning'");
+  command.action([options, &invocation] { return logs(invocation, *options); });
+}
+
+}  // namespace signalbox
