@@ -101,6 +101,11 @@ Stored<std::optional<CardRow>> CardIndex::find_by_run(const RunId& id) const {
   return rows_.find_by(card_run_key(id));
 }
 
+Stored<std::vector<CardId>> CardIndex::find_by_tail(std::string_view tail, std::size_t limit,
+                                                    std::size_t visited_max) const {
+  return rows_.find_by_tail(tail, limit, visited_max);
+}
+
 Stored<CardPage> CardIndex::list(const CardFilter& filter, std::size_t limit,
                                  Position cursor) const {
   PageRange range{list_for(filter)};

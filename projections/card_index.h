@@ -61,6 +61,9 @@ class CardIndex {
   [[nodiscard]] Stored<std::optional<CardRow>> find(const CardId& id) const;
   // Returns the row of the card that this run worked on, or merged; nullopt if there is none.
   [[nodiscard]] Stored<std::optional<CardRow>> find_by_run(const RunId& id) const;
+  // Forwards to NounRows::find_by_tail().
+  [[nodiscard]] Stored<std::vector<CardId>> find_by_tail(std::string_view tail, std::size_t limit,
+                                                         std::size_t visited_max) const;
   // Returns at most `limit` rows of cards that were submitted before `cursor` (0: all), newest
   // first. Pages that follow a cursor don't overlap. A card leaves a list by status only when its
   // status changes.

@@ -1,5 +1,6 @@
 #include "projections/noun_rows.h"
 
+#include <cstring>
 #include <utility>
 
 #include "domain/check.h"
@@ -19,6 +20,18 @@ tl::unexpected<StoreError> damaged_rows(std::string_view noun, const std::string
   error.message = "the " + std::string(noun) + " index " + what;
   error.position = position;
   return tl::unexpected(std::move(error));
+}
+
+// Returns whether the id's hexadecimal digits end with `tail`.
+bool ends_with_digits(const Uuid& id, std::string_view tail) {
+  if (tail.size() > 2 * id.bytes.size()) return false;
+  std::size_t place = 2 * id.bytes.size() - tail.size();
+  for (const char digit : tail) {
+    const unsigned byte = id.bytes[place / 2];
+    if ("0123456789abcdef"[place % 2 == 0 ? byte >> 4U : byte & 0xFU] != digit) return false;
+    ++place;
+  }
+  return true;
 }
 
 }  // namespace
@@ -118,6 +131,27 @@ Stored<std::optional<typename Noun::Row>> NounRows<Noun>::find_by(std::string_vi
 template <class Noun>
 Stored<std::optional<typename Noun::Row>> NounRows<Noun>::find(const Uuid& id) const {
   return find_by(keys::raw(Noun::ids, id));
+}
+
+template <class Noun>
+Stored<std::vector<Uuid>> NounRows<Noun>::find_by_tail(std::string_view tail, std::size_t limit,
+                                                       std::size_t visited_max) const {
+  Uuid greatest;
+  greatest.bytes.fill(0xFF);
+  std::vector<Uuid> found;
+  std::size_t visited = 0;
+  // Ids begin with the time, so that the greatest is the newest.
+  TRY(table_.scan(std::string(1, Noun::ids), keys::raw(Noun::ids, greatest), ScanOrder::descending,
+                  [&](std::string_view key, std::string_view) {
+                    if (found.size() == limit || visited == visited_max) return false;
+                    ++visited;
+                    Uuid id;
+                    if (key.size() != 1 + id.bytes.size()) return true;
+                    std::memcpy(id.bytes.data(), key.data() + 1, id.bytes.size());
+                    if (ends_with_digits(id, tail)) found.push_back(id);
+                    return true;
+                  }));
+  return found;
 }
 
 template <class Noun>

@@ -91,6 +91,10 @@ class NounRows {
   [[nodiscard]] Stored<std::optional<Row>> find(const Uuid& id) const;
   // Returns the row whose first position is stored under `key`; nullopt if the key doesn't exist.
   [[nodiscard]] Stored<std::optional<Row>> find_by(std::string_view key) const;
+  // Returns the ids that end with `tail` (hexadecimal digits in lower case, at most 32), the newest
+  // first: at most `limit`, of the newest `visited_max`.
+  [[nodiscard]] Stored<std::vector<Uuid>> find_by_tail(std::string_view tail, std::size_t limit,
+                                                       std::size_t visited_max) const;
   // Returns a page of the rows in a list for which `matches` returns true.
   [[nodiscard]] Stored<RowPage<Row>> list(const PageRange& range,
                                           const std::function<bool(const Row&)>& matches) const;

@@ -95,6 +95,11 @@ Stored<std::optional<RunRow>> RunIndex::find_by_idempotency_key(std::string_view
   return rows_.find_by(keys::idempotency_key(key));
 }
 
+Stored<std::vector<RunId>> RunIndex::find_by_tail(std::string_view tail, std::size_t limit,
+                                                  std::size_t visited_max) const {
+  return rows_.find_by_tail(tail, limit, visited_max);
+}
+
 Stored<std::optional<PipelineDefinition>> RunIndex::find_pipeline(const Digest& digest) const {
   return read_row<PipelineDefinition>(table_, keys::pipeline(digest));
 }

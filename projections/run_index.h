@@ -87,6 +87,10 @@ class RunIndex {
   [[nodiscard]] Stored<std::optional<RunRow>> find_by_idempotency_key(std::string_view key) const;
   [[nodiscard]] Stored<std::optional<PipelineDefinition>> find_pipeline(const Digest& digest) const;
 
+  // Forwards to NounRows::find_by_tail().
+  [[nodiscard]] Stored<std::vector<RunId>> find_by_tail(std::string_view tail, std::size_t limit,
+                                                        std::size_t visited_max) const;
+
   // Returns at most `limit` matching runs that started before `cursor` (0: all), newest first.
   // Pages that follow a cursor neither overlap nor omit anything, even if runs start in between.
   [[nodiscard]] Stored<RunPage> list(const RunFilter& filter, std::size_t limit,

@@ -20,6 +20,11 @@ inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;
 inline constexpr std::uint32_t run_log_bytes_max = 256 * 1024;
 
+// An id may be given by its last hexadecimal digits, at least so many; it is looked for among so
+// many of the newest.
+inline constexpr std::uint32_t id_tail_digits_min = 4;
+inline constexpr std::uint32_t id_tail_rows_max = 100'000;
+
 // Returns `limit`, or `otherwise` if none was given. INVALID_PARAMS with the bounds if it isn't
 // within 1 and `rows_max`: a page with fewer rows than requested would look like the last one.
 inline Decided<std::uint32_t> page_limit(std::optional<std::uint32_t> limit,

@@ -7,6 +7,7 @@
 #include "tools/audit/run_capsule.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/past_call.h"
 
 namespace signalbox {
 namespace {
@@ -21,7 +22,8 @@ struct RunExportOptions {
 
 Called<json::object> export_run(const Invocation& invocation, const RunExportOptions& options) {
   const auto signers = TRY(read_signers(options.signing_keys));
-  const auto run_id = parse_uuid(options.run_id);
+  const auto whole = TRY(whole_run_id(invocation, options.run_id));
+  const auto run_id = parse_uuid(whole);
   if (!run_id) return tl::unexpected(usage_error("not the id of a run: " + options.run_id));
   const auto written = TRY(write_capsule(
       {invocation.data_directory(), *run_id, options.file, options.artifacts, signers}));

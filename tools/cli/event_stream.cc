@@ -7,6 +7,7 @@
 #include "domain/try.h"
 #include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
 
 namespace signalbox {
 namespace {
@@ -89,6 +90,7 @@ bool skip_dropped_history(const CallError& error, json::object& params) {
 
 Called<void> follow_with_reconnect(const Invocation& invocation, json::object params,
                                    const Visitors& visitors) {
+  TRY(complete_ids(invocation, params));
   const auto server = TRY(invocation.server_address());
   auto connected = TRY(Client::connect(server));
   std::optional<Client> client(std::move(connected));

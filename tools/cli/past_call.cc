@@ -11,6 +11,8 @@
 #include "server/text/time_text.h"
 #include "store/event_log.h"
 #include "store/rocks_event_log.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/short_id.h"
 
 namespace signalbox {
 namespace {
@@ -98,6 +100,18 @@ Called<json::object> call_past(const Invocation& invocation, std::string_view me
     invocation.past = std::move(opened);
   }
   return invocation.past->call(method, params);
+}
+
+Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id) {
+  if (!is_short_id(id)) return id;
+  Invocation present = invocation;
+  present.past.reset();
+  present.at = "0s";
+  json::object params{{"run_id", id}};
+  TRY(complete_ids(params, [&present](std::string_view method, const json::object& named) {
+    return call_past(present, method, named);
+  }));
+  return text_at(params, "run_id");
 }
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <boost/json/object.hpp>
@@ -32,6 +33,10 @@ class PastDirectory {
 // Like call_server(), for a query as of --at. Opens the directory on the first call.
 Called<boost::json::object> call_past(const Invocation& invocation, std::string_view method,
                                       const boost::json::object& params);
+
+// Returns the whole id of the run that a short one stands for (short_id.h), from the log in the
+// data directory; an id that isn't short as it is. Fails as PastDirectory::open() and run.find do.
+Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id);
 
 // Converts a position, an RFC 3339 time or an age ("90m") to a position of the log: that of the
 // last event until then, 0 if there was none. Fails with USAGE for anything else,

@@ -3,15 +3,28 @@
 #include "domain/try.h"
 #include "tools/cli/client.h"
 #include "tools/cli/past_call.h"
+#include "tools/cli/short_id.h"
 
 namespace signalbox {
 
-Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
-                                        boost::json::object params) {
+Called<boost::json::object> call_unchanged(const Invocation& invocation, std::string_view method,
+                                           boost::json::object params) {
   if (!invocation.at.empty()) return call_past(invocation, method, params);
   const auto server = TRY(invocation.server_address());
   auto client = TRY(Client::connect(server));
   return client.call(method, std::move(params));
+}
+
+Called<void> complete_ids(const Invocation& invocation, boost::json::object& params) {
+  return complete_ids(params, [&invocation](std::string_view method, boost::json::object named) {
+    return call_unchanged(invocation, method, std::move(named));
+  });
+}
+
+Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
+                                        boost::json::object params) {
+  TRY(complete_ids(invocation, params));
+  return call_unchanged(invocation, method, std::move(params));
 }
 
 ExitCode call_and_answer(const Invocation& invocation, std::string_view method,

@@ -12,11 +12,19 @@
 namespace signalbox {
 
 // Connects to the invocation's server and calls `method`; with --at, answers from the data
-// directory instead. Blocks until the answer.
+// directory instead. Blocks until the answer. A "run_id" or "card_id" may be short, see short_id.h.
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params);
 
-// Does the same and prints the result; see answer().
+// Does the same with the params as they are: ids in them must be whole.
+Called<boost::json::object> call_unchanged(const Invocation& invocation, std::string_view method,
+                                           boost::json::object params);
+
+// Replaces short ids in the params of several calls by the whole ones, so that all calls are about
+// the same; see short_id.h. Calls nobody if there is none.
+Called<void> complete_ids(const Invocation& invocation, boost::json::object& params);
+
+// Calls call_server() and prints the result; see answer().
 ExitCode call_and_answer(const Invocation& invocation, std::string_view method,
                          boost::json::object params, const View& view);
 

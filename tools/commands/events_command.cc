@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -45,6 +46,7 @@ json::object filter_params(const EventsOptions& options) {
 // although more follow.
 Called<json::object> read_events(const Invocation& invocation, const EventsOptions& options) {
   json::object params = filter_params(options);
+  TRY(complete_ids(invocation, params));
   json::array events;
   for (;;) {
     params["limit"] = std::min(options.limit - events.size(), page_events_max);

@@ -24,7 +24,8 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
     return answer(invocation, tl::unexpected(usage_error("the params must be a JSON object")),
                   view);
   }
-  return call_and_answer(invocation, options.method, std::move(params->get_object()), view);
+  return answer(invocation,
+                call_unchanged(invocation, options.method, std::move(params->get_object())), view);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -119,6 +120,11 @@ ExitCode approve(const Invocation& invocation, const ApproveOptions& options) {
   if (invocation.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
     return answer(invocation, tl::unexpected(not_a_terminal()), view);
   }
+  json::object only;
+  set_param(only, "run_id", options.run_id);
+  if (auto whole = complete_ids(invocation, only); !whole) {
+    return answer(invocation, tl::unexpected(std::move(whole.error())), view);
+  }
   const auto inbox = call_server(invocation, "attention.list",
                                  {{"kinds", json::array{"approval"}}, {"limit", 500}});
   if (!inbox) return answer(invocation, inbox, view);
@@ -126,7 +132,7 @@ ExitCode approve(const Invocation& invocation, const ApproveOptions& options) {
   std::size_t found = 0;
   for (const json::value& each : array_at(*inbox, "items")) {
     const json::object& item = each.get_object();
-    if (options.run_id && text_at(item, "run_id") != *options.run_id) continue;
+    if (options.run_id && text_at(item, "run_id") != text_at(only, "run_id")) continue;
     ++found;
     if (!made.quit) decide_item(invocation, item, made);
   }

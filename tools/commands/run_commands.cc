@@ -304,7 +304,7 @@ ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
   const auto result = call_server(invocation, "run.cancel", std::move(params));
   if (!result || !options.wait) return answer(invocation, result, view);
   // The exit code is ok: a run that ended as canceled is what was requested.
-  const auto ended = wait_for_end(invocation, options.run_id);
+  const auto ended = wait_for_end(invocation, text_at(*result, "run_id"));
   return answer(invocation, ended, view_get);
 }
 

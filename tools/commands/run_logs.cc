@@ -85,6 +85,9 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
   if (!pattern) return answer(invocation, tl::unexpected(pattern.error()), view);
   LogPrinter printer(std::move(*pattern));
   json::object params = log_params(options);
+  if (auto whole = complete_ids(invocation, params); !whole) {
+    return answer(invocation, tl::unexpected(std::move(whole.error())), view);
+  }
   std::uint64_t next = 0;
   for (;;) {
     params["offset"] = next;

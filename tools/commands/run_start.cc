@@ -38,6 +38,9 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   json::object params{{"run_id", run_id}};
   const auto run = call_server(invocation, "run.get", params);
   if (!run) return run;
+  // `run_id` may be `last`, which is another run as soon as one starts.
+  const std::string whole_id = text_at(object_at(*run, "run"), "run_id");
+  params["run_id"] = whole_id;
   params["from"] = number_at(object_at(*run, "run"), "started_position");
   // A run that was retried has several ends; only one at or after its last known event counts.
   const std::uint64_t last_known = number_at(object_at(*run, "run"), "last_position");
@@ -47,7 +50,7 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   };
   TRY(visit_broadcast ? follow_run_events(invocation, params, until_end, visit_broadcast)
                       : follow_events(invocation, params, until_end));
-  return call_server(invocation, "run.get", {{"run_id", run_id}});
+  return call_server(invocation, "run.get", {{"run_id", whole_id}});
 }
 
 // Prints the run's events from its start to its end, with the output of its agents. With --json,

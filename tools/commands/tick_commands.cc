@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -200,6 +201,7 @@ Called<json::object> list_ticks(const Invocation& invocation, const ListTicksOpt
   set_param(params, "run_id", options.run_id);
   set_param(params, "limit", options.limit);
   set_param(params, "cursor", options.cursor);
+  TRY(complete_ids(invocation, params));
   auto page = call_server(invocation, "tick.list", params);
   if (!page || !options.all) return page;
   json::array rows = array_at(*page, "rows");

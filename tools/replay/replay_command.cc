@@ -272,6 +272,11 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
       options->what_if.to = options->to;
       return answer(invocation, run_what_if(invocation, options->what_if), view_what_if);
     }
+    if (options->run_id) {
+      auto whole = whole_run_id(invocation, *options->run_id);
+      if (!whole) return answer(invocation, tl::unexpected(std::move(whole.error())), {});
+      options->run_id = std::move(*whole);
+    }
     if (options->step) return run_step(invocation, *options);
     if (!options->against.empty()) {
       return answer(invocation, run_against(invocation, *options), view_replay);

@@ -11,6 +11,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/short_ids.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 
@@ -207,6 +208,7 @@ std::vector<Method> card_methods(TriggerHeartbeat trigger_heartbeat) {
       {"card.submit", true, Role::operator_, field_names<SubmitCard>(),
        [trigger](Api& api, Call& call) { submit(api, call, *trigger); }},
       {"card.get", false, Role::viewer, field_names<GetCard>(), get_card},
+      {"card.find", false, Role::viewer, field_names<FindId>(), find_card},
       {"card.list", false, Role::viewer, field_names<ListCards>(), list_cards},
       {"card.block", true, Role::operator_, field_names<BlockCard>(), block},
       {"card.unblock", true, Role::operator_, field_names<UnblockCard>(),

@@ -13,6 +13,7 @@
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/run_methods.h"
 #include "server/rpc/methods/run_views.h"
+#include "server/rpc/methods/short_ids.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/request.h"
@@ -278,6 +279,7 @@ std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
          start(api, call, *known_pipeline);
        }},
       {"run.get", false, Role::viewer, field_names<GetRun>(), get_run},
+      {"run.find", false, Role::viewer, field_names<FindId>(), find_run},
       {"run.list", false, Role::viewer, field_names<ListRuns>(), list_runs},
       {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
       {"run.pause", true, Role::operator_, field_names<PauseRun>(), pause},

@@ -287,6 +287,8 @@ void limits_method(Api& api, Call& call) {
   result["card_list_rows_max"] = card_list_rows_max;
   result["attention_list_rows_max"] = attention_list_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
+  result["id_tail_digits_min"] = id_tail_digits_min;
+  result["id_tail_rows_max"] = id_tail_rows_max;
   result["line_bytes_max"] = line_bytes_max;
   result["json_depth_max"] = json_depth_max;
   result["commands_in_flight_max"] = commands_in_flight_max;

@@ -86,6 +86,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::NOTHING_TO_REDACT:
     case ErrorCode::REDACTION_IMPOSSIBLE:
     case ErrorCode::REDACTION_NEEDS_STOP:
+    case ErrorCode::AMBIGUOUS_ID:
       return 409;
     case ErrorCode::OVERLOADED:
       return 429;
