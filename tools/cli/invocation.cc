@@ -100,6 +100,8 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
                  "Answer a query as of this moment, from the data directory: a position, a time "
                  "(RFC 3339) or an age (90m)")
       .type_name("MOMENT");
+  app.add_flag("--full", invocation.full,
+               "Whole ids and texts on a terminal, too, however wide they are");
   app.add_flag("--json", invocation.json, "Print exactly one JSON object on stdout, for programs");
 }
 
@@ -130,6 +132,12 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }
 
+Terminal output_terminal(const Invocation& invocation) {
+  Terminal terminal = terminal_of(STDOUT_FILENO);
+  if (invocation.full) terminal.columns.reset();
+  return terminal;
+}
+
 ExitCode answer(const Invocation& invocation, const Called<json::object>& result,
                 const View& view) {
   if (invocation.json) {
@@ -142,7 +150,7 @@ ExitCode answer(const Invocation& invocation, const Called<json::object>& result
     }
     write_out(json::serialize(object) + "\n");
   } else if (result) {
-    write_out(view(printable_fields(*result), terminal_of(STDOUT_FILENO)));
+    write_out(view(printable_fields(*result), output_terminal(invocation)));
   } else {
     write_message(describe(result.error()));
   }

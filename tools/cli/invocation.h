@@ -23,6 +23,7 @@ class PastDirectory;
 
 struct Invocation {
   bool json = false;
+  bool full = false;       // --full: the width of the terminal doesn't matter
   std::string data;        // --data, or empty
   std::string socket;      // --socket, or empty
   std::string server;      // --server, or empty
@@ -55,6 +56,9 @@ void add_shared_options(ToolCommand app, Invocation& invocation);
 
 // Parses the command line and runs its command, or prints the usage error. Returns the exit code.
 int run(CommandLine& line, Invocation& invocation, int argc, char** argv);
+
+// Describes stdout for output that tables and long lines are fitted into: with --full nothing is.
+Terminal output_terminal(const Invocation& invocation);
 
 // Formats a result for people.
 using View = std::function<std::string(const boost::json::object& result, const Terminal&)>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/cli/terminal.h"
@@ -11,6 +12,7 @@ namespace signalbox {
 struct Cell {
   std::string text;  // untrusted: the table makes it printable
   Style style = Style::plain;
+  bool is_command = false;  // to be copied, so that named_values() doesn't break its line
 };
 
 class TextTable {
@@ -19,7 +21,14 @@ class TextTable {
   struct Column {
     std::string header;
     Align align = Align::left;
+    // On a terminal that is too narrow, columns with a rank are left out, the highest first.
+    int spare_rank = 0;
+    bool has_ids = false;  // a terminal shows their ends (short_id.h)
   };
+  static Column ids(std::string header) { return {std::move(header), Align::left, 0, true}; }
+  static Column spare(int rank, std::string header, Align align = Align::left) {
+    return {std::move(header), align, rank, false};
+  }
 
   explicit TextTable(std::vector<Column> columns);
 
@@ -27,16 +36,21 @@ class TextTable {
   void add(std::vector<Cell> row);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-  // Formats the table. The last column is cut if a line would be wider than the terminal. A column
-  // without any text isn't shown.
+  // Formats the table. A column without any text isn't shown. On a terminal no line is wider than
+  // that: ids are shortened, spare columns left out, then the last column and the widest are cut.
   [[nodiscard]] std::string text(const Terminal& terminal) const;
 
  private:
+  void shorten_ids(std::vector<std::vector<Cell>>& rows) const;
+  void fit(std::vector<std::size_t>& shown, std::vector<std::size_t>& widths,
+           std::size_t columns) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Formats lines of "name   value" with the values aligned. Empty values are left out.
+// Formats lines of "name   value" with the values aligned. Empty values are left out. On a terminal
+// a long value continues on the next line, between two words.
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
                          const Terminal& terminal);
 

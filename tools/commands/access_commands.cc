@@ -131,8 +131,14 @@ std::string end_of(const json::object& token, std::int64_t now_ns) {
 
 std::string view_access_tokens(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
-  TextTable table(
-      {{"name"}, {"role"}, {"status"}, {"issued"}, {"by"}, {"ends"}, {"id"}, {"reason"}});
+  TextTable table({{"name"},
+                   {"role"},
+                   {"status"},
+                   TextTable::spare(1, "issued"),
+                   TextTable::spare(2, "by"),
+                   {"ends"},
+                   TextTable::spare(3, "id"),
+                   {"reason"}});
   for (const json::value& each : array_at(result, "tokens")) {
     const json::object& token = each.as_object();
     const std::string status = text_at(token, "status");

@@ -62,7 +62,7 @@ Called<json::object> read_events(const Invocation& invocation, const EventsOptio
 }
 
 ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
-  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  const Terminal terminal = output_terminal(invocation);
   LogView log(/*named=*/true);
   const auto followed = follow_events(
       invocation, filter_params(options),

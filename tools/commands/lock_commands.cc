@@ -95,10 +95,10 @@ std::string view_lock_list(const json::object& result, const Terminal& terminal,
   TextTable table({{"key"},
                    {"status"},
                    {"owner"},
-                   {"token", TextTable::Align::right},
-                   {"acquired"},
+                   TextTable::spare(2, "token", TextTable::Align::right),
+                   TextTable::spare(1, "acquired"),
                    {"lease ends"},
-                   {"waiting", TextTable::Align::right},
+                   TextTable::spare(3, "waiting", TextTable::Align::right),
                    {"reason"}});
   for (const json::value& each : array_at(result, "locks")) {
     if (!each.is_object()) continue;

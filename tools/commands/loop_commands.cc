@@ -15,7 +15,12 @@ namespace json = boost::json;
 
 std::string loops_text(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
-  TextTable table({{"LOOP"}, {"SCHEDULE"}, {"ZONE"}, {"LAST DUE"}, {"NEXT DUE"}, {"TICK"}});
+  TextTable table({{"loop"},
+                   {"schedule"},
+                   TextTable::spare(2, "zone"),
+                   TextTable::spare(1, "last due"),
+                   {"next due"},
+                   {"tick"}});
   for (const json::value& each : result.at("loops").as_array()) {
     const json::object& loop = each.as_object();
     const json::object& tick = loop.at("tick").as_object();
@@ -73,7 +78,7 @@ std::string plan_text(const json::object& plan, const Terminal& terminal) {
                      " bytes; runs: " + text_at(plan, "runs_removed") +
                      ", artifacts: " + text_at(plan, "artifacts_removed") + "\n";
   if (plan.contains("error")) text = "incomplete: " + text_at(plan, "error") + "\n" + text;
-  TextTable runs({{"RUN"}, {"BYTES", TextTable::Align::right}, {"RUN ROOT"}});
+  TextTable runs({TextTable::ids("run"), {"bytes", TextTable::Align::right}, {"run root"}});
   for (const json::value& each : array_at(plan, "runs")) {
     const json::object& run = each.as_object();
     runs.add({{text_at(run, "run_id"), Style::strong},
@@ -81,7 +86,7 @@ std::string plan_text(const json::object& plan, const Terminal& terminal) {
               {text_at(run, "run_root"), Style::faint}});
   }
   if (!runs.empty()) text += "\n" + runs.text(terminal);
-  TextTable kept({{"KEPT OF RUN"}, {"WHAT"}, {"WHY"}});
+  TextTable kept({TextTable::ids("kept of run"), {"what"}, {"why"}});
   for (const json::value& each : array_at(plan, "kept")) {
     const json::object& row = each.as_object();
     kept.add({{text_at(row, "run_id"), Style::strong},

@@ -50,13 +50,13 @@ std::string view_plan(const json::object& plan, const Terminal& terminal) {
                                    {"steps", {progress(plan)}},
                                    {"omitted", {text_at(plan, "cut")}}},
                                   terminal);
-  TextTable table({{"STEP"},
-                   {"TYPE"},
-                   {"STATUS"},
-                   {"TRIES", TextTable::Align::right},
-                   {"STRATEGY"},
-                   {"NEEDS"},
-                   {""}});
+  TextTable table({{"step"},
+                   TextTable::spare(2, "type"),
+                   {"status"},
+                   TextTable::spare(1, "tries", TextTable::Align::right),
+                   TextTable::spare(3, "strategy"),
+                   {"needs"},
+                   {"summary"}});
   for (const json::value& each : array_at(plan, "steps")) {
     const json::object& step = each.as_object();
     const std::string status = text_at(step, "status");
@@ -72,13 +72,13 @@ std::string view_plan(const json::object& plan, const Terminal& terminal) {
 }
 
 std::string view_plan_list(const json::object& result, const Terminal& terminal) {
-  TextTable table({{"RUN"},
-                   {"STATION"},
-                   {"TOKEN", TextTable::Align::right},
-                   {"PLAN"},
-                   {"WAITING FOR"},
-                   {"STEPS"},
-                   {"GOAL"}});
+  TextTable table({TextTable::ids("run"),
+                   {"station"},
+                   TextTable::spare(1, "token", TextTable::Align::right),
+                   {"plan"},
+                   {"waiting for"},
+                   {"steps"},
+                   {"goal"}});
   for (const json::value& each : array_at(result, "plans")) {
     const json::object& plan = each.as_object();
     table.add({{text_at(plan, "run_id")},

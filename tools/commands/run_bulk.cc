@@ -63,7 +63,7 @@ Called<json::array> selected_runs(const Invocation& invocation, const RunSelecti
 }
 
 std::string view_selected(const json::array& runs, const Terminal& terminal) {
-  TextTable table({{"RUN"}, {"STATUS"}, {"GOAL"}});
+  TextTable table({TextTable::ids("run"), {"status"}, {"goal"}});
   for (const json::value& each : runs) {
     const json::object& run = each.get_object();
     table.add({{text_at(run, "run_id"), Style::strong},

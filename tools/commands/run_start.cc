@@ -56,7 +56,7 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
 // Prints the run's events from its start to its end, with the output of its agents. With --json,
 // prints only the ended run, as `run get` does. Returns ok if it succeeded, else refused.
 ExitCode watch_run(const Invocation& invocation, const std::string& run_id, bool with_log = true) {
-  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  const Terminal terminal = output_terminal(invocation);
   LogView log(/*named=*/false);
   const auto show = [&](const json::object& event) {
     if (!invocation.json) write_out(event_line(event, terminal, wall_clock_ns()));

@@ -171,7 +171,11 @@ std::string view_crash_report(const json::object& result, const Terminal& termin
           {"report", {text_at(result, "path")}},
       },
       terminal);
-  TextTable table({{"kind"}, {"name"}, {"token", TextTable::Align::right}, {"verdict"}, {"why"}});
+  TextTable table({{"kind"},
+                   {"name"},
+                   TextTable::spare(1, "token", TextTable::Align::right),
+                   {"verdict"},
+                   {"why"}});
   std::string commands;
   for (const json::value& each : array_at(report, "items")) {
     const json::object& item = each.as_object();

@@ -23,10 +23,10 @@ Style style_of_tick(const std::string& status) {
 std::string open_text(const json::object& result, const Terminal& terminal, std::int64_t now_ns) {
   TextTable table({{"loop"},
                    {"status"},
-                   {"token", TextTable::Align::right},
-                   {"started"},
+                   TextTable::spare(2, "token", TextTable::Align::right),
+                   TextTable::spare(1, "started"),
                    {"lease until"},
-                   {"stage"},
+                   TextTable::spare(3, "stage"),
                    {"reason"}});
   for (const json::value& each : array_at(result, "open")) {
     if (!each.is_object()) continue;
@@ -52,13 +52,13 @@ std::string error_or_reason(const json::object& row) {
 
 std::string view_tick_list(const json::object& result, const Terminal& terminal,
                            std::int64_t now_ns) {
-  TextTable table({{"position", TextTable::Align::right},
+  TextTable table({TextTable::spare(3, "position", TextTable::Align::right),
                    {"time"},
                    {"loop"},
-                   {"token", TextTable::Align::right},
+                   TextTable::spare(1, "token", TextTable::Align::right),
                    {"tick"},
                    {"took", TextTable::Align::right},
-                   {"stage"},
+                   TextTable::spare(2, "stage"),
                    {"reason"}});
   for (const json::value& each : array_at(result, "rows")) {
     if (!each.is_object()) continue;

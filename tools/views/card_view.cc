@@ -5,6 +5,7 @@
 
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/short_id.h"
 #include "tools/cli/text_table.h"
 
 namespace signalbox {
@@ -20,7 +21,8 @@ std::string code_and_message(const json::object& card) {
 
 // The runs of a card, the oldest first.
 std::string runs_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
-  TextTable table({{"run"}, {"kind"}, {"attempt", TextTable::Align::right}, {"started"}});
+  TextTable table(
+      {TextTable::ids("run"), {"kind"}, {"attempt", TextTable::Align::right}, {"started"}});
   for (const json::value& each : array_at(card, "runs")) {
     if (!each.is_object()) continue;
     const json::object& run = each.get_object();
@@ -33,8 +35,11 @@ std::string runs_text(const json::object& card, const Terminal& terminal, std::i
 }
 
 std::string history_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
-  TextTable table(
-      {{"position", TextTable::Align::right}, {"time"}, {"event"}, {"actor"}, {"detail"}});
+  TextTable table({TextTable::spare(1, "position", TextTable::Align::right),
+                   {"time"},
+                   {"event"},
+                   TextTable::spare(2, "actor"),
+                   {"detail"}});
   for (const json::value& each : array_at(card, "history")) {
     if (!each.is_object()) continue;
     const json::object& event = each.get_object();
@@ -144,11 +149,11 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
 
 std::string view_card_list(const json::object& result, const Terminal& terminal,
                            std::int64_t now_ns) {
-  TextTable table({{"card"},
+  TextTable table({TextTable::ids("card"),
                    {"status"},
-                   {"project"},
-                   {"priority", TextTable::Align::right},
-                   {"changed"},
+                   TextTable::spare(1, "project"),
+                   TextTable::spare(2, "priority", TextTable::Align::right),
+                   TextTable::spare(3, "changed"),
                    {"title"},
                    {"detail"}});
   for (const json::value& each : array_at(result, "cards")) {
@@ -156,13 +161,17 @@ std::string view_card_list(const json::object& result, const Terminal& terminal,
     const json::object& card = each.get_object();
     const std::string status = text_at(card, "status");
     const std::string priority = text_at(card, "priority");
+    std::string detail = card_detail(card, now_ns);
+    if (terminal.columns && (status == "running" || status == "verifying")) {
+      detail = "run " + unique_tails({text_at(card, "run_id")}).front();
+    }
     table.add({{text_at(card, "card_id")},
                {status, style_of_status(status)},
                {text_at(card, "project")},
                {priority == "0" ? "" : priority},
                {short_age(text_at(card, "changed_at"), now_ns), Style::faint},
                {cut(printable(text_at(card, "title")), 48), Style::strong},
-               {card_detail(card, now_ns), Style::faint}});
+               {std::move(detail), Style::faint}});
   }
   std::string text = table.empty() ? std::string("no cards\n") : table.text(terminal);
   if (!text_at(result, "next_cursor").empty()) {
@@ -217,7 +226,8 @@ std::string view_project(const json::object& result, const Terminal& terminal,
 }
 
 std::string view_project_list(const json::object& result, const Terminal& terminal) {
-  TextTable table({{"project"}, {"base"}, {"cards"}, {"policy"}, {"repository"}});
+  TextTable table(
+      {{"project"}, TextTable::spare(1, "base"), {"cards"}, {"policy"}, {"repository"}});
   for (const json::value& each : array_at(result, "projects")) {
     if (!each.is_object()) continue;
     const json::object& project = each.get_object();

@@ -157,7 +157,7 @@ std::string artifacts_text(const json::array& stations, const Terminal& terminal
                    {"station"},
                    {"attempt", TextTable::Align::right},
                    {"bytes", TextTable::Align::right},
-                   {"media type"},
+                   TextTable::spare(1, "media type"),
                    {"sha256"}});
   for (const json::value& station : stations) {
     if (!station.is_object()) continue;
@@ -182,12 +182,12 @@ std::string artifacts_text(const json::array& stations, const Terminal& terminal
 
 std::string view_run_list(const json::object& result, const Terminal& terminal,
                           std::int64_t now_ns) {
-  TextTable table({{"run"},
+  TextTable table({TextTable::ids("run"),
                    {"status"},
                    {"station"},
-                   {"project"},
-                   {"started"},
-                   {"took", TextTable::Align::right},
+                   TextTable::spare(3, "project"),
+                   TextTable::spare(1, "started"),
+                   TextTable::spare(2, "took", TextTable::Align::right),
                    {"goal"}});
   for (const json::value& each : array_at(result, "runs")) {
     if (!each.is_object()) continue;
@@ -247,10 +247,10 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
       terminal);
   TextTable table({{"station"},
                    {"attempt", TextTable::Align::right},
-                   {"strategy"},
-                   {"worker"},
+                   TextTable::spare(3, "strategy"),
+                   TextTable::spare(1, "worker"),
                    {"status"},
-                   {"started"},
+                   TextTable::spare(2, "started"),
                    {"took", TextTable::Align::right},
                    {"result"}});
   const json::array& stations = array_at(run, "stations");

@@ -125,7 +125,7 @@ std::string view_waterfall(const json::object& result, const Terminal& terminal)
   TextTable table({{"span"},
                    {"from " + clock_time(format_time(from_ns), now_ns)},
                    {"took", TextTable::Align::right},
-                   {"worker"},
+                   TextTable::spare(1, "worker"),
                    {"result"}});
   for (const Lane& lane : lanes) {
     const json::object& attributes = object_at(*lane.span, "attributes");

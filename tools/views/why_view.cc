@@ -52,12 +52,12 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
         {"until", {until_text(reason, now_ns)}},
         {"last heartbeat", {moment_text(text_at(reason, "last_heartbeat_at"), now_ns)}},
         {"last progress", {moment_text(text_at(reason, "last_progress_at"), now_ns)}},
-        {"cause", {cause_text(reason), Style::faint}},
+        {"cause", {cause_text(reason), Style::faint, true}},
         {"no retry", {text_at(reason, "not_retried")}},
         {"needs", {text_at(reason, "unblocked_by")}}};
     std::string name = "next";
     for (const json::value& command : array_at(reason, "next_commands")) {
-      values.push_back({std::exchange(name, ""), {scalar_text(command)}});
+      values.push_back({std::exchange(name, ""), {scalar_text(command), Style::plain, true}});
     }
     text += "\n" + named_values(values, terminal);
   }
