@@ -8,7 +8,8 @@
 namespace signalbox {
 namespace {
 
-void add_commands(ToolCommand app, Invocation& invocation) {
+void add_commands(CommandLine& line, Invocation& invocation) {
+  const ToolCommand app = line.root();
   add_shared_options(app, invocation);
   add_serve_command(app, invocation);
   add_run_commands(app, invocation);
@@ -35,6 +36,7 @@ void add_commands(ToolCommand app, Invocation& invocation) {
   add_audit_commands(app, invocation);
   add_bench_command(app, invocation);
   add_completion_command(app, invocation);
+  add_help_commands(line, invocation);
   app.footer(
       "Every command takes --data, --socket, --server, --token-file and --json, every\n"
       "query --at; they may follow the command. Exit codes: 0 done, 1 refused, 2 usage,\n"
@@ -58,6 +60,6 @@ int main(int argc, char** argv) {
   CommandLine line("An event-sourced register for autonomous runs", "signalbox",
                    "signalbox " SIGNALBOX_VERSION);
   Invocation invocation;
-  add_commands(line.root(), invocation);
+  add_commands(line, invocation);
   return run(line, invocation, argc, argv);
 }

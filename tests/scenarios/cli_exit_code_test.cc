@@ -64,6 +64,36 @@ TEST_F(CliTest, ACommandThatDoesntExistIsNamedWithThoseThatDo) {
   expect({"run"}, "`signalbox run` needs a command: start");
 }
 
+TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
+  const auto expect = [this](std::vector<std::string> words, const std::string& said) {
+    const Output output = server_.cli(std::move(words));
+    EXPECT_EQ(output.exit_code, 2) << said;
+    EXPECT_NE(output.err.find(said), std::string::npos) << output.err;
+  };
+  expect({"rnu", "list"}, "there is no `signalbox rnu`; did you mean `signalbox run`?");
+  expect({"run", "lsit"}, "did you mean `signalbox run list`?");
+  expect({"run", "lsit"}, "try: signalbox run list --help");
+  expect({"run", "list", "--stauts", "failed"},
+         "`signalbox run list` has no option --stauts; did you mean --status?");
+  expect({"card", "submit", "x", "--projct=web"}, "--project?");
+  expect({"run", "list", "--jsno"}, "did you mean --json?");
+  expect({"run", "list", "--colour"}, "`signalbox run list` has no option --colour (USAGE)");
+  expect({"help", "run", "lsit"}, "did you mean `signalbox run list`?");
+}
+
+TEST(CliWithoutServer, HelpAndVersionAreCommandsToo) {  // O6
+  const auto printed = [](std::vector<std::string> words) {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    const Output output = run_process(words);
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    return output.out;
+  };
+  EXPECT_EQ(printed({"help"}), printed({"--help"}));
+  EXPECT_EQ(printed({"help", "run", "list"}), printed({"run", "list", "--help"}));
+  EXPECT_EQ(printed({"version"}), printed({"--version"}));
+  EXPECT_NE(printed({"version", "--json"}).find("\"version\":\"signalbox "), std::string::npos);
+}
+
 TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {
   const std::string file = (scratch_.path() / "bad.toml").string();
   std::ofstream(file) << "name = \"bad\"\n[[station]]\nname = \"plan\"\ntimeout = \"soon\"\n";
@@ -87,7 +117,7 @@ TEST(CliWithoutServer, ExitsWith69AndSaysHowToStartOne) {
 
 TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
   for (const char* noun : {"serve", "run", "station", "lock", "access", "events", "server", "rpc",
-                           "replay", "audit", "bench", "completion", "status"}) {
+                           "replay", "audit", "bench", "completion", "status", "help", "version"}) {
     const Output help = run_process({SIGNALBOX_BINARY, noun, "--help"});
     EXPECT_EQ(help.exit_code, 0) << noun;
     EXPECT_NE(help.out.find("Examples:"), std::string::npos) << noun;

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/nearest_word.h"
 #include "tools/cli/terminal.h"
 
 namespace signalbox {
@@ -44,30 +45,75 @@ std::string wrapped_message(std::string text) {
   return out + text;
 }
 
-// Names the unknown command or the known ones. CLI11 only says that a command is required, even if
-// one was given that doesn't exist.
-std::string error_message(const CLI::App& app, const CLI::App& command, const std::string& name,
-                          const CLI::ParseError& error) {
-  std::string known;
+std::vector<std::string> subcommand_names(const CLI::App& command) {
+  std::vector<std::string> names;
   for (const CLI::App* each : command.get_subcommands(any_command)) {
-    known += (known.empty() ? "" : ", ") + each->get_name();
+    names.push_back(each->get_name());
   }
-  if (known.empty() || error.get_name() != "RequiredError") return error.what();
-  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
-  const auto word = std::find_if(unknown.begin(), unknown.end(),
-                                 [](const std::string& each) { return !each.starts_with('-'); });
-  if (word == unknown.end()) return wrapped_message("`" + name + "` needs a command: " + known);
-  return wrapped_message("there is no `" + name + " " + *word + "`; there are " + known);
+  return names;
+}
+
+// Returns the full name of a command, "signalbox run list".
+std::string full_name(const CLI::App& command) {
+  std::string name = command.get_name();
+  for (const CLI::App* up = command.get_parent(); up != nullptr; up = up->get_parent()) {
+    name = up->get_name() + " " + name;
+  }
+  return name;
+}
+
+std::string comma_separated(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& each : words) text += (text.empty() ? "" : ", ") + each;
+  return text;
+}
+
+CallError unknown_command(const CLI::App& command, const std::string& word) {
+  const std::string name = full_name(command);
+  const std::vector<std::string> known = subcommand_names(command);
+  if (const auto meant = nearest_word(word, known)) {
+    return usage_error(wrapped_message("there is no `" + name + " " + word + "`; did you mean `" +
+                                       name + " " + *meant + "`?"),
+                       {name + " " + *meant + " --help"});
+  }
+  return usage_error(wrapped_message("there is no `" + name + " " + word + "`; there are " +
+                                     comma_separated(known)),
+                     {name + " --help"});
+}
+
+// `word` begins with a dash, and may end with "=value".
+CallError unknown_option(const CLI::App& command, const std::string& word) {
+  const std::string option = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const CLI::App* each = &command; each != nullptr; each = each->get_parent()) {
+    for (const CLI::Option* own : each->get_options()) {
+      for (const std::string& name : own->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  const auto meant = nearest_word(option, known);
+  return usage_error(wrapped_message("`" + full_name(command) + "` has no option " + option +
+                                     (meant ? "; did you mean " + *meant + "?" : std::string())),
+                     {full_name(command) + " --help"});
 }
 
 CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  std::string name = command->get_name();
-  for (const CLI::App* up = command->get_parent(); up != nullptr; up = up->get_parent()) {
-    name = up->get_name() + " " + name;
-  }
-  return usage_error(error_message(app, *command, name, error), {name + " --help"});
+  const std::string name = full_name(*command);
+  const std::vector<std::string> known = subcommand_names(*command);
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  // CLI11 says that a command or an option is required, even if one was given that doesn't exist.
+  const bool needs_command = !known.empty() && error.get_name() == "RequiredError";
+  const auto word = std::find_if(unknown.begin(), unknown.end(),
+                                 [](const std::string& each) { return !each.starts_with('-'); });
+  if (needs_command && word != unknown.end()) return unknown_command(*command, *word);
+  const auto option = std::find_if(unknown.begin(), unknown.end(), [](const std::string& each) {
+    return each.starts_with('-') && each != "--";
+  });
+  if (option != unknown.end()) return unknown_option(*command, *option);
+  if (!needs_command) return usage_error(error.what(), {name + " --help"});
+  return usage_error(wrapped_message("`" + name + "` needs a command: " + comma_separated(known)),
+                     {name + " --help"});
 }
 
 constexpr std::size_t description_column = 30;  // CLI11's
@@ -218,7 +264,7 @@ std::vector<ToolCommand> ToolCommand::subcommands() const {
 
 CommandLine::CommandLine(const std::string& description, const std::string& name,
                          const std::string& version)
-    : app_(std::make_unique<CLI::App>(description, name)) {
+    : app_(std::make_unique<CLI::App>(description, name)), version_(version) {
   app_->require_subcommand(1);
   app_->fallthrough();
   app_->set_version_flag("--version", version);
@@ -227,6 +273,20 @@ CommandLine::CommandLine(const std::string& description, const std::string& name
 CommandLine::~CommandLine() = default;
 
 ToolCommand CommandLine::root() { return {app_.get(), &action_}; }
+
+Called<std::string> CommandLine::help(const std::vector<std::string>& words) const {
+  const CLI::App* command = app_.get();
+  for (const std::string& word : words) {
+    const std::vector<const CLI::App*> known = command->get_subcommands(any_command);
+    const auto found = std::find_if(known.begin(), known.end(), [&word](const CLI::App* each) {
+      return each->get_name() == word;
+    });
+    if (found == known.end()) return tl::unexpected(unknown_command(*command, word));
+    command = *found;
+  }
+  return wrapped_help(command->get_formatter()->make_help(command, full_name(*command),
+                                                          CLI::AppFormatMode::Normal));
+}
 
 Called<CommandAction> CommandLine::parse(int argc, char** argv) {
   try {

@@ -92,6 +92,12 @@ class CommandLine {
 
   [[nodiscard]] ToolCommand root();
 
+  // Returns the help of the command that the words name ("run", "list"), none: of the program. A
+  // usage error if there is no such command.
+  [[nodiscard]] Called<std::string> help(const std::vector<std::string>& words) const;
+  // Returns "signalbox 1.2.3".
+  [[nodiscard]] const std::string& version() const { return version_; }
+
   // Parses the words into the options' targets. Returns the action of the command that was given,
   // or a usage error. For --help and --version, prints the text and returns an action that does
   // nothing.
@@ -99,6 +105,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::string version_;
   CommandAction action_;
 };
 

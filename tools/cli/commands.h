@@ -31,6 +31,8 @@ void add_diff_command(ToolCommand app, Invocation& invocation);
 void add_audit_commands(ToolCommand app, Invocation& invocation);
 void add_bench_command(ToolCommand app, Invocation& invocation);
 void add_completion_command(ToolCommand app, Invocation& invocation);
+// Adds `help` and `version`.
+void add_help_commands(CommandLine& line, Invocation& invocation);
 
 // Subcommands of `run` and `lock` that have their own source files.
 void add_run_start_command(ToolCommand run, Invocation& invocation);
