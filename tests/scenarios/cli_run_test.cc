@@ -12,7 +12,8 @@ namespace {
 std::string normalized(std::string text) {
   text = std::regex_replace(text, std::regex("[0-9a-f]{8}-[0-9a-f-]{27}"), "ID");
   text = std::regex_replace(text, std::regex("…[0-9a-f]{8}"), "…ID");
-  text = std::regex_replace(text, std::regex("[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}"), "TIME");
+  text = std::regex_replace(
+      text, std::regex("[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}(Z|[+-][0-9:]+)"), "TIME");
   text = std::regex_replace(text, std::regex("/[^ \n]*/runs/"), "RUNS/");
   text = std::regex_replace(text, std::regex("(now|[0-9]+s ago)"), "AGE");
   text = std::regex_replace(text, std::regex("[0-9.]+(ms|s)\\b"), "SPAN");
@@ -106,6 +107,27 @@ TEST_F(CliTest, ListGivesAllPages) {
   const auto all = result({"run", "list", "--limit", "3", "--all"});
   EXPECT_EQ(all.at("runs").as_array().size(), 7U);
   EXPECT_TRUE(all.at("next_cursor").is_null());
+}
+
+TEST_F(CliTest, TimesHaveTheirZone) {  // O6
+  const std::string run = start_run("when?");
+  const auto has = [](const std::string& shown, const char* time) {
+    return std::regex_search(shown, std::regex(time));
+  };
+  const auto shown = [&](std::vector<std::string> words, const std::string& zone) {
+    return server_.cli(std::move(words), {"TZ=" + zone}).out;
+  };
+  EXPECT_TRUE(has(shown({"run", "get", run}, "UTC"), "time +([0-9:]+)\\.[0-9]{3}Z "));
+  EXPECT_TRUE(
+      has(shown({"run", "get", run}, "Asia/Kolkata"), "time +([0-9:]+)\\.[0-9]{3}\\+05:30 "));
+  EXPECT_TRUE(has(shown({"events", "--run", run}, "Asia/Tokyo"), "[0-9]\\.[0-9]{3}\\+09 "));
+
+  std::ofstream(server_.data() / "signalbox.toml", std::ios::app)
+      << "time_zone = \"Asia/Kolkata\"\n";
+  server_.kill();
+  server_.start();
+  const std::string loops = shown({"loop", "list"}, "UTC");
+  EXPECT_TRUE(has(loops, "heartbeat .*Asia/Kolkata .*\\+05:30")) << loops;
 }
 
 TEST_F(CliTest, TheSameIdempotencyKeyGivesTheSameRun) {

@@ -128,7 +128,7 @@ std::string OutputMask::name_all(const std::string& text, const char* pattern,
 std::string OutputMask::mask(std::string_view shown) {
   std::string text = shown_output(shown);
   text = all_replaced(text, R"(\d{4}-\d\d-\d\d(T[\d:.]+(Z|\+\d\d:\d\d)?)?)", "TIME");
-  text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
+  text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:\d\d)?\b)?)", "TIME");
   text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
   // These files contain how long their attempt took, so their size and digest vary.
   text = all_replaced(text, R"((\w+_(summary|excerpt) +\w+ +\d+) +\d+ +(\S+) +\w+)",

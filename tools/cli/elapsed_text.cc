@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
+#include "server/scheduler/time_zone.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -14,6 +16,43 @@ std::string formatted(const char* format, Arguments... arguments) {
   char text[64];
   std::snprintf(text, sizeof text, format, arguments...);
   return text;
+}
+
+std::time_t seconds_of(std::int64_t time_ns) { return time_ns / 1'000'000'000; }
+
+std::int64_t local_offset_s(std::time_t time_s) {
+  std::tm fields{};
+  localtime_r(&time_s, &fields);
+  return fields.tm_gmtoff;
+}
+
+// "Z", "+02", "-03:30".
+std::string offset_text(std::int64_t offset_s) {
+  if (offset_s == 0) return "Z";
+  const long long minutes = std::llabs(offset_s) / 60;
+  const char* const sign = offset_s < 0 ? "-" : "+";
+  if (minutes % 60 == 0) return formatted("%s%02lld", sign, minutes / 60);
+  return formatted("%s%02lld:%02lld", sign, minutes / 60, minutes % 60);
+}
+
+// Formats a time, whose zone has the offset `offset_s` then and `now_offset_s` now. `clock` is a
+// format of strftime().
+std::string time_at_offset(std::int64_t time_ns, std::int64_t offset_s, std::int64_t now_ns,
+                           std::int64_t now_offset_s, const char* clock) {
+  const std::time_t then_s = seconds_of(time_ns) + offset_s;
+  const std::time_t now_s = seconds_of(now_ns) + now_offset_s;
+  std::tm then{};
+  std::tm now{};
+  gmtime_r(&then_s, &then);
+  gmtime_r(&now_s, &now);
+  const bool same_day = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
+  char text[64];
+  const std::string format = same_day ? std::string(clock) : "%Y-%m-%d " + std::string(clock);
+  return std::string(text, std::strftime(text, sizeof text, format.c_str(), &then));
+}
+
+std::string milliseconds_text(std::int64_t time_ns) {
+  return formatted(".%03d", static_cast<int>(time_ns / 1'000'000 % 1000));
 }
 
 }  // namespace
@@ -50,18 +89,27 @@ std::string short_span(std::string_view from, std::string_view to) {
 std::string clock_time(std::string_view time, std::int64_t now_ns) {
   const auto parsed = parse_time(time);
   if (!parsed) return std::string(time);
-  const std::time_t then_s = *parsed / 1'000'000'000;
-  const std::time_t now_s = now_ns / 1'000'000'000;
-  std::tm then{};
-  std::tm now{};
-  localtime_r(&then_s, &then);
-  localtime_r(&now_s, &now);
-  const bool same_day = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
-  char text[64];
-  const std::size_t length =
-      std::strftime(text, sizeof text, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
-  return std::string(text, length) +
-         formatted(".%03d", static_cast<int>(*parsed / 1'000'000 % 1000));
+  const std::int64_t offset_s = local_offset_s(seconds_of(*parsed));
+  return time_at_offset(*parsed, offset_s, now_ns, local_offset_s(seconds_of(now_ns)), "%H:%M:%S") +
+         milliseconds_text(*parsed) + offset_text(offset_s);
+}
+
+std::string clock_minutes(std::string_view time, std::int64_t now_ns) {
+  const auto parsed = parse_time(time);
+  if (!parsed) return std::string(time);
+  const std::int64_t offset_s = local_offset_s(seconds_of(*parsed));
+  return time_at_offset(*parsed, offset_s, now_ns, local_offset_s(seconds_of(now_ns)), "%H:%M") +
+         offset_text(offset_s);
+}
+
+std::string clock_time_in(std::string_view zone, std::string_view time, std::int64_t now_ns) {
+  const auto parsed = parse_time(time);
+  const auto found = TimeZone::find(zone);
+  if (!parsed || !found) return clock_time(time, now_ns);
+  const std::int64_t offset_s = found->period_at(seconds_of(*parsed)).offset_s;
+  return time_at_offset(*parsed, offset_s, now_ns, found->period_at(seconds_of(now_ns)).offset_s,
+                        "%H:%M:%S") +
+         milliseconds_text(*parsed) + offset_text(offset_s);
 }
 
 std::int64_t wall_clock_ns() {

@@ -24,12 +24,13 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
   for (const json::value& each : result.at("loops").as_array()) {
     const json::object& loop = each.as_object();
     const json::object& tick = loop.at("tick").as_object();
+    const std::string zone = text_at(loop, "time_zone");
     table.add(
         {{text_at(loop, "loop"), Style::strong},
          {text_at(loop, "schedule")},
          {text_at(loop, "time_zone"), Style::faint},
-         {clock_time(text_at(loop, "last_due_at"), now_ns), Style::faint},
-         {clock_time(text_at(loop, "next_due_at"), now_ns)},
+         {clock_time_in(zone, text_at(loop, "last_due_at"), now_ns), Style::faint},
+         {clock_time_in(zone, text_at(loop, "next_due_at"), now_ns)},
          {tick.empty() ? std::string() : text_at(tick, "status") + " " + text_at(tick, "token")}});
   }
   return table.text(terminal);

@@ -44,12 +44,6 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width,
   return lines;
 }
 
-std::string clock_minutes(const std::string& time, std::int64_t now_ns) {
-  const std::string clock = clock_time(time, now_ns);
-  const std::size_t dot = clock.rfind('.');
-  return clock.substr(0, dot == std::string::npos ? clock.size() : dot - 3);
-}
-
 // "web · 3m 05s ago": the project, and the time of the last change.
 std::string place_text(const json::object& card, bool names_project, std::int64_t now_ns) {
   const std::string age = short_age(text_at(card, "changed_at"), now_ns);

@@ -98,7 +98,7 @@ std::string card_detail(const json::object& card, std::int64_t now_ns) {
   if (status == "blocked" || status == "failed") {
     const std::string retry = text_at(card, "retry_at");
     const std::string why = code_and_message(card);
-    return retry.empty() ? why : "retry at " + clock_time(retry, now_ns).substr(0, 8) + "; " + why;
+    return retry.empty() ? why : "retry at " + clock_minutes(retry, now_ns) + "; " + why;
   }
   if (status == "verified") {
     if (true_at(card, "merging")) return "being merged";
