@@ -32,6 +32,7 @@ TEST_F(CliTest, AWrongCommandLineExitsWithTwo) {
         {"run", "fly"},
         {"run", "get"},
         {"run", "list", "--bogus"},
+        {"run", "list", "--at", ""},
         {"run", "list", "--status", "asleep"},
         {"rpc", "run.list", "{"},
         {"rpc", "run.fly"},

@@ -109,6 +109,14 @@ TEST_F(CliTest, ListGivesAllPages) {
   EXPECT_TRUE(all.at("next_cursor").is_null());
 }
 
+TEST_F(CliTest, NothingThereIsNoError) {  // O6
+  EXPECT_EQ(server_.cli({"run", "list"}).out, "no runs; `signalbox run start` starts one\n");
+  EXPECT_EQ(server_.cli({"card", "list"}).out, "no cards; `signalbox card submit` adds one\n");
+  const Output crash = server_.cli({"server", "crash-report"});
+  EXPECT_EQ(crash.exit_code, 0) << crash.err;
+  EXPECT_EQ(crash.out, "no crash: every stop in the log was a clean one\n");
+}
+
 TEST_F(CliTest, TimesHaveTheirZone) {  // O6
   const std::string run = start_run("when?");
   const auto has = [](const std::string& shown, const char* time) {
@@ -144,6 +152,10 @@ TEST_F(CliTest, EventsAreReadAndFollowed) {
   const std::string run = start_run("be seen");
   const auto page = result({"events", "--run", run});
   ASSERT_EQ(page.at("events").as_array().size(), 1U);
+  const Output beyond = server_.cli({"events", "--from", "1000"});
+  EXPECT_EQ(beyond.exit_code, 0);
+  EXPECT_EQ(beyond.out, "");
+  EXPECT_NE(beyond.err.find("the log ends at "), std::string::npos) << beyond.err;  // O6
   EXPECT_EQ(text(page.at("events").at(0).as_object(), "type"), "RunStarted");
 
   const auto out = scratch_.path() / "follow.out";

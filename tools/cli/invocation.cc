@@ -65,7 +65,7 @@ Called<std::string> access_secret(const std::string& token_file) {
 }  // namespace
 
 Called<ServerAddress> Invocation::server_address() const {
-  if (!at.empty()) {
+  if (at) {
     return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
   }
   auto secret = TRY(access_secret(token_file));

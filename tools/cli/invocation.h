@@ -23,12 +23,12 @@ class PastDirectory;
 
 struct Invocation {
   bool json = false;
-  bool full = false;       // --full: the width of the terminal doesn't matter
-  std::string data;        // --data, or empty
-  std::string socket;      // --socket, or empty
-  std::string server;      // --server, or empty
-  std::string token_file;  // --token-file, or empty
-  std::string at;          // --at, or empty: queries are about the present
+  bool full = false;              // --full: the width of the terminal doesn't matter
+  std::string data;               // --data, or empty
+  std::string socket;             // --socket, or empty
+  std::string server;             // --server, or empty
+  std::string token_file;         // --token-file, or empty
+  std::optional<std::string> at;  // --at; none: queries are about the present
 
   // Answers queries with --at; opened by the first one.
   mutable std::shared_ptr<PastDirectory> past;

@@ -48,8 +48,9 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
   }
   if (!utc_ns) {
     return tl::unexpected(
-        usage_error(moment + " is not a position, a time like 2026-11-20T03:00:00Z or an age like "
-                             "90m"));
+        usage_error((moment.empty() ? "an empty text" : moment) +
+                    " is not a position, a time like 2026-11-20T03:00:00Z or an age like "
+                    "90m"));
   }
   const auto found = position_at(log, *utc_ns);
   if (!found) return tl::unexpected(from_store_error(found.error()));
@@ -70,10 +71,11 @@ PastDirectory::~PastDirectory() = default;
 
 Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& invocation) {
   const std::filesystem::path data = invocation.data_directory();
+  const std::string moment = invocation.at.value_or("");
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto at = TRY(position_of_moment(**log, invocation.at));
-  if (at == 0) return tl::unexpected(no_such_position(**log, invocation.at));
+  const auto at = TRY(position_of_moment(**log, moment));
+  if (at == 0) return tl::unexpected(no_such_position(**log, moment));
   if (at <= (*log)->horizon().position) {
     return tl::unexpected(from_rejection(history_dropped(**log, at)));
   }

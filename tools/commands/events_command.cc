@@ -89,7 +89,7 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
 ExitCode events(const Invocation& invocation, const EventsOptions& options) {
   if (options.follow) return follow(invocation, options);
   return answer(invocation, read_events(invocation, options),
-                [](const json::object& result, const Terminal& terminal) {
+                [from = options.from](const json::object& result, const Terminal& terminal) {
                   std::string text;
                   if (result.contains("history_from")) {
                     write_message("the log is complete from position " +
@@ -98,6 +98,11 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
                   }
                   for (const json::value& each : array_at(result, "events")) {
                     text += event_line(each.get_object(), terminal, wall_clock_ns());
+                  }
+                  const std::uint64_t end = number_at(result, "position");
+                  if (from.value_or(0) > end) {
+                    write_message("the log ends at " + std::to_string(end) +
+                                  "; --follow waits for what comes next\n");
                   }
                   if (true_at(result, "more")) {
                     text += "more: --from " + text_at(result, "next_from") + "\n";

@@ -4,6 +4,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/short_id.h"
 #include "tools/cli/text_table.h"
 
 namespace signalbox {
@@ -157,8 +158,17 @@ Style style_of_verdict(const std::string& verdict) {
   return verdict == "expired" ? Style::busy : Style::good;
 }
 
+// "1234abcd/work" of a name that begins with the id of a run.
+std::string short_name(const std::string& name) {
+  constexpr std::size_t id_characters = 36;
+  const std::string id = name.substr(0, id_characters);
+  const std::string tail = unique_tails({id}).front();
+  return tail == id ? name : tail + name.substr(id_characters);
+}
+
 std::string view_crash_report(const json::object& result, const Terminal& terminal) {
   const json::object& report = object_at(result, "report");
+  if (report.empty()) return "no crash: every stop in the log was a clean one\n";
   const std::int64_t now_ns = wall_clock_ns();
   const std::string torn = text_at(report, "torn_bytes");
   std::string text = named_values(
@@ -173,6 +183,7 @@ std::string view_crash_report(const json::object& result, const Terminal& termin
       terminal);
   TextTable table({{"kind"},
                    {"name"},
+                   {"goal"},
                    TextTable::spare(1, "token", TextTable::Align::right),
                    {"verdict"},
                    {"why"}});
@@ -181,7 +192,8 @@ std::string view_crash_report(const json::object& result, const Terminal& termin
     const json::object& item = each.as_object();
     const std::string verdict = text_at(item, "verdict");
     table.add({{text_at(item, "kind")},
-               {text_at(item, "name")},
+               {terminal.columns ? short_name(text_at(item, "name")) : text_at(item, "name")},
+               {text_at(item, "goal"), Style::strong},
                {text_at(item, "token")},
                {verdict, style_of_verdict(verdict)},
                {text_at(item, "evidence")}});

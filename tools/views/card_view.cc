@@ -173,7 +173,8 @@ std::string view_card_list(const json::object& result, const Terminal& terminal,
                {cut(printable(text_at(card, "title")), 48), Style::strong},
                {std::move(detail), Style::faint}});
   }
-  std::string text = table.empty() ? std::string("no cards\n") : table.text(terminal);
+  std::string text = table.empty() ? std::string("no cards; `signalbox card submit` adds one\n")
+                                   : table.text(terminal);
   if (!text_at(result, "next_cursor").empty()) {
     text += "more: --all, or --cursor " + text_at(result, "next_cursor") + "\n";
   }

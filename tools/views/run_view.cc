@@ -205,7 +205,8 @@ std::string view_run_list(const json::object& result, const Terminal& terminal,
                {short_span(started, text_at(run, "ended_at"))},
                {text_at(run, "goal")}});
   }
-  std::string text = table.empty() ? std::string("no runs\n") : table.text(terminal);
+  std::string text = table.empty() ? std::string("no runs; `signalbox run start` starts one\n")
+                                   : table.text(terminal);
   if (!text_at(result, "next_cursor").empty()) {
     text += "more: --all, or --cursor " + text_at(result, "next_cursor") + "\n";
   }

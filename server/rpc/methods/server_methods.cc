@@ -24,6 +24,7 @@
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 #include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -108,12 +109,29 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   call.responder.result(std::move(result));
 }
 
-// Answers with the report of the latest crash, which is read off the engine's thread.
+// Adds the goal of its run to each item that is of an open one. The report itself has no goals:
+// they are free text, and the log must be able to erase it.
+void add_goals(const World& world, json::object& report) {
+  json::value* const items = report.if_contains("items");
+  if (items == nullptr || !items->is_array()) return;
+  constexpr std::size_t id_characters = 36;
+  for (json::value& each : items->get_array()) {
+    json::object* const item = each.if_object();
+    const json::value* const name = item == nullptr ? nullptr : item->if_contains("name");
+    if (name == nullptr || !name->is_string()) continue;
+    const auto run_id = parse_uuid(std::string_view(name->get_string()).substr(0, id_characters));
+    const Run* const run = run_id ? world.find_run(*run_id) : nullptr;
+    if (run != nullptr) (*item)["goal"] = shortened(run->goal, RunRow::goal_bytes_max);
+  }
+}
+
+// Answers with the report of the latest crash, which is read off the engine's thread; nulls if
+// there was none.
 void crash_report_method(Api& api, Call& call) {
   const ServerState& server = api.engine.world().server;
   if (server.recovered_at == 0) {
-    return call.responder.reject(
-        {ErrorCode::ARTIFACT_NOT_FOUND, "the log knows of no crash", {}, {"signalbox status"}});
+    return call.responder.result(
+        json::object{{"recovered_at", nullptr}, {"path", nullptr}, {"report", nullptr}});
   }
   api.blocking.run(
       {.name = "crash report"},
@@ -130,6 +148,7 @@ void crash_report_method(Api& api, Call& call) {
                  {{"path", api.artifacts.path_of(digest).string()}},
                  {"signalbox events --from " + std::to_string(position) + " --limit 1"}});
           }
+          add_goals(api.engine.world(), report->get_object());
           json::object result;
           result["recovered_at"] = position;
           result["path"] = api.artifacts.path_of(digest).string();
