@@ -3,6 +3,7 @@
 #include "server/executors/process/internal_command.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/invocation.h"
+#include "tools/commands/completion_offers.h"
 #include "tools/deep_work/deep_worker.h"
 
 namespace signalbox {
@@ -61,5 +62,8 @@ int main(int argc, char** argv) {
                    "signalbox " SIGNALBOX_VERSION);
   Invocation invocation;
   add_commands(line, invocation);
+  if (const auto exit_code = run_completion_offers(line.root(), invocation, argc, argv)) {
+    return *exit_code;
+  }
   return run(line, invocation, argc, argv);
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -85,16 +86,19 @@ TEST_F(CliTest, TablesFitIntoEightyColumns) {  // O6
 }
 
 // Returns the words that bash offers after `line`, one per line.
-std::string offered(const std::string& line) {
-  const std::string script = "source <('" SIGNALBOX_BINARY
-                             "' completion bash)\n"
-                             "COMP_WORDS=(" +
-                             line +
-                             ")\n"
-                             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
-                             "_signalbox\n"
-                             "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
-  const Output output = run_process({"bash", "--norc", "-c", script});
+std::string offered(const std::string& line, const std::vector<std::string>& environment = {}) {
+  const std::string script =
+      "source <(signalbox completion bash)\n"
+      "COMP_WORDS=(" +
+      line +
+      ")\n"
+      "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+      "_signalbox\n"
+      "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  std::vector<std::string> variables = environment;
+  variables.push_back("PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() +
+                      ":" + std::getenv("PATH"));
+  const Output output = run_process({"bash", "--norc", "-c", script}, variables);
   EXPECT_EQ(output.err, "");
   return "\n" + output.out;
 }
@@ -108,6 +112,57 @@ TEST(Completion, OffersNounsVerbsOptionsAndValues) {
   EXPECT_NE(offered("signalbox run list --").find("\n--json\n"), std::string::npos);
   EXPECT_EQ(offered("signalbox run list --status f"), "\nfailed\n");
   EXPECT_EQ(offered("signalbox --json station c"), "\nclaim\ncomplete\n");
+  EXPECT_EQ(offered("signalbox run list --status = f"), "\nfailed\n") << "bash takes words apart";
+  EXPECT_EQ(offered("signalbox help run wh"), "\nwhy\n");
+  EXPECT_EQ(offered("signalbox completion z"), "\nzsh\n");
+}
+
+TEST_F(CliTest, CompletionOffersWhatTheServerHas) {  // O6
+  const std::string run = start_run("a goal");
+  const std::string tail = run.substr(run.size() - 8);
+  const std::vector<std::string> here = {"SIGNALBOX_DATA=" + server_.data().string()};
+  EXPECT_EQ(offered("signalbox run get ''", here), "\nlast\n" + tail + "\n");
+  EXPECT_EQ(offered("signalbox run get " + run.substr(0, 9), here), "\n" + run + "\n");
+  EXPECT_EQ(offered("signalbox events --run l", here), "\nlast\n");
+  EXPECT_EQ(offered("signalbox --data " + server_.data().string() + " loop trigger hea"),
+            "\nheartbeat\n");
+  for (const char* key : {"deploy", "$(touch surprise)"}) {
+    EXPECT_EQ(server_.cli({"lock", "acquire", key, "--owner", "me"}).exit_code, 0);
+  }
+  EXPECT_EQ(offered("signalbox lock get ''", here), "\ndeploy\n") << "nothing that a shell runs";
+  const Output described =
+      run_process({SIGNALBOX_BINARY, "completion-offers", "3", "signalbox", "run", "get"}, here);
+  EXPECT_NE(described.out.find(tail + "\tqueued: a goal\n"), std::string::npos) << described.out;
+  server_.kill();
+  EXPECT_EQ(offered("signalbox run get ''", here), "\n\n") << "no server, no word";
+}
+
+// A server that doesn't answer keeps nobody waiting.
+TEST(Completion, GivesUpSoonWithoutAWord) {  // O6
+  const TemporaryDirectory place;
+  const std::string socket = (place.path() / "silent.sock").string();
+  const std::string script =
+      "import socket, subprocess, sys\n"
+      "silent = socket.socket(socket.AF_UNIX)\n"
+      "silent.bind(sys.argv[1])\n"
+      "silent.listen()\n"
+      "offers = subprocess.run(sys.argv[2:], capture_output=True, timeout=60)\n"
+      "print(offers)\n";
+  const Output output =
+      run_process({"python3", "-c", script, socket, SIGNALBOX_BINARY, "completion-offers", "5",
+                   "signalbox", "--socket", socket, "run", "get"});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_NE(output.out.find("returncode=0"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("stdout=b'', stderr=b''"), std::string::npos) << output.out;
+}
+
+TEST(Completion, HasScriptsForThreeShells) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Output script = run_process({SIGNALBOX_BINARY, "completion", shell});
+    EXPECT_EQ(script.exit_code, 0) << shell;
+    EXPECT_NE(script.out.find("completion-offers"), std::string::npos) << shell;
+  }
+  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "completion", "tcsh"}).exit_code, 2);
 }
 
 }  // namespace

@@ -244,11 +244,15 @@ void ToolCommand::action(CommandAction does) const {
 
 std::string ToolCommand::name() const { return app_->get_name(); }
 
+std::string ToolCommand::description() const { return app_->get_description(); }
+
 std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
   std::vector<OptionWords> all;
   for (const CLI::Option* option : app_->get_options()) {
     OptionWords& each = all.emplace_back();
     for (const std::string& name : option->get_lnames()) each.words.push_back("--" + name);
+    if (each.words.empty()) each.operand = option->get_name(/*positional=*/true);
+    each.description = option->get_description();
     each.takes_value = option->get_items_expected_max() != 0;
     each.values = fixed_values(option->get_type_name());
   }

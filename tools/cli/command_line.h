@@ -70,11 +70,14 @@ class ToolCommand {
   void action(CommandAction does) const;
 
   struct OptionWords {
-    std::vector<std::string> words;  // "--limit"
+    std::vector<std::string> words;  // "--limit"; none for an operand
+    std::string operand;             // "RUN"; empty for an option
     bool takes_value = false;
     std::vector<std::string> values;  // empty unless they are a fixed set
+    std::string description;
   };
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string description() const;
   [[nodiscard]] std::vector<OptionWords> options() const;
   [[nodiscard]] std::vector<ToolCommand> subcommands() const;
 

@@ -1,100 +1,71 @@
-// `signalbox completion`: generates completion scripts from the commands themselves, so that the
-// two can't diverge.
-#include <map>
+// `signalbox completion`: prints completion scripts. What they offer comes from the program itself
+// (completion_offers.h), so that a script doesn't grow old.
 #include <memory>
-#include <set>
-#include <vector>
-
-#include <boost/algorithm/string/join.hpp>
 
 #include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {
 
-// The words to offer. `words` is by command path: "", "run", "run list".
-struct Offers {
-  std::map<std::string, std::string> words;
-  std::map<std::string, std::string> values;  // by option, if they are a fixed set
-  std::set<std::string> with_value;           // options that take a value
-};
+namespace json = boost::json;
 
-void collect_options(ToolCommand command, std::string& words, Offers& offers) {
-  for (const ToolCommand::OptionWords& option : command.options()) {
-    for (const std::string& word : option.words) {
-      words += " " + word;
-      if (!option.takes_value) continue;
-      offers.with_value.insert(word);
-      if (!option.values.empty()) offers.values[word] = boost::algorithm::join(option.values, " ");
-    }
-  }
+constexpr const char* bash_completion =
+    R"(# Completion of signalbox for bash. To use it:  source <(signalbox completion bash)
+_signalbox() {
+  local -a offers
+  mapfile -t offers < <("${COMP_WORDS[0]}" completion-offers "$COMP_CWORD" "${COMP_WORDS[@]}" 2>/dev/null)
+  COMPREPLY=()
+  if [ "${offers[0]}" = :files ]; then
+    compopt -o default 2>/dev/null
+    return
+  fi
+  COMPREPLY=("${offers[@]%%$'\t'*}")
 }
+complete -F _signalbox signalbox
+)";
 
-void collect(ToolCommand command, const std::string& path, const std::string& inherited,
-             Offers& offers) {
-  std::string own = inherited;
-  collect_options(command, own, offers);
-  // Every command inherits the options of `signalbox` itself, except --version and --help.
-  std::string options = inherited;
-  if (path.empty()) {
-    options = own.substr(own.find("--version") + std::string("--version").size());
-  }
-  std::string words;
-  for (const ToolCommand& each : command.subcommands()) {
-    words += (words.empty() ? "" : " ") + each.name();
-    collect(each, path + (path.empty() ? "" : " ") + each.name(), options, offers);
-  }
-  offers.words[path] = words + own;
+constexpr const char* zsh_completion = R"(#compdef signalbox
+# Completion of signalbox for zsh. To use it:  source <(signalbox completion zsh)
+_signalbox() {
+  local -a offers described
+  local offer
+  offers=("${(@f)$("${words[1]}" completion-offers $((CURRENT - 1)) "${words[@]}" 2>/dev/null)}")
+  if [[ "${offers[1]}" == ":files" ]]; then
+    _files
+    return
+  fi
+  for offer in "${offers[@]}"; do
+    [[ -z "$offer" ]] && continue
+    described+=("${${offer%%$'\t'*}//:/\\:}:${offer#*$'\t'}")
+  done
+  _describe -V signalbox described
 }
+if [[ "${funcstack[1]}" == _signalbox ]]; then
+  _signalbox "$@"
+else
+  compdef _signalbox signalbox
+fi
+)";
 
-// Returns the keys as a pattern of `case`: "'run'|'run list'".
-std::string pattern(const std::set<std::string>& keys) {
-  std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "'" : "|'") + key + "'";
-  return text;
-}
+constexpr const char* fish_completion =
+    R"(# Completion of signalbox for fish. To use it:  signalbox completion fish | source
+function __signalbox_offers
+    set -l before (commandline -opc)
+    set -l current (commandline -ct)
+    set -l offers ($before[1] completion-offers (count $before) $before "$current" 2>/dev/null)
+    if test "$offers[1]" = ":files"
+        __fish_complete_path "$current"
+        return
+    end
+    printf '%s\n' $offers
+end
+complete -c signalbox -f -a '(__signalbox_offers)'
+)";
 
-// Returns the script for bash. It completes nouns, verbs, options, and the values of options with a
-// fixed set; files for other values.
-std::string bash_completion(ToolCommand app) {
-  Offers offers;
-  collect(app, "", "", offers);
-  std::set<std::string> paths;
-  for (const auto& [path, words] : offers.words) {
-    if (!path.empty()) paths.insert(path);
-  }
-  std::string script =
-      "# Completion of signalbox for bash. To use it:  source <(signalbox completion bash)\n"
-      "_signalbox() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  local path='' next words='' index\n"
-      "  for ((index = 1; index < COMP_CWORD; ++index)); do\n"
-      "    next=\"${path:+$path }${COMP_WORDS[index]}\"\n"
-      "    case $next in\n"
-      "      " +
-      pattern(paths) +
-      ") path=$next ;;\n"
-      "    esac\n"
-      "  done\n"
-      "  case $previous in\n";
-  for (const auto& [option, values] : offers.values) {
-    script += "    '" + option + "') COMPREPLY=($(compgen -W '" + values +
-              "' -- \"$current\")); return ;;\n";
-    offers.with_value.erase(option);
-  }
-  script += "    " + pattern(offers.with_value) +
-            ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
-            "  esac\n"
-            "  case $path in\n";
-  for (const auto& [path, words] : offers.words) {
-    script += "    '" + path + "') words='" + words + "' ;;\n";
-  }
-  script +=
-      "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "}\n"
-      "complete -o default -F _signalbox signalbox\n";
-  return script;
+std::string script_for(const std::string& shell) {
+  if (shell == "zsh") return zsh_completion;
+  return shell == "fish" ? fish_completion : bash_completion;
 }
 
 }  // namespace
@@ -103,16 +74,17 @@ void add_completion_command(ToolCommand app, Invocation& invocation) {
   ToolCommand command = app.add_subcommand("completion", "Print a completion script for the shell");
   // The parser writes to it, so that it must live as long as the command.
   const auto shell = std::make_shared<std::string>();
-  command.add_option("SHELL", *shell, "The shell").required().one_of({"bash"});
+  command.add_option("SHELL", *shell, "The shell").required().one_of({"bash", "zsh", "fish"});
   command.footer(
+      "Offers commands, options and values; ids of runs and cards, projects, loops and\n"
+      "locks come from the server, if it answers at once.\n\n"
       "Examples:\n"
       "  source <(signalbox completion bash)\n"
-      "  signalbox completion bash > /etc/bash_completion.d/signalbox");
-  command.action([app, shell, &invocation] {
-    return answer(invocation, boost::json::object{{"script", bash_completion(app)}},
-                  [](const boost::json::object& result, const Terminal&) {
-                    return std::string(result.at("script").as_string());
-                  });
+      "  signalbox completion zsh > \"${fpath[1]}/_signalbox\"\n"
+      "  signalbox completion fish > ~/.config/fish/completions/signalbox.fish");
+  command.action([shell, &invocation] {
+    return answer(invocation, json::object{{"script", script_for(*shell)}},
+                  [shell](const json::object&, const Terminal&) { return script_for(*shell); });
   });
 }
 
