@@ -41,6 +41,21 @@ TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
   EXPECT_EQ(unit.find('@'), std::string::npos) << unit;
 }
 
+TEST_F(InstallTest, TheManualPageAndTheCompletionsComeWithIt) {  // O6
+  const fs::path share = install() / "share";
+  const std::string page = content_of(share / "man/man1/signalbox.1");
+  EXPECT_TRUE(page.starts_with(".TH SIGNALBOX 1 ")) << page.substr(0, 80);
+  for (const char* part : {"\n.SH NAME\n", "\n.SS \"signalbox run list\"\n", "\\-\\-project",
+                           "\n.SS \"signalbox lock exec KEY", "Exit codes:"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  for (const char* script :
+       {"bash-completion/completions/signalbox", "zsh/site-functions/_signalbox",
+        "fish/vendor_completions.d/signalbox.fish"}) {
+    EXPECT_NE(content_of(share / script).find("completion-offers"), std::string::npos) << script;
+  }
+}
+
 TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
   const fs::path documents = install() / "share/doc/signalbox";
   static const std::regex link(R"(\]\(([^)#:]+)(#[^)]*)?\))");

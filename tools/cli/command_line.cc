@@ -246,6 +246,8 @@ std::string ToolCommand::name() const { return app_->get_name(); }
 
 std::string ToolCommand::description() const { return app_->get_description(); }
 
+std::string ToolCommand::footer_text() const { return app_->get_footer(); }
+
 std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
   std::vector<OptionWords> all;
   for (const CLI::Option* option : app_->get_options()) {
@@ -254,7 +256,9 @@ std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
     if (each.words.empty()) each.operand = option->get_name(/*positional=*/true);
     each.description = option->get_description();
     each.takes_value = option->get_items_expected_max() != 0;
-    each.values = fixed_values(option->get_type_name());
+    const std::string type_name = option->get_type_name();
+    each.values = fixed_values(type_name);
+    each.value_name = type_name.substr(0, type_name.find_first_of(":["));
   }
   return all;
 }

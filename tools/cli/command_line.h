@@ -73,11 +73,13 @@ class ToolCommand {
     std::vector<std::string> words;  // "--limit"; none for an operand
     std::string operand;             // "RUN"; empty for an option
     bool takes_value = false;
+    std::string value_name;           // "DIR"; may be empty
     std::vector<std::string> values;  // empty unless they are a fixed set
     std::string description;
   };
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::string description() const;
+  [[nodiscard]] std::string footer_text() const;
   [[nodiscard]] std::vector<OptionWords> options() const;
   [[nodiscard]] std::vector<ToolCommand> subcommands() const;
 
