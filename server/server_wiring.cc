@@ -13,6 +13,7 @@
 #include "server/access/job_secret.h"
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
+#include "server/executors/process/project_warnings.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -22,6 +23,7 @@
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
+#include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -278,6 +280,11 @@ MethodParts Server::method_parts() {
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.redact = redact_records(redactions_);
+  parts.project_warnings = [mode = config_.coderunner_mode](const Project& project) {
+    boost::json::array all;
+    for (const ProjectWarning& each : project_warnings(project, mode)) all.push_back(to_json(each));
+    return all;
+  };
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;
 }

@@ -10,6 +10,8 @@
 namespace signalbox {
 namespace {
 
+namespace json = boost::json;
+
 class CliBoard : public CliTest {
  protected:
   void SetUp() override {
@@ -99,6 +101,42 @@ TEST_F(CliBoard, RefusalsHaveTheExitCodesOfAllCommands) {
   const Output put = server_.cli({"project", "put", "x", "--repository", scratch_.path().string()});
   EXPECT_EQ(put.exit_code, 2);
   EXPECT_NE(put.err.find("git init"), std::string::npos) << put.err;
+}
+
+TEST_F(CliBoard, PutSaysWhatACardWillMiss) {  // O8
+  const std::filesystem::path other = scratch_.path() / "other";
+  make_repository(other, {{"greeting.txt", "Hello\n"}});
+  write_text(other / "greeting.txt", "Bonjour\n");
+  const auto put = [&](const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"project", "put", "other", "--repository", other.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return server_.cli(std::move(words));
+  };
+  const auto codes = [this] {
+    std::set<std::string> found;
+    const json::object checked = result({"project", "check", "other"});
+    for (const json::value& each : checked.at("warnings").as_array()) {
+      found.insert(text(each.as_object(), "code"));
+    }
+    found.erase("no_identity");  // whether git has one is this machine's affair
+    return found;
+  };
+  const Output first = put();
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out, "other: saved\n");
+  for (const char* said :
+       {"no remote", "aren't committed", "station verify finds no checks on main",
+        "station implement has a mock agent", "try: signalbox project put other"}) {
+    EXPECT_NE(first.err.find(said), std::string::npos) << first.err;
+  }
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "dirty_base", "no_checks", "mock_agent"}));
+
+  write_text(other / "AGENTS.md", "## Checks\n\n```sh\ntest -f greeting.txt\n```\n");
+  commit_everything(other, "checks");
+  make_remote(other, scratch_.path() / "other.git");
+  EXPECT_EQ(put({"--remote", "origin"}).out, "other: saved\n");
+  EXPECT_EQ(codes(), (std::set<std::string>{"mock_agent"}));
+  EXPECT_EQ(server_.cli({"project", "check", "none"}).exit_code, 1);
 }
 
 TEST_F(CliBoard, TheBoardIsNoWiderThanItsTerminal) {

@@ -20,6 +20,20 @@ struct PutProjectOptions {
   std::optional<std::string> base, remote, pipeline, command_id;
 };
 
+// One line for each warning, and the commands below it.
+std::string warnings_text(const json::object& result) {
+  std::string text;
+  for (const json::value& each : array_at(result, "warnings")) {
+    if (!each.is_object()) continue;
+    const json::object& warning = each.get_object();
+    text += "warning: " + printable(text_at(warning, "text")) + "\n";
+    for (const json::value& command : array_at(warning, "next_commands")) {
+      text += "  try: " + printable(scalar_text(command)) + "\n";
+    }
+  }
+  return text;
+}
+
 ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   const auto view = [](const json::object& result, const Terminal&) {
     return text_at(result, "name") + (true_at(result, "changed") ? ": saved\n" : ": unchanged\n");
@@ -36,7 +50,30 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   set_param(params, "base", options.base);
   set_param(params, "remote", options.remote);
   set_param(params, "command_id", options.command_id);
-  return call_and_answer(invocation, "project.put", std::move(params), view);
+  const auto result = call_server(invocation, "project.put", std::move(params));
+  if (result && !invocation.json) {
+    // The project is saved, whatever becomes of this: an older server doesn't know the method.
+    const auto checked = call_server(invocation, "project.check", {{"name", options.name}});
+    if (checked) write_message(warnings_text(*checked));
+  }
+  return answer(invocation, result, view);
+}
+
+void add_check(ToolCommand project, Invocation& invocation) {
+  ToolCommand command = project.add_subcommand("check", "What the cards of a project will miss");
+  const auto name = std::make_shared<std::string>();
+  command.add_option("NAME", *name, "The project's name").required();
+  command.footer(
+      "Examples:\n"
+      "  signalbox project check web\n"
+      "  signalbox project check web --json | jq -r '.result.warnings[].code'");
+  command.action([name, &invocation] {
+    return call_and_answer(invocation, "project.check", {{"name", *name}},
+                           [](const json::object& result, const Terminal&) {
+                             const std::string text = warnings_text(result);
+                             return text.empty() ? std::string("nothing is missing\n") : text;
+                           });
+  });
 }
 
 void add_put(ToolCommand project, Invocation& invocation) {
@@ -106,12 +143,13 @@ void add_project_list(ToolCommand project, Invocation& invocation) {
 
 void add_project_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand project =
-      app.add_group("project", "Git repositories with cards to work on: put, get, list");
+      app.add_group("project", "Git repositories with cards to work on: put, check, get, list");
   project.footer(
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project list");
   add_put(project, invocation);
+  add_check(project, invocation);
   add_project_get(project, invocation);
   add_project_list(project, invocation);
 }

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "domain/command.h"
 #include "domain/default_pipeline.h"
+#include "domain/project.h"
 #include "server/board/repository_check.h"
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/method.h"
@@ -72,6 +74,8 @@ StatusPart status_of(const FileRetention& retention);
 struct FileRetentionReport;
 using PlanFiles = std::function<bool(std::function<void(const FileRetentionReport&)> planned)>;
 
+using ProjectWarnings = std::function<boost::json::array(const Project& project)>;
+
 // Subscribes a peer to the output of agents, of one run or without `run_id` of all runs.
 using SubscribeAgentLogs = std::function<void(std::shared_ptr<Peer> peer, std::string subscription,
                                               std::optional<RunId> run_id)>;
@@ -108,6 +112,9 @@ struct MethodParts {
   // that may.
   std::function<Decided<void>(const PutProject& command)> check_repository =
       signalbox::check_repository;
+  // Says what the cards of a project will miss, as `project.check` returns it. Blocks, as
+  // check_repository does; called on a thread that may.
+  ProjectWarnings project_warnings = [](const Project&) { return boost::json::array(); };
   PlanFiles plan_files = nullptr;
   Handler redact = refuse_redaction;
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
@@ -127,7 +134,8 @@ std::vector<Method> tick_methods();
 std::vector<Method> loop_methods(const ServiceLoops& loops, const PlanFiles& plan_files);
 std::vector<Method> project_methods(
     std::shared_ptr<KnownPipeline> known_pipeline,
-    std::function<Decided<void>(const PutProject& command)> check_repository);
+    std::function<Decided<void>(const PutProject& command)> check_repository,
+    ProjectWarnings project_warnings);
 std::vector<Method> card_methods(std::function<void(const std::string& reason)> trigger_heartbeat);
 std::vector<Method> board_methods();
 std::vector<Method> attention_methods(std::vector<StatusPart> status_parts);

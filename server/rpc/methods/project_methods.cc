@@ -92,6 +92,28 @@ struct GetProject {
 };
 BOOST_DESCRIBE_STRUCT(GetProject, (), (name))
 
+// Answers with what the project's cards will miss, which is found off the engine's thread.
+void check_project(Api& api, Call& call, const ProjectWarnings& warnings) {
+  const auto params = from_json<GetProject>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const Project* found = api.engine.world().find_project(params->name);
+  if (found == nullptr) return call.responder.reject(project_not_found(params->name));
+  Lane lane{.name = "check of " + found->repository, .deadline_ms = limits::project_put_ms_max};
+  lane.failed = [responder = call.responder, project = *found](LaneFailure why) {
+    PutProject command;
+    command.name = project.name;
+    command.repository = project.repository;
+    responder.reject(refusal_of(command, why));
+  };
+  api.repositories.run(
+      std::move(lane),
+      [warnings, responder = call.responder, project = *found]() -> std::function<void()> {
+        return [responder, name = project.name, all = warnings(project)]() mutable {
+          responder.result(json::object{{"name", name}, {"warnings", std::move(all)}});
+        };
+      });
+}
+
 struct ListProjects {
   std::optional<std::uint32_t> limit;
   std::optional<std::string> cursor;
@@ -171,13 +193,18 @@ void list_projects(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> project_methods(std::shared_ptr<KnownPipeline> known_pipeline,
-                                    CheckRepository check_repository) {
+                                    CheckRepository check_repository,
+                                    ProjectWarnings project_warnings) {
   const Handler put_with_parts = [known_pipeline = std::move(known_pipeline),
                                   check = std::move(check_repository)](Api& api, Call& call) {
     put(api, call, *known_pipeline, check);
   };
   return {
       {"project.put", true, Role::operator_, field_names<PutProject>(), put_with_parts},
+      {"project.check", false, Role::operator_, field_names<GetProject>(),
+       [warnings = std::move(project_warnings)](Api& api, Call& call) {
+         check_project(api, call, warnings);
+       }},
       {"project.get", false, Role::viewer, field_names<GetProject>(), get_project},
       {"project.list", false, Role::viewer, field_names<ListProjects>(), list_projects},
   };

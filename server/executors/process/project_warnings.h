@@ -1,0 +1,27 @@
+// What the cards of a project will miss, found when the project is put, so that its user hears of
+// it then and not from a run that fails at night. Nothing of it keeps a card from being started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/pipeline.h"
+#include "domain/project.h"
+
+namespace signalbox {
+
+struct ProjectWarning {
+  std::string code;                        // "no_checks"
+  std::string text;                        // a sentence for a person
+  std::vector<std::string> next_commands;  // what mends it
+};
+BOOST_DESCRIBE_STRUCT(ProjectWarning, (), (code, text, next_commands))
+
+// Returns the warnings about a project whose repository passes check_repository(). `mode` is that
+// of coding agents whose station names none. Blocks on git for at most repository_check_ms_max +
+// git_grace_ms_max, and leaves out what it couldn't find out by then. Any thread.
+std::vector<ProjectWarning> project_warnings(const Project& project, CoderunnerMode mode);
+
+}  // namespace signalbox
