@@ -38,7 +38,8 @@ TEST_F(LockCliTest, TheCommandLineTakesShowsRefreshesAndGivesBack) {  // L1, L2,
   EXPECT_EQ(server_.cli({"lock", "release", "deploy"}, {"SIGNALBOX_TOKEN=" + token}).out,
             "already released\n");
   EXPECT_NE(server_.cli({"lock", "get", "deploy"}).out.find("free"), std::string::npos);
-  EXPECT_EQ(server_.cli({"lock", "list"}).out, "no locks\n");
+  EXPECT_EQ(server_.cli({"lock", "list"}).out,
+            "no locks; `signalbox lock exec` holds one for a command\n");
 }
 
 TEST_F(LockCliTest, WithoutAnOwnerItIsTheCallerWhoTakesIt) {

@@ -152,7 +152,8 @@ std::string view_access_tokens(const json::object& result, const Terminal& termi
                {text_at(token, "reason")}});
   }
   const std::string loopback = text_at(object_at(result, "without_token"), "tcp_loopback");
-  return (table.empty() ? "no access tokens\n" : table.text(terminal)) +
+  return (table.empty() ? "no access tokens; `signalbox access issue` makes one\n"
+                        : table.text(terminal)) +
          "Without a token, over TCP from a loopback address: " +
          (loopback.empty() ? "refused" : loopback) + "\n";
 }

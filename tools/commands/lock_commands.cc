@@ -113,7 +113,7 @@ std::string view_lock_list(const json::object& result, const Terminal& terminal,
                {unless_zero(text_at(lock, "waiting"))},
                {text_at(lock, "reason")}});
   }
-  if (table.empty()) return "no locks\n";
+  if (table.empty()) return "no locks; `signalbox lock exec` holds one for a command\n";
   std::string text = table.text(terminal);
   const std::string cursor = text_at(result, "next_cursor");
   if (!cursor.empty()) text += "more: --cursor " + printable(cursor) + ", or --all\n";

@@ -89,7 +89,8 @@ std::string view_plan_list(const json::object& result, const Terminal& terminal)
                {progress(plan)},
                {text_at(plan, "goal")}});
   }
-  return table.empty() ? "no deep work in progress\n" : table.text(terminal);
+  return table.empty() ? "no deep work in progress; a run with a deep_work station begins it\n"
+                       : table.text(terminal);
 }
 
 void add_plan_get(ToolCommand plan, Invocation& invocation) {

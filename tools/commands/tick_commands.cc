@@ -78,7 +78,8 @@ std::string view_tick_list(const json::object& result, const Terminal& terminal,
          {error_or_reason(row)}});
   }
   std::string text = open_text(result, terminal, now_ns);
-  text += table.empty() ? std::string("no ticks\n") : table.text(terminal);
+  text += table.empty() ? std::string("no ticks; `signalbox tick begin` begins one\n")
+                        : table.text(terminal);
   if (!text_at(result, "next_cursor").empty()) {
     text += "more: --all, or --cursor " + text_at(result, "next_cursor") + "\n";
   }
