@@ -40,7 +40,7 @@ void add_run_export_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("export", "Write a run into a capsule: one file that proves itself");
   const auto options = std::make_shared<RunExportOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.add_option("-o,--output", options->file, "The capsule's file; replaced if it exists")
       .required()
       .type_name("FILE");

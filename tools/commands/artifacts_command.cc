@@ -48,7 +48,7 @@ void add_rebuild(ToolCommand artifacts, Invocation& invocation) {
   ToolCommand command =
       artifacts.add_subcommand("rebuild", "Restore the files in a run's root from the log");
   const auto options = std::make_shared<ArtifactsOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.footer(
       "Missing and changed files are written again, with the same bytes; nothing is\n"
       "removed. Files in a job's workspace are not included.\n\n"
@@ -62,7 +62,7 @@ void add_artifacts_list(ToolCommand artifacts, Invocation& invocation) {
   ToolCommand command = artifacts.add_subcommand(
       "list", "The files that belong in a run's root, and whether they are present");
   const auto options = std::make_shared<ArtifactsOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.footer(
       "Examples:\n"
       "  signalbox artifacts list \"$run\"\n"

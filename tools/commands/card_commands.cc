@@ -55,7 +55,7 @@ void add_submit(ToolCommand card, Invocation& invocation) {
 void add_card_get(ToolCommand card, Invocation& invocation) {
   ToolCommand command = card.add_subcommand("get", "A card, its runs and its history");
   const auto id = std::make_shared<std::string>();
-  command.add_option("CARD", *id, "The card's id").required();
+  command.add_option("CARD", *id, "The card's id, its end, or `last`").required();
   command.footer(
       "Examples:\n"
       "  signalbox card get \"$card\"\n"
@@ -128,7 +128,7 @@ void add_status_command(ToolCommand card, Invocation& invocation, const std::str
   };
   ToolCommand command = card.add_subcommand(verb, description);
   const auto options = std::make_shared<Options>();
-  command.add_option("CARD", options->id, "The card's id").required();
+  command.add_option("CARD", options->id, "The card's id, its end, or `last`").required();
   command.add_option("--reason", options->reason, "The reason; kept in the log")
       .required(needs_reason);
   add_command_id(command, options->command_id);
@@ -170,7 +170,7 @@ void add_why(ToolCommand card, Invocation& invocation) {
   ToolCommand command = card.add_subcommand(
       "why", "Why a card is waiting, since which event, and what to do about it");
   const auto id = std::make_shared<std::string>();
-  command.add_option("CARD", *id, "The card's id").required();
+  command.add_option("CARD", *id, "The card's id, its end, or `last`").required();
   command.footer(
       "Examples:\n"
       "  signalbox card why \"$card\"\n"

@@ -152,7 +152,8 @@ void add_run_approve_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
       "approve", "Decide what waits for a decision, one by one, each with its change");
   const auto options = std::make_shared<ApproveOptions>();
-  command.add_option("RUN", options->run_id, "Only this run; default: all that wait");
+  command.add_option("RUN", options->run_id,
+                     "Only this run, by its id, its end, or `last`; default: all that wait");
   command.footer(
       "It asks on a terminal. In a script, `run resume --decision` decides one question.\n\n"
       "Examples:\n"

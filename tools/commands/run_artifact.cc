@@ -41,7 +41,7 @@ ExitCode artifact(const Invocation& invocation, const ArtifactOptions& options) 
 void add_run_artifact_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand("artifact", "Print an artifact of a run");
   const auto options = std::make_shared<ArtifactOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.add_option("NAME", options->name, "The artifact's name, as `run get` lists it")
       .required();
   command.footer(

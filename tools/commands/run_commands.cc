@@ -39,7 +39,7 @@ void add_resume(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
       "resume", "Resume a run that is paused, waits for a decision or has used up its budget");
   const auto options = std::make_shared<ResumeOptions>();
-  command.add_option("RUN", options->run_id, "The run's id");
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`");
   command
       .add_option("--decision", options->decision,
                   "The decision for the station that waits for one")
@@ -102,7 +102,7 @@ void add_retry(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
       "retry", "Retry a failed run with a new attempt of the station that failed");
   const auto options = std::make_shared<RetryOptions>();
-  command.add_option("RUN", options->run_id, "The run's id");
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.add_option("--strategy", options->strategy,
                      "The strategy to start with, one of the station's; default: its first");
@@ -158,7 +158,7 @@ void add_run_why(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("why", "Why a run is waiting, since which event, and what to do about it");
   const auto run_id = std::make_shared<std::string>();
-  command.add_option("RUN", *run_id, "The run's id").required();
+  command.add_option("RUN", *run_id, "The run's id, its end, or `last`").required();
   command.footer(
       "Examples:\n"
       "  signalbox run why \"$run\"\n"
@@ -181,7 +181,7 @@ void add_trace(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("trace", "A run's attempts and steps as spans on a time line");
   const auto options = std::make_shared<RunTraceOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.add_flag("--otlp", options->otlp,
                    "Print the spans that have ended as a request for an OpenTelemetry collector");
   command.footer(
@@ -225,7 +225,7 @@ void add_run_get(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("get", "A run with its stations, attempts and artifacts");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.footer(
       "Examples:\n"
       "  signalbox run get 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
@@ -312,7 +312,7 @@ void add_cancel(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("cancel", "Cancel a run and end its job with all descendants");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "The run's id");
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.add_flag("--wait", options->wait, "Wait until the run has ended, then show it");
   add_command_id(command, options->command_id);
@@ -330,7 +330,7 @@ void add_pause(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("pause", "Pause a run: no new attempt starts, one in progress finishes");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "The run's id");
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_command_id(command, options->command_id);
   add_run_selection(command, options->selection);

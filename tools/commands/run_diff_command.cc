@@ -43,7 +43,7 @@ void add_run_diff_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("diff", "What a run has changed: in its worktree, or later in its branch");
   const auto options = std::make_shared<DiffOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.add_option("--path", options->path, "Only this file or directory");
   command.footer(
       "Examples:\n"

@@ -130,7 +130,7 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("logs", "What the job of an attempt printed, from its beginning");
   const auto options = std::make_shared<LogsOptions>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.add_option("--station", options->station, "Of this station; default: the latest job's");
   command.add_option("--attempt", options->attempt, "Of this attempt; default: the latest");
   command.add_flag("--stderr", options->is_stderr, "Standard error instead of standard output");

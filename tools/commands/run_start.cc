@@ -155,7 +155,7 @@ Called<json::object> wait_for_end(const Invocation& invocation, const std::strin
 void add_run_watch_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand("watch", "Follow a run to its end");
   const auto run_id = std::make_shared<std::string>();
-  command.add_option("RUN", *run_id, "The run's id").required();
+  command.add_option("RUN", *run_id, "The run's id, its end, or `last`").required();
   const auto without_log = std::make_shared<bool>(false);
   command.add_flag("--no-log", *without_log, "Events only, not what the run's agents print");
   command.footer(

@@ -46,7 +46,7 @@ void add_watchdog_check(ToolCommand watchdog, Invocation& invocation) {
   ToolCommand command =
       watchdog.add_subcommand("check", "Time out a run's attempt now if it is overdue");
   const auto options = std::make_shared<Options>();
-  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
