@@ -153,6 +153,7 @@ void Engine::on_committed(CommitOutcome outcome) {
       // Everything applied after the durable tail is dropped: the batch that wasn't written, and
       // the commits gathered since, because they were decided on the state that it left.
       storage_full_ = true;
+      ++rollbacks_;
       storage_full_because_ = outcome.result.message;
       gathered_.clear();
       special_.reset();

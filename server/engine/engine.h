@@ -5,6 +5,7 @@
 // sockets and no threads, so that the simulator runs the same code.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -73,6 +74,9 @@ class Engine {
   // Returns STORAGE_FULL, for commands that couldn't be written or can't be decided now.
   [[nodiscard]] Rejection storage_full_refusal() const;
   void leave_storage_full() { storage_full_ = false; }
+  // Returns how many times the world was rolled back. What was taken from the world when the number
+  // was another may show events that are gone.
+  [[nodiscard]] std::uint64_t rollbacks() const { return rollbacks_; }
   // Refuses every further command with `refusal`. Called after the last command of this process.
   void close(Rejection refusal) { closed_ = std::move(refusal); }
   // Returns true if all applied events are durable.
@@ -146,6 +150,7 @@ class Engine {
   Position durable_;
   bool committing_ = false;
   bool storage_full_ = false;
+  std::uint64_t rollbacks_ = 0;
   std::string storage_full_because_;  // the log's error message, of the latest time
   bool failed_ = false;
   std::optional<Rejection> closed_;

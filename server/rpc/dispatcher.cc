@@ -125,6 +125,9 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
       handle(asked, asker, peer);
       peer->answer({}, query_weight);  // frees the place of the first request
     });
+  } else if (is_query) {
+    responder.when_rolled_back(
+        [this, responder] { responder.reject(api_.engine.storage_full_refusal()); });
   }
   const Method& method = *found->second;
   Decided<void> allowed;

@@ -79,6 +79,7 @@ std::string error_line(const std::string& id_text, const Rejection& rejection) {
 }
 
 void Responder::send(std::string line) const {
+  if (ask_again_ && engine_.rollbacks() != rollbacks_) return (*ask_again_)();
   engine_.release_when_durable([&engine = engine_, peer = peer_, id_text = id_text_,
                                 weight = weight_, ask_again = ask_again_,
                                 line = std::move(line)](Durability durability) mutable {

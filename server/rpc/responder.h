@@ -2,6 +2,9 @@
 // are durable. Called on the engine's thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,11 +25,16 @@ class Responder {
   // answer but counts as unanswered until then all the same. `weight` is as in
   // Peer::expect_answer().
   Responder(Engine& engine, std::shared_ptr<Peer> peer, std::string id_text, std::size_t weight = 1)
-      : engine_(engine), peer_(std::move(peer)), id_text_(std::move(id_text)), weight_(weight) {
+      : engine_(engine),
+        peer_(std::move(peer)),
+        id_text_(std::move(id_text)),
+        weight_(weight),
+        rollbacks_(engine.rollbacks()) {
     peer_->expect_answer(weight_);
   }
 
-  // For queries: calls `ask_again` instead of sending an answer that reports rolled back events.
+  // For queries: calls `ask_again` instead of sending an answer that may report rolled back events:
+  // one that was made on another thread, or that waited, while the world was rolled back.
   void when_rolled_back(std::function<void()> ask_again) {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
@@ -64,6 +72,7 @@ class Responder {
   std::shared_ptr<Peer> peer_;
   std::string id_text_;
   std::size_t weight_;
+  std::uint64_t rollbacks_;  // of the engine, when the request came
   bool hides_tokens_ = false;
   std::string_view method_;  // empty: denials aren't recorded here
   std::string actor_;

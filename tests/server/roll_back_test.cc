@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <future>
+#include <string>
+
+#include <boost/json/serialize.hpp>
 
 #include "tests/server/rpc_site.h"
 
@@ -46,6 +49,36 @@ TEST_F(RollBack, ReadsThatSawWhatIsGoneAreAskedAgain) {
     EXPECT_EQ(answer.at("id"), id);
     EXPECT_EQ(answer.at("result").at("position"), 0) << "it tells of what was rolled back";
   }
+  EXPECT_EQ(peer->unanswered, 0U);
+}
+
+// It took the open ticks from the world before, and is answered after further events.
+TEST_F(RollBack, SoIsAQueryThatWaitedForTheReadModels) {
+  const auto begun = ask("tick.begin", R"({"loop":"sweep","stage":"work","lease_ms":60000})");
+  const std::string token = boost::json::serialize(begun.at("result").at("token"));
+  send(request("tick.end", R"({"loop":"sweep","outcome":"succeeded","token":)" + token + "}"));
+  send(R"({"jsonrpc":"2.0","id":2,"method":"tick.list","params":{}})");
+  engine.flush();
+  finish(AppendStatus::full);
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
+  projector.roll_back(log.tail());
+  engine.leave_storage_full();
+  EXPECT_EQ(code_of(ask("run.start", R"({"goal":"g"})")), "");
+  settle();
+  const auto ticks = peer->next();
+  EXPECT_EQ(ticks.at("id"), 2);
+  EXPECT_EQ(ticks.at("result").at("open_total"), 1) << "it never ended";
+  EXPECT_EQ(peer->unanswered, 0U);
+}
+
+TEST_F(RollBack, ALongQueryThatSawWhatIsGoneIsRefused) {
+  start_run();
+  send(R"({"jsonrpc":"2.0","id":2,"method":"run.list","params":{}})" + std::string(8 * 1024, ' '));
+  finish(AppendStatus::full);
+  projector.roll_back(log.tail());
+  settle();
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
   EXPECT_EQ(peer->unanswered, 0U);
 }
 

@@ -114,23 +114,27 @@ const WatchdogTimedOut* latest_timeout(const RunTimeline& timeline) {
 // with `otherwise` if its latest attempt didn't end by a timeout.
 void answer_from_history(Api& api, Call& call, const RunId& run_id,
                          Decided<json::object> otherwise) {
-  query_read_models(api, call.responder, api.engine.world().position,
-                    [&api, responder = call.responder, run_id, otherwise = std::move(otherwise)](
-                        const RunIndex& index) -> std::function<void()> {
-                      Decided<json::object> outcome = otherwise;
-                      const auto timeline = read_timeline(api.log, index, run_id);
-                      if (!timeline) {
-                        outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
-                                         {"signalbox replay"});
-                      } else if (*timeline) {
-                        if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
-                          outcome = timed_out_view(api, run_id, *event);
-                        }
-                      }
-                      return [&api, responder, outcome = std::move(outcome)]() mutable {
-                        answer_with_files(api, responder, std::move(outcome));
-                      };
-                    });
+  query_read_models(
+      api, call.responder, api.engine.world().position,
+      [&api, responder = call.responder, run_id, rollbacks = api.engine.rollbacks(),
+       otherwise = std::move(otherwise)](const RunIndex& index) -> std::function<void()> {
+        Decided<json::object> outcome = otherwise;
+        const auto timeline = read_timeline(api.log, index, run_id);
+        if (!timeline) {
+          outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
+                           {"signalbox replay"});
+        } else if (*timeline) {
+          if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
+            outcome = timed_out_view(api, run_id, *event);
+          }
+        }
+        return [&api, responder, rollbacks, outcome = std::move(outcome)]() mutable {
+          if (api.engine.rollbacks() != rollbacks) {  // `otherwise` tells of it
+            return responder.reject(api.engine.storage_full_refusal());
+          }
+          answer_with_files(api, responder, std::move(outcome));
+        };
+      });
 }
 
 }  // namespace
