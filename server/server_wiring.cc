@@ -14,6 +14,7 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
 #include "server/executors/process/project_warnings.h"
+#include "server/followers/runs_over.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -103,7 +104,11 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                   timer_loop_reports()),
       board_({engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
-              std::make_shared<GitBoardFiles>(config.data / "runs"), log_outcome()},
+              std::make_shared<GitBoardFiles>(config.data / "runs"),
+              [this](Position position, const std::set<std::string>& run_ids) {
+                return runs_over(projector_, position, run_ids);
+              },
+              log_outcome()},
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
       retention_(retention_loop(given.stage_retention)),

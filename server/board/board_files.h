@@ -39,8 +39,8 @@ class BoardFiles {
   virtual tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path& repository) = 0;
 
-  // Removes the worktrees of `run_ids`, which are runs that don't exist any more. Returns the
-  // commands that record the results. The error is a sentence.
+  // Removes the worktrees of `run_ids`, which are runs that are over for good. Returns the commands
+  // that record the results. The error is a sentence.
   virtual tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
       const std::string& project, const std::filesystem::path& repository,
       const std::set<std::string>& run_ids) = 0;

@@ -57,7 +57,7 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
     : parts_(std::move(parts)),
       prune_after_ms_(settings.prune_after_ms),
       coderunner_mode_(mode),
-      worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.log),
+      worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.runs_over, parts_.log),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
                   [this](Token token, const auto& ended) { run_heartbeat(token, ended); }}),

@@ -45,6 +45,7 @@ class BoardLoops final : public LoopGroup {
     IdSource& ids;
     BlockingPool blocking;              // with a lane for each repository
     std::shared_ptr<BoardFiles> files;  // shared with work under way in the lanes
+    RunsOver runs_over;
     // Logs a sentence for people: what was done, or, with `ok` false, what failed.
     std::function<void(bool ok, const std::string& text)> log;
   };

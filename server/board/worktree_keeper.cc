@@ -14,10 +14,11 @@ Lane worktree_lane(const std::string& repository) { return {.name = "worktrees o
 }  // namespace
 
 WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
-                               std::shared_ptr<BoardFiles> files, Log log)
+                               std::shared_ptr<BoardFiles> files, RunsOver runs_over, Log log)
     : engine_(engine),
       blocking_(std::move(blocking)),
       files_(std::move(files)),
+      runs_over_(std::move(runs_over)),
       log_(std::move(log)) {}
 
 void WorktreeKeeper::arm() {
@@ -79,12 +80,17 @@ void WorktreeKeeper::remove_orphans_of(const Project& project) {
       });
 }
 
+// An ended run may be retried at any time until its worktree is gone. So only those go that are
+// over for good.
 void WorktreeKeeper::remove_orphans(const std::string& project, const std::string& repository,
                                     std::set<std::string> run_ids) {
   blocking_.run(worktree_lane(repository),
-                [this, project, repository, run_ids = std::move(run_ids),
-                 files = files_]() -> std::function<void()> {
-                  auto notes = files->remove_orphans(project, repository, run_ids);
+                [this, project, repository, run_ids = std::move(run_ids), runs_over = runs_over_,
+                 position = engine_.durable_position(), files = files_]() -> std::function<void()> {
+                  const auto remove = [&](const std::set<std::string>& over) {
+                    return files->remove_orphans(project, repository, over);
+                  };
+                  auto notes = runs_over(position, run_ids).and_then(remove);
                   return [this, project, notes = std::move(notes)] {
                     if (!notes)
                       return log_(false, "worktrees of project " + project + ": " + notes.error());

@@ -1,5 +1,6 @@
-// Removes the worktrees of cards' runs that have ended, and at a start orphaned worktrees, which
-// belong to no run. Each result is recorded as an event.
+// Removes the worktrees of cards' runs that have ended, and at a start orphaned worktrees: those of
+// runs that are over for good. Each result is recorded as an event. A failed run that is no card's
+// keeps its worktree, since it can be retried; a retention decides about that one.
 //
 // A worktree stays in the world until that event is applied, so its removal is repeated after a
 // crash at any point. All calls come from the engine thread; removals run on a blocking pool.
@@ -11,17 +12,26 @@
 #include <span>
 #include <string>
 
+#include <tl/expected.hpp>
+
 #include "server/board/board_files.h"
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
 
 namespace signalbox {
 
+// Returns those of `run_ids` (as text) that can't go on any more after `position`, which is
+// durable, not even by a retry. Error: a sentence that says why nobody can tell. May block; called
+// on a thread of the blocking pool.
+using RunsOver = std::function<tl::expected<std::set<std::string>, std::string>(
+    Position position, const std::set<std::string>& run_ids)>;
+
 class WorktreeKeeper {
  public:
   using Log = std::function<void(bool ok, const std::string& text)>;
 
-  WorktreeKeeper(Engine& engine, BlockingPool blocking, std::shared_ptr<BoardFiles> files, Log log);
+  WorktreeKeeper(Engine& engine, BlockingPool blocking, std::shared_ptr<BoardFiles> files,
+                 RunsOver runs_over, Log log);
 
   // Removes the worktrees of all ended runs, and the orphans in the projects' repositories. Called
   // at the start, and when the world was rolled back.
@@ -39,6 +49,7 @@ class WorktreeKeeper {
   Engine& engine_;
   const BlockingPool blocking_;
   const std::shared_ptr<BoardFiles> files_;  // shared with removals under way
+  const RunsOver runs_over_;
   const Log log_;
   std::set<RunId> under_way_;  // runs whose worktree is being removed
 };

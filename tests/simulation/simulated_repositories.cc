@@ -21,6 +21,8 @@ void SimulatedRepositories::write_policy(const std::string& repository, const Po
 
 void SimulatedRepositories::begin_worktree(const Job& job) {
   if (job.repository.empty()) return;
+  environment_.expect(!removed_.contains(job.run_id) || !is_open_(job.run_id),
+                      "job " + job.id + " begins in a worktree that was removed");
   worktrees_.try_emplace(job.run_id, Worktree{job.repository});
 }
 
@@ -81,6 +83,7 @@ NoteWorktree SimulatedRepositories::remove(const std::string& project, const Run
     note.reason = "somebody stands in it";
   } else {
     worktrees_.erase(place);
+    removed_.insert(run_id);
   }
   environment_.note("worktree " + note.path + (note.removed ? " is removed" : " is stuck"));
   if (environment_.faults.strikes(Fault::crash_after_effect)) {

@@ -25,7 +25,8 @@ class SimulatedRepositories final : public BoardFiles {
   // Replaces the policy file of the repository.
   void write_policy(const std::string& repository, const PolicyDraft& draft);
 
-  // For the machine: notes that a job has begun to work in a worktree of its run.
+  // For the machine: notes that a job has begun to work in a worktree of its run. A run that goes
+  // on still has the one that it had.
   void begin_worktree(const Job& job);
 
   // For the service.
@@ -74,6 +75,7 @@ class SimulatedRepositories final : public BoardFiles {
   std::map<std::string, Repository> repositories_;  // by path
   std::map<Digest, PolicyDraft> drafts_;
   std::map<RunId, Worktree> worktrees_;
+  std::set<RunId> removed_;  // runs whose worktree is gone
   std::function<bool(const RunId&)> is_open_;
   bool is_read_once_ = false;  // for a mutant
 };

@@ -9,6 +9,7 @@
 #include "domain/evolve.h"
 #include "domain/remote_work.h"
 #include "server/engine/engine.h"
+#include "server/followers/runs_over.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
@@ -98,6 +99,9 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                    },
                    [] {}}),
       board_({engine_, environment.schedule, ids_, board_files_pool(), repositories_,
+              [this](Position position, const std::set<std::string>& run_ids) {
+                return over(position, run_ids);
+              },
               [this](bool, const std::string& text) { environment_.note("board: " + text); }},
              read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),
       loops_(engine_),
@@ -216,6 +220,12 @@ BlockingPool SimulatedServer::blocking_pool() {
                   files_.decide_by(std::nullopt);
                 });
           }};
+}
+
+tl::expected<std::set<std::string>, std::string> SimulatedServer::over(
+    Position position, const std::set<std::string>& run_ids) {
+  if (environment_.mutant == Mutant::failed_run_orphaned) return run_ids;
+  return runs_over(projector_, position, run_ids);
 }
 
 // Runs work on one thread, in order, and `then` on the engine's.

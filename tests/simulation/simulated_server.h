@@ -7,9 +7,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <tl/expected.hpp>
 
 #include "projections/memory_table.h"
 #include "projections/world_digest.h"
@@ -91,6 +94,9 @@ class SimulatedServer {
   void apply(std::span<const Record> records);
   BlockingPool blocking_pool();
   BlockingPool board_files_pool();
+  // Returns the runs that are over for good, as runs_over() does.
+  tl::expected<std::set<std::string>, std::string> over(Position position,
+                                                        const std::set<std::string>& run_ids);
   void run_due_loops();
   void post(Schedule::Action action);
   void schedule_turn();

@@ -99,6 +99,7 @@ class SimulatedService {
                 {[this](std::function<void()> action) { time_.after(0, std::move(action)); },
                  [](const std::function<void()>& action) { action(); }},
                 repositories_,
+                [](Position, const std::set<std::string>& run_ids) { return run_ids; },
                 [](bool, const std::string&) {}},
                board_settings(policy), CoderunnerMode::mock) {
     engine_.set_committer(committer_);

@@ -1,0 +1,153 @@
+#include "server/board/worktree_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/followers/runs_over.h"
+#include "tests/server/board_site.h"
+
+namespace signalbox {
+namespace {
+
+// Repositories in memory: which runs have a worktree, and whose were removed.
+class ListedWorktrees final : public BoardFiles {
+ public:
+  Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path&,
+                                                           const std::string&,
+                                                           std::int64_t) override {
+    return std::make_shared<PolicyReading>();
+  }
+  NoteWorktree remove_worktree(const CardWorktree& worktree) override {
+    return removed(worktree.project, to_string(worktree.run_id));
+  }
+  tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
+      const std::filesystem::path&) override {
+    return there;
+  }
+  tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
+      const std::string& project, const std::filesystem::path&,
+      const std::set<std::string>& run_ids) override {
+    std::vector<NoteWorktree> notes;
+    for (const std::string& id : run_ids) notes.push_back(removed(project, id));
+    return notes;
+  }
+
+  std::set<std::string> there;
+
+ private:
+  NoteWorktree removed(const std::string& project, const std::string& id) {
+    there.erase(id);
+    NoteWorktree note;
+    note.project = project;
+    note.run_id = *parse_uuid(id);
+    note.removed = true;
+    return note;
+  }
+};
+
+class WorktreeKeeperTest : public BoardSite {
+ protected:
+  WorktreeKeeperTest() { EXPECT_EQ(code_of(put("web")), ""); }
+
+  // Starts a run that is no card's and has a worktree.
+  std::string start() {
+    const std::string run =
+        start_run(R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"alone"}]}})");
+    files->there.insert(run);
+    return run;
+  }
+  std::string end_run(const std::string& outcome) {
+    const std::string run = start();
+    work("alone", outcome);
+    return run;
+  }
+  std::string retry(const std::string& run) {
+    return code_of(ask("run.retry", R"({"run_id":")" + run + "\"}"));
+  }
+  // Does one piece of the work that waits for a thread; returns false if there is none.
+  bool do_one() {
+    if (lanes.empty()) return false;
+    const auto action = std::move(lanes.front());
+    lanes.pop_front();
+    action();
+    commit_all();
+    return true;
+  }
+  void arm() {
+    keeper.arm();
+    while (do_one()) {
+    }
+  }
+
+  std::deque<std::function<void()>> lanes;
+  std::shared_ptr<ListedWorktrees> files = std::make_shared<ListedWorktrees>();
+  std::vector<std::string> logged;
+  WorktreeKeeper keeper{
+      engine,
+      BlockingPool([this](std::function<void()> action) { lanes.push_back(std::move(action)); },
+                   at_once),
+      files,
+      [this](Position position, const std::set<std::string>& run_ids) {
+        return runs_over(projector, position, run_ids);
+      },
+      [this](bool, const std::string& text) { logged.push_back(text); }};
+};
+
+TEST_F(WorktreeKeeperTest, ARunThatCanBeRetriedKeepsItsWorktree) {  // H6, A15
+  const std::string failed = end_run("failed");
+  arm();
+  EXPECT_EQ(files->there, std::set{failed});
+  EXPECT_EQ(retry(failed), "");
+}
+
+// Ended runs leave the world after an hour, and can be retried all the same.
+TEST_F(WorktreeKeeperTest, SoDoesOneThatTheWorldHasForgotten) {  // H8, A15
+  const std::string failed = end_run("failed");
+  clock.advance_ms(2);
+  take(PruneRuns{1});
+  ASSERT_EQ(engine.world().ended_runs.find(*parse_uuid(failed)), nullptr);
+  arm();
+  EXPECT_EQ(files->there, std::set{failed});
+}
+
+TEST_F(WorktreeKeeperTest, ARetryWhileARepositoryIsSlowKeepsTheWorktree) {
+  const std::string failed = end_run("failed");
+  keeper.arm();
+  ASSERT_TRUE(do_one());  // the worktrees are listed
+  EXPECT_EQ(retry(failed), "");
+  while (do_one()) {
+  }
+  EXPECT_EQ(files->there, std::set{failed});
+}
+
+TEST_F(WorktreeKeeperTest, OrphansAreRunsThatAreOverForGood) {  // H6
+  end_run("succeeded");
+  const std::string going_on = start();
+  const std::string unknown = "00000000-0000-0000-0000-0000000000aa";
+  files->there.insert(unknown);
+  arm();
+  EXPECT_EQ(files->there, std::set{going_on});
+  EXPECT_EQ(event_types().back(), "WorktreeRemoved");
+  EXPECT_TRUE(logged.empty());
+}
+
+// A card is tried again with another run.
+TEST_F(WorktreeKeeperTest, AFailedRunOfACardIsAnOrphan) {  // H6
+  submit("a change");
+  const RunId run = start_next();
+  work("implement", "failed");
+  arm();
+  ASSERT_FALSE(engine.world().worktrees.contains(run));
+  files->there.insert(to_string(run));  // as if it couldn't be removed then
+  arm();
+  EXPECT_TRUE(files->there.empty());
+}
+
+}  // namespace
+}  // namespace signalbox
