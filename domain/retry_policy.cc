@@ -41,11 +41,12 @@ bool repeats_last_strategy(const StationDefinition& station,
 std::string not_retried_text(const StationEnd& end) {
   if (end.was_rejected) return "a person rejected it";
   if (end.was_stalled) return "its stall_actions end the station after so many stalls";
+  if (end.failure.error_class == ErrorClass::config) {
+    return "the configuration has to change first: its class is config";
+  }
   const std::uint32_t max_retries = end.run_max_retries.value_or(end.station.retry.max_retries);
   if (end.failures > max_retries) return exhausted_text(end.failures, max_retries);
   switch (end.failure.error_class) {
-    case ErrorClass::config:
-      return "the configuration has to change first: its class is config";
     case ErrorClass::terminal:
       if (end.station.executor == ExecutorKind::builtin) {
         return "a built-in station would find the same again: its class is terminal";
@@ -56,6 +57,7 @@ std::string not_retried_text(const StationEnd& end) {
     case ErrorClass::transient:
     case ErrorClass::lost:
     case ErrorClass::quota:
+    case ErrorClass::config:
       break;
   }
   // Decided by a version with other rules.

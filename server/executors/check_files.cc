@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
@@ -203,7 +204,9 @@ std::vector<std::string> check_files_among(const std::vector<ChangedFile>& chang
 std::vector<std::string> listed_check_files(const std::vector<std::string>& files) {
   std::vector<std::string> listed;
   for (std::size_t index = 0; index < std::min(files.size(), changed_files_shown_max); ++index) {
-    listed.push_back(shortened(printable(files[index]), changed_file_shown_bytes_max));
+    const std::string name = printable(files[index]);
+    const std::string_view end = utf8_suffix(name, changed_file_shown_bytes_max);
+    listed.push_back((end.size() < name.size() ? "…" : "") + std::string(end));
   }
   return listed;
 }

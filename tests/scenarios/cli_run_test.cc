@@ -33,6 +33,7 @@ TEST_F(CliTest, ARunIsWorkedOnAndShown) {
             "run ID\n"
             "status failed\n"
             "error TESTS_RED: two tests fail\n"
+            "no retry 1 attempt has failed, and max_retries is 0\n"
             "goal make it work\n"
             "pipeline two\n"
             "time TIME … TIME (SPAN)\n"
