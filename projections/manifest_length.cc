@@ -100,8 +100,9 @@ Stored<void> check_manifest_length(const std::filesystem::path& directory) {
   std::error_code failed;
   const std::uintmax_t present = std::filesystem::file_size(manifest, failed);
   if (failed) return damaged(manifest, "is missing");
-  if (present < *bytes) {
-    return damaged(manifest, "was cut from " + std::to_string(*bytes) + " bytes or more to " +
+  const std::uintmax_t noted = bytes.value();  // unchecked, it misleads g++ 12
+  if (present < noted) {
+    return damaged(manifest, "was cut from " + std::to_string(noted) + " bytes or more to " +
                                  std::to_string(present));
   }
   return {};

@@ -97,7 +97,7 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
   // A character whose end is still to come is left to the next call.
   const bool is_last = !question.is_running && part->offset + part->bytes.size() >= part->end;
   const std::size_t left = is_last ? 0 : incomplete_end(part->bytes);
-  if (left < part->bytes.size()) part->bytes.resize(part->bytes.size() - left);
+  if (left < part->bytes.size()) part->bytes.erase(part->bytes.size() - left);
   json::object result;
   result["run_id"] = to_string(question.run_id);
   result["station"] = question.station;
