@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t format = 1;
-constexpr int rows = 3000;
+constexpr std::uint32_t table_format = 1;
+constexpr int row_count = 3000;
 
 std::string key_of(int number) { return "k" + std::to_string(number); }
 std::string value_of(int number) {
@@ -37,9 +37,10 @@ class RocksTableDamage : public ::testing::Test {
   // Makes a table of several files: each opening writes what was logged to one.
   void SetUp() override {
     for (int life = 0; life < 4; ++life) {
-      const auto table = std::move(RocksTable::open_or_recreate(good_.path(), format)->table);
+      const auto table = std::move(RocksTable::open_or_recreate(good_.path(), table_format)->table);
       TableBatch batch;
-      for (int number = life * rows / 3; number < std::min(rows, (life + 1) * rows / 3); ++number) {
+      for (int number = life * row_count / 3;
+           number < std::min(row_count, (life + 1) * row_count / 3); ++number) {
         batch.put(key_of(number), value_of(number));
       }
       ASSERT_TRUE(table->write(batch, static_cast<Position>(life) + 1).has_value());
@@ -63,7 +64,7 @@ class RocksTableDamage : public ::testing::Test {
 
   // Opens the copy and reads every row. Returns whether all are there; otherwise damage was noted.
   bool whole_or_noted(const std::string& about) {
-    auto opened = RocksTable::open_or_recreate(copy_.path(), format);
+    auto opened = RocksTable::open_or_recreate(copy_.path(), table_format);
     EXPECT_TRUE(opened.has_value()) << about;
     if (!opened) return false;
     const RocksTable& table = *opened->table;
@@ -72,7 +73,7 @@ class RocksTableDamage : public ::testing::Test {
       return false;
     }
     int present = 0;
-    for (int number = 0; number < rows; ++number) {
+    for (int number = 0; number < row_count; ++number) {
       const auto value = table.get(key_of(number));
       if (!value) {
         EXPECT_EQ(value.error().kind, StoreError::Kind::rebuilding) << about;
@@ -82,7 +83,7 @@ class RocksTableDamage : public ::testing::Test {
       }
     }
     if (!table.damage()) {
-      EXPECT_EQ(present, rows) << about << ": rows are silently missing";
+      EXPECT_EQ(present, row_count) << about << ": rows are silently missing";
     }
     return !table.damage();
   }
@@ -136,7 +137,7 @@ TEST_F(RocksTableDamage, AFlippedBitIsNoticedByReadersOrByTheCheck) {  // G3
         continue;
       }
       // Readers met nothing: the bit lies where they don't look. The check reads every block.
-      const auto table = std::move(RocksTable::open_or_recreate(copy_.path(), format)->table);
+      const auto table = std::move(RocksTable::open_or_recreate(copy_.path(), table_format)->table);
       table->check_files([] { return true; });
       if (table->damage()) ++noted;
     }
@@ -145,7 +146,7 @@ TEST_F(RocksTableDamage, AFlippedBitIsNoticedByReadersOrByTheCheck) {  // G3
 }
 
 TEST_F(RocksTableDamage, IsMendedByFillingTheTableAnew) {  // G3
-  auto table = std::move(RocksTable::open_or_recreate(good_.path(), format)->table);
+  auto table = std::move(RocksTable::open_or_recreate(good_.path(), table_format)->table);
   BufferingTable buffering(*table);
   buffering.note_damage("a test says so");
   EXPECT_EQ(buffering.damage(), "a test says so");
