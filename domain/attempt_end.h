@@ -16,6 +16,16 @@ inline constexpr std::string_view rejected_code = "REJECTED";
 // The code of a push that failed: all other work of its run is done.
 inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
 
+// The codes of create_pr for work that no commit should hold as it is: it stays in the worktree.
+inline constexpr std::string_view nested_repository_code = "NESTED_REPOSITORY";
+inline constexpr std::string_view file_too_large_code = "FILE_TOO_LARGE";
+
+// Returns whether a run failed because of what its worktree holds, so that a person has to look
+// into that before anything else is done with it.
+constexpr bool needs_look_at_worktree(std::string_view code) {
+  return code == nested_repository_code || code == file_too_large_code;
+}
+
 enum class Retrying : std::uint8_t { by_policy, never };
 
 // Returns the events that end `run`'s attempt with `failure`, as one commit. They are

@@ -52,9 +52,10 @@ class CardOfRun {
     }
     // After a failed merge, too, a retry is a whole run of the card, so the policy bounds it.
     if (card_.runs >= policy_.max_attempts) return CardFailed{run_id_, code, failure.message};
-    // The push was tried again in place of the card's further runs (run_of_card()), which would do
-    // the agent's work again: that is for a person to decide.
-    if (!is_merge() && code == push_failed_code) {
+    // Another run would do the agent's work again, which is for a person to decide: the work is
+    // done, but for its push, which was tried again (run_of_card()), or for what its worktree
+    // holds.
+    if (!is_merge() && (code == push_failed_code || needs_look_at_worktree(code))) {
       return CardBlocked{run_id_, code, failure.message, 0};
     }
     return CardBlocked{run_id_, code, failure.message, retry_at_ns()};

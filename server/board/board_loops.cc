@@ -58,6 +58,7 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
       prune_after_ms_(settings.prune_after_ms),
       coderunner_mode_(mode),
       worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.runs_over, parts_.log),
+      left_worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.log),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
                   [this](Token token, const auto& ended) { run_heartbeat(token, ended); }}),
@@ -73,11 +74,13 @@ BoardLoops::~BoardLoops() = default;
 
 void BoardLoops::on_armed() {
   worktrees_.arm();
+  left_worktrees_.arm();
   if (has_startable_card()) heartbeat_.trigger("start of the service");
 }
 
 void BoardLoops::apply(std::span<const Record> records) {
   worktrees_.apply(records);
+  left_worktrees_.apply(records);
   // A slot is free, or a card is unblocked: start waiting cards now, not at the next due tick.
   bool freed = false;
   for (const Record& record : records) {

@@ -14,6 +14,7 @@
 
 #include "server/board/board_files.h"
 #include "server/board/board_settings.h"
+#include "server/board/left_worktrees.h"
 #include "server/board/worktree_keeper.h"
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
@@ -81,6 +82,7 @@ class BoardLoops final : public LoopGroup {
   const std::int64_t prune_after_ms_;
   const CoderunnerMode coderunner_mode_;
   WorktreeKeeper worktrees_;
+  LeftWorktrees left_worktrees_;
   ScheduledLoop heartbeat_;
   ScheduledLoop synthesizer_;
   ScheduledLoop prune_;

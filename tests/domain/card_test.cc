@@ -118,6 +118,28 @@ TEST_F(CardTest, WaitsForAPersonWhenItsPushFailed) {  // A9
   EXPECT_EQ(status(), CardStatus::backlog);
 }
 
+// The work lies in the worktree, and only a person can say what to do with it.
+TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
+  for (const std::string code : {"NESTED_REPOSITORY", "FILE_TOO_LARGE"}) {
+    when(start_of(card, run));
+    when(claim_by("ann", {"implement"}));
+    CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);
+    failed.error_class = ErrorClass::terminal;
+    failed.error_code = code;
+    failed.error_message = "look at vendor";
+    when(failed);
+    then_names({"StationFailed", "RunFailed", "CardBlocked"});
+    EXPECT_EQ(the_card().code, code);
+    EXPECT_EQ(the_card().retry_at_ns, 0);
+    now.wall_ns += 600 * minute_ns;
+    when(RetryBlockedCards{});
+    then_nothing();
+    when(UnblockCard{card, {}});
+    EXPECT_EQ(status(), CardStatus::backlog);
+    run = uuid_of(9);
+  }
+}
+
 TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
   Policy policy;
   policy.retry_blocked = false;

@@ -129,12 +129,14 @@ TEST_F(HostileWorkspace, AfterALookTheRunGoesOnWithTheWorkOfItsWorktree) {  // G
   end_of(run_id, "failed");
   const fs::path workspace = server_.data() / "runs" / run_id / "workspace";
   fs::rename(workspace / ".git", scratch_.path() / "found.git");
-  // The two commands that the message names.
+  // The two commands that the message names, and the one that the second of them names.
   const std::string message = failure_of(run_id);
   EXPECT_NE(message.find("git -C " + repository().string() + " worktree repair"),
             std::string::npos);
-  EXPECT_NE(message.find("signalbox run retry " + run_id), std::string::npos) << message;
+  EXPECT_NE(message.find("signalbox run why " + run_id), std::string::npos) << message;
   EXPECT_EQ(shell("git -C repository worktree repair").exit_code, 0);
+  const Output why = paste("signalbox run why " + run_id);
+  EXPECT_NE(why.out.find("signalbox run retry "), std::string::npos) << why.out;
   EXPECT_EQ(paste("signalbox run retry " + run_id).exit_code, 0);
   await_status(run_id, "succeeded");
   expect_no_harm();
@@ -194,7 +196,24 @@ TEST_F(HostileWorkspace, ProgramsInANestedRepositoryAreNotRun) {  // G12, A1
   }
 }
 
-// The same for one that is the repository's submodule.
+// What the message says to do is enough for the work to be tried again, and to be pushed.
+TEST_F(HostileWorkspace, AfterAPersonsDecisionTheFilesOfANestedRepositoryArePushed) {  // A1
+  const std::string run_id = start(
+      "mkdir vendor; cd vendor; git init --quiet; echo precious > precious.txt; git add .\n"
+      "git -c user.name=e -c user.email=e@e commit --quiet -m precious\n");
+  end_of(run_id, "failed");
+  const std::string message = failure_of(run_id);
+  const fs::path nested = server_.data() / "runs" / run_id / "workspace/vendor/.git";
+  EXPECT_NE(message.find("rm -rf " + nested.string()), std::string::npos) << message;
+  EXPECT_EQ(shell("rm -rf " + nested.string()).exit_code, 0);
+  const Output why = paste("signalbox run why " + run_id);
+  EXPECT_NE(why.out.find("signalbox run retry "), std::string::npos) << why.out;
+  EXPECT_EQ(paste("signalbox run retry " + run_id).exit_code, 0);
+  await_status(run_id, "succeeded");
+  expect_pushed(run_id, "vendor/precious.txt", "precious\n");
+}
+
+// Programs aren't run in one either that is the repository's submodule.
 TEST_F(HostileWorkspace, ProgramsInASubmoduleAreNotRun) {  // G12
   write_text(repository() / ".gitmodules",
              "[submodule \"evil\"]\n\tpath = evil-repository\n\turl = ./nowhere\n");

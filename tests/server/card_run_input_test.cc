@@ -29,6 +29,21 @@ TEST(CardRunInput, HasTheConflictOfTheMergeBefore) {  // A9
   EXPECT_EQ(conflict.at("message"), "both change the same places of: a.txt");
 }
 
+TEST(CardRunInput, HasTheRefOfTheWorkThatAPersonLookedAt) {  // A1
+  Card card;
+  card.run_id.bytes.front() = 7;
+  card.code = "NESTED_REPOSITORY";
+  card.message = "in the workspace are git repositories of their own";
+  const auto input = input_of_card_run(card);
+  ASSERT_TRUE(input);
+  const auto parsed = parse_json(*input);
+  ASSERT_TRUE(parsed);
+  const boost::json::object& earlier = parsed->at("earlier_work").as_object();
+  EXPECT_EQ(earlier.at("ref"),
+            boost::json::value("refs/signalbox/rescue/" + to_string(card.run_id)));
+  EXPECT_EQ(earlier.at("message"), boost::json::value(card.message));
+}
+
 TEST(CardRunInput, IsEmptyForAnyOtherCard) {  // A9
   EXPECT_FALSE(input_of_card_run(Card{}));
   Card card = conflicting_card();

@@ -45,8 +45,8 @@ tl::unexpected<Failure> workspace_taken(const BuiltinRequest& request, const Fen
           ", and it isn't there. Bring it back (its disk may not be mounted), or give it up with "
           "`git -C " +
           shell_word(request.repository.string()) + " worktree remove --force --force " +
-          shell_word(request.workspace.string()) + "`, then `signalbox run retry " +
-          request.run_id + "`");
+          shell_word(request.workspace.string()) +
+          "`, then have it tried again: " + retry_hint(request));
 }
 
 // Returns whether the workspace is the top of a git work tree of its own. `rev-parse` runs no
@@ -213,8 +213,8 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
           shell_word(request.workspace.string()) +
           ", move its .git away unless that is a file, run `git -C " +
           shell_word(request.repository.string()) +
-          " worktree repair`, then `signalbox run retry " + request.run_id + "` (" + place.error() +
-          ")");
+          " worktree repair`, then have it tried again: " + retry_hint(request) + " (" +
+          place.error() + ")");
 }
 
 std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepository& pinned) {
@@ -227,6 +227,10 @@ std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepo
          " was changed. The run doesn't use that (it uses " +
          (request.pins / "git/config").string() + "), but the next one will: look at " +
          shortened(names, changed_names_bytes_max);
+}
+
+std::string retry_hint(const BuiltinRequest& request) {
+  return "`signalbox run why " + request.run_id + "` names the command";
 }
 
 tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std::string& hint) {

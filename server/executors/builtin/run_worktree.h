@@ -56,6 +56,10 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
                                                 const PinnedRepository& pinned,
                                                 const std::string& hint);
 
+// Returns which command names the one that has the run tried again, for the end of a message. A
+// station doesn't know: a card's run is tried again as another one, and then it is `card unblock`.
+std::string retry_hint(const BuiltinRequest& request);
+
 // WORKSPACE_NOT_REPOSITORY (config), with `hint` after the sentence.
 tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std::string& hint);
 

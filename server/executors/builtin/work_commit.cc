@@ -187,8 +187,7 @@ class WorkCommit {
   }
 
   [[nodiscard]] std::string next() const {
-    return "; then `signalbox run retry " + request_.run_id +
-           "`; a card's run begins anew with `signalbox card unblock` and the card's id";
+    return "; then have it tried again: " + retry_hint(request_);
   }
   static std::string shown(const std::string& path) { return printable(with_replacements(path)); }
 
