@@ -201,6 +201,10 @@ inline constexpr std::int64_t run_diff_git_ms_max = 7000;
 static_assert(run_diff_git_ms_max + git_grace_ms_max < run_diff_ms_max);
 // Size of the list of ignored files that a commit, or a worktree's removal, leaves out.
 inline constexpr std::size_t left_out_bytes_max = 256 * 1024;
+// Size of a file that create_pr commits, unless the repository's git configuration says otherwise
+// (file_bytes_max_key), and files above it that are named.
+inline constexpr std::uint64_t committed_file_bytes_max = 50ULL * 1024 * 1024;
+inline constexpr std::size_t large_files_max = 100;
 // Submodules of a worktree that a commit of its changes can hold.
 inline constexpr std::size_t submodules_max = 1000;
 // Time that a push waits for the server's decision.

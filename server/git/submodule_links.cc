@@ -129,7 +129,8 @@ tl::expected<std::string, std::string> own_work_of(const fs::path& path, const f
 }
 
 tl::expected<void, std::string> add_changes(const fs::path& worktree, const GitOptions& options,
-                                            const fs::path& scratch) {
+                                            const fs::path& scratch,
+                                            const std::vector<std::string>& left_out) {
   const auto update_index = [&](std::vector<std::string> arguments,
                                 const std::vector<std::string>& paths) {
     if (paths.empty()) return tl::expected<void, std::string>();
@@ -150,6 +151,7 @@ tl::expected<void, std::string> add_changes(const fs::path& worktree, const GitO
 
   std::vector<std::string> add{"add", "--all", "--", ".", exclude_check_scratch};
   for (const std::string& path : links) add.push_back(":(exclude,top,literal)" + path);
+  for (const std::string& path : left_out) add.push_back(":(exclude,top,literal)" + path);
   if (const GitOutcome added = git(worktree, std::move(add), options); !added.ok) {
     return tl::unexpected(added.message);
   }

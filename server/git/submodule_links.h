@@ -55,9 +55,11 @@ tl::expected<std::string, std::string> own_work_of(const std::filesystem::path& 
                                                    UntrackedFiles untracked);
 
 // Adds all changes of the worktree to its index, except the check scratch directory: for a
-// submodule, the commit that it is at, and for files in its place, the files. Errors: as above.
+// submodule, the commit that it is at, and for files in its place, the files. The untracked files
+// `left_out` aren't added. Errors: as above.
 tl::expected<void, std::string> add_changes(const std::filesystem::path& worktree,
                                             const GitOptions& options,
-                                            const std::filesystem::path& scratch);
+                                            const std::filesystem::path& scratch,
+                                            const std::vector<std::string>& left_out = {});
 
 }  // namespace signalbox

@@ -47,7 +47,9 @@ WorktreeStatus parse_worktree_status(std::string_view text) {
     status.changed = true;
     // With --untracked-files=all, git lists files one by one; an entry that is a directory is
     // therefore a repository.
-    if (entry.front() == '?' && entry.ends_with('/')) status.repositories.push_back(name);
+    if (entry.front() == '?') {
+      (entry.ends_with('/') ? status.repositories : status.untracked).push_back(name);
+    }
     // "1 XY sub …": for a submodule, `sub` begins with S. Its commits are lost with the worktree.
     if (entry.front() != '?' && entry.size() > 5 && entry[5] == 'S') {
       status.submodule_changed = true;

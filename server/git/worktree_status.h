@@ -16,6 +16,7 @@ namespace signalbox {
 struct WorktreeStatus {
   bool changed = false;            // changed, staged or untracked files; ignored ones don't count
   bool submodule_changed = false;  // a submodule is at another commit, was added or removed
+  std::vector<std::string> untracked;  // files
   // Untracked directories that are git repositories of their own, such as "vendor/other/".
   std::vector<std::string> repositories;
   std::vector<std::string> ignored;  // files, and directories that are ignored as a whole ("out/")

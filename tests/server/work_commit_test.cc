@@ -148,6 +148,112 @@ TEST_F(WorkOfAnAgent, IgnoredFilesAreListed) {  // A1
   EXPECT_EQ(content_of(fs::path(intake.run_root) / "left_out.txt"), "build.log\nout/\n");
 }
 
+TEST_F(WorkOfAnAgent, ALargeNewFileIsLeftOutAndKept) {  // A1
+  run("config signalbox.fileBytesMax 1000", repository);
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  write_text(workspace_of(intake) / "core", std::string(2000, 'x'));
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("ls-tree --name-only HEAD", workspace_of(intake)), "file.txt");
+  EXPECT_EQ(artifact_text(site, result, "left_out.txt"), "core\n");
+  EXPECT_NE(result.result.summary.find("core (2000 bytes)"), std::string::npos)
+      << result.result.summary;
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(run("cat-file -s " + outcome.rescue_ref + ":core", repository), "2000");
+}
+
+TEST_F(WorkOfAnAgent, ALargeNewFileAloneIsNothingToPropose) {  // A1
+  run("config signalbox.fileBytesMax 1000", repository);
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "core", std::string(2000, 'x'));
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "NOTHING_TO_PROPOSE");
+  EXPECT_NE(result.failure.message.find("core (2000 bytes)"), std::string::npos)
+      << result.failure.message;
+}
+
+// A push would carry it along, also if a later commit removes it.
+TEST_F(WorkOfAnAgent, ALargeFileInACommitOfTheAgentIsRefused) {  // A1
+  run("config signalbox.fileBytesMax 1000", repository);
+  const Job intake = begun();
+  const std::string base = run("rev-parse HEAD", workspace_of(intake));
+  write_text(workspace_of(intake) / "large file", std::string(2000, 'x'));
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  commit_all(workspace_of(intake), "with a large file");
+  fs::remove(workspace_of(intake) / "large file");
+  commit_all(workspace_of(intake), "without it");
+  const JobResult refused = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(refused.failure.code, "FILE_TOO_LARGE") << refused.failure.message;
+  EXPECT_EQ(refused.failure.error_class, ErrorClass::terminal);
+  EXPECT_NE(refused.failure.message.find("large file (2000 bytes)"), std::string::npos)
+      << refused.failure.message;
+  EXPECT_NE(refused.failure.message.find(" reset --soft " + base + "`"), std::string::npos)
+      << refused.failure.message;
+
+  run("reset --soft " + base, workspace_of(intake));  // as the message says
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("rev-list --count " + base + "..HEAD", workspace_of(intake)), "1");
+  EXPECT_EQ(run("show HEAD:file.txt", workspace_of(intake)), "two");
+}
+
+TEST_F(WorkOfAnAgent, ATrackedFileThatBecameLargeIsRefusedUnlessTheOwnerAllowsIt) {  // A1
+  run("config signalbox.fileBytesMax 1000", repository);
+  const Job intake = begun();
+  const std::string base = run("rev-parse HEAD", workspace_of(intake));
+  write_text(workspace_of(intake) / "file.txt", std::string(2000, 'x'));
+  const JobResult refused = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(refused.failure.code, "FILE_TOO_LARGE") << refused.failure.message;
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(intake)), base) << "nothing was committed";
+
+  const std::string pinned =
+      (site.root() / "workspaces" / to_string(intake.run_id) / "git/config").string();
+  const std::string allow = "config --file " + pinned + " signalbox.fileBytesMax 2000";
+  EXPECT_NE(refused.failure.message.find("`git " + allow + "`"), std::string::npos)
+      << refused.failure.message;
+  run(allow, repository);
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("cat-file -s HEAD:file.txt", workspace_of(intake)), "2000");
+}
+
+// As LFS does it.
+TEST_F(WorkOfAnAgent, AFileThatAFilterMakesSmallIsCommitted) {  // A1, A2
+  run("config signalbox.fileBytesMax 1000", repository);
+  run_git(repository, {"config", "filter.small.clean", "head -c 10"});
+  write_text(repository / ".gitattributes", "*.big filter=small\n");
+  commit_all(repository, "attributes");
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "model.big", std::string(2000, 'x'));
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("cat-file -s HEAD:model.big", workspace_of(intake)), "10");
+}
+
+TEST_F(WorkOfAnAgent, AWrongSizeInTheConfigurationIsNamed) {  // A1
+  run("config signalbox.fileBytesMax lots", repository);
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "REPOSITORY_INVALID") << result.failure.message;
+  EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+  EXPECT_NE(result.failure.message.find("lots"), std::string::npos) << result.failure.message;
+}
+
+// Content that others have already isn't this work's.
+TEST_F(WorkOfAnAgent, ALargeFileOfTheBaseIsNoObstacle) {  // A1
+  write_text(repository / "asset", std::string(2000, 'x'));
+  commit_all(repository, "an asset");
+  run("config signalbox.fileBytesMax 1000", repository);
+  const Job intake = begun();
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("cat-file -s HEAD:asset", workspace_of(intake)), "2000");
+}
+
 TEST_F(WorkOfAnAgent, LocksOfKilledGitProcessesAreNoObstacle) {  // A1
   const Job intake = begun();
   const fs::path admin = run("rev-parse --absolute-git-dir", workspace_of(intake));
@@ -158,6 +264,21 @@ TEST_F(WorkOfAnAgent, LocksOfKilledGitProcessesAreNoObstacle) {  // A1
   const JobResult result = end_of(next(intake, "create_pr"));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(run("show " + branch_of_run(intake) + ":file.txt", repository), "two");
+}
+
+TEST_F(WorkOfAnAgent, WorkUnderSuchLocksIsKeptWhenTheWorktreeGoes) {  // A1
+  const Job intake = begun();
+  const fs::path admin = run("rev-parse --absolute-git-dir", workspace_of(intake));
+  run("checkout --quiet --detach", workspace_of(intake));
+  write_text(workspace_of(intake) / "first.txt", "first\n");
+  commit_all(workspace_of(intake), "on no branch");
+  write_text(workspace_of(intake) / "second.txt", "second\n");
+  write_text(admin / "index.lock", "");
+  write_text(admin / "HEAD.lock", "");
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(run("show " + outcome.rescue_ref + ":first.txt", repository), "first");
+  EXPECT_EQ(run("show " + outcome.rescue_ref + ":second.txt", repository), "second");
 }
 
 TEST_F(WorkOfAnAgent, WorkOnNoBranchIsCommittedOnTheRunsOwn) {  // A1

@@ -104,9 +104,11 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
                            shortened(with_replacements(changes.output), changes_bytes_max) +
                            "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
   auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
-  if (written && !work.ignored.empty()) {
+  if (written && !(work.ignored.empty() && work.large.empty())) {
+    std::vector<std::string> left_out = work.large;
+    left_out.insert(left_out.end(), work.ignored.begin(), work.ignored.end());
     written =
-        write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(work.ignored));
+        write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(left_out));
   }
   if (written && !changed.empty()) {
     written = write_file_atomically(request.artifacts_dir / checks_changed_name,

@@ -7,11 +7,11 @@
 namespace signalbox {
 
 // Commits uncommitted changes (work_commit.h), writes `change.patch` and `pull_request.md`, and
-// pushes the branch where a remote is configured. Ignored files aren't committed: the artifact
-// `left_out.txt` lists them. Files that decide how work is checked and that the commits change are
-// named in pull_request.md, in the metadata and in checks_changed.txt. Can be repeated after a
-// crash at any point: then there is nothing left to commit, and the push finds the branch up to
-// date.
+// pushes the branch where a remote is configured. Ignored files aren't committed, nor large ones
+// that aren't tracked: the artifact `left_out.txt` lists them. Files that decide how work is
+// checked and that the commits change are named in pull_request.md, in the metadata and in
+// checks_changed.txt. Can be repeated after a crash at any point: then there is nothing left to
+// commit, and the push finds the branch up to date.
 //
 // The repository's hooks and filters are honoured as intake found them. They are its owner's policy
 // (secret scans, fences), which an unattended run must not skip; those that an agent set up are not
@@ -19,7 +19,8 @@ namespace signalbox {
 // was pushed, or would have been without a remote.
 //
 // Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED (config); NOTHING_TO_PROPOSE, COMMIT_FAILED,
-// NESTED_REPOSITORY (terminal); GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
+// NESTED_REPOSITORY, FILE_TOO_LARGE (terminal); GIT_FAILED, STORAGE_FAILED, PUSH_FAILED
+// (transient).
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request);
 
 }  // namespace signalbox

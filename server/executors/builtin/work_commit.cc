@@ -4,9 +4,11 @@
 #include <system_error>
 #include <utility>
 
+#include "domain/attempt_end.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/git_identity.h"
+#include "server/git/large_files.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/git/unsaved_work.h"
@@ -64,8 +66,52 @@ class WorkCommit {
     return *std::move(found);
   }
 
+  [[nodiscard]] tl::expected<std::uint64_t, Failure> file_bytes_max() const {
+    const auto bytes_max = committed_file_bytes_max(request_.workspace, there_);
+    if (bytes_max) return *bytes_max;
+    return builtin_failure(ErrorClass::config, "REPOSITORY_INVALID",
+                           request_.repository.string() + ": " + bytes_max.error());
+  }
+
+  // Leaves the untracked files out that are too large. Returns them; `note` gets a sentence.
+  [[nodiscard]] tl::expected<std::vector<std::string>, Failure> leave_out_large(
+      const WorktreeStatus& found, std::uint64_t bytes_max, std::string& note) const {
+    const auto large =
+        large_untracked_files(request_.workspace, found.untracked, bytes_max, there_);
+    if (!large) return git_failed("cannot inspect the large files", large.error());
+    std::vector<std::string> paths;
+    for (const LargeFile& file : *large) paths.push_back(file.path);
+    if (!paths.empty()) {
+      note += "\nLeft out, because they are larger than the " + size_text(bytes_max) +
+              " that are committed (" + file_bytes_max_key + "): " + large_files_text(*large) + ".";
+    }
+    return paths;
+  }
+
+  // Refuses a commit of the index, and commits of the branch, with files that are too large.
+  [[nodiscard]] BuiltinStep check_sizes(std::uint64_t bytes_max) const {
+    const GitOutcome tree = run({"write-tree"});
+    if (!tree.ok) return git_failed("cannot write the index", tree.message);
+    std::vector<std::string> arguments{"-c",          "user.name=Signalbox",
+                                       "-c",          "user.email=signalbox@localhost",
+                                       "commit-tree", tree.line(),
+                                       "-p",          "HEAD",
+                                       "-m",          "sizes"};
+    if (!commit_at("MERGE_HEAD").empty()) {
+      arguments.insert(arguments.end(), {"-p", "MERGE_HEAD"});
+    }
+    const GitOutcome probe = run(std::move(arguments));  // no ref has it, so git removes it later
+    if (!probe.ok) return git_failed("cannot inspect the index", probe.message);
+    const auto large = large_committed_files(request_.workspace, probe.line(), base_, bytes_max,
+                                             there_, request_.pins);
+    if (!large) return git_failed("cannot inspect the sizes of files", large.error());
+    if (!large->empty()) return too_large(*large, bytes_max);
+    return {};
+  }
+
   // Returns a note about files in submodules that are left out; or an empty text.
-  [[nodiscard]] tl::expected<std::string, Failure> add(const WorktreeStatus& found) const {
+  [[nodiscard]] tl::expected<std::string, Failure> add(
+      const WorktreeStatus& found, const std::vector<std::string>& left_out) const {
     if (!found.repositories.empty()) return nested_repository(found.repositories);
     const auto links = submodule_links(request_.workspace, there_, request_.pins);
     if (!links) return git_failed("cannot list the submodules", links.error());
@@ -77,7 +123,7 @@ class WorkCommit {
       return files_in_submodule(*replaced);
     }
     if (found.changed || replaced != links->end()) {
-      const auto added = add_changes(request_.workspace, there_, request_.pins);
+      const auto added = add_changes(request_.workspace, there_, request_.pins, left_out);
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
@@ -154,7 +200,7 @@ class WorkCommit {
       return "\nLeft out: files in submodule " + shown(link) + " that aren't committed there.";
     }
     return builtin_failure(
-        ErrorClass::terminal, "NESTED_REPOSITORY",
+        ErrorClass::terminal, std::string(nested_repository_code),
         "submodule " + shown(link) + " " + *own_work +
             ", which a commit here wouldn't hold: nothing was committed or pushed, and the "
             "worktree is kept. Push its work from " +
@@ -163,7 +209,7 @@ class WorkCommit {
 
   [[nodiscard]] tl::unexpected<Failure> files_in_submodule(const std::string& link) const {
     return builtin_failure(
-        ErrorClass::terminal, "NESTED_REPOSITORY",
+        ErrorClass::terminal, std::string(nested_repository_code),
         "there are files at " + shown(link) +
             ", the place of a submodule that isn't checked out, which a commit wouldn't hold: "
             "nothing was committed or pushed, and the worktree is kept. Move what is needed out "
@@ -177,13 +223,32 @@ class WorkCommit {
     for (const std::string& each : paths) names += (names.empty() ? "" : ", ") + shown(each);
     const std::filesystem::path first = request_.workspace / paths.front() / ".git";
     return builtin_failure(
-        ErrorClass::terminal, "NESTED_REPOSITORY",
+        ErrorClass::terminal, std::string(nested_repository_code),
         "in the workspace are git repositories of their own, whose files a commit wouldn't hold: " +
             shortened(names, nested_names_bytes_max) +
             ". Nothing was committed or pushed, and the worktree is kept. To commit the files, "
             "remove the .git of each, as in `rm -rf " +
             shell_word(first.lexically_normal().string()) + "`; to leave them out, move them away" +
             next());
+  }
+
+  [[nodiscard]] tl::unexpected<Failure> too_large(const std::vector<LargeFile>& files,
+                                                  std::uint64_t bytes_max) const {
+    std::uint64_t largest = 0;
+    for (const LargeFile& file : files) largest = std::max(largest, file.bytes);
+    const std::string setting =
+        std::string(file_bytes_max_key) + " " + std::to_string(largest) + "`";
+    const std::string workspace = shell_word(request_.workspace.string());
+    return builtin_failure(ErrorClass::terminal, std::string(file_too_large_code),
+                           "the work has files that are larger than the " + size_text(bytes_max) +
+                               " that are committed: " + large_files_text(files) +
+                               ". Nothing was pushed. To leave them out, move them away from " +
+                               workspace + " and run `git -C " + workspace + " reset --soft " +
+                               base_ + "`; to commit them, run `git config --file " +
+                               shell_word((request_.pins / "git/config").string()) + " " + setting +
+                               ", and for later runs `git -C " +
+                               shell_word(request_.repository.string()) + " config " + setting +
+                               next());
   }
 
   [[nodiscard]] std::string next() const {
@@ -209,7 +274,10 @@ tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
   CommittedWork result;
   result.note = TRY(work.return_to_branch());
   auto status = TRY(work.status());
-  result.note += TRY(work.add(status));
+  const std::uint64_t bytes_max = TRY(work.file_bytes_max());
+  result.large = TRY(work.leave_out_large(status, bytes_max, result.note));
+  result.note += TRY(work.add(status, result.large));
+  TRY(work.check_sizes(bytes_max));
   TRY(work.commit(title));
   result.ignored = std::move(status.ignored);
   return result;

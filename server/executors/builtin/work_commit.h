@@ -12,15 +12,20 @@ namespace signalbox {
 struct CommittedWork {
   std::string note;  // sentences for the summary, after a line end; or empty
   std::vector<std::string>
-      ignored;  // what isn't committed: ignored files, and directories ("out/")
+      ignored;                     // what isn't committed: ignored files, and directories ("out/")
+  std::vector<std::string> large;  // untracked files that aren't committed for their size
 };
 
 // Commits all changes on the run's branch, with this title. A worktree that is on another branch or
 // on none comes back to it with its HEAD; commits of the run's branch that this leaves out are kept
 // by a ref, which the note names. Locks that killed git processes left in the worktree are removed.
 //
+// Untracked files that are too large (large_files.h) stay untracked, and the note names them.
+//
 // Errors: NESTED_REPOSITORY (terminal) for repositories in the workspace whose content no commit
-// would hold; COMMIT_FAILED (terminal); GIT_FAILED (transient).
+// would hold; FILE_TOO_LARGE (terminal) for such files that are tracked, or in the branch's
+// commits; REPOSITORY_INVALID (config) for a wrong setting of the size; COMMIT_FAILED (terminal);
+// GIT_FAILED (transient).
 tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
                                                  const PinnedRepository& pinned,
                                                  const GitOptions& there, const std::string& base,

@@ -227,6 +227,8 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(run_diff_ms_max);
   SIGNALBOX_LIMIT(run_diff_git_ms_max);
   SIGNALBOX_LIMIT(left_out_bytes_max);
+  SIGNALBOX_LIMIT(committed_file_bytes_max);
+  SIGNALBOX_LIMIT(large_files_max);
   SIGNALBOX_LIMIT(submodules_max);
   SIGNALBOX_LIMIT(fence_check_ms_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
