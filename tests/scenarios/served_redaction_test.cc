@@ -65,6 +65,14 @@ class ServedRedactionTest : public ServedRetentionTest {
     }
     return found;
   }
+  // Returns what the files below the directory have, one after the other.
+  [[nodiscard]] static std::string texts_below(const fs::path& directory) {
+    std::string texts;
+    for (const auto& each : fs::recursive_directory_iterator(directory)) {
+      if (each.is_regular_file()) texts += content_of(each.path());
+    }
+    return texts;
+  }
   // Expects that a replay leads to the state of the living service.
   void expect_same_as_replay() const {
     const json::object live = result({"status"});
@@ -224,9 +232,18 @@ TEST_F(ServedRedactionTest, WhatARetentionKeptNeedsAStop) {  // G17
   const json::object refused = refusal_of(params());
   EXPECT_EQ(code_in(refused), "REDACTION_NEEDS_STOP") << json::serialize(refused);
   const json::array next = refused.at("data").at("next_commands").as_array();
-  ASSERT_EQ(next.size(), 2U);
+  ASSERT_EQ(next.size(), 3U);
   EXPECT_EQ(std::string(next.at(0).as_string()), "kill " + std::to_string(server_.pid()));
   EXPECT_EQ(text(run(run_id_), "goal").find("[redacted]"), std::string::npos);
+  // The archive that is named has the text, and its command erases it there while the server goes
+  // on.
+  const fs::path archive = text(refused.at("data").at("details").as_object(), "archive");
+  EXPECT_NE(text(refused, "message").find(archive.string()), std::string::npos);
+  EXPECT_NE(texts_below(archive).find(text_to_erase), std::string::npos) << archive;
+  const Output archived =
+      paste("cd '" + scratch_.path().string() + "' && " + std::string(next.at(2).as_string()));
+  EXPECT_EQ(archived.exit_code, 0) << archived.out << archived.err;
+  EXPECT_EQ(texts_below(archive).find(text_to_erase), std::string::npos);
   server_.stop();
   const Output done = paste(std::string(next.at(1).as_string()));
   EXPECT_EQ(done.exit_code, 0) << done.out << done.err;

@@ -60,6 +60,27 @@ CallError only_archived(const RocksEventLog& log, Position position) {
   return error;
 }
 
+// Makes REDACTION_NEEDS_STOP with the three commands that erase the texts: from the log and its
+// base, and from the archive.
+CallError needs_stop(const RocksEventLog& log, Position position,
+                     const std::string& while_stopped) {
+  std::string message = "record " + std::to_string(position) +
+                        " stayed when a retention dropped others, so the state that the log "
+                        "begins with may have its texts, too; both are erased while the server is "
+                        "stopped";
+  json::object details{{"position", position}, {"horizon", log.horizon().position}};
+  std::vector<std::string> next{stop_command(), while_stopped};
+  if (const std::filesystem::path archive = find_archive(log, position); !archive.empty()) {
+    message += ". The archive " + archive.string() +
+               " has them as well; there they are erased at "
+               "any time, with the key that signs archives";
+    details["archive"] = archive.string();
+    next.push_back(archive_redaction_command(archive, position));
+  }
+  return redaction_refused("REDACTION_NEEDS_STOP", std::move(message), std::move(details),
+                           std::move(next));
+}
+
 // Plans what a record that was kept before the horizon needs besides: another base.
 Called<void> plan_base(const RocksEventLog& log, RedactionPlan& plan) {
   if (plan.record.position > log.horizon().position) return {};
@@ -190,12 +211,7 @@ Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log, Position p
   auto plan = TRY(plan_record(log, position, fields));
   const Position horizon = log.horizon().position;
   if (position <= horizon && !plan.fields.empty()) {
-    return tl::unexpected(redaction_refused(
-        "REDACTION_NEEDS_STOP",
-        "record " + std::to_string(position) +
-            " stayed when a retention dropped others, so the state that the log begins with may "
-            "have its texts, too; both are erased while the server is stopped",
-        {{"position", position}, {"horizon", horizon}}, {stop_command(), while_stopped}));
+    return tl::unexpected(needs_stop(log, position, while_stopped));
   }
   TRY(find_earlier_redaction(log, plan));
   return plan;
