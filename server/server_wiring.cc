@@ -247,7 +247,7 @@ Api Server::api() {
           [this](Position position, RunRootWriter::Written written) {
             run_roots_.when_written(position, std::move(written));
           },
-          read_found_file,
+          found_file_reader(run_root_rule_),
           run_root_rule_,
           [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); },
           machine_ ? std::make_shared<const JobOwnership>(job_ownership()) : nullptr,

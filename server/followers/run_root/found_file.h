@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "server/followers/run_root/file_change.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -28,9 +30,16 @@ struct FoundFile {
 using ReadFoundFile =
     std::function<FoundFile(const std::filesystem::path& path, std::size_t bytes_max)>;
 
-// Reads `path` (absolute) from the disk. Follows no symbolic link, doesn't wait for a pipe, and
-// reads at most `bytes_max`: a larger file is unreadable. Blocks. Any thread.
+// Reads the lock file or the marker of a run root, `path` (absolute), by the way that a write takes
+// to it (find_root_file()): a file that lies behind a link is unreadable. Doesn't wait for a pipe,
+// and reads at most `bytes_max`: a larger file is unreadable. `rule` has the configured
+// directories; nullptr: there are none. Blocks. Any thread.
+FoundFile read_found_file_below(const RunRootRule* rule, const std::filesystem::path& path,
+                                std::size_t bytes_max);
+// The same without configured directories.
 FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_max);
+// Returns a function that reads such files below the directories of `rule`.
+ReadFoundFile found_file_reader(std::shared_ptr<const RunRootRule> rule);
 
 // Returns whether `removal` (of kind remove) may be carried out on `found`, the file at its path.
 //

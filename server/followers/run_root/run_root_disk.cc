@@ -27,13 +27,6 @@ constexpr std::size_t ledger_end_bytes = 256 * 1024;
 // A write within one page is complete or absent when its process is killed.
 constexpr std::size_t page_bytes = 4096;
 
-// A file of a run root: its open directory and its name there.
-struct Place {
-  FileDescriptor directory;
-  std::string name;
-  fs::path shown;  // for messages
-};
-
 tl::unexpected<StoreError> failed(std::string_view verb, const fs::path& path) {
   return tl::unexpected(system_error(verb, path));
 }
@@ -69,7 +62,7 @@ Stored<FileDescriptor> open_below(const FileDescriptor& parent, const std::strin
   return opened;
 }
 
-Stored<void> go_below(Place& place, const std::string& name, bool create) {
+Stored<void> go_below(RootFile& place, const std::string& name, bool create) {
   place.shown /= name;
   auto below = TRY(open_below(place.directory, name, place.shown, create));
   place.directory = std::move(below);
@@ -79,10 +72,10 @@ Stored<void> go_below(Place& place, const std::string& name, bool create) {
 // Opens the directory of the changed file. Whoever named the root was permitted to name it with the
 // links that lead there, except below a configured directory: there each name is opened in the
 // directory before it, so that a link that somebody puts there meanwhile is never followed.
-Stored<Place> find_place(const FileChange& change, bool create, const RunRootRule* rule) {
+Stored<RootFile> find_place(const FileChange& change, bool create, const RunRootRule* rule) {
   const auto inside =
       rule == nullptr ? std::optional<RunRootRule::Inside>() : rule->inside(change.root);
-  Place place;
+  RootFile place;
   place.shown = inside ? inside->directory : fs::path(change.root);
   if (create) {
     TRY(make_directories(place.shown));
@@ -100,7 +93,7 @@ Stored<Place> find_place(const FileChange& change, bool create, const RunRootRul
 }
 
 // Returns the content; nullopt if the file is absent, not a regular file, or can't be read.
-std::optional<std::string> content_of(const Place& place) {
+std::optional<std::string> content_of(const RootFile& place) {
   constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const FileDescriptor file(::openat(place.directory.get(), place.name.c_str(), flags));
   if (!file) return std::nullopt;
@@ -110,7 +103,7 @@ std::optional<std::string> content_of(const Place& place) {
 }
 
 // Removes the directory in the place of a file if it is empty, else renames it, contents and all.
-Stored<void> move_aside(const Place& place, Position position) {
+Stored<void> move_aside(const RootFile& place, Position position) {
   const int directory = place.directory.get();
   if (::unlinkat(directory, place.name.c_str(), AT_REMOVEDIR) == 0) return {};
   const std::string aside = place.name + ".replaced-" + std::to_string(position);
@@ -118,7 +111,7 @@ Stored<void> move_aside(const Place& place, Position position) {
   return failed("move out of the way", place.shown);
 }
 
-bool is_directory(const Place& place) {
+bool is_directory(const RootFile& place) {
   struct stat status {};
   return ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISDIR(status.st_mode);
@@ -126,7 +119,7 @@ bool is_directory(const Place& place) {
 
 // Writes the whole file. The temporary file always has the same name: only one thread of one server
 // writes it, and it overwrites what a crash left.
-Stored<void> replace(const Place& place, std::string_view content, const FileChange& change,
+Stored<void> replace(const RootFile& place, std::string_view content, const FileChange& change,
                      const std::string& tag) {
   const int directory = place.directory.get();
   const std::string temporary = "." + place.name + "." + tag + ".signalbox-tmp";
@@ -201,7 +194,7 @@ std::string rows_not_in(std::string_view text, std::string_view rows) {
 }
 
 // Rewrites the whole ledger, without a last row that a crash of the machine cut short.
-Stored<void> rewrite(const Place& place, const FileChange& change, const std::string& tag) {
+Stored<void> rewrite(const RootFile& place, const FileChange& change, const std::string& tag) {
   std::string content = content_of(place).value_or("");
   content.resize(content.rfind('\n') + 1);  // npos + 1 is 0
   content += rows_not_in(content, change.bytes);
@@ -248,11 +241,16 @@ Stored<void> apply_change(const FileChange& change, const std::string& tag,
   return {};
 }
 
-Stored<FileDescriptor> open_run_root(const std::string& root, const RunRootRule* rule) {
+Stored<RootFile> find_root_file(const std::string& root, const std::string& path,
+                                const RunRootRule* rule) {
   FileChange inside;
   inside.root = root;
-  inside.path = run_root_path::manifest;
-  auto place = TRY(find_place(inside, /*create=*/false, rule));
+  inside.path = path;
+  return find_place(inside, /*create=*/false, rule);
+}
+
+Stored<FileDescriptor> open_run_root(const std::string& root, const RunRootRule* rule) {
+  auto place = TRY(find_root_file(root, run_root_path::manifest, rule));
   return std::move(place.directory);
 }
 

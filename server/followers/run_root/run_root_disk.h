@@ -29,6 +29,21 @@ std::string temporary_tag(const std::filesystem::path& runs);
 Stored<void> apply_change(const FileChange& change, const std::string& tag,
                           const RunRootRule* rule = nullptr);
 
+// A file of a run root: its open directory, and its name there.
+struct RootFile {
+  FileDescriptor directory;
+  std::string name;
+  std::filesystem::path shown;  // for messages
+};
+
+// Finds the file `path`, which is relative to the root and need not be there, by the way that a
+// write takes to it: no link below the root, or below a configured directory, is followed. Whoever
+// reads it in the open directory reads where the service writes, wherever the names that lead there
+// lead by then. `rule` is as for apply_change(). Fails with `not_found` if its directory isn't
+// there, or `io`. Blocks. Any thread.
+Stored<RootFile> find_root_file(const std::string& root, const std::string& path,
+                                const RunRootRule* rule);
+
 // Opens a run root that is there, by the way that a write takes to it: no link below a configured
 // directory is followed. `rule` is as for apply_change(). Fails with `not_found` or `io`. Blocks.
 // Any thread.

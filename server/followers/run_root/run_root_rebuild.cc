@@ -6,21 +6,22 @@
 #include "domain/try.h"
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/followers/run_root/run_root_place.h"
-#include "server/platform/atomic_file.h"
 
 namespace signalbox {
 namespace {
 
-constexpr std::size_t file_bytes_max = std::size_t{1} << 32;
-
-RebuiltFile::Found compare_with_disk(const FileChange& change) {
-  const std::filesystem::path path = std::filesystem::path(change.root) / change.path;
-  const auto content = read_regular_file(path, file_bytes_max);
-  if (content) {
-    return *content == change.bytes ? RebuiltFile::Found::same : RebuiltFile::Found::different;
+RebuiltFile::Found compare_with_disk(const FileChange& change, const RunRootRule* rule) {
+  const auto found = remove_written_file(change, rule, /*is_dry=*/true);
+  if (!found) return RebuiltFile::Found::different;
+  switch (*found) {
+    case WrittenFile::missing:
+      return RebuiltFile::Found::missing;
+    case WrittenFile::changed:
+      return RebuiltFile::Found::different;
+    case WrittenFile::same:
+      return RebuiltFile::Found::same;
   }
-  return content.error().kind == StoreError::Kind::not_found ? RebuiltFile::Found::missing
-                                                             : RebuiltFile::Found::different;
+  return RebuiltFile::Found::different;
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ std::vector<RebuiltFile> RunRootRebuild::finish(bool write, const RunRootRule* r
     change.kind = FileChange::Kind::write;  // a ledger as well: these are all of its rows
     RebuiltFile& file = rebuilt.emplace_back();
     file.path = path;
-    file.found = compare_with_disk(change);
+    file.found = compare_with_disk(change, rule);
     if (write && file.found != RebuiltFile::Found::same) {
       auto written = require_writable_place(run_files_.runs().parent_path(), change.root);
       if (written) written = apply_change(change, tag, rule);

@@ -58,7 +58,8 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
             const bool is_marker = removal.path == run_root_path::tick_marker;
             return may_remove(
                 log_, removal,
-                read_found_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
+                read_found_file_below(rule_.get(), path,
+                                      is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
           },
           in_lane_, rule_) {}
 
