@@ -175,7 +175,7 @@ tl::expected<void, std::string> read_retention(const std::filesystem::path& file
           at_line(file, value,
                   "there is no setting retention." + std::string(key.str()) +
                       "; there are older_than, failed_runs, archive, key, schedule, time_zone, "
-                      "files_older_than, files_failed_runs, files_schedule"));
+                      "files_older_than, files_failed_runs, files_branches, files_schedule"));
     }
     if (!text || text->empty()) {
       return tl::unexpected(
@@ -183,7 +183,7 @@ tl::expected<void, std::string> read_retention(const std::filesystem::path& file
     }
     *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
   }
-  if (!files.files_older_than.empty()) {
+  if (!files.files_older_than.empty() || !files.files_branches.empty()) {
     auto read_files = read_file_retention_settings(files, texts.time_zone);
     if (!read_files) return tl::unexpected(at_line(file, node, read_files.error()));
     config.file_retention = std::move(*read_files);

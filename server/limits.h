@@ -188,6 +188,8 @@ inline constexpr std::int64_t repository_wait_ms_max = 60 * 1000;
 inline constexpr std::int64_t remote_answer_ms_max = 3000;
 inline constexpr std::int64_t base_fetch_ms_max = 2LL * 60 * 1000;
 static_assert(remote_answer_ms_max + git_grace_ms_max <= 5000);
+// Time for a remote to list the branches of runs, and to remove some.
+inline constexpr std::int64_t remote_refs_ms_max = 30 * 1000;
 // Time for one git command of the server itself while it removes a worktree.
 inline constexpr std::int64_t removal_git_ms_max = 2LL * 60 * 1000;
 // Files and directories below a repository's hooks, and their bytes, when it is pinned for a run.

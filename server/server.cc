@@ -306,9 +306,18 @@ void Server::log_file_retention(const FileRetentionReport& report) {
                  each.total, to_string(each.run_id), printable(names),
                  each.total > each.first.size() ? ", …" : "");
   }
-  logger_.info("file retention: removed {} bytes of {} runs, {} artifacts among them; kept {}",
-               report.bytes_removed, report.runs_removed, report.artifacts_removed,
-               report.kept_total);
+  for (const RemovedRef& each : report.removed_refs) {
+    logger_.info("file retention: removed {} of {}{}; it was at {}", each.name,
+                 each.remote.empty() ? "" : each.remote + " of ", each.repository, each.commit);
+  }
+  for (const StoredRefs& each : report.refs) {
+    if (each.trouble.empty()) continue;
+    logger_.warn("file retention: branches of {}: {}", each.repository, each.trouble);
+  }
+  logger_.info(
+      "file retention: removed {} bytes of {} runs, {} artifacts among them, and {} refs; kept {}",
+      report.bytes_removed, report.runs_removed, report.artifacts_removed, report.refs_removed,
+      report.kept_total);
 }
 
 void Server::note_rebuild(const Rebuild& rebuild) {

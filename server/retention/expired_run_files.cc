@@ -13,8 +13,6 @@
 #include "server/followers/run_root/run_root_removal.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
-#include "server/git/run_branch.h"
-#include "server/git/run_branch_removal.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/retention/directory_names.h"
@@ -37,7 +35,10 @@ std::int64_t directory_changed_ns(const fs::path& directory) {
 }  // namespace
 
 ExpiredRunFiles::ExpiredRunFiles(Parts parts)
-    : parts_(std::move(parts)), markers_(parts_.data), next_on_disk_(on_disk_.cend()) {}
+    : parts_(std::move(parts)),
+      markers_(parts_.data),
+      next_repository_(repositories_.cend()),
+      next_on_disk_(on_disk_.cend()) {}
 
 Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   round_ = round;
@@ -60,6 +61,7 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
       return parts_.stopped || !row || row->has_value();
     });
   }
+  are_repositories_listed_ = false;
   list_directories();
   next_on_disk_ = on_disk_.cbegin();
   if (!round.is_dry && paused_) resume();
@@ -182,6 +184,7 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
   if (started == nullptr) return std::nullopt;
   const std::string named = started->run_root;
   run.repository = started->repository;
+  remember_repository(run.repository);
   // A client may name <data>/runs/<id of the run> only before it knows the id, so this is another.
   run.is_named = !named.empty();
   if (run.is_named) run.root = named;
@@ -192,7 +195,7 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
 // Returns a run that the log doesn't have, if records were dropped from the log and the directories
 // are what the service makes.
 std::optional<ExpiredRun> ExpiredRunFiles::expired_unknown(const RunId& run_id,
-                                                           const OnDisk& found) const {
+                                                           const OnDisk& found) {
   if (parts_.log.horizon().position == 0) return std::nullopt;
   ExpiredRun run;
   run.run_id = run_id;
@@ -209,7 +212,10 @@ std::optional<ExpiredRun> ExpiredRunFiles::expired_unknown(const RunId& run_id,
   }
   const auto pinned =
       PinnedRepository::open_recorded(parts_.data / pins_directory_name / to_string(run_id));
-  if (pinned) run.repository = pinned->facts().repository;
+  if (pinned) {
+    run.repository = pinned->facts().repository;
+    remember_repository(run.repository);
+  }
   run.knows_repository = pinned || had_no_repository(run_id, run.root) ||
                          had_no_repository(run_id, run.root + removing_suffix);
   return run;
@@ -370,16 +376,6 @@ void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
     name_kept(run, each, "it isn't as the service wrote it");
   }
   if (!removed->error.empty()) keep_part(run, run.root, removed->error, freed);
-}
-
-void ExpiredRunFiles::remove_branch(const ExpiredRun& run, const ClearedWorktrees& cleared,
-                                    Freed& freed) {
-  if (run.repository.empty() || run.started_at == 0) return;
-  const std::string branch = branch_of(run.run_id, run.started_at);
-  const BranchOutcome outcome =
-      remove_merged_branch(run.repository, branch, round_.is_dry, cleared.gone);
-  if (outcome.result != BranchRemoval::kept) return;
-  keep_part(run, "branch " + branch + " of " + run.repository, outcome.reason, freed);
 }
 
 FileRetentionReport ExpiredRunFiles::end() {

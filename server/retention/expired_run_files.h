@@ -5,8 +5,9 @@
 // branch are known from the log. Nothing else is touched. Whatever a person or a job may still need
 // is kept and named: a job that lives, a named root that doesn't answer, or work in the worktree of
 // a failed run, which can be retried, and then all of the run; a run root with a worktree that has
-// work that no ref has, or with something that isn't what the service made; a branch with work. All
-// else of such a run goes.
+// work that no ref has, or with something that isn't what the service made; a branch with work,
+// unless it is older than the age that is set for those (expired_refs.cc). All else of such a run
+// goes.
 #pragma once
 
 #include <atomic>
@@ -24,6 +25,7 @@
 #include "server/followers/run_root/run_files.h"
 #include "server/followers/run_root/run_root_applier.h"
 #include "server/followers/run_root/run_root_place.h"
+#include "server/git/run_refs.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/owned_tree.h"
 #include "server/retention/expired_worktrees.h"
@@ -57,6 +59,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void keep(const ExpiredRun& run, const std::string& reason) override;
   void pause(const ExpiredRun& run) override;
   Stored<bool> remove_artifacts() override;
+  Stored<bool> remove_refs() override;
   FileRetentionReport end() override;
 
  private:
@@ -91,8 +94,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Stored<std::optional<ExpiredRun>> next_row();
   Stored<std::optional<ExpiredRun>> next_on_disk();
   Stored<std::optional<ExpiredRun>> expired(const RunRow& row);
-  [[nodiscard]] std::optional<ExpiredRun> expired_unknown(const RunId& run_id,
-                                                          const OnDisk& found) const;
+  [[nodiscard]] std::optional<ExpiredRun> expired_unknown(const RunId& run_id, const OnDisk& found);
   // Adds a row of what is kept.
   void name_kept(const ExpiredRun& run, const std::string& what, const std::string& reason);
   // Keeps the whole run, with its artifacts, until a later round.
@@ -110,6 +112,19 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void remove_root(const ExpiredRun& run, Freed& freed);
   void remove_branch(const ExpiredRun& run, const ClearedWorktrees& cleared, Freed& freed);
 
+  void remember_repository(const std::string& repository);
+  void list_repositories();
+  Stored<void> remove_local_refs(const RunRepository& repository, StoredRefs& refs);
+  Stored<void> remove_at_remote(const RunRepository& repository, StoredRefs& refs);
+  Stored<void> look_at_remote(const RunRepository& repository, const PinnedRepository& pinned,
+                              StoredRefs& refs);
+  // Returns whether a ref whose commit was made at `at_ns` may go, as far as its run is concerned.
+  Stored<bool> is_given_up(const RunId& run_id, std::int64_t at_ns) const;
+  // Returns whether the log had the run, and it ended so long ago that its files would go.
+  Stored<bool> was_dropped(const RunId& run_id) const;
+  void name_kept_ref(const RunRepository& repository, const KeptRef& kept);
+  void note_removed(const RunRepository& repository, const RunRef& ref, StoredRefs& refs);
+
   void list_old_artifacts();
   Stored<void> protect_artifacts();
   Stored<void> protect_artifacts_of(const RunRow& row);
@@ -118,6 +133,11 @@ class ExpiredRunFiles final : public RunFileCleaner {
   const RunFileMarkers markers_;
   FileRound round_;
   FileRetentionReport report_;
+  bool are_repositories_listed_ = false;  // of this round
+  // Repositories of this round, by path, each with the names of its remotes.
+  std::map<std::string, std::set<std::string>> repositories_;
+  std::map<std::string, std::set<std::string>>::const_iterator next_repository_;
+  std::set<std::string> run_repositories_;  // of runs that were looked at since the start
   std::map<RunId, OnDisk> on_disk_;
   std::map<RunId, OnDisk>::const_iterator next_on_disk_;
   std::optional<Paused> paused_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "domain/nanoseconds.h"
 #include "domain/service_loops.h"
 
 namespace signalbox {
@@ -78,6 +79,11 @@ void FileRetention::begin_next() {
   round.failed_runs_ms = settings_.failed_runs_ms;
   round.position = parts_.engine.durable_position();
   round.crash_report = parts_.engine.world().server.crash_report;
+  round.branches_ms = settings_.branches_ms;
+  for (const auto& [name, project] : parts_.engine.world().projects) {
+    round.repositories.push_back({project.repository, project.remote});
+  }
+  if (round.branches_ms) round.needed_runs = needed_runs(round.now_ns);
   compared_ = 0;
   if (!round.is_dry) removed_before_ = std::exchange(removing_, {});
   on_lane([this, round, cleaner = cleaner_]() -> std::function<void()> {
@@ -138,7 +144,7 @@ void FileRetention::check(ExpiredRun run) {
 void FileRetention::pause(ExpiredRun run) {
   on_lane([this, run = std::move(run), cleaner = cleaner_]() -> std::function<void()> {
     cleaner->pause(run);
-    return [this] { end({}); };
+    return [this] { remove_refs(); };  // which asks nothing of the engine thread
   });
 }
 
@@ -164,11 +170,38 @@ std::string FileRetention::reason_to_keep(const ExpiredRun& run) const {
   return {};
 }
 
+// The work of a card that is blocked or failed is given up once it has been so for that long.
+std::set<RunId> FileRetention::needed_runs(std::int64_t now_ns) const {
+  const World& world = parts_.engine.world();
+  std::set<RunId> needed;
+  for (const auto& [id, run] : world.runs) needed.insert(id);
+  for (const auto& [id, worktree] : world.worktrees) needed.insert(id);
+  const std::int64_t given_up_ns = now_ns - settings_.branches_ms.value_or(0) * ns_per_ms;
+  for (const auto& [id, card] : world.board.cards()) {
+    const bool has_stopped =
+        card->status == CardStatus::blocked || card->status == CardStatus::failed;
+    if (has_stopped && card->changed_at_ns <= given_up_ns) continue;
+    for (const RunId& run_id : {card->run_id, card->merge_run_id}) {
+      if (!run_id.is_nil()) needed.insert(run_id);
+    }
+  }
+  return needed;
+}
+
 void FileRetention::remove_artifacts() {
   on_lane([this, cleaner = cleaner_]() -> std::function<void()> {
     const auto more = cleaner->remove_artifacts();
     if (!more) return [this, why = more.error().message] { end(why); };
     if (*more) return [this] { remove_artifacts(); };
+    return [this] { remove_refs(); };
+  });
+}
+
+void FileRetention::remove_refs() {
+  on_lane([this, cleaner = cleaner_]() -> std::function<void()> {
+    const auto more = cleaner->remove_refs();
+    if (!more) return [this, why = more.error().message] { end(why); };
+    if (*more) return [this] { remove_refs(); };
     return [this] { end({}); };
   });
 }

@@ -3,7 +3,8 @@
 //
 //   files lane     finds the next run whose files are old enough
 //   engine thread  checks that nothing in the world needs them; it can't be retried from then on
-//   files lane     removes them, a run at a time; at last artifacts that no kept run has
+//   files lane     removes them, a run at a time; then artifacts that no kept run has; at last old
+//                  refs of runs in the repositories, and at their remotes
 //
 // A round that ends early, by a stop or a crash, leaves what the next one removes. A dry round
 // removes nothing: it makes the plan, and at the start the figures of `server.status`. All calls
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -43,6 +45,8 @@ inline constexpr std::size_t file_retention_compared_max = 20'000'000;
 // Runs of which a part stays, such as a branch with work, that are looked at again in each round
 // without all runs that started since.
 inline constexpr std::size_t partly_kept_runs_max = 10'000;
+// Refs that one round looks into and removes, of one repository and at one remote.
+inline constexpr std::size_t file_retention_refs_max = 1000;
 }  // namespace limits
 
 // Files of a run that are old enough to go.
@@ -57,6 +61,24 @@ struct KeptFiles {
   RunId run_id{};
   std::string what;    // a path, or a branch and its repository
   std::string reason;  // a sentence without a full stop
+};
+
+// A ref of an ended run that went: nothing else had its commits.
+struct RemovedRef {
+  std::string repository;
+  std::string remote;  // where the branch was; empty: in the repository
+  std::string name;    // such as refs/signalbox/rescue/<run>
+  std::string commit;  // which git keeps for a while
+};
+
+// The refs of runs that a repository has, and the branches of runs at its remote.
+struct StoredRefs {
+  std::string repository;
+  std::uint64_t branches = 0;
+  std::uint64_t rescue_refs = 0;
+  std::uint64_t remote_branches = 0;  // 0 also if no age is set: then no remote is asked
+  std::int64_t oldest_ns = 0;         // UTC: when the oldest of them was made; 0: none
+  std::string trouble;                // why they aren't known, in a sentence; or empty
 };
 
 // Files in a run's worktree that git ignores: they went with it.
@@ -85,6 +107,9 @@ struct FileRetentionReport {
   std::vector<KeptFiles> kept;           // likewise
   std::vector<IgnoredRunFiles> ignored;  // likewise
   std::vector<StoredFiles> stored;       // what is there afterwards
+  std::uint64_t refs_removed = 0;
+  std::vector<RemovedRef> removed_refs;  // at most file_retention_rows_max
+  std::vector<StoredRefs> refs;          // likewise; what is there afterwards
   bool is_partial = false;               // the next round goes on with further runs
   std::string error;                     // why the round ended early, or empty
 };
@@ -101,6 +126,14 @@ struct ExpiredRun {
   bool is_failed = false;
 };
 
+// A repository in which runs work.
+struct RunRepository {
+  std::string path;
+  std::string remote;  // or empty
+
+  friend auto operator<=>(const RunRepository&, const RunRepository&) = default;
+};
+
 // What a round is about.
 struct FileRound {
   bool is_dry = false;
@@ -109,6 +142,10 @@ struct FileRound {
   std::int64_t failed_runs_ms = 0;
   Position position = 0;  // durable
   Digest crash_report;    // of the latest crash: an artifact that stays
+  // nullopt: refs that nothing else has the commits of stay.
+  std::optional<std::int64_t> branches_ms = std::nullopt;
+  std::vector<RunRepository> repositories = {};  // of the projects
+  std::set<RunId> needed_runs = {};  // whose refs stay; only if branches_ms says that some go
 };
 
 // The files themselves. All calls of a round come one after the other, on threads that may block,
@@ -133,6 +170,9 @@ class RunFileCleaner {
   virtual void pause(const ExpiredRun& run) = 0;
   // Removes some artifacts that no kept run has. Returns whether there may be more.
   virtual Stored<bool> remove_artifacts() = 0;
+  // Removes refs of runs that ended long ago, of one repository after the other. Returns whether
+  // there may be more.
+  virtual Stored<bool> remove_refs() = 0;
   // Measures what is left and returns the round's report.
   virtual FileRetentionReport end() = 0;
 };
@@ -190,8 +230,11 @@ class FileRetention final : public LoopGroup {
   void check(ExpiredRun run);
   void pause(ExpiredRun run);
   void remove_artifacts();
+  void remove_refs();
   void end(const std::string& error);
   [[nodiscard]] std::string reason_to_keep(const ExpiredRun& run) const;
+  // Returns the runs of which the work isn't given up.
+  [[nodiscard]] std::set<RunId> needed_runs(std::int64_t now_ns) const;
 
   const Parts parts_;
   const FileRetentionSettings settings_;

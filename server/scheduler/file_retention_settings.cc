@@ -23,6 +23,7 @@ tl::expected<std::int64_t, std::string> read_file_age(const char* key, const std
 std::string* file_retention_text(FileRetentionTexts& texts, std::string_view key) {
   if (key == "files_older_than") return &texts.files_older_than;
   if (key == "files_failed_runs") return &texts.files_failed_runs;
+  if (key == "files_branches") return &texts.files_branches;
   if (key == "files_schedule") return &texts.files_schedule;
   return nullptr;
 }
@@ -39,7 +40,11 @@ tl::expected<FileRetentionSettings, std::string> read_file_retention_settings(
       TRY(read_file_age("files_failed_runs", texts.files_failed_runs, "90d"));
   auto schedule = Schedule::parse(texts.files_schedule, time_zone);
   if (!schedule) return tl::unexpected("retention.files_schedule: " + schedule.error());
-  return FileRetentionSettings{older_than_ms, failed_runs_ms, std::move(*schedule)};
+  std::optional<std::int64_t> branches_ms;
+  if (!texts.files_branches.empty()) {
+    branches_ms = TRY(read_file_age("files_branches", texts.files_branches, "365d"));
+  }
+  return FileRetentionSettings{older_than_ms, failed_runs_ms, std::move(*schedule), branches_ms};
 }
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,12 +17,15 @@ struct FileRetentionSettings {
   std::int64_t older_than_ms;   // age of a run that succeeded or was canceled, since its end
   std::int64_t failed_runs_ms;  // of one that failed, which can be retried until then
   Schedule schedule;
+  // Age of branches and rescue refs of ended runs that nothing else has; nullopt: they stay.
+  std::optional<std::int64_t> branches_ms = std::nullopt;
 };
 
 // The settings as written in the file, or their defaults.
 struct FileRetentionTexts {
   std::string files_older_than;
   std::string files_failed_runs = "90d";
+  std::string files_branches = {};  // empty: branches with work stay
   std::string files_schedule = "15 4 * * *";
 };
 

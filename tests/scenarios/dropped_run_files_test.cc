@@ -24,6 +24,17 @@ name = "intake"
 executor = "builtin"
 )";
 
+constexpr const char* work_pipeline = R"(
+name = "work"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "echo more >new.txt; git add .; git commit -q -m more"]
+)";
+
 class DroppedRunFilesTest : public RetentionTest {
  protected:
   [[nodiscard]] std::string ended_run_of(const std::string& toml,
@@ -35,10 +46,15 @@ class DroppedRunFilesTest : public RetentionTest {
   // Drops the ended runs from the log. The server is stopped.
   void drop_runs() const {
     EXPECT_TRUE(retained().at("dropped").as_bool());
+    remove_files_under("");
+  }
+  // Has the next server remove files by age, with more keys of [retention].
+  void remove_files_under(const std::string& more) const {
     write_text(server_.data() / "signalbox.toml",
                "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
                "[retention]\nfiles_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n"
-               "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+               "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n" +
+                   more);
   }
   [[nodiscard]] bool is_idle() const {
     const json::object loops = result({"loop", "list"});
@@ -93,6 +109,45 @@ TEST_F(DroppedRunFilesTest, ARemovalThatHadBegunIsFinished) {  // A15
   server_.start();
   await_gone(removing);
   EXPECT_EQ(kept(run_id), "");
+}
+
+// The log doesn't say which branches they had: their names do.
+TEST_F(DroppedRunFilesTest, BranchesWithoutWorkGoAndOthersAfterTheAgeThatIsSet) {  // A15
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  set_identity(repository());
+  (void)result(
+      {"project", "put", "web", "--repository", repository().string(), "--pipeline", pipeline()});
+  const std::string clean = ended_run_of(intake_pipeline, {"--repository", repository().string()});
+  const std::string work = ended_run_of(work_pipeline, {"--repository", repository().string()});
+  server_.stop();
+  drop_runs();
+  const auto has_branch_of = [&](const std::string& run_id) {
+    return !git(repository(), {"for-each-ref", "refs/heads/signalbox/" + run_id + "-*"})
+                .output.empty();
+  };
+  EXPECT_TRUE(has_branch_of(clean));
+  server_.start();
+  await_gone(root_of(clean));
+  await_gone(root_of(work));
+  await([&] {
+    result({"loop", "trigger", "file_retention"});
+    await([&] { return is_idle(); });
+    return !has_branch_of(clean);
+  });
+  EXPECT_TRUE(has_branch_of(work)) << "no age is set";
+  const json::object status = result({"status"}).at("file_retention").as_object();
+  const json::array refs = status.at("measured").at("refs").as_array();
+  ASSERT_EQ(refs.size(), 1U) << json::serialize(status);
+  EXPECT_EQ(refs.at(0).at("branches"), 1);
+
+  server_.stop();
+  remove_files_under("files_branches = \"1s\"\n");
+  server_.start();
+  await([&] {
+    result({"loop", "trigger", "file_retention"});
+    await([&] { return is_idle(); });
+    return !has_branch_of(work);
+  });
 }
 
 TEST_F(DroppedRunFilesTest, AWorkspaceThatMayHaveBeenAWorktreeStays) {  // A15

@@ -154,6 +154,11 @@ TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
   const auto files = load("[retention]\nfiles_older_than = \"30d\"\ntime_zone = \"UTC\"\n");
   ASSERT_TRUE(files);
   EXPECT_TRUE(files->file_retention && !files->retention);
+  EXPECT_FALSE(files->file_retention->branches_ms) << "branches with work stay";
+  const auto branches =
+      load("[retention]\nfiles_older_than = \"30d\"\nfiles_branches = \"365d\"\n");
+  ASSERT_TRUE(branches && branches->file_retention);
+  EXPECT_EQ(branches->file_retention->branches_ms, 365LL * 24 * 60 * 60 * 1000);
   for (const auto& [line, instead_of, sentence] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"", "older_than", "retention.older_than is missing: write older_than = \"30d\""},
@@ -174,7 +179,10 @@ TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
             "schedule"},
            {"failed_runs = \"soon\"", "failed_runs", "must be an age from 0s to 36600d"},
            {"files_older_than = \"soon\"", "none",
-            "retention.files_older_than must be an age from 1s to 36600d"}}) {
+            "retention.files_older_than must be an age from 1s to 36600d"},
+           {"files_older_than = \"30d\"\nfiles_branches = \"never\"", "none",
+            "retention.files_branches must be an age from 1s to 36600d"},
+           {"files_branches = \"365d\"", "none", "retention.files_older_than is missing"}}) {
     const std::string error = with(line, instead_of);
     EXPECT_NE(error.find(sentence), std::string::npos) << line << ": " << error;
     EXPECT_NE(error.find("signalbox.toml:"), std::string::npos) << error;

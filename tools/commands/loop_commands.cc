@@ -77,7 +77,8 @@ void add_trigger(ToolCommand loop, Invocation& invocation) {
 std::string plan_text(const json::object& plan, const Terminal& terminal) {
   std::string text = "would remove " + text_at(plan, "bytes_removed") +
                      " bytes; runs: " + text_at(plan, "runs_removed") +
-                     ", artifacts: " + text_at(plan, "artifacts_removed") + "\n";
+                     ", artifacts: " + text_at(plan, "artifacts_removed") +
+                     ", refs: " + text_at(plan, "refs_removed") + "\n";
   if (plan.contains("error")) text = "incomplete: " + text_at(plan, "error") + "\n" + text;
   TextTable runs({TextTable::ids("run"), {"bytes", TextTable::Align::right}, {"run root"}});
   for (const json::value& each : array_at(plan, "runs")) {
@@ -87,6 +88,15 @@ std::string plan_text(const json::object& plan, const Terminal& terminal) {
               {text_at(run, "run_root"), Style::faint}});
   }
   if (!runs.empty()) text += "\n" + runs.text(terminal);
+  TextTable refs({{"ref"}, {"repository"}, {"commit"}});
+  for (const json::value& each : array_at(plan, "removed_refs")) {
+    const json::object& ref = each.as_object();
+    const std::string remote = ref.contains("remote") ? text_at(ref, "remote") + " of " : "";
+    refs.add({{text_at(ref, "ref"), Style::strong},
+              {remote + text_at(ref, "repository")},
+              {text_at(ref, "commit"), Style::faint}});
+  }
+  if (!refs.empty()) text += "\n" + refs.text(terminal);
   TextTable kept({TextTable::ids("kept of run"), {"what"}, {"why"}});
   for (const json::value& each : array_at(plan, "kept")) {
     const json::object& row = each.as_object();

@@ -23,6 +23,20 @@ Cell view_retention(const json::object& policy, std::int64_t now_ns) {
           Style::good};
 }
 
+// Returns how many refs of runs the repositories and their remotes have; empty if there are none.
+std::string refs_left(const json::array& repositories) {
+  std::uint64_t branches = 0;
+  std::uint64_t rescue_refs = 0;
+  for (const json::value& each : repositories) {
+    const json::object& row = each.as_object();
+    branches += number_at(row, "branches") + number_at(row, "remote_branches");
+    rescue_refs += number_at(row, "rescue_refs");
+  }
+  if (branches + rescue_refs == 0) return {};
+  return ", " + std::to_string(branches) + " branches and " + std::to_string(rescue_refs) +
+         " rescue refs";
+}
+
 // Empty if no files are removed by age.
 Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
   const json::value* found = status.if_contains("file_retention");
@@ -44,6 +58,7 @@ Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
     bytes += number_at(each.as_object(), "bytes");
   }
   text += "; " + std::to_string(bytes) + " bytes left";
+  text += refs_left(array_at(measured, "refs"));
   const json::array& kept = array_at(measured, "kept");
   if (kept.empty()) return {text, Style::good};
   const json::object& first = kept.front().as_object();

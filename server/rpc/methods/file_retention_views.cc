@@ -26,12 +26,27 @@ json::array stored_json(const FileRetentionReport& report) {
   return stored;
 }
 
+json::array refs_json(const FileRetentionReport& report) {
+  json::array repositories;
+  for (const StoredRefs& each : report.refs) {
+    json::object row{{"repository", each.repository},
+                     {"branches", each.branches},
+                     {"rescue_refs", each.rescue_refs},
+                     {"remote_branches", each.remote_branches}};
+    if (each.oldest_ns != 0) row["oldest_at"] = format_time(each.oldest_ns);
+    if (!each.trouble.empty()) row["trouble"] = each.trouble;
+    repositories.push_back(std::move(row));
+  }
+  return repositories;
+}
+
 json::object counts_json(const FileRetentionReport& report) {
   json::object counts;
   counts["at"] = format_time(report.at_ns);
   counts["runs_removed"] = report.runs_removed;
   counts["artifacts_removed"] = report.artifacts_removed;
   counts["bytes_removed"] = report.bytes_removed;
+  counts["refs_removed"] = report.refs_removed;
   if (report.is_partial) counts["is_partial"] = true;
   if (!report.error.empty()) counts["error"] = report.error;
   return counts;
@@ -45,6 +60,14 @@ json::object plan_json(const FileRetentionReport& report) {
         {{"run_id", to_string(each.run_id)}, {"run_root", each.root}, {"bytes", each.bytes}});
   }
   plan["runs"] = std::move(runs);
+  json::array refs;
+  for (const RemovedRef& each : report.removed_refs) {
+    json::object row{{"repository", each.repository}, {"ref", each.name}, {"commit", each.commit}};
+    if (!each.remote.empty()) row["remote"] = each.remote;
+    refs.push_back(std::move(row));
+  }
+  plan["removed_refs"] = std::move(refs);
+  plan["refs"] = refs_json(report);
   plan["kept_total"] = report.kept_total;
   plan["kept"] = kept_json(report);
   plan["stored"] = stored_json(report);
@@ -55,6 +78,8 @@ json::object file_retention_status(const FileRetention& retention) {
   json::object object;
   object["files_older_than_ms"] = retention.settings().older_than_ms;
   object["files_failed_runs_ms"] = retention.settings().failed_runs_ms;
+  const auto& branches_ms = retention.settings().branches_ms;
+  object["files_branches_ms"] = branches_ms ? json::value(*branches_ms) : json::value(nullptr);
   const auto due_ns = retention.loop().due_ns();
   object["next_due_at"] = due_ns ? json::value(format_time(*due_ns)) : json::value(nullptr);
   json::value& last = object["last"];
@@ -65,7 +90,8 @@ json::object file_retention_status(const FileRetention& retention) {
     measured = {{"at", format_time(report.at_ns)},
                 {"kept_total", report.kept_total},
                 {"kept", kept_json(report)},
-                {"stored", stored_json(report)}};
+                {"stored", stored_json(report)},
+                {"refs", refs_json(report)}};
   }
   return object;
 }

@@ -220,6 +220,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(repository_wait_ms_max);
   SIGNALBOX_LIMIT(remote_answer_ms_max);
   SIGNALBOX_LIMIT(base_fetch_ms_max);
+  SIGNALBOX_LIMIT(remote_refs_ms_max);
   SIGNALBOX_LIMIT(removal_git_ms_max);
   SIGNALBOX_LIMIT(hook_files_max);
   SIGNALBOX_LIMIT(hooks_bytes_max);
@@ -325,6 +326,7 @@ void limits_method(Api& api, Call& call) {
   result["file_retention_rounds_max"] = limits::file_retention_rounds_max;
   result["file_retention_compared_max"] = limits::file_retention_compared_max;
   result["partly_kept_runs_max"] = limits::partly_kept_runs_max;
+  result["file_retention_refs_max"] = limits::file_retention_refs_max;
   result["owner_connections_max"] = owner_connections_max;
   result["caller_connections_max"] = api.facts.caller_connections_max;
   result["newcomers_max"] = newcomers_max;

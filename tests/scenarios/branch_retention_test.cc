@@ -1,0 +1,147 @@
+// Branches and rescue refs of runs that nothing else has the commits of: they stay, also at the
+// remote, until the age that the operator has set. All with the real binary and git.
+#include <gtest/gtest.h>
+
+#include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// Its work is pushed, and then it fails.
+constexpr const char* given_up_pipeline = R"(
+name = "card"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "implement"
+executor = "process"
+command = ["sh", "-c", "echo more >new.txt"]
+[[station]]
+name = "create_pr"
+executor = "builtin"
+[[station]]
+name = "deploy"
+executor = "process"
+command = ["false"]
+retry = { max_retries = 0 }
+)";
+
+class BranchRetention : public CliTest {
+ protected:
+  BranchRetention() : CliTest(std::vector<std::string>{}) {}
+  void SetUp() override {
+    fs::create_directories(server_.data());
+    serve_under("");
+    make_repository(repository(), {{"file.txt", "one\n"}});
+    set_identity(repository());
+    make_remote(repository(), remote());
+    write_text(pipeline(), given_up_pipeline);
+    (void)result({"project", "put", "web", "--repository", repository().string(), "--remote",
+                  "origin", "--pipeline", pipeline()});
+  }
+  // Starts the server, anew if it runs, with these keys of [retention].
+  void serve_under(const std::string& keys) {
+    if (is_serving_) server_.stop();
+    write_text(server_.data() / "signalbox.toml",
+               "[board]\nheartbeat = \"1s\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
+               "[retention]\nfiles_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n" +
+                   keys + "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+    server_.start();
+    is_serving_ = true;
+  }
+  [[nodiscard]] fs::path repository() const { return scratch_.path() / "web"; }
+  [[nodiscard]] fs::path remote() const { return scratch_.path() / "web.git"; }
+  [[nodiscard]] json::object card(const std::string& id) const {
+    return result({"card", "get", id}).at("card").as_object();
+  }
+  // Submits a card and blocks until its run has failed and its worktree is gone. Returns the run.
+  [[nodiscard]] std::string given_up_run() const {
+    const std::string id =
+        text(result({"card", "submit", "Add it", "--project", "web"}), "card_id");
+    await([&] { return text(card(id), "status") == "blocked"; });
+    const std::string run_id = text(card(id), "run_id");
+    await([&] { return !fs::exists(server_.data() / "runs" / run_id / "workspace"); });
+    return run_id;
+  }
+  [[nodiscard]] bool is_idle() const {
+    const json::object loops = result({"loop", "list"});
+    for (const json::value& each : loops.at("loops").as_array()) {
+      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
+    }
+    return false;
+  }
+  void round() const {
+    result({"loop", "trigger", "file_retention"});
+    await([&] { return is_idle(); });
+  }
+  [[nodiscard]] json::object measured() const {
+    return result({"status"}).at("file_retention").at("measured").as_object();
+  }
+  static std::string refs_of(const fs::path& directory, const std::string& pattern) {
+    return git(directory, {"for-each-ref", "--format=%(refname)", pattern}).output;
+  }
+
+  bool is_serving_ = false;
+};
+
+TEST_F(BranchRetention, WorkThatWasGivenUpStaysUntilTheAgeThatIsSet) {  // A15
+  const std::string run_id = given_up_run();
+  const std::string branch = "refs/heads/signalbox/" + run_id + "-*";
+  const std::string rescue = "refs/signalbox/rescue/" + run_id;
+  run_git(repository(), {"update-ref", rescue, "HEAD"});
+  run_git(remote(), {"update-ref", "refs/heads/signalbox/mine", "refs/heads/main"});
+  const std::string commit = run_git(remote(), {"for-each-ref", "--format=%(objectname)", branch});
+  // Without an age, and with one that isn't reached.
+  for (const std::string& keys : std::vector<std::string>{"", "files_branches = \"366d\"\n"}) {
+    serve_under(keys);
+    round();
+    EXPECT_NE(refs_of(repository(), branch), "");
+    EXPECT_NE(refs_of(remote(), branch), "");
+    EXPECT_NE(refs_of(repository(), rescue), "");
+    const json::array refs = measured().at("refs").as_array();
+    ASSERT_EQ(refs.size(), 1U) << json::serialize(refs);
+    EXPECT_EQ(refs.at(0).at("branches"), 1);
+    EXPECT_EQ(refs.at(0).at("rescue_refs"), 1);
+    EXPECT_EQ(refs.at(0).at("remote_branches"), keys.empty() ? 0 : 1) << "asked only with an age";
+    EXPECT_TRUE(refs.at(0).as_object().contains("oldest_at"));
+  }
+  EXPECT_NE(server_.cli({"status"}).out.find("rescue refs"), std::string::npos);
+
+  serve_under("files_branches = \"1s\"\n");
+  json::object plan;
+  await([&] {
+    plan = result({"loop", "plan"});
+    return plan.at("removed_refs").as_array().size() == 3;
+  });
+  EXPECT_NE(refs_of(remote(), branch), "") << "a plan removes nothing";
+  round();
+  EXPECT_EQ(refs_of(repository(), branch), "");
+  EXPECT_EQ(refs_of(remote(), branch), "");
+  EXPECT_EQ(refs_of(repository(), rescue), "");
+  EXPECT_EQ(refs_of(remote(), "refs/heads/"), "refs/heads/main\nrefs/heads/signalbox/mine\n");
+  EXPECT_EQ(measured().at("refs").as_array().size(), 0U);
+  // Whoever wants the work back finds its commit in the log.
+  await([&] { return server_.messages().find("it was at " + commit) != std::string::npos; });
+  run_git(repository(), {"cat-file", "-e", commit});
+}
+
+TEST_F(BranchRetention, ARemoteThatIsAwayIsNamedAndHoldsUpNothing) {  // A15
+  (void)given_up_run();
+  serve_under("files_branches = \"366d\"\n");
+  fs::rename(remote(), scratch_.path() / "away");
+  round();
+  const json::array refs = measured().at("refs").as_array();
+  ASSERT_EQ(refs.size(), 1U);
+  EXPECT_NE(text(refs.at(0).as_object(), "trouble").find("origin: git ls-remote: "),
+            std::string::npos)
+      << json::serialize(refs);
+  EXPECT_EQ(refs.at(0).at("branches"), 1);
+}
+
+}  // namespace
+}  // namespace signalbox
