@@ -16,8 +16,9 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t large_files_shown_max = 8;
-constexpr std::size_t large_path_shown_bytes_max = 100;
+// A failure has to have room for what to do about it (limits::reason_bytes_max).
+constexpr std::size_t large_files_shown_max = 3;
+constexpr std::size_t large_path_shown_bytes_max = 80;
 
 std::uint64_t number_of(std::string_view text) {
   std::uint64_t number = 0;

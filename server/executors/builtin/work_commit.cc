@@ -238,17 +238,17 @@ class WorkCommit {
     for (const LargeFile& file : files) largest = std::max(largest, file.bytes);
     const std::string setting =
         std::string(file_bytes_max_key) + " " + std::to_string(largest) + "`";
-    const std::string workspace = shell_word(request_.workspace.string());
-    return builtin_failure(ErrorClass::terminal, std::string(file_too_large_code),
-                           "the work has files that are larger than the " + size_text(bytes_max) +
-                               " that are committed: " + large_files_text(files) +
-                               ". Nothing was pushed. To leave them out, move them away from " +
-                               workspace + " and run `git -C " + workspace + " reset --soft " +
-                               base_ + "`; to commit them, run `git config --file " +
-                               shell_word((request_.pins / "git/config").string()) + " " + setting +
-                               ", and for later runs `git -C " +
-                               shell_word(request_.repository.string()) + " config " + setting +
-                               next());
+    return builtin_failure(
+        ErrorClass::terminal, std::string(file_too_large_code),
+        "files are larger than the " + size_text(bytes_max) +
+            " that are committed: " + large_files_text(files) +
+            ". Nothing was pushed. To leave them out, move them out of the workspace and run `git "
+            "-C " +
+            shell_word(request_.workspace.string()) + " reset --soft " + base_.substr(0, 12) +
+            "`; to commit them, run `git config --file " +
+            shell_word((request_.pins / "git/config").string()) + " " + setting +
+            " (for later runs `git -C " + shell_word(request_.repository.string()) + " config " +
+            setting + ")" + next());
   }
 
   [[nodiscard]] std::string next() const {
