@@ -191,7 +191,8 @@ void ExpiredRunFiles::remove_branch(const ExpiredRun& run, const ClearedWorktree
 
 Stored<bool> ExpiredRunFiles::is_given_up(const RunId& run_id, std::int64_t at_ns) const {
   const auto started_ns = start_of_run_ns(run_id);
-  if (!round_.branches_ms || !started_ns || round_.needed_runs.contains(run_id)) return false;
+  if (!round_.branches_ms || !started_ns) return false;
+  if (std::ranges::binary_search(round_.needed_runs, run_id)) return false;
   const auto is_old = [this](std::int64_t ns) {
     return (round_.now_ns - ns) / ns_per_ms >= *round_.branches_ms;
   };

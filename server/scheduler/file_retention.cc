@@ -171,18 +171,19 @@ std::string FileRetention::reason_to_keep(const ExpiredRun& run) const {
 }
 
 // The work of a card that is blocked or failed is given up once it has been so for that long.
-std::set<RunId> FileRetention::needed_runs(std::int64_t now_ns) const {
+std::vector<RunId> FileRetention::needed_runs(std::int64_t now_ns) const {
   const World& world = parts_.engine.world();
-  std::set<RunId> needed;
-  for (const auto& [id, run] : world.runs) needed.insert(id);
-  for (const auto& [id, worktree] : world.worktrees) needed.insert(id);
+  std::vector<RunId> needed;
+  needed.reserve(world.runs.size() + world.worktrees.size() + world.board.cards().size());
+  for (const auto& [id, run] : world.runs) needed.push_back(id);
+  for (const auto& [id, worktree] : world.worktrees) needed.push_back(id);
   const std::int64_t given_up_ns = now_ns - settings_.branches_ms.value_or(0) * ns_per_ms;
   for (const auto& [id, card] : world.board.cards()) {
     const bool has_stopped =
         card->status == CardStatus::blocked || card->status == CardStatus::failed;
     if (has_stopped && card->changed_at_ns <= given_up_ns) continue;
     for (const RunId& run_id : {card->run_id, card->merge_run_id}) {
-      if (!run_id.is_nil()) needed.insert(run_id);
+      if (!run_id.is_nil()) needed.push_back(run_id);
     }
   }
   return needed;

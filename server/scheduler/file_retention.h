@@ -145,7 +145,8 @@ struct FileRound {
   // nullopt: refs that nothing else has the commits of stay.
   std::optional<std::int64_t> branches_ms = std::nullopt;
   std::vector<RunRepository> repositories = {};  // of the projects
-  std::set<RunId> needed_runs = {};  // whose refs stay; only if branches_ms says that some go
+  // Runs whose refs stay, in any order; only if branches_ms says that some go.
+  std::vector<RunId> needed_runs = {};
 };
 
 // The files themselves. All calls of a round come one after the other, on threads that may block,
@@ -234,7 +235,7 @@ class FileRetention final : public LoopGroup {
   void end(const std::string& error);
   [[nodiscard]] std::string reason_to_keep(const ExpiredRun& run) const;
   // Returns the runs of which the work isn't given up.
-  [[nodiscard]] std::set<RunId> needed_runs(std::int64_t now_ns) const;
+  [[nodiscard]] std::vector<RunId> needed_runs(std::int64_t now_ns) const;
 
   const Parts parts_;
   const FileRetentionSettings settings_;

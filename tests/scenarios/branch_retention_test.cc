@@ -130,6 +130,26 @@ TEST_F(BranchRetention, WorkThatWasGivenUpStaysUntilTheAgeThatIsSet) {  // A15
   run_git(repository(), {"cat-file", "-e", commit});
 }
 
+TEST_F(BranchRetention, WhatARunThatGoesOnHasStays) {  // A15
+  const std::string open = start_run_of(worker_pipeline, "go on");
+  const std::string ended = start_run_of(worker_pipeline, "end");
+  EXPECT_EQ(server_.cli({"run", "cancel", ended}).exit_code, 0);
+  for (const std::string& each : {open, ended}) {
+    run_git(repository(), {"update-ref", "refs/signalbox/rescue/" + each, "HEAD"});
+  }
+  serve_under("files_branches = \"1s\"\n");
+  const auto await_gone = [&](const std::string& run_id) {
+    await([&] {
+      round();
+      return refs_of(repository(), "refs/signalbox/rescue/" + run_id).empty();
+    });
+  };
+  await_gone(ended);
+  EXPECT_NE(refs_of(repository(), "refs/signalbox/rescue/" + open), "");
+  EXPECT_EQ(server_.cli({"run", "cancel", open}).exit_code, 0);
+  await_gone(open);
+}
+
 TEST_F(BranchRetention, ARemoteThatIsAwayIsNamedAndHoldsUpNothing) {  // A15
   (void)given_up_run();
   serve_under("files_branches = \"366d\"\n");
