@@ -1,6 +1,6 @@
 // The refs of ExpiredRunFiles: branches and rescue refs of runs that ended long ago. What nothing
 // else has goes only after the age that the operator has set, and only what has the name of a run
-// that the log has or had.
+// that the log has. Once records were dropped, a run that it doesn't have counts as one of those.
 #include <algorithm>
 #include <iterator>
 #include <utility>
