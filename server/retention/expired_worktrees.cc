@@ -43,10 +43,11 @@ std::string reason_to_keep_plain(const ExpiredRun& run, fs::path& path) {
   return {};
 }
 
-RootContents look_into_root(const ExpiredRun& run, const fs::path& root) {
+// Looks into the root, which may be an open directory; `shown` is how it is named in the result.
+RootContents look_into_root(const ExpiredRun& run, const fs::path& root, const fs::path& shown) {
   RootContents found;
-  const auto kept = [&found](const fs::path& path, const std::string& reason) {
-    found.kept = path.string();
+  const auto kept = [&](const fs::path& path, const std::string& reason) {
+    found.kept = path == root ? shown.string() : (shown / path.lexically_relative(root)).string();
     found.reason = reason;
     return found;
   };
@@ -89,7 +90,6 @@ std::string reason_to_keep_without_git(const ExpiredRun& run, const fs::path& pa
 ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<bool>& stopped) {
   const ExpiredRun& run = request.run;
   const fs::path root(run.root);
-  RootContents found = look_into_root(run, root);
   ClearedWorktrees cleared;
   const auto kept = [&](const fs::path& path, const std::string& reason) {
     if (request.only_look) cleared = {};  // a removal begins only if nothing has to stay
@@ -97,9 +97,6 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
     cleared.reason = reason;
     return cleared;
   };
-  if (!found.kept.empty()) return kept(found.kept, found.reason);
-  // One that is gone may still be in git's list.
-  if (found.worktrees.empty() && !run.repository.empty()) found.worktrees.insert("workspace");
   FileDescriptor held;
   if (run.is_named) {
     auto opened = open_run_root(run.root, request.rule.get());
@@ -108,14 +105,21 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
     }
     if (opened) held = std::move(*opened);
   }
+  // What is looked at in a root that was named is in the directory that is removed from.
+  const fs::path place = held ? held_directory(held) : root;
+  RootContents found = look_into_root(run, place, root);
+  if (!found.kept.empty()) return kept(found.kept, found.reason);
+  // One that is gone may still be in git's list.
+  if (found.worktrees.empty() && !run.repository.empty()) found.worktrees.insert("workspace");
   for (const std::string& name : found.worktrees) {
     const fs::path path = root / name;
-    const std::string reason = reason_to_keep_without_git(run, path);
+    const fs::path here = place / name;
+    const std::string reason = reason_to_keep_without_git(run, here);
     if (!reason.empty()) return kept(path, reason);
     if (run.repository.empty() || !is_there(run.repository)) continue;
-    const bool is_removing = is_there(path.string() + removing_suffix);
+    const bool is_removing = is_there(here.string() + removing_suffix);
     // A directory without `.git` goes with the run root.
-    if (is_there(path) && !is_there(path / ".git") && !is_removing) continue;
+    if (is_there(here) && !is_there(here / ".git") && !is_removing) continue;
     RemovalRequest removal;
     removal.repository = run.repository;
     removal.path = path;
@@ -127,7 +131,7 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
     if (run.is_named) removal.held_parent = held_directory(held);
     removal.only_look = request.only_look;
     removal.writes_list = false;
-    const auto size = measure_owned_tree(root, name, stopped);
+    const auto size = measure_owned_tree(place, name, stopped);
     RemovalOutcome outcome = remove_worktree(removal);
     cleared.ignored_total += outcome.ignored.total;
     if (cleared.ignored_first.empty()) cleared.ignored_first = std::move(outcome.ignored.first);
@@ -139,7 +143,7 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
 }
 
 std::string reason_to_keep_root(const ExpiredRun& run, const fs::path& root) {
-  const RootContents found = look_into_root(run, root);
+  const RootContents found = look_into_root(run, root, root);
   if (!found.kept.empty()) {
     return "it holds " + fs::path(found.kept).lexically_relative(root).string() + ": " +
            found.reason;
