@@ -23,8 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the pinned repositories of runs; no run has that name.
-constexpr const char* remote_pins_name = "remote-branches";
+// Beside the pinned repositories of runs; no run has that name. What a kill leaves there goes with
+// the next repository.
+constexpr const char* refs_scratch_name = "run-refs";
 
 void count_stored(StoredRefs& refs, const RunRef& ref, bool is_remote) {
   std::uint64_t& count = is_remote         ? refs.remote_branches
@@ -84,9 +85,10 @@ Stored<bool> ExpiredRunFiles::remove_refs() {
 }
 
 Stored<void> ExpiredRunFiles::remove_local_refs(const RunRepository& repository, StoredRefs& refs) {
-  const fs::path scratch = parts_.data / pins_directory_name;
+  const fs::path scratch = parts_.data / pins_directory_name / refs_scratch_name;
   TRY(make_directories(scratch));
   const auto listed = list_run_refs(repository.path, scratch);
+  (void)signalbox::remove_tree(scratch);
   if (!listed) {
     refs.trouble = listed.error();
     return {};
@@ -127,7 +129,7 @@ Stored<void> ExpiredRunFiles::remove_local_refs(const RunRepository& repository,
 // The remote is asked with nothing of the repository's configuration but where the remote is:
 // agents work in that, and this isn't a job of theirs.
 Stored<void> ExpiredRunFiles::remove_at_remote(const RunRepository& repository, StoredRefs& refs) {
-  const fs::path pins = parts_.data / pins_directory_name / remote_pins_name;
+  const fs::path pins = parts_.data / pins_directory_name / refs_scratch_name;
   const auto pinned = PinnedRepository::pin(pins, repository.path, ConfigTrust::nobodys);
   Stored<void> looked;
   if (pinned) {
