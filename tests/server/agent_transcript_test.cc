@@ -41,7 +41,9 @@ DeclaredResult verdict(const AgentReport& report, const AgentEnd& end,
   task.agent = agent;
   return agent_verdict(task, report, report.usage(), end, false, now_ns);
 }
-std::string code_of(const DeclaredResult& result) { return result.error_code.value_or("none"); }
+std::string declared_code(const DeclaredResult& result) {
+  return result.error_code.value_or("none");
+}
 
 TEST(ClaudeTranscript, StreamGivesSessionTextTurnsTokensCostAndDenials) {  // S7
   const AgentReport report = claude("claude_success.jsonl");
@@ -87,7 +89,7 @@ TEST(ClaudeTranscript, UsageSoFarIsKnownWithoutAResult) {
   EXPECT_FALSE(transcript->report().has_result);
   EXPECT_EQ(transcript->report().usage(), (Usage{0, 22'770, 2}));
   const DeclaredResult result = verdict(transcript->report(), exited(0));
-  EXPECT_EQ(code_of(result), "AGENT_NO_RESULT");
+  EXPECT_EQ(declared_code(result), "AGENT_NO_RESULT");
   EXPECT_EQ(result.error_class, ErrorClass::transient);
   EXPECT_EQ(result.used().tokens, 22'770);
 }
@@ -211,10 +213,10 @@ TEST(AgentVerdict, EachEndHasItsType) {
     each.make(report, end);
     const DeclaredResult result = verdict(report, end);
     EXPECT_EQ(result.outcome, Outcome::failed) << each.code;
-    EXPECT_EQ(code_of(result), each.code) << result.error_message.value_or("");
+    EXPECT_EQ(declared_code(result), each.code) << result.error_message.value_or("");
     EXPECT_EQ(result.error_class, each.error_class) << each.code;
   }
-  EXPECT_EQ(code_of(verdict(claude("claude_max_turns.jsonl"), exited(1))), "AGENT_MAX_TURNS");
+  EXPECT_EQ(declared_code(verdict(claude("claude_max_turns.jsonl"), exited(1))), "AGENT_MAX_TURNS");
 }
 
 TEST(AgentVerdict, AResultCountsWhateverBecameOfTheProgramAfterIt) {
@@ -227,7 +229,7 @@ TEST(AgentVerdict, AResultCountsWhateverBecameOfTheProgramAfterIt) {
 TEST(AgentVerdict, UsageLimitsAreQuotaWithTheirReset) {
   for (const char* file : {"claude_usage_limit_epoch.jsonl", "claude_usage_limit_event.jsonl"}) {
     const DeclaredResult result = verdict(claude(file), exited(1));
-    EXPECT_EQ(code_of(result), "USAGE_LIMIT") << file;
+    EXPECT_EQ(declared_code(result), "USAGE_LIMIT") << file;
     EXPECT_EQ(result.error_class, ErrorClass::quota) << file;
     EXPECT_EQ(result.quota_reset_at_ns(), 1'762'952'400'000'000'000) << file;
   }

@@ -68,12 +68,12 @@ TEST_F(PastLeases, TheLoopsAreThoseOfTheLog) {  // O9
   begin.due_ns = clock.wall_ns();
   ASSERT_GT(take(begin), 0U);
   const json::value listed = in_the_past("loop.list", {});
-  const json::array& loops = listed.at("loops").as_array();
-  ASSERT_EQ(loops.size(), 1U);
-  EXPECT_EQ(loops.front().at("loop"), "heartbeat");
-  EXPECT_TRUE(loops.front().at("schedule").is_null());
-  EXPECT_TRUE(loops.front().at("last_due_at").is_string());
-  EXPECT_EQ(loops.front().at("tick").at("status"), "running");
+  const json::array& shown = listed.at("loops").as_array();
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown.front().at("loop"), "heartbeat");
+  EXPECT_TRUE(shown.front().at("schedule").is_null());
+  EXPECT_TRUE(shown.front().at("last_due_at").is_string());
+  EXPECT_EQ(shown.front().at("tick").at("status"), "running");
 }
 
 }  // namespace

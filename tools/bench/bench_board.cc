@@ -4,6 +4,8 @@
 #include <chrono>
 #include <deque>
 #include <fstream>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "domain/evolve.h"
@@ -105,6 +107,8 @@ class BoardFixture {
                      ids_,
                      {at_once, at_once},
                      std::make_shared<GitBoardFiles>(directory_ / "runs"),
+                     [](Position, const std::set<std::string>& runs)
+                         -> tl::expected<std::set<std::string>, std::string> { return runs; },
                      [](bool, const std::string&) {}},
                     read_board_settings({}).value(),
                     CoderunnerMode::mock};
