@@ -241,9 +241,10 @@ std::string BoardAudit::obstacle(const AuditedCard& card) const {
   std::size_t of_project = 0;
   for (const auto& [id, other] : cards_) {
     if (!other.in_work()) continue;
+    if (!card.key.empty() && other.key == card.key) return "its key is taken";
+    if (is_decided_only_(other.run)) continue;
     ++all;
     of_project += other.project == card.project ? 1 : 0;
-    if (!card.key.empty() && other.key == card.key) return "its key is taken";
   }
   if (all >= policy.max_concurrent_agents) return std::to_string(all) + " agents are at work";
   if (of_project >= policy.max_concurrent_agents_per_project) {

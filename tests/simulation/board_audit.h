@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "domain/card.h"
 #include "domain/policy.h"
@@ -20,11 +22,14 @@ namespace signalbox::simulation {
 
 class BoardAudit {
  public:
+  // `is_decided_only` returns whether only a person's decision is left of a run, and no agent.
   BoardAudit(Environment& environment, const CommandBook& book,
-             const SimulatedRepositories& repositories, std::int64_t prune_after_ns)
+             const SimulatedRepositories& repositories, std::int64_t prune_after_ns,
+             std::function<bool(const RunId&)> is_decided_only)
       : environment_(environment),
         book_(book),
         repositories_(repositories),
+        is_decided_only_(std::move(is_decided_only)),
         prune_after_ns_(prune_after_ns) {}
 
   // Audits the next durable commit.
@@ -96,6 +101,7 @@ class BoardAudit {
   Environment& environment_;
   const CommandBook& book_;
   const SimulatedRepositories& repositories_;
+  const std::function<bool(const RunId&)> is_decided_only_;
   const std::int64_t prune_after_ns_;
   std::map<std::string, AuditedProject> projects_;
   std::map<CardId, AuditedCard> cards_;

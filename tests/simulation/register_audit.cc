@@ -21,6 +21,19 @@ std::size_t RegisterAudit::open_runs() const {
       runs_.begin(), runs_.end(), [](const auto& entry) { return !entry.second.terminal; }));
 }
 
+bool RegisterAudit::waits_with_its_result(const RunId& id) const {
+  const auto place = runs_.find(id);
+  if (place == runs_.end() || !place->second.has_station()) return false;
+  const AuditedRun& run = place->second;
+  if (run.holder != 0 || run.waiting != WaitReason::approval) return false;
+  if (run.station().executor == ExecutorKind::approval) return false;  // there is no result yet
+  const auto next = run.stations.begin() + static_cast<std::ptrdiff_t>(run.current) + 1;
+  return std::all_of(next, run.stations.end(), [](const StationDefinition& station) {
+    return station.executor == ExecutorKind::builtin || station.executor == ExecutorKind::checks ||
+           station.executor == ExecutorKind::approval;
+  });
+}
+
 void RegisterAudit::wrong(const Record& record, const std::string& what) {
   report_contradiction(environment_, record, what);
 }

@@ -32,6 +32,8 @@ class RegisterAudit {
   [[nodiscard]] bool has_command(const std::string& id) const { return commands_.contains(id); }
   [[nodiscard]] std::size_t runs() const { return runs_.size(); }
   [[nodiscard]] std::size_t open_runs() const;
+  // Returns whether nothing but a person's decision about a result, and no agent, is left of a run.
+  [[nodiscard]] bool waits_with_its_result(const RunId& id) const;
 
   // Returns, by job id, the token of the attempt that intended the job.
   [[nodiscard]] const std::map<std::string, Token>& intents() const { return intents_; }
