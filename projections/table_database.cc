@@ -17,6 +17,7 @@
 #include "projections/manifest_length.h"
 #include "store/durable_file.h"
 #include "store/rocks_info_log.h"
+#include "store/table_properties.h"
 
 namespace signalbox {
 namespace {
@@ -121,6 +122,7 @@ Stored<std::shared_ptr<rocksdb::DB>> open_table_database(const std::filesystem::
                                                          const std::shared_ptr<rocksdb::Env>& env,
                                                          TableMode mode) {
   TRY(check_manifest_length(directory));
+  TRY(check_table_properties(directory));
   const bool read_only = mode != TableMode::read_write;
   rocksdb::DB* opened = nullptr;
   rocksdb::Options options = table_options(directory, *env);

@@ -15,6 +15,7 @@
 #include "store/file_descriptor.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_log_state.h"
+#include "store/table_properties.h"
 #include "store/unnamed_tables.h"
 #include "store/wal_file.h"
 
@@ -53,6 +54,7 @@ Stored<void> remove_projections(const std::filesystem::path& data) {
 Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
   const std::size_t buffer_bytes =
       options.buffer_bytes == 0 ? RocksDatabase::buffer_bytes_default : options.buffer_bytes;
+  TRY(check_table_properties(log_directory(data)));
   if (mode != RocksDatabase::Mode::read_only) {
     TRY(check_unnamed_tables(log_directory(data), options.env, buffer_bytes, wal_sequence));
   }
