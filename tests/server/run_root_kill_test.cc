@@ -119,6 +119,19 @@ void expect_whole(const std::string& path, const std::string& text) {
   }
 }
 
+// What comes after the first start is written after a kill as well: by the saved progress.
+TEST(RunRootKill, TheFirstStartSavesWhereItBegan) {  // T7
+  for (int start = 0; start < 20; ++start) {
+    const TemporaryDirectory data;
+    auto log = RocksEventLog::open(data.path(), {});
+    ASSERT_TRUE(log) << log.error().message;
+    RunRootSite site(**log, data.path());
+    site.start();
+    ASSERT_TRUE(fs::exists(data.path() / "projections" / "run_roots.json"))
+        << "a kill now would lose rows";
+  }
+}
+
 TEST(RunRootKill, FilesAreWholeAndFollowTheLog) {  // T7
   const std::uint64_t seed = random_seed();
   const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS").value_or(kills_default);

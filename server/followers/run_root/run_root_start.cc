@@ -15,6 +15,9 @@ void RunRootWriter::start(const World& world) {
   } else {
     progress.position = world.position;
     progress.state = run_root_state_of(world, run_files_.runs());
+    // After a kill that comes before the first save, the next start continues here, and not behind
+    // events whose rows nobody wrote. If it fails, so will the saves that report it.
+    (void)save_progress(progress_file_, progress);
   }
   for (const RunId& run_id : progress.runs) request_write(runs_, run_id, WritePriority::if_wanted);
   for (const auto& [id, run] : world.runs) {
