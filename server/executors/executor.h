@@ -104,6 +104,10 @@ class Executor {
   // Ends the processes that a `lost` job left behind, so that a new attempt is alone. Returns the
   // pids of the survivors.
   virtual Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) = 0;
+
+  // Adds to the result of a `lost` job what is known of its usage, and its metadata. Called after
+  // clean_up_lost().
+  virtual void describe_lost(const Job&, JobResult& /*result*/) {}
 };
 
 }  // namespace signalbox

@@ -20,6 +20,9 @@ class ExecutorSet final : public Executor {
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override {
     return of(job).clean_up_lost(job);
   }
+  void describe_lost(const Job& job, JobResult& result) override {
+    of(job).describe_lost(job, result);
+  }
 
  private:
   Executor& of(const Job& job) { return is_remote(job.definition) ? remote_ : local_; }

@@ -61,7 +61,10 @@ class Stepper {
       }
       case JobState::lost: {
         const auto survivors = executor_.clean_up_lost(job_);
-        return survivors ? finished(lost_result(*survivors)) : trouble(survivors.error());
+        if (!survivors) return trouble(survivors.error());
+        JobResult result = lost_result(*survivors);
+        executor_.describe_lost(job_, result);
+        return finished(result);
       }
     }
     return JobStep::in_progress;

@@ -26,7 +26,7 @@ DeclaredResult verdict_on(std::unique_ptr<AgentTranscript> transcript, Agent age
   task.agent = agent;
   AgentEnd end;
   end.exit_code = transcript->report().has_result && !transcript->report().is_error ? 0 : 1;
-  return agent_verdict(task, transcript->report(), transcript->report().usage(), end, false,
+  return agent_verdict(task, transcript->report(), {transcript->report().usage()}, end, false,
                        error_test_now_ns);
 }
 DeclaredResult claude_verdict(const std::vector<std::string>& lines) {

@@ -248,6 +248,28 @@ TEST_F(AgentStation, ALearnedSessionOutlivesShimAndAgent) {
   EXPECT_TRUE(site.executor()->clean_up_lost(job)->empty());
 }
 
+TEST_F(AgentStation, WhatAKilledAttemptPrintedIsKnown) {  // A5
+  const Job job = agent_job(
+      print_line(
+          R"({"type":"assistant","session_id":"s","message":{"id":"m","content":[],"usage":{"input_tokens":900,"output_tokens":100}}})") +
+      "while true; do sleep 1; done");
+  ASSERT_TRUE(site.executor()->submit(job).has_value());
+  const auto used = [&] {
+    JobResult result;
+    site.executor()->describe_lost(job, result);
+    return result;
+  };
+  ASSERT_TRUE(eventually([&] { return used().usage != Usage{}; }));
+  for (const ProcessIdentity& process :
+       processes_with_environment("SIGNALBOX_SPAN_ID=" + to_string(job.span_id))) {
+    send_signal(process, SIGKILL);
+  }
+  ASSERT_TRUE(eventually([&] { return site.executor()->poll(job).value() == JobState::lost; }));
+  EXPECT_TRUE(site.executor()->clean_up_lost(job)->empty());
+  EXPECT_EQ(used().usage, (Usage{0, 1000, 1}));
+  EXPECT_EQ(metadata(used()).at("usage_estimated"), true);
+}
+
 TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
   Job job = agent_job(
       print_line(
@@ -258,6 +280,7 @@ TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
   EXPECT_EQ(result.outcome, Outcome::timeout);
   EXPECT_EQ(result.failure.code, "TIMEOUT");
   EXPECT_EQ(result.usage, (Usage{0, 1000, 1}));
+  EXPECT_EQ(metadata(result).at("usage_estimated"), true);
 }
 
 TEST_F(AgentStation, MockIsDeterministicAndDoesAsItIsTold) {  // S7

@@ -39,7 +39,7 @@ DeclaredResult verdict(const AgentReport& report, const AgentEnd& end,
   AgentTask task;
   task.mode = CoderunnerMode::process;
   task.agent = agent;
-  return agent_verdict(task, report, report.usage(), end, false, now_ns);
+  return agent_verdict(task, report, {report.usage()}, end, false, now_ns);
 }
 std::string declared_code(const DeclaredResult& result) {
   return result.error_code.value_or("none");

@@ -34,20 +34,31 @@ class SessionCalls {
   Usage end(const AgentReport& report) {
     const SettledCall settled = settle_call(report, account_, calls_++ > 0);
     account_ = settled.account;
-    const Usage usage = usage_of(settled.counts, report.turns);
+    is_estimate_ = settled.is_estimate;
+    return add(usage_of(settled.counts, report.turns));
+  }
+  // A process with this report is killed before it can declare anything. Returns what is declared
+  // for it.
+  Usage kill(const AgentReport& report) {
+    ++calls_;
+    account_.undeclared = report.seen;
+    const SettledCall settled = settle_lost_call(account_);
+    account_ = settled.account;
+    return add(usage_of(settled.counts, report.turns));
+  }
+  [[nodiscard]] const Usage& sum() const { return sum_; }
+  // Returns whether what the latest call declared at its end is an estimate.
+  [[nodiscard]] bool is_estimate() const { return is_estimate_; }
+
+ private:
+  Usage add(const Usage& usage) {
     sum_ = {sum_.cost_microusd + usage.cost_microusd, sum_.tokens + usage.tokens,
             sum_.turns + usage.turns};
     return usage;
   }
-  // A process with this report is killed before it can declare anything.
-  void kill(const AgentReport& report) {
-    ++calls_;
-    account_.undeclared = account_.undeclared + report.seen;
-  }
-  [[nodiscard]] const Usage& sum() const { return sum_; }
 
- private:
   SessionAccount account_;
+  bool is_estimate_ = false;
   int calls_ = 0;
   Usage sum_;
 };
@@ -92,12 +103,15 @@ TEST(SessionUsage, WhatAKilledProcessPrintedIsCounted) {  // A5
   SessionCalls of_processes;
   of_processes.end(report_of(claude_transcript(),
                              {assistant_line("a"), claude_result(1000, 100, 0.01, 1000, 100)}));
-  of_processes.kill(report_of(claude_transcript(), {assistant_line("b"), assistant_line("c")}));
-  EXPECT_EQ(of_processes
-                .end(report_of(claude_transcript(),
-                               {assistant_line("d"), claude_result(1000, 100, 0.01, 1000, 100)}))
-                .tokens,
-            1100 + 2002);
+  // It is declared for the job that was lost, with a cost by the rate of the session.
+  EXPECT_EQ(
+      of_processes.kill(report_of(claude_transcript(), {assistant_line("b"), assistant_line("c")})),
+      (Usage{13'400, 2002, 2}));
+  EXPECT_EQ(
+      of_processes.end(report_of(claude_transcript(),
+                                 {assistant_line("d"), claude_result(1000, 100, 0.01, 1000, 100)})),
+      (Usage{10'000, 1100, 1}));
+  EXPECT_TRUE(of_processes.is_estimate());
   // The total of a session has it if the agent had stored it by then. Else its cost is estimated.
   const auto after_a_kill = [](int input, int output, double usd) {
     SessionCalls of_session;
@@ -108,8 +122,8 @@ TEST(SessionUsage, WhatAKilledProcessPrintedIsCounted) {  // A5
                              {assistant_line("d"), claude_result(1000, 100, usd, input, output)}));
     return of_session.sum();
   };
-  EXPECT_EQ(after_a_kill(4000, 400, 0.018), (Usage{18'000, 4400, 2}));
-  EXPECT_EQ(after_a_kill(2000, 200, 0.009), (Usage{9000 + 3 * 2010, 4202, 2}));
+  EXPECT_EQ(after_a_kill(4000, 400, 0.018), (Usage{18'000, 4400, 4}));
+  EXPECT_EQ(after_a_kill(2000, 200, 0.009), (Usage{9000 + 3 * 2010, 4202, 4}));
 }
 
 // After TERM an attempt declares what was printed, and the agent stores what it used.
@@ -117,16 +131,20 @@ TEST(SessionUsage, WhatATimedOutAttemptDeclaredIsntCountedAgain) {  // A5
   SessionCalls calls;
   calls.end(report_of(claude_transcript(),
                       {assistant_line("a"), claude_result(1000, 100, 0.0045, 1000, 100)}));
-  EXPECT_EQ(calls.end(report_of(claude_transcript(), {assistant_line("b")})), (Usage{0, 1001, 1}));
+  EXPECT_FALSE(calls.is_estimate());
+  EXPECT_EQ(calls.end(report_of(claude_transcript(), {assistant_line("b")})),
+            (Usage{3 * 1005, 1001, 1}));
+  EXPECT_TRUE(calls.is_estimate());
   calls.end(report_of(claude_transcript(),
                       {assistant_line("c"), claude_result(1000, 100, 0.0135, 3000, 300)}));
   EXPECT_EQ(calls.sum(), (Usage{13'500, 3300, 3}));
   calls.end(report_of(claude_transcript(),
                       {assistant_line("d"), claude_result(1000, 100, 0.018, 4000, 400)}));
   EXPECT_EQ(calls.sum(), (Usage{18'000, 4400, 4}));
-  // Without such a store its cost is estimated.
+  // Without such a store its cost is estimated, as soon as there is a total.
   SessionCalls of_processes;
-  of_processes.end(report_of(claude_transcript(), {assistant_line("a")}));
+  EXPECT_EQ(of_processes.end(report_of(claude_transcript(), {assistant_line("a")})),
+            (Usage{0, 1001, 1}));
   of_processes.end(report_of(claude_transcript(),
                              {assistant_line("b"), claude_result(1000, 100, 0.0045, 1000, 100)}));
   EXPECT_EQ(of_processes.sum(), (Usage{4500 + 3 * 1005, 2101, 2}));

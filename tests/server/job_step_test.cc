@@ -40,6 +40,10 @@ class ScriptedExecutor final : public Executor {
     asked.emplace_back("clean up");
     return std::vector<std::int32_t>{};
   }
+  void describe_lost(const Job&, JobResult& result) override {
+    asked.emplace_back("describe");
+    result.usage = {0, 7, 1};
+  }
 
   Executed<std::string> learned_ref(const Job&) override { return learned; }
 
@@ -97,6 +101,17 @@ TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {
   executor.state = JobState::lost;
   EXPECT_EQ(step(), JobStep::over);
   EXPECT_EQ(reported, (Words{"submitted codex:1", "submitted codex:2", "finished JOB_LOST"}));
+}
+
+TEST_F(JobSteps, WhatALostJobHasUsedIsDeclared) {  // A5
+  executor.state = JobState::lost;
+  Usage used;
+  const JobReports usage_reports{
+      reports.submitted, [&used](const Job&, const JobResult& result) { used = result.usage; },
+      reports.trouble};
+  EXPECT_EQ(advance_job(executor, usage_reports, progress, false), JobStep::over);
+  EXPECT_EQ(executor.asked, (Words{"poll", "clean up", "describe"}));
+  EXPECT_EQ(used, (Usage{0, 7, 1}));
 }
 
 TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {  // S6

@@ -139,8 +139,9 @@ void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t no
   if (reset_at_ns && *reset_at_ns > now_ns) result.quota_reset_at = format_time(*reset_at_ns);
 }
 
-std::string metadata_of(const AgentTask& task, const AgentReport& report, const Usage& usage,
-                        const AgentEnd& end, bool resumed) {
+std::string metadata_of(const AgentTask& task, const AgentReport& report,
+                        const AttemptUsage& attempt, const AgentEnd& end, bool resumed) {
+  const Usage& usage = attempt.usage;
   const auto name = [](const std::string& text) { return shortened(text, limits::name_bytes_max); };
   json::object metadata;
   metadata["agent"] = boost::describe::enum_to_string(task.agent, "?");
@@ -154,6 +155,7 @@ std::string metadata_of(const AgentTask& task, const AgentReport& report, const 
   metadata["turns"] = usage.turns;
   metadata["tokens"] = usage.tokens;
   metadata["cost_microusd"] = usage.cost_microusd;
+  if (attempt.is_estimate) metadata["usage_estimated"] = true;
   metadata["permission_denials"] = report.denied_tools.size();
   json::array denied;
   for (const std::string& tool : report.denied_tools) {
@@ -174,15 +176,17 @@ std::string metadata_of(const AgentTask& task, const AgentReport& report, const 
 
 }  // namespace
 
-DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, const Usage& usage,
-                             const AgentEnd& end, bool resumed, std::int64_t now_ns) {
+DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report,
+                             const AttemptUsage& attempt, const AgentEnd& end, bool resumed,
+                             std::int64_t now_ns) {
   DeclaredResult result;
+  const Usage& usage = attempt.usage;
   result.usage = DeclaredUsage{usage.cost_microusd, usage.tokens, usage.turns};
   if (!report.session.empty()) {
     result.external_ref =
         shortened(session_ref(task.agent, report.session), limits::path_bytes_max);
   }
-  result.metadata = metadata_of(task, report, usage, end, resumed);
+  result.metadata = metadata_of(task, report, attempt, end, resumed);
   auto failure = failure_of(task, report, end);
   const std::string answer =
       shortened(report.final_text.empty() ? report.last_text : report.final_text, answer_bytes_max);

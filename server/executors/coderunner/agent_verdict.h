@@ -11,10 +11,17 @@
 
 namespace signalbox {
 
-// Returns the station's result. `usage` is what the attempt has used (session_usage.h). `now_ns` is
-// UTC; relative times of a usage limit's end are resolved with it. JOBS.md lists the error codes.
-DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, const Usage& usage,
-                             const AgentEnd& end, bool resumed, std::int64_t now_ns);
+// What the attempt has used (session_usage.h).
+struct AttemptUsage {
+  Usage usage;
+  bool is_estimate = false;
+};
+
+// Returns the station's result. `now_ns` is UTC; relative times of a usage limit's end are resolved
+// with it. JOBS.md lists the error codes.
+DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report,
+                             const AttemptUsage& attempt, const AgentEnd& end, bool resumed,
+                             std::int64_t now_ns);
 
 // Returns whether the agent refused to continue a session because the session doesn't exist (any
 // more).

@@ -65,16 +65,17 @@ class UsageRecorder {
     kept_ = report.seen;
     SessionAccount account = before_;
     account.session = report.session;
-    account.undeclared = before_.undeclared + report.seen;
+    account.undeclared = report.seen;
+    account.undeclared_turns = report.turns;
     keep(account);
   }
 
   // Returns what the attempt has used, and keeps the account in which that is counted.
-  Usage declare(const AgentReport& report) {
+  AttemptUsage declare(const AgentReport& report) {
     SettledCall settled = settle_call(report, before_, resume_);
     settled.account.session = report.session;
     keep(settled.account);
-    return usage_of(settled.counts, report.turns);
+    return {usage_of(settled.counts, report.turns), settled.is_estimate};
   }
 
  private:

@@ -48,25 +48,42 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
   SettledCall settled;
   settled.account.session = before.session;
   if (!report.reported) {
-    settled.counts = report.seen + before.undeclared;
+    settled.counts = with_cost(report.seen, before.agents_total);
     settled.account.agents_total = before.agents_total;
     settled.account.declared = before.declared + settled.counts;
+    settled.is_estimate = settled.counts.tokens() > 0;
     return settled;
   }
   const TokenCounts& total = *report.reported;
   const bool is_of_session = resumed && is_total_of_session(report, total, before);
   const TokenCounts since = is_of_session ? total - before.agents_total : total;
   // The agent may not have stored what its killed processes used.
-  const TokenCounts unreported = before.declared + before.undeclared;
-  if (is_of_session && since.has_at_least(report.seen + unreported)) {
+  if (is_of_session && since.has_at_least(report.seen + before.declared)) {
     settled.counts = since - before.declared;
   } else {
-    settled.counts = since + with_cost(before.undeclared, total);
-    // Attempts that ended without a total have declared tokens only.
-    settled.counts.cost_microusd += with_cost(before.declared, total).cost_microusd;
+    settled.counts = since;
+    // If there was no total when it was declared, it was declared without a cost.
+    settled.counts.cost_microusd +=
+        with_cost(before.declared, total).cost_microusd - before.declared.cost_microusd;
+    settled.is_estimate = before.declared.tokens() > 0;
   }
   settled.account.agents_total = is_of_session || !resumed ? total : before.agents_total + total;
   return settled;
+}
+
+SettledCall settle_lost_call(const SessionAccount& account) {
+  SettledCall settled{with_cost(account.undeclared, account.agents_total), account};
+  settled.account.declared = account.declared + settled.counts;
+  settled.account.undeclared = {};
+  settled.account.undeclared_turns.reset();
+  settled.is_estimate = settled.counts.tokens() > 0;
+  return settled;
+}
+
+Usage usage_of_lost_call(const std::filesystem::path& job_directory) {
+  const auto account = read_stored_json<SessionAccount>(account_file(job_directory));
+  if (!account) return {};
+  return usage_of(settle_lost_call(*account).counts, account->undeclared_turns.value_or(0));
 }
 
 SessionAccount account_before(const std::filesystem::path& job_directory, std::uint32_t attempt,
@@ -80,8 +97,8 @@ SessionAccount account_before(const std::filesystem::path& job_directory, std::u
   const std::string station = own_name.substr(0, own_name.size() - end.size());
   for (std::uint32_t number = attempt; number-- > 1;) {
     const auto directory = job_directory.parent_path() / (station + "-" + std::to_string(number));
-    auto account = read_stored_json<SessionAccount>(account_file(directory));
-    if (account && account->session == session) return std::move(*account);
+    const auto account = read_stored_json<SessionAccount>(account_file(directory));
+    if (account && account->session == session) return settle_lost_call(*account).account;
   }
   return none;
 }

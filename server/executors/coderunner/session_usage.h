@@ -2,9 +2,9 @@
 //
 // Some agents report what one process used, others what the whole session did, since its first
 // process. Both occur for claude in different versions, so the figures themselves have to say which
-// it is; codex reports totals of its session. A process that is killed reports nothing, but a
-// session's next total has its usage in it, or the messages that it had printed by then are
-// counted.
+// it is; codex reports totals of its session. A process that is killed reports nothing: the
+// messages that it had printed by then are counted, and what a session's next total has of it
+// beyond that.
 //
 // The account of a session lies in the directory of each job that has worked in it, as
 // agent_usage.json, so that the next attempt finds the account of the one before.
@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include <boost/describe/class.hpp>
@@ -26,25 +27,36 @@ struct SessionAccount {
   std::string schema = "agent_usage.v1";
   std::string session;
   TokenCounts agents_total;  // by the agent's own reports; a sum if they are of single processes
-  // Printed since that by processes that ended without a report of their own:
-  TokenCounts declared;    // which their attempts have declared
-  TokenCounts undeclared;  // which nobody has declared, because they were killed
+  // Printed since that, without a report of the agent's own:
+  TokenCounts declared;    // by processes that have ended; their attempts have declared it
+  TokenCounts undeclared;  // by the process under way
+  std::optional<std::int64_t> undeclared_turns;
 };
-BOOST_DESCRIBE_STRUCT(SessionAccount, (), (schema, session, agents_total, declared, undeclared))
+BOOST_DESCRIBE_STRUCT(SessionAccount, (),
+                      (schema, session, agents_total, declared, undeclared, undeclared_turns))
 
 struct SettledCall {
-  TokenCounts counts;      // what the attempt has to declare
-  SessionAccount account;  // with these counts in it
+  TokenCounts counts;        // what the attempt has to declare
+  SessionAccount account;    // with these counts in it
+  bool is_estimate = false;  // not all of it is by the agent's own totals
 };
 
 // Returns what a call has to declare, so that the sum over the session's attempts is what was used.
 // `before` is the session's account before the call. `resumed`: the call has continued the session.
 // The cost of what processes without a report have printed is an estimate by the rate of the
-// agent's next total, unless that total has it.
+// agent's totals, unless one of them has it; 0 until there is one.
 SettledCall settle_call(const AgentReport& report, const SessionAccount& before, bool resumed);
 
+// Returns the same for a call whose process was killed, of which there is only its account.
+SettledCall settle_lost_call(const SessionAccount& account);
+
+// Returns what the killed call of a lost job has used; nothing if there is no account, or it can't
+// be read. Blocks on the disk.
+Usage usage_of_lost_call(const std::filesystem::path& job_directory);
+
 // Returns the account that the newest attempt before `attempt` of the same station has left of the
-// session; an empty one if there is none or it can't be read. Blocks on the disk.
+// session; an empty one if there is none or it can't be read. What the job of a killed process had
+// used is declared in it, since the service does that for a lost job. Blocks on the disk.
 SessionAccount account_before(const std::filesystem::path& job_directory, std::uint32_t attempt,
                               const std::string& session);
 

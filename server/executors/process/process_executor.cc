@@ -10,6 +10,8 @@
 #include "server/executors/checks/checks_task.h"
 #include "server/executors/coderunner/agent_session.h"
 #include "server/executors/coderunner/agent_task.h"
+#include "server/executors/coderunner/session_usage.h"
+#include "server/executors/declared_result.h"
 #include "server/executors/deep_work_command.h"
 #include "server/executors/job_report.h"
 #include "server/executors/process/job_environment.h"
@@ -206,6 +208,19 @@ Executed<std::vector<std::int32_t>> ProcessExecutor::clean_up_lost(const Job& jo
   const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
   return end_processes([&entry] { return processes_with_environment(entry); },
                        job.definition.cancel_grace_ms);
+}
+
+void ProcessExecutor::describe_lost(const Job& job, JobResult& result) {
+  const JobDirectory directory = directory_of(job);
+  // The job may have outlived its shim until it was cleaned up.
+  const auto declared = read_declared_result(directory.artifacts() / "result.json");
+  if (declared) {
+    result.usage = declared->used();
+    result.result.metadata = declared->metadata.value_or("");
+  } else if (job.definition.executor == ExecutorKind::coderunner) {
+    result.usage = usage_of_lost_call(directory.root);
+    if (result.usage != Usage{}) result.result.metadata = R"({"usage_estimated":true})";
+  }
 }
 
 }  // namespace signalbox

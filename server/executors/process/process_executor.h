@@ -45,6 +45,8 @@ class ProcessExecutor final : public Executor {
   // Finds leftover processes by SIGNALBOX_SPAN_ID in their environment. Blocks for up to the
   // station's cancel_grace_ms and kill_patience_ms.
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override;
+  // Adds what the job has declared of itself, or what is known of a killed agent.
+  void describe_lost(const Job& job, JobResult& result) override;
 
  private:
   [[nodiscard]] JobDirectory directory_of(const Job& job) const;
