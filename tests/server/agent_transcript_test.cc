@@ -266,6 +266,11 @@ TEST(UsageLimit, ReadsResetTimes) {
       {"Your limit will reset at 3pm (UTC).", "2025-11-12T15:00:00.000000000Z"},
       {"You've hit your weekly limit · resets Nov 15, 5pm (UTC)", "2025-11-15T17:00:00.000000000Z"},
       {"limit · resets Jan 2 at 12am (UTC)", "2026-01-02T00:00:00.000000000Z"},
+      // What is just over isn't a day, or a year, away.
+      {"try again at 8:00 AM (UTC)", "2025-11-12T08:01:00.000000000Z"},
+      {"limit · resets Nov 12, 8am (UTC)", "2025-11-12T08:01:00.000000000Z"},
+      {"try again at 7:55 AM (UTC)", "2025-11-12T07:55:00.000000000Z"},
+      {"try again at 7:50 AM (UTC)", "2025-11-13T07:50:00.000000000Z"},
   };
   for (const auto& [text, expected] : cases) {
     const auto time = usage_limit_reset_at_ns(text, now_ns);

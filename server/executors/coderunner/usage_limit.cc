@@ -18,6 +18,7 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t searched_bytes_max = 4 * 1024;  // <regex> recurses with the length
+constexpr std::time_t just_over_s = 600;
 
 std::string searched_text(std::string_view text) {
   return lower_case(utf8_prefix(text, searched_bytes_max));
@@ -110,6 +111,19 @@ std::string known_zone(const std::string& text, const std::string& lowered_name)
 constexpr std::array<const char*, 12> months = {"jan", "feb", "mar", "apr", "may", "jun",
                                                 "jul", "aug", "sep", "oct", "nov", "dec"};
 
+// Returns the next time `when` after `now_s`, which is a `unit` later if it is over. A time that
+// was just over is not that of the next day: agents leave out the seconds, so the limit ends within
+// the minute that they name.
+std::int64_t next_ns(std::tm when, int std::tm::*unit, std::time_t now_s) {
+  std::tm first = when;
+  const std::time_t named = std::mktime(&first);
+  if (named > now_s) return std::int64_t{named} * ns_per_s;
+  if (now_s < named + 60) return std::int64_t{named + 60} * ns_per_s;
+  if (now_s < named + just_over_s) return std::int64_t{named} * ns_per_s;
+  ++(when.*unit);
+  return std::int64_t{std::mktime(&when)} * ns_per_s;
+}
+
 // Reads a time of day such as "resets 1:30am (Asia/Dhaka)", "resets Oct 9, 5pm" or "try again at
 // 3:05 PM".
 std::optional<std::int64_t> parse_time_of_day(const std::string& text, const std::string& lowered,
@@ -132,18 +146,12 @@ std::optional<std::int64_t> parse_time_of_day(const std::string& text, const std
   when.tm_min = minute.empty() ? 0 : std::stoi(minute);
   when.tm_sec = 0;
   when.tm_isdst = -1;
-  if (month.empty()) {
-    std::tm today = when;
-    if (std::mktime(&today) <= now_s) ++when.tm_mday;
-    return std::int64_t{std::mktime(&when)} * ns_per_s;
-  }
+  if (month.empty()) return next_ns(when, &std::tm::tm_mday, now_s);
   const auto place = std::find(months.begin(), months.end(), month);
   if (place == months.end()) return std::nullopt;
   when.tm_mon = static_cast<int>(place - months.begin());
   when.tm_mday = std::stoi((*match)[2]);
-  std::tm this_year = when;
-  if (std::mktime(&this_year) <= now_s) ++when.tm_year;
-  return std::int64_t{std::mktime(&when)} * ns_per_s;
+  return next_ns(when, &std::tm::tm_year, now_s);
 }
 
 }  // namespace
