@@ -18,6 +18,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "crash" / "
 
 import programs
 import scenes
+from night import night
 from service import NoAnswer, Refused
 from stage import Failed, Stage
 
@@ -32,6 +33,11 @@ def parse():
     parser.add_argument("--only", choices=sorted(programs.PROGRAMS), help="only this agent")
     parser.add_argument("--scene", help="only this scene")
     return parser.parse_args()
+
+
+def scenes_of(stage):
+    """Returns the scenes of the stage's program. The night is played by one of them, as the last."""
+    return [*scenes.SCENES[stage.agent], *([night] if stage.name == programs.NEWEST_CLAUDE else [])]
 
 
 def play(stage, scene):
@@ -63,7 +69,7 @@ def main():
     for name in [options.only] if options.only else programs.PROGRAMS:
         with tempfile.TemporaryDirectory(prefix="agents-", ignore_cleanup_errors=True) as directory:
             with Stage(options.binary.resolve(), options.agents, name, directory) as stage:
-                for scene in scenes.SCENES[stage.agent]:
+                for scene in scenes_of(stage):
                     if options.scene in (None, scene.__name__):
                         good = play(stage, scene) and good
     return 0 if good else 1

@@ -63,6 +63,10 @@ class Hang:
     """No answer, until the client gives up or the server stops."""
 
 
+class Garbage:
+    """An answer that isn't one, with a good status."""
+
+
 def cost_microusd(model, answer):
     """Returns the list price of an answer in millionths of a US dollar."""
     price = next((each for name, each in PRICES.items() if name in model), PRICES["sonnet"])
@@ -102,6 +106,8 @@ class ModelServer:
     def __init__(self, script):
         self.script = script
         self.bill = Bill()
+        self.account_of = None  # a function of a request's body; what it returns has its own bill
+        self.bills = {}
         self.requests = []      # (method, path) of each, for a failure's report
         self.last_bodies = []
         self.stopped = threading.Event()
@@ -121,9 +127,12 @@ class ModelServer:
             self.numbers[api] = self.numbers.get(api, 0) + 1
             return self.numbers[api]
 
-    def charge(self, model, answer):
+    def charge(self, body, answer):
+        model = body.get("model", "")
         with self.lock:
             self.bill.add(model, answer)
+            if self.account_of:
+                self.bills.setdefault(self.account_of(body), Bill()).add(model, answer)
 
     def __enter__(self):
         return self
@@ -188,7 +197,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if isinstance(answer, Refusal):
             return self.refuse(api, answer)
-        self.model.charge(body.get("model", ""), answer)
+        if isinstance(answer, Garbage):
+            return self.send_raw(b"data: \xff\x00{[\n\n" * 3)
+        self.model.charge(body, answer)
         name = f"msg_{time.monotonic_ns()}"
         try:
             if api == "responses":
@@ -222,8 +233,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def send_events(self, events):
-        raw = b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-                       for event in events)
+        self.send_raw(b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+                               for event in events))
+
+    def send_raw(self, raw):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("content-length", str(len(raw)))

@@ -15,6 +15,7 @@ PROGRAMS = {
     "claude-2.1.197": ("@anthropic-ai/claude-code@2.1.197", "claude"),
     "codex-0.169.0": ("@openai/codex@0.169.0", "codex"),
 }
+NEWEST_CLAUDE = "claude-2.1.330"
 
 
 class NotInstalled(Exception):

@@ -6,9 +6,18 @@ import time
 
 import programs
 from model_server import Bill, ModelServer
-from service import Service
+from service import Service, run_command
 
 RUN_SECONDS = 90
+SETTINGS = """
+watchdog_interval = "500ms"
+[board]
+heartbeat = "1s"
+synthesizer = "1s"
+prune = "1s"
+prune_after = "1s"
+time_zone = "UTC"
+"""
 MODEL = {"claude": "claude-sonnet-4-5", "codex": ""}
 
 
@@ -23,6 +32,7 @@ def check(condition, what):
 
 class Stage:
     def __init__(self, binary, agents, name, directory):
+        self.binary = binary
         self.name = name
         self.agent = programs.PROGRAMS[name][1]
         self.directory = pathlib.Path(directory)
@@ -34,7 +44,10 @@ class Stage:
                          if each.startswith(("ANTHROPIC_", "CLAUDE", "CODEX_", "OPENAI_"))]:
             del os.environ[variable]
         environment = programs.environment(agents, name, home, self.model.url)
-        self.serve = lambda: Service(binary, self.directory / "data", environment=environment)
+        data = self.directory / "data"
+        data.mkdir()
+        (data / "signalbox.toml").write_text(SETTINGS)
+        self.serve = lambda: Service(binary, data, environment=environment)
         self.service = self.serve()
         self.scenes = 0
         self.runs = []
@@ -64,6 +77,7 @@ class Stage:
         with self.model.lock:
             self.model.script = script
             self.model.bill = Bill()
+            self.model.bills = {}
             self.model.numbers = {}
             self.model.requests = []
 
@@ -92,11 +106,11 @@ class Stage:
     def attempts(self, run_id):
         return self.run_of(run_id)["stations"][0]["attempts"]
 
-    def wait(self, condition, what):
-        """Blocks until the condition holds; fails after RUN_SECONDS."""
-        deadline = time.monotonic() + RUN_SECONDS
+    def wait(self, condition, what, seconds=RUN_SECONDS):
+        """Blocks until the condition holds; fails after that many seconds."""
+        deadline = time.monotonic() + seconds
         while not condition():
-            check(time.monotonic() < deadline, f"not in {RUN_SECONDS} s: {what}")
+            check(time.monotonic() < deadline, f"not in {seconds} s: {what}")
             time.sleep(0.05)
 
     def end_of(self, run_id):
@@ -108,15 +122,47 @@ class Stage:
         """Runs a scene to its end and returns the run."""
         return self.end_of(self.start(script, **options))
 
+    def command(self, *words):
+        """Runs a command of the binary as a person does and returns its output."""
+        end, out, err = run_command(self.binary, *words,
+                                    environment={"SIGNALBOX_DATA": str(self.directory / "data")})
+        check(end == "exit 0", f"signalbox {' '.join(words)}: {end}: {err or out}")
+        return out
+
     def workspace(self, run):
         return pathlib.Path(run["run_root"]) / "workspace"
 
-    def kill_processes_of(self, run_id):
-        """Kills shim, agent and all that they started, each by its id."""
-        entry = f"SIGNALBOX_RUN_ID={run_id}".encode()
-        for process in pathlib.Path("/proc").iterdir():
+    def kill_processes_of(self, run_id, which=lambda words: True):
+        """Kills shim, agent and all that they started, or those of them whose command line `which`
+        takes, each by its id. Returns how many it has killed."""
+        killed = 0
+        for process in processes_of(run_id):
             try:
-                if process.name.isdigit() and entry in (process / "environ").read_bytes():
+                if which((process / "cmdline").read_bytes().decode(errors="replace").split("\0")):
                     os.kill(int(process.name), signal.SIGKILL)
+                    killed += 1
             except OSError:
-                continue  # it has ended, or is somebody else's
+                continue  # it has ended
+        return killed
+
+
+def is_shim(words):
+    return words[1:2] == ["shim"]
+
+
+def is_agent(words):
+    """Returns whether it is the agent's own process: the others are the service's."""
+    return "--job-dir" not in words
+
+
+def processes_of(run_id):
+    """Returns the directories in /proc of all processes of a run."""
+    entry = f"SIGNALBOX_RUN_ID={run_id}".encode()
+    found = []
+    for process in pathlib.Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and entry in (process / "environ").read_bytes():
+                found.append(process)
+        except OSError:
+            continue  # it has ended, or is somebody else's
+    return found
