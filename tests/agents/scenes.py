@@ -1,9 +1,11 @@
 """What real agents do, and what has to become of it. Each scene gets a Stage."""
+import json
+import re
 import threading
 import time
 
 from model_server import Answer, Hang, Refusal
-from stage import RUN_SECONDS, check
+from stage import RUN_SECONDS, check, is_agent, is_shim
 
 
 def succeeded(stage, run):
@@ -83,8 +85,12 @@ CODEX_REFUSALS = [
 
 def refusals_have_their_class(stage):  # A4
     """Each refusal of the service becomes the class and code that say what to do."""
-    for refusal, error_class, code in CLAUDE_REFUSALS if stage.agent == "claude" else CODEX_REFUSALS:
-        run_id = stage.start(lambda _, each=refusal: each)
+    refusals = CLAUDE_REFUSALS if stage.agent == "claude" else CODEX_REFUSALS
+
+    def script(request):
+        return refusals[int(re.search(r"case (\d+)", request.text())[1])][0]
+    run_ids = [stage.start(script, goal=f"make it work, case {number}") for number in range(len(refusals))]
+    for run_id, (refusal, error_class, code) in zip(run_ids, refusals):
         stage.wait(lambda: stage.attempts(run_id) and "ended_at" in stage.attempts(run_id)[0],
                    f"the end of the attempt: {refusal.status} {refusal.kind}")
         error = stage.attempts(run_id)[0].get("error", {})
@@ -98,7 +104,8 @@ def refusals_have_their_class(stage):  # A4
 # A subscription has usage limits, a key has none.
 SUBSCRIBED_CLAUDE = ["env", "-u", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy",
                      "claude", "--permission-mode", "acceptEdits"]
-LIMIT_SECONDS = 10
+LIMIT_SECONDS = 5
+LOOP_TIMEOUT = "6s"  # an attempt of codex takes one
 
 
 def usage_limit_with_a_reset(stage):  # A4
@@ -122,6 +129,38 @@ def usage_limit_with_a_reset(stage):  # A4
     billed(stage, run)
 
 
+def usage_limit_without_a_reset(stage):  # A4
+    """A limit whose end nobody names is tried again after the usual backoff."""
+    limit = Refusal(429, "usage_limit_reached", "limit")
+    if stage.agent == "claude":
+        limit = Refusal(429, "rate_limit_error", "slow down")
+    # claude repeats a refused request once.
+    run_id = stage.start(lambda request: limit if request.number <= 2 else Answer("It adds."), retries=3)
+    run = stage.end_of(run_id)
+    succeeded(stage, run)
+    attempts = run["stations"][0]["attempts"]
+    error = attempts[0]["error"]
+    check((error["error_class"], error["code"]) == ("quota", "USAGE_LIMIT"), f"{error}")
+    check(len(attempts) == (2 if stage.agent == "claude" else 3), f"{attempts}")
+    billed(stage, run)
+
+
+def usage_limit_that_ends_this_minute(stage):  # A4
+    """codex names the minute in which a limit ends: it isn't that of tomorrow."""
+    named = int(time.time())
+    limit = Refusal(429, "usage_limit_reached", "limit", plan_type="plus", resets_at=named + 1)
+    run_id = stage.start(lambda request: limit if request.number == 1 else Answer("It adds."), retries=3)
+    stage.wait(lambda: stage.attempts(run_id) and "ended_at" in stage.attempts(run_id)[0] or
+               stage.run_of(run_id)["stations"][0].get("waiting_for"), "the end of the attempt")
+    run = stage.run_of(run_id)
+    until = run["stations"][0].get("waiting_until", "")
+    latest = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(named + 180))
+    check(until < latest, f"it waits until {until}")
+    if "ended_at" not in run:
+        stage.service.call("run.cancel", run_id=run_id)
+        stage.end_of(run_id)
+
+
 def resumes_are_billed_once(stage):  # A4, A5
     """Attempts that fail after paid work go on with the session; the sum is what was paid."""
     # claude repeats a refused request once, as its variable says; codex doesn't repeat this one.
@@ -143,27 +182,68 @@ def resumes_are_billed_once(stage):  # A4, A5
     billed(stage, run)
 
 
-def killed_and_resumed(stage):  # A4, A5
-    """Shim and agent are killed with -9; the session goes on, and what is known of it is counted."""
+def wait_for_account(stage, run_id):
+    """Blocks until what claude has printed is in the account of its job."""
+    account = stage.directory / "data" / "jobs" / f"{run_id}-implement-1" / "agent_usage.json"
+    stage.wait(lambda: account.exists() and json.loads(account.read_text())["undeclared"]["input"] > 0,
+               "the account of what was printed")
+
+
+def killed_and_resumed(stage, which):
+    """Plays a run in which processes are killed with -9; what is known of their usage is counted."""
+    hidden = 49 if stage.agent == "claude" else 0  # printed only with a result
+
     def script(request):
         if request.number == 1:
-            return Answer("I look.", shell(stage, "true"), tokens_in=7000, tokens_out=50)
+            return Answer("I look.", shell(stage, "true"), tokens_in=7000, tokens_out=1 + hidden)
         return Hang() if request.number == 2 else Answer("It adds.", tokens_in=2000)
     run_id = stage.start(script, retries=3)
     stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
-    stage.kill_processes_of(run_id)
+    if stage.agent == "claude":
+        wait_for_account(stage, run_id)
+    check(stage.kill_processes_of(run_id, which) > 0, "nothing to kill")
     run = stage.end_of(run_id)
     succeeded(stage, run)
-    check(run["stations"][0]["attempts"][-1]["metadata"]["resumed"], "not resumed")
-    if stage.agent == "codex":
-        return billed(stage, run)
-    # claude prints a message's output tokens only with its result.
-    tokens = run["used"]["tokens"]
-    check(stage.model.bill.tokens - 50 <= tokens <= stage.model.bill.tokens,
-          f"{run['used']} and not {vars(stage.model.bill)}")
-    cost = run["used"]["cost_microusd"]
-    check(0.9 * stage.model.bill.cost_microusd <= cost <= stage.model.bill.cost_microusd + 2,
-          f"{run['used']} and not {vars(stage.model.bill)}")
+    attempts = run["stations"][0]["attempts"]
+    check(attempts[-1]["metadata"]["resumed"], "not resumed")
+    used, bill = run["used"], stage.model.bill
+    told = f"{used} and not {vars(bill)}"
+    check(bill.tokens - hidden <= used["tokens"] <= bill.tokens, told)
+    if stage.agent == "claude":
+        check(bill.cost_microusd - 15 * hidden - 2 <= used["cost_microusd"] <= bill.cost_microusd + 2, told)
+    is_estimate = any((attempt.get("metadata") or {}).get("usage_estimated") for attempt in attempts)
+    check(is_estimate or used["tokens"] == bill.tokens, f"{told}, and it isn't said to be an estimate")
+
+
+def shim_and_agent_killed(stage):  # A4, A5
+    """Shim and agent are killed with -9; the session goes on, and what is known of it is counted."""
+    killed_and_resumed(stage, lambda _: True)
+
+
+def shim_killed(stage):  # A4, A5
+    """The shim alone is killed with -9; its agent is ended, and what it has used is counted."""
+    killed_and_resumed(stage, is_shim)
+
+
+def agent_killed(stage):  # A4, A5
+    """The agent alone is killed with -9; the session goes on, and what is known of it is counted."""
+    killed_and_resumed(stage, is_agent)
+
+
+def lost_for_good(stage):  # A5
+    """The run ends with the attempt whose shim and agent are killed: what was printed is counted."""
+    def script(request):
+        return Answer("I look.", shell(stage, "true"), tokens_out=1) if request.number == 1 else Hang()
+    run_id = stage.start(script)
+    stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
+    wait_for_account(stage, run_id)
+    stage.kill_processes_of(run_id)
+    run = stage.end_of(run_id)
+    check(run["status"] == "failed", run["status"])
+    attempt = run["stations"][0]["attempts"][0]
+    check(attempt["error"]["code"] == "JOB_LOST", f"{attempt}")
+    check(run["used"]["tokens"] == stage.model.bill.tokens, f"{run['used']} and not {vars(stage.model.bill)}")
+    check(attempt["metadata"]["usage_estimated"], f"{attempt}")
 
 
 def server_killed(stage):  # A4
@@ -218,10 +298,32 @@ def endless_loop_ends_with_its_budget(stage):  # A4, A5
     stage.end_of(run_id)
 
 
+def endless_loop_ends_at_its_timeout(stage):  # A4, A5
+    """codex knows no turns: its endless loop ends at the timeout, and the next attempt's total counts."""
+    enough = threading.Event()
+
+    def script(_):
+        return Answer("Enough.") if enough.is_set() else Answer("Once more.", shell(stage, "true"))
+    run_id = stage.start(script, retries=1, timeout=LOOP_TIMEOUT)
+    stage.wait(lambda: len(stage.attempts(run_id)) > 1, "the second attempt")
+    enough.set()
+    run = stage.end_of(run_id)
+    succeeded(stage, run)
+    attempts = run["stations"][0]["attempts"]
+    check(attempts[0]["error"]["code"] == "TIMEOUT", f"{attempts[0]}")
+    used, bill = run["used"], stage.model.bill
+    check(bill.requests > 3, f"{vars(bill)}")
+    # codex may have been ended before it had counted its latest answer.
+    check(bill.tokens - Answer().tokens() <= used["tokens"] <= bill.tokens, f"{used} and not {vars(bill)}")
+
+
 SCENES = {
     "claude": [edits_and_tests, denials_are_named, garbage_in_the_answer, refusals_have_their_class,
-               usage_limit_with_a_reset, resumes_are_billed_once, killed_and_resumed, server_killed,
+               usage_limit_with_a_reset, usage_limit_without_a_reset, resumes_are_billed_once,
+               shim_and_agent_killed, shim_killed, agent_killed, lost_for_good, server_killed,
                background_subagents, endless_loop_ends_with_its_budget],
     "codex": [edits_and_tests, garbage_in_the_answer, refusals_have_their_class,
-              resumes_are_billed_once, killed_and_resumed, server_killed],
+              usage_limit_without_a_reset, usage_limit_that_ends_this_minute, resumes_are_billed_once,
+              shim_and_agent_killed, shim_killed, agent_killed, server_killed,
+              endless_loop_ends_at_its_timeout],
 }

@@ -50,7 +50,6 @@ class Stage:
         self.serve = lambda: Service(binary, data, environment=environment)
         self.service = self.serve()
         self.scenes = 0
-        self.runs = []
 
     def __enter__(self):
         check(self.service.wait_until_ready(), f"the server ended: {self.service.log()}")
@@ -59,7 +58,8 @@ class Stage:
     def __exit__(self, *_):
         self.model.__exit__()
         self.service.__exit__()
-        for run_id in self.runs:  # jobs outlive their server
+        # Jobs outlive their server. A job's name begins with its run's id.
+        for run_id in {job.name[:36] for job in (self.directory / "data" / "jobs").glob("*")}:
             self.kill_processes_of(run_id)
 
     def kill_server(self):
@@ -81,7 +81,8 @@ class Stage:
             self.model.numbers = {}
             self.model.requests = []
 
-    def start(self, script, retries=0, command=(), budget=None):
+    def start(self, script, retries=0, command=(), budget=None, timeout=None,
+              goal="make it work"):
         """Starts a run of one station with the agent. Returns its id."""
         self.set_scene(script)
         self.scenes += 1
@@ -91,13 +92,14 @@ class Stage:
                    "coderunner": {"agent": self.agent, "mode": "process"}}
         if MODEL[self.agent]:
             station["coderunner"]["model"] = MODEL[self.agent]
+        if timeout:
+            station["timeout"] = timeout
         if command:
             station["command"] = list(command)
         more = {"budget": budget} if budget else {}
-        started = self.service.call("run.start", goal="make it work",
+        started = self.service.call("run.start", goal=goal,
                                     idempotency_key=f"scene-{self.scenes}",
                                     pipeline={"name": "agents", "station": [station]}, **more)
-        self.runs.append(started["run_id"])
         return started["run_id"]
 
     def run_of(self, run_id):
