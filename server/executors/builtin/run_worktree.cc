@@ -1,6 +1,8 @@
 #include "server/executors/builtin/run_worktree.h"
 
+#include <algorithm>
 #include <system_error>
+#include <thread>
 
 #include "domain/refusals.h"
 #include "domain/try.h"
@@ -20,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t changed_names_bytes_max = 1000;
+constexpr unsigned checkout_workers_max = 8;
 
 bool is_empty_or_missing(const fs::path& path) {
   std::error_code error;
@@ -47,6 +50,14 @@ tl::unexpected<Failure> workspace_taken(const BuiltinRequest& request, const Fen
           shell_word(request.repository.string()) + " worktree remove --force --force " +
           shell_word(request.workspace.string()) +
           "`, then have it tried again: " + retry_hint(request));
+}
+
+// Returns the setting with which git creates a worktree's files side by side: most of the time it
+// waits for the file system. git does so only for many files, and not for those that filters make.
+std::string workers_setting() {
+  const unsigned workers =
+      std::clamp(std::thread::hardware_concurrency(), 1U, checkout_workers_max);
+  return "checkout.workers=" + std::to_string(workers);
 }
 
 // Returns whether the workspace is the top of a git work tree of its own. `rev-parse` runs no
@@ -147,10 +158,12 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
   if (!place) return storage_failed(place.error());
   GitOptions there;
   there.place = *place;
-  GitOutcome checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, there);
+  GitOptions side_by_side = there;
+  side_by_side.settings = {workers_setting()};
+  GitOutcome checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, side_by_side);
   if (!checked_out.ok && checked_out.message.find("lfs") != std::string::npos) {
     // complete_worktree() says which files are pointers then.
-    GitOptions without_lfs = there;
+    GitOptions without_lfs = side_by_side;
     without_lfs.environment = {"GIT_LFS_SKIP_SMUDGE=1"};
     checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, without_lfs);
   }
