@@ -11,7 +11,7 @@ from service import all_events
 from stage import MODEL, check, is_agent, is_shim, processes_of
 
 # Longer than any answer of the model takes; the agent that hangs is ended by it.
-AGENT_TIMEOUT = "20s"
+AGENT_TIMEOUT = "30s"
 # A subscription has usage limits, a key has none.
 COMMAND = ["env", "-u", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy", "claude",
            "--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
@@ -84,7 +84,7 @@ class Night:
                                    ("top", self.model.top_works, is_agent)):
             self.wait(works.is_complete, f"the agent of {name}")
             run_id = self.card(name)["run_id"]
-            check(self.stage.kill_processes_of(run_id, which) == 1, f"{name}: nothing to kill")
+            check(self.stage.kill_processes_of(run_id, which) > 0, f"{name}: nothing to kill")
             works.opened.set()
 
     def unblock(self, names):
@@ -160,7 +160,9 @@ def check_leftovers(night):
     night.wait(lambda: worktrees() == [str(kept.parent)], f"one worktree: {worktrees()}")
     noted = [event["data"] for event in all_events(stage.service).values()
              if event["type"] == "WorktreeLeft"]
-    check(len(noted) == 1 and "vendor" in noted[0]["reason"], f"{noted}")
+    # A server that starts tries again to remove it.
+    check({each["run_id"] for each in noted} == {first}, f"{noted}")
+    check(all("vendor" in each["reason"] for each in noted), f"{noted}")
     check(stage.service.call("lock.list")["locks"] == [], "locks are left")
     locks = [path for path in [*night.repository.rglob("*.lock"), *night.remote.rglob("*.lock")]
              if path.name != OWN_LOCK]
