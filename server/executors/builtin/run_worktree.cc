@@ -24,6 +24,14 @@ namespace fs = std::filesystem;
 constexpr std::size_t changed_names_bytes_max = 1000;
 constexpr unsigned checkout_workers_max = 8;
 
+// Returns the setting with which git creates a worktree's files side by side: most of the time it
+// waits for the file system. git does so only for many files, and not for those that filters make.
+std::string workers_setting() {
+  const unsigned workers =
+      std::clamp(std::thread::hardware_concurrency(), 1U, checkout_workers_max);
+  return "checkout.workers=" + std::to_string(workers);
+}
+
 bool is_empty_or_missing(const fs::path& path) {
   std::error_code error;
   if (!is_there(path)) return true;
@@ -50,14 +58,6 @@ tl::unexpected<Failure> workspace_taken(const BuiltinRequest& request, const Fen
           shell_word(request.repository.string()) + " worktree remove --force --force " +
           shell_word(request.workspace.string()) +
           "`, then have it tried again: " + retry_hint(request));
-}
-
-// Returns the setting with which git creates a worktree's files side by side: most of the time it
-// waits for the file system. git does so only for many files, and not for those that filters make.
-std::string workers_setting() {
-  const unsigned workers =
-      std::clamp(std::thread::hardware_concurrency(), 1U, checkout_workers_max);
-  return "checkout.workers=" + std::to_string(workers);
 }
 
 // Returns whether the workspace is the top of a git work tree of its own. `rev-parse` runs no

@@ -2,9 +2,9 @@
 //
 // Some agents report what one process used, others what the whole session did, since its first
 // process. Both occur for claude in different versions, so the figures themselves have to say which
-// it is; codex reports totals of its session. A process that is killed reports nothing: the
-// messages that it had printed by then are counted, and what a session's next total has of it
-// beyond that.
+// it is; codex reports totals of its session. A process that is killed reports nothing, but a
+// session's next total has its usage in it, or the messages that it had printed by then are
+// counted.
 //
 // The account of a session lies in the directory of each job that has worked in it, as
 // agent_usage.json, so that the next attempt finds the account of the one before.
