@@ -222,6 +222,16 @@ TEST(SessionAccount, IsFoundInTheJobOfAnEarlierAttempt) {  // A5
   EXPECT_EQ(account_before(directory(1), 1, "s").agents_total.input, 0)
       << "that is the attempt itself";
   EXPECT_EQ(account_before(directory(4), 4, "third").agents_total.input, 0);
+
+  // What a killed attempt had printed is declared for its job, and nobody else declares it.
+  account.session = "killed";
+  account.undeclared.input = 10;
+  account.undeclared_turns = 2;
+  ASSERT_TRUE(write_account(directory(3), account));
+  EXPECT_EQ(usage_of_lost_call(directory(3)), (Usage{0, 10, 2}));
+  EXPECT_EQ(usage_of_lost_call(directory(4)), Usage{});
+  EXPECT_EQ(account_before(directory(4), 4, "killed").declared.input, 10);
+  EXPECT_EQ(account_before(directory(4), 4, "killed").undeclared.input, 0);
 }
 
 }  // namespace
