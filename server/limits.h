@@ -175,6 +175,9 @@ inline constexpr std::size_t broadcast_history_events_max = 1000;
 inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::size_t attention_failed_runs_max = 1000;
 
+// Records that one report.get reads: the newest of its period.
+inline constexpr std::uint64_t report_records_max = 1'000'000;
+
 // Git.
 // Time for one git command of a station, such as the checkout of a worktree or a push, and for each
 // of the server's own within the bounds above; then its whole process group is killed.

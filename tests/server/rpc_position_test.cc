@@ -31,6 +31,7 @@ class RpcPosition : public BoardSite {
                {"tick.list", "{}"},
                {"strategy.list", "{}"},
                {"lock.list", "{}"},
+               {"report.get", "{}"},
                {"events.read", R"({"limit":1000})"}};
   }
 

@@ -139,6 +139,7 @@ std::vector<Method> project_methods(
 std::vector<Method> card_methods(std::function<void(const std::string& reason)> trigger_heartbeat);
 std::vector<Method> board_methods();
 std::vector<Method> attention_methods(std::vector<StatusPart> status_parts);
+std::vector<Method> report_methods(std::vector<StatusPart> status_parts);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
 std::vector<Method> server_methods(const MethodParts& parts);

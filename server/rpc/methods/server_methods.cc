@@ -215,6 +215,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(broadcast_history_events_max);
   SIGNALBOX_LIMIT(attention_failed_run_ms_max);
   SIGNALBOX_LIMIT(attention_failed_runs_max);
+  SIGNALBOX_LIMIT(report_records_max);
   SIGNALBOX_LIMIT(git_ms_max);
   SIGNALBOX_LIMIT(git_grace_ms_max);
   SIGNALBOX_LIMIT(repository_wait_ms_max);

@@ -1,0 +1,329 @@
+// `report.get`: what happened since a moment, and what waits for a person now, in one answer.
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/describe/enum_to_string.hpp>
+#include <boost/json/array.hpp>
+
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "projections/attention.h"
+#include "projections/report.h"
+#include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "server/limits.h"
+#include "server/platform/clock.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/methods/attention_views.h"
+#include "server/rpc/methods/families.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
+#include "store/event_log.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Entries of each list in the answer; the totals count the others.
+constexpr std::size_t report_entries_shown_max = 10;
+constexpr std::size_t costliest_runs_shown = 3;
+
+struct GetReport {
+  std::optional<std::string> since;  // a position, a time or an age
+};
+BOOST_DESCRIBE_STRUCT(GetReport, (), (since))
+
+// The beginning of the period.
+struct ReportSince {
+  std::optional<Position> position;  // the period begins after it
+  std::int64_t at_ns = 0;            // UTC, if there is no position
+};
+
+// What the engine's thread knows.
+struct ReportMoment {
+  Position position = 0;
+  std::int64_t now_ns = 0;  // UTC
+  ReportSince since;
+  std::map<RunStatus, std::uint64_t> open;         // runs
+  std::vector<std::pair<Token, RunId>> under_way;  // attempts
+  std::vector<AttentionItem> waiting;
+  json::array service;  // conditions of the service that wait, as they are shown
+};
+
+// The records of the period.
+struct ReportPeriod {
+  Position from = 1;
+  std::int64_t since_ns = 0;              // UTC
+  std::optional<std::int64_t> before_ns;  // time of the record before `from`
+  bool is_cut = false;                    // it begins later than asked: report_records_max
+  Position history_from = 0;              // it begins later than asked: first record that is left
+};
+
+Decided<ReportSince> since_from(const std::string& text, std::int64_t now_ns, Position tail) {
+  ReportSince since;
+  Position position = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, position);
+      read.ec == std::errc() && read.ptr == end) {
+    if (position > tail) {
+      return reject(ErrorCode::POSITION_NOT_FOUND, "the log ends at " + std::to_string(tail),
+                    {{"since", static_cast<std::int64_t>(position)},
+                     {"tail", static_cast<std::int64_t>(tail)}},
+                    {"signalbox report --since 8h"});
+    }
+    since.position = position;
+    return since;
+  }
+  if (const auto at_ns = parse_time(text)) {
+    since.at_ns = *at_ns;
+    return since;
+  }
+  if (const auto age_ms = parse_duration_ms(text)) {
+    // The clock's own origin for an age that reaches further back.
+    since.at_ns = *age_ms < now_ns / ns_per_ms ? now_ns - *age_ms * ns_per_ms : 0;
+    return since;
+  }
+  return reject(ErrorCode::INVALID_PARAMS,
+                "since is a position, a time like 2026-11-20T03:00:00Z or an age like 8h",
+                {{"field", std::string("since")}}, {"signalbox report --since 8h"});
+}
+
+ReportMoment report_moment(const Api& api, const std::vector<StatusPart>& status_parts,
+                           const ReportSince& since) {
+  const World& world = api.engine.world();
+  ReportMoment moment;
+  moment.position = world.position;
+  moment.now_ns = api.clock.wall_ns();
+  moment.since = since;
+  for (const RunStatus status : {RunStatus::queued, RunStatus::running, RunStatus::paused}) {
+    moment.open[status] = 0;
+  }
+  for (const auto& [id, run] : world.runs) {
+    ++moment.open[run->status];
+    if (run->attempt) moment.under_way.emplace_back(run->attempt->token, id);
+  }
+  moment.waiting = attention_of(world, attention_bounds(api));
+  moment.service = service_conditions(api, status_parts);
+  return moment;
+}
+
+Stored<ReportPeriod> report_period(const EventLog& log, const ReportMoment& moment) {
+  ReportPeriod period;
+  const Horizon horizon = log.horizon();
+  period.since_ns = moment.since.at_ns;
+  Position before = 0;
+  if (moment.since.position) {
+    before = *moment.since.position;
+  } else {
+    before = TRY(position_at(log, moment.since.at_ns));
+  }
+  before = std::min(before, moment.position);
+  // A time before the first record that is left may be any time before it.
+  const bool may_be_earlier = !moment.since.position && before == horizon.position;
+  if (horizon.position > 0 && (before < horizon.position || may_be_earlier)) {
+    before = horizon.position;
+    period.history_from = before + 1;
+  }
+  if (moment.position - before > limits::report_records_max) {
+    before = moment.position - limits::report_records_max;
+    period.is_cut = true;
+  }
+  period.from = before + 1;
+  if (before > horizon.position) {
+    const std::int64_t before_ns = TRY(recorded_at(log, before));
+    period.before_ns = before_ns;
+    if (moment.since.position || period.is_cut) period.since_ns = before_ns;
+  } else if (period.from <= moment.position) {
+    // Nothing is known of the time before the first record.
+    const std::int64_t first_ns = TRY(recorded_at(log, period.from));
+    period.since_ns = std::max(period.since_ns, first_ns);
+  }
+  return period;
+}
+
+json::object usage_json(const Usage& usage) { return to_json(usage).as_object(); }
+
+void add_goal(const RunIndex& index, const RunId& id, json::object& object) {
+  object["run_id"] = to_string(id);
+  const auto row = index.find(id);
+  if (!row || !*row) return;  // what can't be read isn't shown
+  object["goal"] = (*row)->goal;
+  if (!(*row)->project.empty()) object["project"] = (*row)->project;
+}
+
+json::array failures_json(const RunIndex& index, const std::vector<ReportedFailure>& failures) {
+  json::array shown;
+  for (const ReportedFailure& each : failures) {
+    if (shown.size() == report_entries_shown_max) break;
+    json::object failure{{"code", each.code}, {"error_class", to_json(each.error_class)}};
+    failure["runs"] = each.runs;
+    failure["attempts"] = each.attempts;
+    json::object& latest = failure["latest"].emplace_object();
+    add_goal(index, each.run_id, latest);
+    latest["station"] = each.station;
+    latest["position"] = to_json(each.position);
+    shown.push_back(std::move(failure));
+  }
+  return shown;
+}
+
+json::array crashes_json(const std::vector<ReportedCrash>& crashes) {
+  json::array shown;
+  for (const ReportedCrash& each : crashes) {
+    if (shown.size() == report_entries_shown_max) break;
+    json::object crash{{"position", to_json(each.position)},
+                       {"started_at", format_time(each.started_ns)},
+                       {"incarnation", each.incarnation},
+                       {"down_ms_max", each.down_ms_max},
+                       {"in_flight", each.in_flight}};
+    json::object& verdicts = crash["verdicts"].emplace_object();
+    for (const auto& [verdict, count] : each.verdicts) verdicts[verdict] = count;
+    crash["attempts_lost"] = each.attempts_lost;
+    crash["lost_ms"] = each.lost_ms;
+    shown.push_back(std::move(crash));
+  }
+  return shown;
+}
+
+json::object crash_totals(const std::vector<ReportedCrash>& crashes) {
+  std::int64_t down_ms_max = 0;
+  std::uint64_t attempts_lost = 0;
+  std::int64_t lost_ms = 0;
+  for (const ReportedCrash& each : crashes) {
+    down_ms_max += each.down_ms_max;
+    attempts_lost += each.attempts_lost;
+    lost_ms += each.lost_ms;
+  }
+  return {{"crashes", crashes.size()},
+          {"down_ms_max", down_ms_max},
+          {"attempts_lost", attempts_lost},
+          {"lost_ms", lost_ms}};
+}
+
+json::object waiting_json(const Api& api, const RunIndex& index, const ReportMoment& moment) {
+  json::array items;
+  std::map<AttentionKind, std::uint64_t> counts;
+  std::size_t total = 0;
+  for (const json::value& condition : moment.service) {
+    ++total;
+    ++counts[AttentionKind::service];
+    if (items.size() < report_entries_shown_max) items.push_back(condition);
+  }
+  for (AttentionItem item : moment.waiting) {
+    if (is_failed_run_of_card(index, item)) continue;
+    ++total;
+    ++counts[item.kind];
+    if (items.size() >= report_entries_shown_max) continue;
+    add_attention_details(api, index, item);
+    items.push_back(attention_item_to_json(item));
+  }
+  json::object waiting{{"items", std::move(items)}, {"total", total}};
+  json::object& kinds = waiting["counts"].emplace_object();
+  for (const auto& [kind, count] : counts) {
+    kinds[boost::describe::enum_to_string(kind, "")] = count;
+  }
+  return waiting;
+}
+
+json::object report_json(const Api& api, const ReportMoment& moment, const ReportPeriod& period,
+                         const Report& report) {
+  // Goals and labels of a run never change, so rows of a later position have the same.
+  const RunIndex& index = api.projector.index();
+  json::object result;
+  result["since"] = format_time(period.since_ns);
+  result["until"] = format_time(moment.now_ns);
+  result["from"] = to_json(period.from);
+  result["cut"] = period.is_cut;
+  if (period.history_from > 0) result["history_from"] = to_json(period.history_from);
+  result["runs"] = to_json(report.runs);
+  json::object& open = result["open"].emplace_object();
+  for (const auto& [status, count] : moment.open) {
+    open[boost::describe::enum_to_string(status, "")] = count;
+  }
+  result["attempts"] = to_json(report.attempts);
+  result["cards"] = to_json(report.cards);
+  result["ticks"] = to_json(report.ticks);
+  json::object usage = usage_json(report.usage);
+  usage["failed"] = usage_json(report.usage_of_failed);
+  json::array& costliest = usage["costliest"].emplace_array();
+  for (const ReportedRunUsage& each : report.costliest) {
+    json::object run;
+    add_goal(index, each.run_id, run);
+    run["used"] = usage_json(each.usage);
+    costliest.push_back(std::move(run));
+  }
+  result["usage"] = std::move(usage);
+  result["failures"] = failures_json(index, report.failures);
+  result["failures_total"] = report.failures.size();
+  result["crashes"] = crashes_json(report.crashes);
+  result["crash_totals"] = crash_totals(report.crashes);
+  result["clock_jumps"] = report.clock_jumps;
+  result["waiting"] = waiting_json(api, index, moment);
+  return result;
+}
+
+// Reads the period. Blocks.
+Decided<json::object> read_report(const Api& api, const ReportMoment& moment) {
+  const auto refused = [&](const StoreError& error) -> tl::unexpected<Rejection> {
+    if (error.kind == StoreError::Kind::dropped) {  // since the horizon was read
+      return tl::unexpected(history_dropped(api.log, error.position));
+    }
+    return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
+  };
+  const auto period = report_period(api.log, moment);
+  if (!period) return refused(period.error());
+  ReportMeter meter(period->since_ns, period->before_ns);
+  for (const auto& [token, run_id] : moment.under_way) {
+    if (token < period->from) meter.begin_under_way(run_id);
+  }
+  const auto scanned = api.log.scan(period->from, moment.position, [&meter](Record&& record) {
+    meter.apply(record);
+    return true;
+  });
+  if (!scanned) return refused(scanned.error());
+  return report_json(api, moment, *period,
+                     std::move(meter).finish(moment.now_ns, costliest_runs_shown));
+}
+
+void get_report(Api& api, Call& call, const std::vector<StatusPart>& status_parts) {
+  const auto params = from_json<GetReport>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const Position tail = api.engine.world().position;
+  const auto since = since_from(params->since.value_or("8h"), api.clock.wall_ns(), tail);
+  if (!since) return call.responder.reject(since.error());
+  const auto moment =
+      std::make_shared<const ReportMoment>(report_moment(api, status_parts, *since));
+  api.engine.release_when_durable([&api, responder = call.responder, moment](Durability) {
+    // One report is made at a time, so that other readers of the log have a thread.
+    Lane lane{.name = "reports"};
+    lane.failed = [responder](LaneFailure) {
+      responder.reject({ErrorCode::OVERLOADED,
+                        "many reports are asked for, or the log's disk doesn't answer: try again",
+                        {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
+                        {"signalbox status"}});
+    };
+    api.log_readers.run(std::move(lane), [&api, responder, moment]() -> std::function<void()> {
+      return [responder, position = moment->position, outcome = read_report(api, *moment)] {
+        responder.answer(outcome, position);
+      };
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<Method> report_methods(std::vector<StatusPart> status_parts) {
+  return {
+      {"report.get", false, Role::viewer, field_names<GetReport>(),
+       [parts = std::move(status_parts)](Api& api, Call& call) { get_report(api, call, parts); }}};
+}
+
+}  // namespace signalbox
