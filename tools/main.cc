@@ -24,6 +24,7 @@ void add_commands(CommandLine& line, Invocation& invocation) {
   add_card_commands(app, invocation);
   add_board_command(app, invocation);
   add_inbox_command(app, invocation);
+  add_report_command(app, invocation);
   add_watchdog_commands(app, invocation);
   add_strategy_commands(app, invocation);
   add_fence_commands(app, invocation);

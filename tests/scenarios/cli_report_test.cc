@@ -1,0 +1,69 @@
+// `signalbox report`: last night in one screen.
+#include <algorithm>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class ReportTest : public CliTest {
+ protected:
+  // Does the station of a run, with this outcome.
+  void work(const std::string& goal, const std::vector<std::string>& more) {
+    const std::string run_id = start_run_of("name = \"one\"\n[[station]]\nname = \"build\"\n", goal,
+                                            {"--max-retries", "0"});
+    std::vector<std::string> words = {"station",   "complete", "--run",   run_id,
+                                      "--station", "build",    "--token", claim(run_id)};
+    words.insert(words.end(), more.begin(), more.end());
+    const Output done = server_.cli(words);
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+  }
+  [[nodiscard]] Output report(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), "report");
+    return server_.cli(std::move(more));
+  }
+};
+
+TEST_F(ReportTest, OneScreenHasTheNight) {  // O3
+  work("a parser", {"--outcome", "succeeded"});
+  for (const char* code : {"NO_IDEA", "NO_SPACE", "NO_TIME", "NO_KEY", "NO_NET", "NO_FUN"}) {
+    work(std::string("without ") + code,
+         {"--outcome", "failed", "--error-class", "terminal", "--error-code", code});
+  }
+  work("a second one",
+       {"--outcome", "failed", "--error-class", "terminal", "--error-code", "NO_IDEA"});
+  server_.kill();
+  server_.start();
+  const Output shown = report({"--since", "24h"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  for (const char* part : {"8 started, 1 succeeded, 7 failed", "NO_IDEA", "a second one",
+                           "2 more codes", "service down for up to", "things wait for you"}) {
+    EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.out;
+  }
+  EXPECT_LE(std::count(shown.out.begin(), shown.out.end(), '\n'), 25) << shown.out;
+}
+
+// As it was: the report of a moment is that of the nights before it.
+TEST_F(ReportTest, TheReportOfAMomentIsWhatWasReportedThen) {  // O3, O4
+  work("a parser", {"--outcome", "succeeded"});
+  const json::object before = result({"report"});
+  work("another one", {"--outcome", "succeeded"});
+  const std::string position = json::serialize(before.at("position"));
+  const json::object then = result({"report", "--at", position});
+  for (const char* part : {"position", "runs", "attempts", "failures", "usage", "waiting"}) {
+    if (std::string_view(part) == "attempts") continue;  // the clock stands still at the position
+    EXPECT_EQ(then.at(part), before.at(part)) << part;
+  }
+  EXPECT_EQ(result({"report"}).at("runs").at("succeeded").to_number<int>(), 2);
+}
+
+TEST_F(ReportTest, AMomentThatIsNoneIsRefused) {  // O3
+  const Output refused = report({"--since", "yesterday", "--json"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_EQ(code_of(refused), "INVALID_PARAMS");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,216 @@
+#include "tools/views/report_view.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "domain/nanoseconds.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Rows of the lists in the report; the answer has more.
+constexpr std::size_t report_rows_shown = 4;
+constexpr std::size_t id_tail_characters = 8;
+
+using Words = std::vector<std::pair<const char*, const char*>>;  // a field and what it counts
+
+// Returns "3 started, 2 failed"; counts of 0 are left out.
+std::string counts_text(const json::object& counts, const Words& words) {
+  std::string text;
+  for (const auto& [field, word] : words) {
+    const std::uint64_t count = number_at(counts, field);
+    if (count == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + word;
+  }
+  return text;
+}
+
+std::string with_unit(std::uint64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+std::string ms_text(const json::object& object, const char* field) {
+  return short_duration(static_cast<std::int64_t>(number_at(object, field)) * ns_per_ms);
+}
+
+std::string usd_text(std::uint64_t microusd) {
+  std::string cents = std::to_string(microusd / 10'000 % 100);
+  if (cents.size() == 1) cents.insert(0, 1, '0');
+  return std::to_string(microusd / 1'000'000) + "." + cents + " USD";
+}
+
+// Returns "1.20 USD, 45000 tokens"; empty if nothing was used.
+std::string used_text(const json::object& usage) {
+  std::string text;
+  const std::uint64_t microusd = number_at(usage, "cost_microusd");
+  if (microusd > 0) text = usd_text(microusd);
+  const std::string rest = counts_text(usage, {{"tokens", "tokens"}, {"turns", "turns"}});
+  return text + (text.empty() || rest.empty() ? "" : ", ") + rest;
+}
+
+std::string id_tail(const std::string& id) {
+  return id.size() <= id_tail_characters ? id : "…" + id.substr(id.size() - id_tail_characters);
+}
+
+std::string period_text(const json::object& report) {
+  const std::string since = text_at(report, "since");
+  const std::string until = text_at(report, "until");
+  // Both ends count. `position` is that of the last event.
+  const std::uint64_t events = number_at(report, "position") + 1 - number_at(report, "from");
+  std::string text = short_span(since, until) + " since " + clock_time(since, wall_clock_ns()) +
+                     ", " + with_unit(events, "event", "events");
+  if (true_at(report, "cut")) text += "; what was before is left out";
+  if (report.contains("history_from")) text += "; older events were archived";
+  return text;
+}
+
+std::string attempts_text(const json::object& attempts) {
+  std::string text = counts_text(attempts, {{"started", "started"},
+                                            {"succeeded", "succeeded"},
+                                            {"failed", "failed"},
+                                            {"deferred", "deferred"},
+                                            {"canceled", "canceled"},
+                                            {"retries", "retries"}});
+  if (number_at(attempts, "worked_ms") == 0) return text;
+  return text + (text.empty() ? "" : "; ") + ms_text(attempts, "worked_ms") + " of work";
+}
+
+std::string usage_of_report(const json::object& usage) {
+  std::string text = used_text(usage);
+  const std::string failed = used_text(object_at(usage, "failed"));
+  return failed.empty() ? text : text + "; of that by failed attempts: " + failed;
+}
+
+std::string costliest_text(const json::object& usage) {
+  const json::array& costliest = array_at(usage, "costliest");
+  if (costliest.empty()) return {};
+  const json::object& run = costliest.front().get_object();
+  return used_text(object_at(run, "used")) + ": " + id_tail(text_at(run, "run_id")) + " " +
+         text_at(run, "goal");
+}
+
+// Returns what crashes cost: "service down for up to 4.2s; 1 attempt lost with 12m 05s of work".
+std::string crash_cost(const json::object& crash) {
+  std::string text = "service down for up to " + ms_text(crash, "down_ms_max");
+  const std::uint64_t lost = number_at(crash, "attempts_lost");
+  if (lost == 0) return text + ", no attempt lost";
+  return text + "; " + with_unit(lost, "attempt", "attempts") + " lost with " +
+         ms_text(crash, "lost_ms") + " of work";
+}
+
+std::string latest_crash_text(const json::object& report) {
+  const json::array& crashes = array_at(report, "crashes");
+  if (crashes.empty()) return {};
+  const json::object& crash = crashes.front().get_object();
+  std::string text = "restarted " + clock_time(text_at(crash, "started_at"), wall_clock_ns()) +
+                     ", " + std::to_string(number_at(crash, "in_flight")) + " in flight";
+  const std::string operators =
+      counts_text(object_at(crash, "verdicts"), {{"needs_operator", "of them need you"}});
+  if (!operators.empty()) text += ", " + operators;
+  return text + ": signalbox server crash-report";
+}
+
+std::string crashes_text(const json::object& report) {
+  const json::object& totals = object_at(report, "crash_totals");
+  const std::uint64_t crashes = number_at(totals, "crashes");
+  if (crashes == 0) return {};
+  return std::to_string(crashes) + ": " + crash_cost(totals);
+}
+
+std::string failures_text(const json::object& report, const Terminal& terminal) {
+  TextTable table({{"failure"},
+                   {"runs", TextTable::Align::right},
+                   {"attempts", TextTable::Align::right},
+                   {"latest"},
+                   {"station"},
+                   {"goal"}});
+  const json::array& failures = array_at(report, "failures");
+  const std::size_t shown = std::min(failures.size(), report_rows_shown);
+  for (std::size_t row = 0; row < shown; ++row) {
+    const json::object& failure = failures[row].get_object();
+    const json::object& latest = object_at(failure, "latest");
+    table.add({{text_at(failure, "code"), Style::bad},
+               {text_at(failure, "runs")},
+               {text_at(failure, "attempts")},
+               {id_tail(text_at(latest, "run_id"))},
+               {text_at(latest, "station")},
+               {text_at(latest, "goal")}});
+  }
+  if (table.empty()) return {};
+  std::string text = "\n" + table.text(terminal);
+  const std::uint64_t total = number_at(report, "failures_total");
+  if (total > shown) {
+    text += with_unit(total - shown, "more code", "more codes") +
+            ": signalbox report --json | jq .result.failures\n";
+  }
+  return text;
+}
+
+std::string waiting_text(const json::object& waiting, const Terminal& terminal) {
+  const std::uint64_t total = number_at(waiting, "total");
+  if (total == 0) return "\nNothing waits for you.\n";
+  TextTable table({{"waiting"}, {"since"}, {"what"}, {"why"}});
+  const std::int64_t now_ns = wall_clock_ns();
+  const json::array& items = array_at(waiting, "items");
+  const std::size_t shown = std::min(items.size(), report_rows_shown);
+  for (std::size_t row = 0; row < shown; ++row) {
+    const json::object& item = items[row].get_object();
+    std::string kind = text_at(item, "kind");
+    std::replace(kind.begin(), kind.end(), '_', ' ');
+    std::string subject;
+    for (const char* field : {"subject", "loop", "project", "run_id"}) {
+      if (subject.empty()) subject = text_at(item, field);
+    }
+    table.add({{kind},
+               {short_age(text_at(item, "since"), now_ns)},
+               {cut(subject, 28)},
+               {text_at(item, "text")}});
+  }
+  return "\n" + with_unit(total, "thing waits", "things wait") + " for you: signalbox inbox\n" +
+         table.text(terminal);
+}
+
+}  // namespace
+
+std::string view_report(const json::object& report, const Terminal& terminal) {
+  const json::object& usage = object_at(report, "usage");
+  const std::string jumps = text_at(report, "clock_jumps");
+  std::string text = named_values(
+      {{"period", {period_text(report)}},
+       {"runs",
+        {counts_text(object_at(report, "runs"), {{"started", "started"},
+                                                 {"succeeded", "succeeded"},
+                                                 {"failed", "failed"},
+                                                 {"canceled", "canceled"},
+                                                 {"retried", "retried"}})}},
+       {"open now",
+        {counts_text(object_at(report, "open"),
+                     {{"queued", "queued"}, {"running", "running"}, {"paused", "paused"}})}},
+       {"attempts", {attempts_text(object_at(report, "attempts"))}},
+       {"cards",
+        {counts_text(object_at(report, "cards"), {{"submitted", "submitted"},
+                                                  {"merged", "merged"},
+                                                  {"blocked", "blocked"},
+                                                  {"failed", "failed"}})}},
+       {"ticks",
+        {counts_text(object_at(report, "ticks"), {{"succeeded", "succeeded"},
+                                                  {"failed", "failed"},
+                                                  {"timed_out", "timed out"},
+                                                  {"halted", "halted"}})}},
+       {"used", {usage_of_report(usage)}},
+       {"costliest run", {costliest_text(usage)}},
+       {"crashes", {crashes_text(report), Style::bad}},
+       {"latest crash", {latest_crash_text(report)}},
+       {"clock jumps", {jumps == "0" ? "" : jumps}}},
+      terminal);
+  return text + failures_text(report, terminal) +
+         waiting_text(object_at(report, "waiting"), terminal);
+}
+
+}  // namespace signalbox
