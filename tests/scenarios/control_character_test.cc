@@ -65,6 +65,7 @@ TEST_F(ControlCharacters, OfClientsAreNowhereRaw) {  // G16
                                                 {"lock", "list"},
                                                 {"lock", "get", "k\xE2\x80\xAE"},
                                                 {"diff", "--from", "1"},
+                                                {"diff", "--from", "1", "--all"},
                                                 {"status"}}) {
     expect_harmless(words);
   }

@@ -7,6 +7,7 @@
 #include "store/rocks_event_log.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/past_call.h"
+#include "tools/replay/change_list.h"
 #include "tools/replay/world_difference.h"
 
 namespace signalbox {
@@ -15,6 +16,7 @@ namespace {
 struct DiffOptions {
   std::string from;
   std::string to;
+  bool all = false;
 };
 
 Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOptions& options) {
@@ -28,6 +30,7 @@ Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOpt
     return tl::unexpected(usage_error("--from is at " + std::to_string(from) + ", after --to at " +
                                       std::to_string(to)));
   }
+  if (!options.all) return list_changes(**log, data, from, to);
   ReplayWalk walk(**log, data);
   return world_difference(walk, from, to);
 }
@@ -43,15 +46,17 @@ void add_diff_command(ToolCommand app, Invocation& invocation) {
       .required();
   command.add_option("--to", options->to, "Likewise; default: the end of the log")
       .type_name("MOMENT");
+  command.add_flag("--all", options->all, "Everything that changed, field by field");
   command.footer(
-      "Compares runs, locks, ticks, projects, cards, access and the server, and shows\n"
-      "those whose state differs, with the fields that changed. Reads only; the\n"
-      "directory may be that of a running server.\n\n"
+      "Counts how runs, cards, projects, locks and loops ended up, and names first what\n"
+      "failed or waits. With --all it shows each whose state differs, with the fields\n"
+      "that changed. Reads only; the directory may be that of a running server.\n\n"
       "Examples:\n"
       "  signalbox diff --from 8h\n"
-      "  signalbox diff --from 1200 --to 1300 --json");
+      "  signalbox diff --from 1200 --to 1300 --all --json");
   command.action([options, &invocation] {
-    return answer(invocation, run_diff(invocation, *options), view_world_difference);
+    const View view = options->all ? view_world_difference : view_changes;
+    return answer(invocation, run_diff(invocation, *options), view);
   });
 }
 

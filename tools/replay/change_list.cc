@@ -1,0 +1,217 @@
+#include "tools/replay/change_list.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <boost/json/array.hpp>
+
+#include "domain/try.h"
+#include "projections/change_summary.h"
+#include "server/replay/replay_walk.h"
+#include "server/text/time_text.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Items of a group in the answer, and of all groups on the screen.
+constexpr std::size_t group_items_max = 20;
+constexpr std::size_t screen_items_max = 14;
+constexpr std::size_t shown_id_characters = 8;
+
+struct ChangeGroup {
+  StreamKind kind;
+  const char* name;
+};
+
+// In the order in which they are shown.
+constexpr std::array<ChangeGroup, 5> change_groups = {{{StreamKind::run, "runs"},
+                                                       {StreamKind::card, "cards"},
+                                                       {StreamKind::project, "projects"},
+                                                       {StreamKind::lock, "locks"},
+                                                       {StreamKind::tick, "loops"}}};
+
+// Returns the first items of a group: by what they need, then the latest first.
+std::vector<StreamChange> first_changes(const std::vector<StreamChange>& changes, StreamKind kind) {
+  std::vector<const StreamChange*> all;
+  for (const StreamChange& change : changes) {
+    if (change.stream.kind == kind && !change.state.empty()) all.push_back(&change);
+  }
+  const std::size_t shown = std::min(all.size(), group_items_max);
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
+                    [](const StreamChange* a, const StreamChange* b) {
+                      const auto rank_a = rank_of_state(a->state);
+                      const auto rank_b = rank_of_state(b->state);
+                      return std::tie(rank_a, b->position) < std::tie(rank_b, a->position);
+                    });
+  std::vector<StreamChange> first;
+  for (std::size_t each = 0; each < shown; ++each) first.push_back(*all[each]);
+  return first;
+}
+
+// Names runs and cards from before `from`, which the records don't name. What can't be read stays
+// without a name.
+void add_old_names(const EventLog& log, const std::filesystem::path& data, Position from,
+                   std::vector<StreamChange>& changes) {
+  const auto has_no_name = [](const StreamChange& change) { return change.name.empty(); };
+  if (from == 0 || std::none_of(changes.begin(), changes.end(), has_no_name)) return;
+  ReplayWalk walk(log, data);
+  if (!walk.go(from)) return;
+  for (StreamChange& change : changes) {
+    if (!has_no_name(change)) continue;
+    if (const Run* run = walk.world().find_run(change.stream.run_id)) change.name = run->goal;
+    if (const Card* card = walk.world().board.find(change.stream.run_id)) change.name = card->title;
+  }
+}
+
+json::object item_json(const StreamChange& change) {
+  json::object item{{"stream", to_string(change.stream)}, {"state", change.state}};
+  item["new"] = change.is_new;
+  item["name"] = change.name;
+  item["text"] = change.text;
+  item["at"] = format_time(change.at_ns);
+  item["position"] = change.position;
+  return item;
+}
+
+json::object counts_json(const std::vector<StreamChange>& changes, StreamKind kind,
+                         std::uint64_t& total) {
+  std::map<std::pair<std::size_t, std::string_view>, std::uint64_t> counts;
+  for (const StreamChange& change : changes) {
+    if (change.stream.kind != kind || change.state.empty()) continue;
+    ++counts[{rank_of_state(change.state), change.state}];
+    ++total;
+  }
+  json::object shown;
+  for (const auto& [state, count] : counts) shown[state.second] = count;
+  return shown;
+}
+
+void add_counted(const char* kind, const std::map<std::string_view, std::uint64_t>& counts,
+                 json::array& groups) {
+  if (counts.empty()) return;
+  json::object shown;
+  std::uint64_t total = 0;
+  for (const auto& [what, count] : counts) {
+    shown[what] = count;
+    total += count;
+  }
+  groups.push_back(
+      {{"kind", kind}, {"total", total}, {"counts", std::move(shown)}, {"items", json::array()}});
+}
+
+Called<std::int64_t> time_of(const EventLog& log, Position position) {
+  const auto at_ns = recorded_at(log, position);
+  if (!at_ns) return tl::unexpected(from_store_error(at_ns.error()));
+  return *at_ns;
+}
+
+std::string counted_text(const json::object& counts) {
+  std::string text;
+  for (const auto& [state, count] : counts) {
+    text += (text.empty() ? "" : ", ") + scalar_text(count) + " " + std::string(state);
+  }
+  return text;
+}
+
+std::string item_line(const json::object& item, const Terminal& terminal) {
+  const std::string stream = text_at(item, "stream");
+  std::string subject = text_at(item, "name");
+  if (stream.starts_with("run/") || stream.starts_with("card/")) {
+    const std::size_t tail = stream.size() - std::min(stream.size(), shown_id_characters);
+    subject = "…" + stream.substr(tail) + (subject.empty() ? "" : " ") + subject;
+  }
+  std::string line = "  " + clock_time(text_at(item, "at"), wall_clock_ns()) + "  " +
+                     text_at(item, "state") + "  " + subject;
+  const std::string text = text_at(item, "text");
+  if (!text.empty()) line += ": " + text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return terminal.columns ? cut(line, *terminal.columns) : line;
+}
+
+// Returns how many items of each group the screen has: one of each in turn.
+std::vector<std::size_t> share_of_screen(const json::array& groups) {
+  std::vector<std::size_t> shown(groups.size(), 0);
+  std::size_t left = screen_items_max;
+  for (bool added = true; added && left > 0;) {
+    added = false;
+    for (std::size_t group = 0; group < groups.size() && left > 0; ++group) {
+      if (shown[group] == array_at(groups[group].get_object(), "items").size()) continue;
+      ++shown[group];
+      --left;
+      added = true;
+    }
+  }
+  return shown;
+}
+
+}  // namespace
+
+Called<json::object> list_changes(const EventLog& log, const std::filesystem::path& data,
+                                  Position from, Position to) {
+  ChangeSummary summary;
+  const auto scanned = log.scan(from + 1, to, [&summary](Record&& record) {
+    summary.apply(record);
+    return true;
+  });
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  json::array groups;
+  for (const ChangeGroup& group : change_groups) {
+    std::uint64_t total = 0;
+    json::object counts = counts_json(summary.changes(), group.kind, total);
+    if (total == 0) continue;
+    std::vector<StreamChange> first = first_changes(summary.changes(), group.kind);
+    add_old_names(log, data, from, first);
+    json::array items;
+    for (const StreamChange& change : first) items.push_back(item_json(change));
+    groups.push_back({{"kind", group.name},
+                      {"total", total},
+                      {"counts", std::move(counts)},
+                      {"items", std::move(items)}});
+  }
+  add_counted("server", summary.of_service(), groups);
+  add_counted("access", summary.of_access(), groups);
+  json::object result{{"from", from}, {"to", to}, {"events", to - from}};
+  if (from < to) {
+    const auto since_ns = TRY(time_of(log, from + 1));
+    const auto until_ns = TRY(time_of(log, to));
+    result["since"] = format_time(since_ns);
+    result["until"] = format_time(until_ns);
+  }
+  result["summary"] = std::move(groups);
+  return result;
+}
+
+std::string view_changes(const json::object& changes, const Terminal& terminal) {
+  const json::array& groups = array_at(changes, "summary");
+  const std::string events = text_at(changes, "events");
+  if (groups.empty()) return "no difference in " + events + " events\n";
+  const std::int64_t now_ns = wall_clock_ns();
+  std::string text = events + " events from " + clock_time(text_at(changes, "since"), now_ns) +
+                     " to " + clock_time(text_at(changes, "until"), now_ns) + "\n";
+  const std::vector<std::size_t> shown = share_of_screen(groups);
+  std::uint64_t left_out = 0;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const json::object& each = groups[group].get_object();
+    const std::string kind = text_at(each, "kind");
+    const json::array& items = array_at(each, "items");
+    text += styled(terminal, Style::strong, kind) + std::string(10 - kind.size(), ' ') +
+            counted_text(object_at(each, "counts")) + "\n";
+    for (std::size_t item = 0; item < shown[group]; ++item) {
+      text += item_line(items[item].get_object(), terminal) + "\n";
+    }
+    if (!items.empty()) left_out += number_at(each, "total") - shown[group];
+  }
+  text += (left_out == 0 ? "details: " : std::to_string(left_out) + " more, and details: ");
+  return text + "signalbox diff --from " + text_at(changes, "from") + " --to " +
+         text_at(changes, "to") + " --all\n";
+}
+
+}  // namespace signalbox
