@@ -48,6 +48,15 @@ TEST_F(CliTest, ARunIsWorkedOnAndShown) {
             "ID failed implement failed AGE SPAN make it work\n");
 }
 
+// The smallest amount is a millionth of a dollar; 0 would be no bound.
+TEST_F(CliTest, ATinyBudgetIsABound) {  // O10
+  for (const char* usd : {"0.0000001", "0.000001", "0.0000014"}) {
+    const std::string id = start_run_of("name = \"one\"\n[[station]]\nname = \"build\"\n", "cheap",
+                                        {"--max-cost-usd", usd});
+    EXPECT_EQ(run(id).at("budget").at("cost_microusd"), 1) << usd;
+  }
+}
+
 TEST_F(CliTest, AClaimOfAnIdleServiceEndsWithItsWait) {
   const auto none = result({"station", "claim", "--worker", "w", "--wait-ms", "100"});
   EXPECT_TRUE(none.at("claim").is_null());
