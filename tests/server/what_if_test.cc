@@ -131,6 +131,68 @@ TEST_F(WhatIfTest, AShorterLeaseIsLostAndTheWorkDoneTwice) {
   EXPECT_EQ(play("[[station]]\nheartbeat_timeout = \"30s\"\n", 1).run_time.max_ms, 110'000);
 }
 
+// Work of 1.2 seconds without heartbeats under a lease of one: all of it is lost, until the runs
+// fail. Would a longer lease have helped?
+TEST_F(WhatIfTest, ALongerLeaseKeepsTheWorkOfAWorkerThatWasHeardOfAgain) {  // O10
+  RecordedAttempt lost;
+  lost.ending = AttemptEnding::silent;
+  lost.lease_ms = 1000;
+  lost.worked_ns = ns_per_s;
+  lost.returned_ns = 1200 * ns_per_ms;
+  for (int run = 0; run < 5; ++run) arrive(0, {lost, lost, lost, lost}, lasting(0));
+  const auto expect_answers = [this] {
+    const FlowMeasures as_it_was = play("");
+    EXPECT_EQ(as_it_was.leases_lost, 20U);
+    EXPECT_EQ(as_it_was.failed, 5U);
+    EXPECT_EQ(as_it_was.makespan_ms, 19 * 1200 + 1000);
+    const FlowMeasures longer = play("[[station]]\nname = \"work\"\nheartbeat_timeout = \"30s\"\n");
+    EXPECT_EQ(longer.leases_lost, 0U);
+    EXPECT_EQ(longer.succeeded, 5U);
+    EXPECT_EQ(longer.makespan_ms, 6000);
+    EXPECT_EQ(last_.kept, 5U);
+  };
+  expect_answers();
+  // The log that such a worker leaves says the same.
+  (void)play("");
+  work_ = recorded_from(records_);
+  EXPECT_EQ(work_.workers, 1U);
+  EXPECT_EQ(work_.runs[0].stations[0].attempts[0].returned_ns, 1200 * ns_per_ms);
+  expect_answers();
+}
+
+// A worker that sends no heartbeats may be at work when it is silent: it takes as long as another.
+TEST_F(WhatIfTest, SilenceWithoutHeartbeatsSaysNothing) {  // O10
+  RecordedAttempt lost;
+  lost.ending = AttemptEnding::silent;
+  lost.lease_ms = 10'000;
+  lost.worked_ns = 10 * ns_per_s;
+  RecordedAttempt other = lasting(40);
+  other.lease_ms = 60'000;
+  arrive(0, {lost, lasting(5)}, lasting(0));
+  arrive(0, {other}, lasting(0));
+  EXPECT_EQ(play("", 2).leases_lost, 1U);
+  const FlowMeasures longer = play("[[station]]\nheartbeat_timeout = \"60s\"\n", 2);
+  EXPECT_EQ(longer.leases_lost, 0U);
+  EXPECT_EQ(longer.succeeded, 2U);
+  EXPECT_EQ(longer.makespan_ms, 40'000);
+  EXPECT_EQ(last_.kept, 1U);
+}
+
+// One that had sent heartbeats and stopped is gone: a longer lease only notices that later.
+TEST_F(WhatIfTest, SilenceAfterHeartbeatsIsTheEnd) {  // O10
+  RecordedAttempt lost;
+  lost.ending = AttemptEnding::silent;
+  lost.lease_ms = 10'000;
+  lost.worked_ns = 15 * ns_per_s;
+  lost.beats = {{5 * ns_per_s, ""}};
+  arrive(0, {lost, lasting(5)}, lasting(0));
+  const FlowMeasures longer = play("[[station]]\nheartbeat_timeout = \"60s\"\n");
+  EXPECT_EQ(longer.leases_lost, 1U);
+  EXPECT_EQ(longer.succeeded, 1U);
+  EXPECT_EQ(longer.makespan_ms, 5'000 + 60'000 + 1000 + 5'000);
+  EXPECT_EQ(last_.kept, 0U);
+}
+
 TEST_F(WhatIfTest, FewerRetriesFailSooner) {
   arrive(0, {failing(10), failing(10), lasting(10)}, lasting(5));
   const FlowMeasures as_it_was = play("");

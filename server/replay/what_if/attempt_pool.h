@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <random>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +33,21 @@ class AttemptPool {
   [[nodiscard]] const RecordedDecision* decision(const RunId& run, const std::string& station,
                                                  std::size_t number) const;
 
+  // The end of an attempt that lost its lease in the log, if it hadn't lost it.
+  struct KeptEnd {
+    std::int64_t after_ns = 0;                // since its claim
+    const RecordedAttempt* result = nullptr;  // has the result that it reports
+  };
+  // Returns how attempt `number` at a station would have ended, which repeats `lost`, an attempt
+  // that fell silent. Its result is one that was recorded at the station. It comes when the
+  // worker was heard of again. If it wasn't, and had sent no heartbeat before either, its silence
+  // says nothing: then it works as long as another attempt that took longer than it was given, the
+  // run's own next one if possible; at the least, a moment longer than it was given. nullopt: a
+  // worker that had sent heartbeats and stopped is gone.
+  [[nodiscard]] std::optional<KeptEnd> kept_end(const RunId& run, const std::string& station,
+                                                std::uint32_t number,
+                                                const RecordedAttempt& lost) const;
+
   // Return the number of attempts that were drawn, and of those at stations without any recorded
   // attempt, which succeed at once.
   [[nodiscard]] std::uint64_t drawn() const { return drawn_; }
@@ -41,7 +58,11 @@ class AttemptPool {
   struct Pools {
     Pool first;
     Pool later;
+    Pool results;  // reported ones that weren't given back, the shortest first
   };
+
+  [[nodiscard]] std::mt19937 random_of(const RunId& run, const std::string& station,
+                                       std::uint32_t number) const;
 
   const RecordedAttempt& draw(const RunId& run, const std::string& station, std::uint32_t number);
 

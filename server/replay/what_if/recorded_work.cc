@@ -123,8 +123,61 @@ void WorkRecorder::end_attempt(const Record& record, OpenRun& open, AttemptEndin
   attempt.ending = ending;
   attempt.worked_ns = record.recorded_at_ns - open.claimed_ns;
   thin_out(attempt.beats);
-  if (attempt.lease_ms > 0) --workers_;
+  if (attempt.lease_ms > 0) {
+    busy_changes_.emplace_back(record.recorded_at_ns, -1);
+    Workers& workers = workers_[open.worker];
+    if (ending == AttemptEnding::reported) {
+      ++workers.idle;
+    } else {
+      const std::size_t number = work_.runs[open.index].stations[*open.station].attempts.size() - 1;
+      workers.unreported.push_back({open.index, *open.station, number, open.claimed_ns,
+                                    record.recorded_at_ns, ending == AttemptEnding::silent});
+    }
+  }
   open.station.reset();
+}
+
+// A process does one attempt after the other. So a claim under a name whose other processes are all
+// at work comes from the one whose attempt ended first without a word of it, or from a new one.
+void WorkRecorder::note_return(const std::string& worker, std::int64_t now_ns) {
+  Workers& workers = workers_[worker];
+  if (workers.idle > 0) {
+    --workers.idle;
+    return;
+  }
+  if (workers.unreported.empty()) return;
+  const Unreported ended = workers.unreported.front();
+  workers.unreported.pop_front();
+  // At the very moment of the end somebody else takes its place: it can't know yet.
+  if (!ended.is_lost || now_ns <= ended.ended_ns) return;
+  work_.runs[ended.run].stations[ended.station].attempts[ended.attempt].returned_ns =
+      now_ns - ended.claimed_ns;
+  busy_changes_.emplace_back(ended.ended_ns, 1);
+  busy_changes_.emplace_back(now_ns, -1);
+}
+
+void WorkRecorder::claim(const Record& record, OpenRun& open, const StationClaimed& event,
+                         std::size_t station) {
+  open.station = station;
+  open.asked.reset();
+  open.claimed_ns = record.recorded_at_ns;
+  open.worker = event.worker;
+  RecordedAttempt attempt;
+  attempt.lease_ms = event.lease_ms;
+  work_.runs[open.index].stations[station].attempts.push_back(std::move(attempt));
+  ++work_.attempts;
+  if (event.lease_ms == 0) return;
+  note_return(event.worker, record.recorded_at_ns);
+  busy_changes_.emplace_back(record.recorded_at_ns, 1);
+}
+
+std::size_t WorkRecorder::workers_at_once() && {
+  std::stable_sort(busy_changes_.begin(), busy_changes_.end(),
+                   [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::int64_t busy = 0;
+  std::int64_t most = 0;
+  for (const auto& [time_ns, change] : busy_changes_) most = std::max(most, busy += change);
+  return static_cast<std::size_t>(most);
 }
 
 void WorkRecorder::fail_attempt(const Record& record, OpenRun& open, const Failure& failure) {
@@ -163,15 +216,7 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
   RecordedRun& run = work_.runs[open.index];
   if (const auto* claimed = event_as<StationClaimed>(record.event)) {
     const auto index = index_of(*run.pipeline, claimed->station);
-    if (!index) return;
-    open.station = index;
-    open.asked.reset();
-    open.claimed_ns = record.recorded_at_ns;
-    RecordedAttempt attempt;
-    attempt.lease_ms = claimed->lease_ms;
-    run.stations[*index].attempts.push_back(std::move(attempt));
-    ++work_.attempts;
-    if (claimed->lease_ms > 0) work_.workers = std::max(work_.workers, ++workers_);
+    if (index) claim(record, open, *claimed, *index);
     return;
   }
   if (event_as<StationHeld>(record.event) != nullptr) {
@@ -269,6 +314,7 @@ RecordedWork WorkRecorder::finish() && {
   for (auto& [id, open] : open_) {
     if (open.station) work_.runs[open.index].stations[*open.station].attempts.pop_back();
   }
+  work_.workers = std::move(*this).workers_at_once();
   for (RecordedProject& project : work_.projects) {
     if (project.put_ns == 0) project.put_ns = work_.from_ns;
   }

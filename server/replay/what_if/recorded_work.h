@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "domain/board_command.h"
@@ -15,7 +18,7 @@
 
 namespace signalbox {
 
-// Recording stops after this many attempts; each takes about 200 bytes.
+// Recording stops after this many attempts; each takes about 300 bytes.
 inline constexpr std::size_t recorded_attempts_max = 4'000'000;
 // Heartbeats kept per attempt. If there were more, beats are dropped as long as no gap becomes
 // wider than the widest recorded one; beats with new progress are kept.
@@ -28,7 +31,7 @@ struct RecordedBeat {
 
 enum class AttemptEnding : std::uint8_t {
   reported,  // its worker or its job reported the result
-  silent,    // its worker sent nothing after its last heartbeat
+  silent,    // its lease ended: its worker sent nothing after its last heartbeat
   open,      // the service or a person ended it before it was done
 };
 
@@ -43,6 +46,9 @@ struct RecordedAttempt {
   AttemptEnding ending = AttemptEnding::open;
   std::int64_t worked_ns = 0;  // from its claim to its end
   std::int64_t lease_ms = 0;   // 0: a job of the service
+  // If `ending` is `silent`: since its claim, when its worker claimed something again. So it was
+  // alive, and busy no longer than that. nullopt: the log says nothing of it after that.
+  std::optional<std::int64_t> returned_ns;
   // The result, if `ending` is `reported`:
   Outcome outcome = Outcome::succeeded;
   ErrorClass error_class = ErrorClass::terminal;
@@ -117,7 +123,9 @@ struct RecordedWork {
   std::vector<RecordedProject> projects;
   std::vector<RecordedPolicy> policies;
   std::size_t attempts = 0;
-  std::size_t workers = 0;      // greatest number of concurrent attempts of outside workers
+  // Greatest number of outside workers at work at the same time, also on attempts that had lost
+  // their lease, as far as the log shows it.
+  std::size_t workers = 0;
   std::size_t runs_before = 0;  // open at the beginning, and so not part of the work
 };
 
@@ -139,6 +147,7 @@ class WorkRecorder {
     std::size_t index = 0;
     std::optional<std::size_t> station;  // index of the station with an attempt under way
     std::int64_t claimed_ns = 0;
+    std::string worker;               // that claimed it
     std::optional<std::size_t> held;  // index of the station that waits for a person
     std::int64_t held_ns = 0;
     std::optional<std::size_t> asked;  // index of the station whose attempt asks, or has asked
@@ -147,7 +156,25 @@ class WorkRecorder {
     bool cancel_requested = false;
   };
 
+  // An attempt that ended without a word of its worker.
+  struct Unreported {
+    std::size_t run = 0;
+    std::size_t station = 0;
+    std::size_t attempt = 0;
+    std::int64_t claimed_ns = 0;
+    std::int64_t ended_ns = 0;
+    bool is_lost = false;  // its lease ended
+  };
+  // The processes that claim under one name.
+  struct Workers {
+    std::size_t idle = 0;               // have reported and not claimed again
+    std::deque<Unreported> unreported;  // in their order; each may still be at work
+  };
+
   void start_run(const World& world, const Record& record, const RunStarted& event);
+  void claim(const Record& record, OpenRun& open, const StationClaimed& event, std::size_t station);
+  void note_return(const std::string& worker, std::int64_t now_ns);
+  [[nodiscard]] std::size_t workers_at_once() &&;
   void apply_run(const Record& record, OpenRun& open);
   void apply_attempt(const Record& record, OpenRun& open);
   void decide(const Record& record, OpenRun& open, RecordedDecision decision);
@@ -158,7 +185,8 @@ class WorkRecorder {
   RecordedAttempt& attempt_of(OpenRun& open);
 
   RecordedWork work_;
-  std::size_t workers_ = 0;  // attempts of outside workers under way
+  std::map<std::string, Workers> workers_;                  // by name
+  std::vector<std::pair<std::int64_t, int>> busy_changes_;  // when workers begin (1) and end (-1)
   std::unordered_map<RunId, OpenRun, UuidHash> open_;
   std::unordered_map<CardId, std::size_t, UuidHash> cards_;  // indices in work_.cards
   std::unordered_map<CardId, std::int64_t, UuidHash> blocked_ns_;

@@ -51,7 +51,11 @@ bool SimulatedWorkers::claim_one() {
   attempt.run_id = *run_id;
   attempt.station = run.definition().name;
   attempt.began_ns = parts_.time.wall_ns();
-  attempt.recorded = &parts_.pool.attempt(*run_id, attempt.station, run.station().attempts + 1);
+  const std::uint32_t number = run.station().attempts + 1;
+  attempt.recorded = &parts_.pool.attempt(*run_id, attempt.station, number);
+  if (attempt.recorded->ending == AttemptEnding::silent) {
+    attempt.kept_end = parts_.pool.kept_end(*run_id, attempt.station, number, *attempt.recorded);
+  }
   attempt.lease_ms = attempt.recorded->lease_ms > 0 ? attempt.recorded->lease_ms
                                                     : run.definition().heartbeat_timeout_ms;
   attempt.lease_ms = parts_.policy.lease_ms(attempt.station).value_or(attempt.lease_ms);
@@ -91,7 +95,9 @@ void SimulatedWorkers::schedule_next(Token token) {
       return parts_.time.after(std::min(attempt.lease_ms, limits::lease_ms_max / 2) * ns_per_ms / 2,
                                [this, token] { beat(token); });
     case AttemptEnding::silent:
-      return;
+      if (!attempt.kept_end) return;
+      return parts_.time.at(attempt.began_ns + attempt.kept_end->after_ns,
+                            [this, token] { end(token); });
   }
 }
 
@@ -133,7 +139,8 @@ void SimulatedWorkers::end(Token token) {
   const auto place = busy_.find(token);
   if (place == busy_.end()) return;
   const Attempt& attempt = place->second;
-  const RecordedAttempt& recorded = *attempt.recorded;
+  const RecordedAttempt& recorded =
+      attempt.kept_end ? *attempt.kept_end->result : *attempt.recorded;
   if (must_stop(attempt)) {
     CompleteStation stopped;
     stopped.run_id = attempt.run_id;
@@ -145,8 +152,9 @@ void SimulatedWorkers::end(Token token) {
     (void)apply_command(
         DeferStation{attempt.run_id, attempt.station, token, recorded.wait_ns / ns_per_ms, {}});
   } else {
-    (void)apply_command(completion_as_recorded(attempt.run_id, attempt.station, token, recorded,
-                                               parts_.time.wall_ns()));
+    const bool taken = apply_command(completion_as_recorded(attempt.run_id, attempt.station, token,
+                                                            recorded, parts_.time.wall_ns()));
+    if (taken && attempt.kept_end) ++kept_;
   }
   free(token);  // even if the command was refused: the work is over
 }
@@ -163,8 +171,10 @@ void SimulatedWorkers::apply(std::span<const Record> records) {
                        event_as<StationCanceled>(record.event) != nullptr;
     if (!ended) continue;
     const auto place = busy_.find(record.cause);
-    if (place == busy_.end() || place->second.recorded->ending == AttemptEnding::reported) continue;
-    free(record.cause);
+    if (place == busy_.end()) continue;
+    const RecordedAttempt& recorded = *place->second.recorded;
+    const bool works_on = recorded.ending == AttemptEnding::reported || recorded.returned_ns;
+    if (!works_on) free(record.cause);
   }
 }
 

@@ -1,10 +1,12 @@
 // Simulates outside workers with recorded attempts: each claims the station that has been ready
 // longest, sends heartbeats as recorded, and ends as recorded. A worker that lost its lease works
-// on until a heartbeat is refused.
+// on until a heartbeat is refused. One that lost it in the log, and keeps it here, ends as
+// AttemptPool::kept_end() says.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -33,8 +35,11 @@ class SimulatedWorkers {
 
   // Lets free workers claim stations that are ready.
   void claim_ready();
-  // Applies the engine's events: a worker that fell silent becomes free when its attempt is ended.
+  // Applies the engine's events: a worker that fell silent becomes free when its attempt is ended,
+  // or, if it was heard of again, at that time.
   void apply(std::span<const Record> records);
+  // Returns the number of attempts that lost their lease in the log and ended here.
+  [[nodiscard]] std::uint64_t kept() const { return kept_; }
 
  private:
   struct Attempt {
@@ -44,8 +49,9 @@ class SimulatedWorkers {
     std::int64_t began_ns = 0;
     std::int64_t lease_ms = 0;
     const RecordedAttempt* recorded = nullptr;
-    std::size_t beats = 0;      // sent so far
-    std::size_t questions = 0;  // likewise
+    std::optional<AttemptPool::KeptEnd> kept_end;  // if it fell silent
+    std::size_t beats = 0;                         // sent so far
+    std::size_t questions = 0;                     // likewise
   };
 
   bool claim_one();
@@ -62,6 +68,7 @@ class SimulatedWorkers {
   const std::size_t workers_;
   const std::function<void()> freed_;
   std::unordered_map<Token, Attempt> busy_;
+  std::uint64_t kept_ = 0;
 };
 
 }  // namespace signalbox

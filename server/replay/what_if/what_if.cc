@@ -387,6 +387,7 @@ WhatIf SimulatedService::run() {
   result.events = events_;
   result.drawn = pool_.drawn();
   result.unknown = pool_.unknown();
+  result.kept = workers_.kept();
   result.unfinished = !is_done();
   return result;
 }

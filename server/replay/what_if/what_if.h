@@ -4,7 +4,11 @@
 // The model assumes that an attempt works, sends heartbeats and ends as the recorded one in its
 // place or, if there was none, as one drawn from its station's attempts. Outside workers claim what
 // is ready at once. People decide as recorded, as long after they were asked. Deep work is one job.
-// A worker that fell silent stays silent; one that was cut short would have worked for ever.
+//
+// How an attempt that lost its lease would have ended isn't in the log. If the lease is long enough
+// for it here, it ends when its worker was heard of again, or takes as long as others
+// (AttemptPool::kept_end()); a worker that had stopped to send heartbeats stays silent. An attempt
+// that was cut short by its timeout or a stall would have worked for ever.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +35,7 @@ struct WhatIf {
   std::uint64_t events = 0;
   std::uint64_t drawn = 0;    // attempts that had to be drawn
   std::uint64_t unknown = 0;  // attempts at stations without a recorded attempt
+  std::uint64_t kept = 0;     // attempts that lost their lease in the log and ended here
   bool unfinished = false;    // stopped after four times the recorded time and a day
 };
 
