@@ -144,6 +144,7 @@ std::string OutputMask::mask(std::string_view shown) {
   text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
                       "DURATION");
   text = all_replaced(text, R"(\bnow\b)", "DURATION");
+  text = all_replaced(text, R"([+-]?\d+ %)", "PERCENT");
   // Last: columns have more than one space between them, the parts of one duration have one.
   return all_replaced(text, "[ \t]+", " ");
 }

@@ -24,7 +24,7 @@ class WhatIfCliTest : public CliTest {
   }
 };
 
-TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {
+TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {  // O10
   const auto begun = std::chrono::steady_clock::now();
   const std::string first = start_run("first");
   const std::string second = start_run("second");
@@ -51,11 +51,39 @@ TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {
   EXPECT_LE(figure(played, "simulated", "makespan_ms"), figure(played, "recorded", "makespan_ms"));
   EXPECT_LE(figure(played, "what_if", "makespan_ms"), figure(played, "simulated", "makespan_ms"));
 
+  // How far the replay of what was recorded is off says how far to trust the forecast.
+  const double error = played.at("error").at("makespan_ms").to_number<double>();
+  EXPECT_LE(error, 0);
+  EXPECT_EQ(played.at("error").at("attempts").to_number<double>(), 0);
+
   const Output table = server_.cli(command("", {"--seed", "7"}));
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  for (const char* said : {"recorded", "what if", "succeeded an hour", "wait in a queue"}) {
+  for (const char* said :
+       {"recorded", "replayed", "error", "forecast", "succeeded an hour", "wait in a queue"}) {
     EXPECT_NE(table.out.find(said), std::string::npos) << said << "\n" << table.out;
   }
+}
+
+// A worker that takes longer than its lease, and sends no heartbeat, loses each attempt. With a
+// longer lease none is lost, and each takes as long as the worker took until it claimed again.
+TEST_F(WhatIfCliTest, ALongerLeaseKeepsWhatAShortOneLost) {  // O10
+  const std::string toml =
+      "name = \"one\"\n[[station]]\nname = \"work\"\nheartbeat_timeout = \"100ms\"\n"
+      "[station.retry]\nmax_retries = 0\n";
+  const std::string first = start_run_of(toml, "first");
+  const std::string second = start_run_of(toml, "second");
+  (void)claim(first);
+  await_status(first, "failed");
+  (void)claim(second);  // the worker has found that it lost the first
+  await_status(second, "failed");
+  const auto played = what_if("[[station]]\nheartbeat_timeout = \"10m\"\n");
+  EXPECT_EQ(figure(played, "recorded", "leases_lost"), 2);
+  EXPECT_EQ(figure(played, "simulated", "leases_lost"), 2);
+  EXPECT_EQ(figure(played, "what_if", "leases_lost"), 0);
+  EXPECT_EQ(figure(played, "what_if", "succeeded"), 2);
+  EXPECT_EQ(figure(played, "what_if", "attempts_kept"), 2);
+  EXPECT_LT(figure(played, "what_if", "makespan_ms"), 10 * 60 * 1000);
+  EXPECT_EQ(figure(played, "recorded", "at_once"), 1);
 }
 
 // Records before the part that is replayed count neither as part of it nor in its measures.

@@ -1,8 +1,11 @@
 #include "tools/replay/what_if_command.h"
 
+#include <array>
 #include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
@@ -83,65 +86,94 @@ json::object simulated_json(const WhatIf& simulation) {
   json::object flow = flow_json(simulation.measures);
   flow["attempts_drawn"] = simulation.drawn;
   flow["attempts_unknown"] = simulation.unknown;
+  flow["attempts_kept"] = simulation.kept;
   flow["unfinished"] = simulation.unfinished;
   return flow;
 }
 
-// One row of the comparison: a measure and how its value is formatted.
+// One row of the comparison.
 struct Line {
+  enum class Unit { count, duration, rate };
   const char* name;
-  std::string (*shown)(const json::object& flow);
+  const char* spread;  // the distribution that the measure is of; nullptr: none
+  const char* field;
+  Unit unit = Unit::count;
 };
 
-std::string duration_of(const json::object& flow, const char* field) {
-  return short_duration(static_cast<std::int64_t>(number_at(flow, field)) * ns_per_ms);
+constexpr std::array<Line, 25> comparison_lines = {{
+    {"runs", nullptr, "runs"},
+    {"succeeded", nullptr, "succeeded"},
+    {"failed", nullptr, "failed"},
+    {"canceled", nullptr, "canceled"},
+    {"open", nullptr, "open"},
+    {"cards merged", nullptr, "cards_merged"},
+    {"first arrival to last end", nullptr, "makespan_ms", Line::Unit::duration},
+    {"succeeded an hour", nullptr, "succeeded_per_hour", Line::Unit::rate},
+    {"run time, median", "run_time", "p50_ms", Line::Unit::duration},
+    {"run time, longest", "run_time", "max_ms", Line::Unit::duration},
+    {"wait in a queue, median", "queue_wait", "p50_ms", Line::Unit::duration},
+    {"wait in a queue, longest", "queue_wait", "max_ms", Line::Unit::duration},
+    {"wait of a card, median", "card_wait", "p50_ms", Line::Unit::duration},
+    {"wait of a card, longest", "card_wait", "max_ms", Line::Unit::duration},
+    {"card to merge, median", "card_time", "p50_ms", Line::Unit::duration},
+    {"card to merge, longest", "card_time", "max_ms", Line::Unit::duration},
+    {"attempts", nullptr, "attempts"},
+    {"at once, at most", nullptr, "at_once"},
+    {"retries", nullptr, "retries"},
+    {"timeouts", nullptr, "timeouts"},
+    {"stalls", nullptr, "stalls"},
+    {"leases lost", nullptr, "leases_lost"},
+    {"work done twice", nullptr, "duplicates"},
+    {"time of that", nullptr, "duplicated_ms", Line::Unit::duration},
+    {"time worked", nullptr, "worked_ms", Line::Unit::duration},
+}};
+
+// Returns the measure of a line; nullopt if nothing was measured.
+std::optional<double> figure_of(const json::object& flow, const Line& line) {
+  const json::object& place = line.spread == nullptr ? flow : object_at(flow, line.spread);
+  if (line.spread != nullptr && number_at(place, "count") == 0) return std::nullopt;
+  const json::value* figure = place.if_contains(line.field);
+  if (figure == nullptr || !figure->is_number()) return std::nullopt;
+  return figure->to_number<double>();
 }
 
-std::string spread_text(const json::object& flow, const char* field) {
-  const json::object& spread = object_at(flow, field);
-  if (number_at(spread, "count") == 0) return "";
-  return duration_of(spread, "p50_ms") + " / " + duration_of(spread, "p90_ms") + " / " +
-         duration_of(spread, "max_ms");
+std::string figure_text(const std::optional<double>& figure, Line::Unit unit) {
+  if (!figure) return {};
+  switch (unit) {
+    case Line::Unit::count:
+      return std::to_string(std::llround(*figure));
+    case Line::Unit::duration:
+      return short_duration(std::llround(*figure) * ns_per_ms);
+    case Line::Unit::rate: {
+      const long long tenths = std::llround(*figure * 10);
+      return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+    }
+  }
+  return {};
 }
 
-std::string count_text(const json::object& flow, const char* field) {
-  return std::to_string(number_at(flow, field));
+// Returns by which part of it the replay misses what was recorded; nullopt if that is nothing.
+std::optional<double> error_of(const json::object& recorded, const json::object& replayed,
+                               const Line& line) {
+  const auto was = figure_of(recorded, line);
+  const auto is = figure_of(replayed, line);
+  if (!was || !is || *was == 0) return std::nullopt;
+  return (*is - *was) / *was;
 }
 
-std::string rate_text(const json::object& flow) {
-  const json::value* rate = flow.if_contains("succeeded_per_hour");
-  if (rate == nullptr || !rate->is_number()) return "";
-  const auto tenths = static_cast<std::int64_t>(rate->to_number<double>() * 10.0 + 0.5);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+std::string percent_text(const std::optional<double>& part) {
+  if (!part) return {};
+  const long long percent = std::llround(*part * 100);
+  return (percent > 0 ? "+" : "") + std::to_string(percent) + " %";
 }
 
-const std::vector<Line>& comparison_lines() {
-  static const std::vector<Line> lines = {
-      {"runs", [](const json::object& flow) { return count_text(flow, "runs"); }},
-      {"succeeded", [](const json::object& flow) { return count_text(flow, "succeeded"); }},
-      {"failed", [](const json::object& flow) { return count_text(flow, "failed"); }},
-      {"canceled", [](const json::object& flow) { return count_text(flow, "canceled"); }},
-      {"open", [](const json::object& flow) { return count_text(flow, "open"); }},
-      {"cards merged", [](const json::object& flow) { return count_text(flow, "cards_merged"); }},
-      {"first arrival to last end",
-       [](const json::object& flow) { return duration_of(flow, "makespan_ms"); }},
-      {"succeeded an hour", rate_text},
-      {"run time, p50 / p90 / max",
-       [](const json::object& flow) { return spread_text(flow, "run_time"); }},
-      {"wait in a queue", [](const json::object& flow) { return spread_text(flow, "queue_wait"); }},
-      {"wait of a card", [](const json::object& flow) { return spread_text(flow, "card_wait"); }},
-      {"card to merge", [](const json::object& flow) { return spread_text(flow, "card_time"); }},
-      {"attempts", [](const json::object& flow) { return count_text(flow, "attempts"); }},
-      {"at once, at most", [](const json::object& flow) { return count_text(flow, "at_once"); }},
-      {"retries", [](const json::object& flow) { return count_text(flow, "retries"); }},
-      {"timeouts", [](const json::object& flow) { return count_text(flow, "timeouts"); }},
-      {"stalls", [](const json::object& flow) { return count_text(flow, "stalls"); }},
-      {"leases lost", [](const json::object& flow) { return count_text(flow, "leases_lost"); }},
-      {"work done twice", [](const json::object& flow) { return count_text(flow, "duplicates"); }},
-      {"time of that", [](const json::object& flow) { return duration_of(flow, "duplicated_ms"); }},
-      {"time worked", [](const json::object& flow) { return duration_of(flow, "worked_ms"); }},
-  };
-  return lines;
+json::object errors_json(const json::object& recorded, const json::object& replayed) {
+  json::object errors;
+  for (const Line& line : comparison_lines) {
+    const std::string name = line.spread == nullptr ? "" : std::string(line.spread) + ".";
+    if (const auto error = error_of(recorded, replayed, line)) errors[name + line.field] = *error;
+  }
+  return errors;
 }
 
 bool is_zero(const std::string& shown) {
@@ -160,6 +192,13 @@ std::string caveats(const json::object& result) {
   if (const auto unknown = number_at(flow, "attempts_unknown"); unknown > 0) {
     add_sentence(std::to_string(unknown) +
                  " attempts were at stations without a recorded attempt; they took no time.");
+  }
+  if (const auto kept = number_at(flow, "attempts_kept"); kept > 0) {
+    add_sentence(
+        std::to_string(kept) +
+        " attempts keep the lease that they lost. When they would have ended isn't in the");
+    add_sentence(
+        "log: they end when their worker claimed again, or take as long as other attempts.");
   }
   if (const auto before = number_at(result, "runs_before"); before > 0) {
     add_sentence(std::to_string(before) + " runs that were open at the beginning are left out.");
@@ -196,6 +235,8 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
   result["workers"] = flow.work.workers;
   result["recorded"] = flow_json(flow.measures);
   result["simulated"] = simulated_json(simulated);
+  result["error"] =
+      errors_json(result.at("recorded").as_object(), result.at("simulated").as_object());
   result["what_if"] = simulated_json(other);
   result["events_simulated"] = simulated.events + other.events;
   result["seconds"] = took.count();
@@ -205,17 +246,22 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
 std::string view_what_if(const json::object& result, const Terminal& terminal) {
   TextTable table({{""},
                    {"recorded", TextTable::Align::right},
-                   {"simulated", TextTable::Align::right},
-                   {"what if", TextTable::Align::right}});
-  for (const Line& line : comparison_lines()) {
-    const std::string recorded = line.shown(object_at(result, "recorded"));
-    const std::string simulated = line.shown(object_at(result, "simulated"));
-    const std::string other = line.shown(object_at(result, "what_if"));
-    if (is_zero(recorded) && is_zero(simulated) && is_zero(other)) continue;
+                   {"replayed", TextTable::Align::right},
+                   {"error", TextTable::Align::right},
+                   {"forecast", TextTable::Align::right}});
+  const json::object& was = object_at(result, "recorded");
+  const json::object& is = object_at(result, "simulated");
+  for (const Line& line : comparison_lines) {
+    const std::string recorded = figure_text(figure_of(was, line), line.unit);
+    const std::string replayed = figure_text(figure_of(is, line), line.unit);
+    const std::string forecast =
+        figure_text(figure_of(object_at(result, "what_if"), line), line.unit);
+    if (is_zero(recorded) && is_zero(replayed) && is_zero(forecast)) continue;
     table.add({{line.name},
                {recorded},
-               {simulated},
-               {other, other == simulated ? Style::plain : Style::strong}});
+               {replayed},
+               {percent_text(error_of(was, is, line)), Style::faint},
+               {forecast, forecast == replayed ? Style::plain : Style::strong}});
   }
   const std::string notes = caveats(result);
   if (table.empty()) return "no run arrived in this part of the log\n" + notes;
