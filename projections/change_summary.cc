@@ -116,13 +116,13 @@ struct ChangeSummary::RecordVisitor {
   void operator()(const TickRecovered& event) const { set_tick("recovered", event.reason); }
 
   void operator()(const ServerStarted& event) const {
-    ++summary.of_service_["starts"];
-    if (event.previous == PreviousEnd::crashed) ++summary.of_service_["crashes"];
+    ++summary.of_service_["started"];
+    if (event.previous == PreviousEnd::crashed) ++summary.of_service_["crashed"];
   }
-  void operator()(const ServerStopped&) const { ++summary.of_service_["stops"]; }
-  void operator()(const ClockJumped&) const { ++summary.of_service_["clock jumps"]; }
-  void operator()(const HistoryDropped&) const { ++summary.of_service_["retentions"]; }
-  void operator()(const ProjectionRebuilt&) const { ++summary.of_service_["rebuilds"]; }
+  void operator()(const ServerStopped&) const { ++summary.of_service_["stopped"]; }
+  void operator()(const ClockJumped&) const { ++summary.of_service_["clock jumped"]; }
+  void operator()(const HistoryDropped&) const { ++summary.of_service_["history dropped"]; }
+  void operator()(const ProjectionRebuilt&) const { ++summary.of_service_["read models rebuilt"]; }
 
   template <class Other>
   void operator()(const Other&) const {

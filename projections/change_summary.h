@@ -35,7 +35,7 @@ class ChangeSummary {
   // Returns the changes in the order in which the streams were first concerned, without heartbeats,
   // refreshed leases, and ticks of the service's own loops.
   [[nodiscard]] const std::vector<StreamChange>& changes() const { return changes_; }
-  // Returns how often what happened to the service itself and to access: "starts", "crashes", ….
+  // Returns how often what happened to the service itself and to access: "started", "crashed", ….
   [[nodiscard]] const std::map<std::string_view, std::uint64_t>& of_service() const {
     return of_service_;
   }
