@@ -1,14 +1,11 @@
 #include "server/platform/http_request.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <memory>
-#include <mutex>
 
 #include "domain/check.h"
-#include "domain/try.h"
 #include "server/platform/call_bounds.h"
+#include "server/platform/curl_library.h"
 
 namespace signalbox {
 namespace {
@@ -17,10 +14,8 @@ using Handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 using Url = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 
-Handle new_handle() {
-  static std::once_flag once;
-  std::call_once(once, [] { SIGNALBOX_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); });
-  Handle handle(curl_easy_init(), &curl_easy_cleanup);
+Handle new_handle(const CurlLibrary& library) {
+  Handle handle(library.easy_init(), library.easy_cleanup);
   SIGNALBOX_CHECK(handle != nullptr);
   return handle;
 }
@@ -34,13 +29,17 @@ std::size_t append_body(char* data, std::size_t size, std::size_t count, void* t
   return size * count;
 }
 
+// Returns a part of the URL as libcurl reads it, since that is what it connects to; empty if there
+// is none.
 std::string part_of(const std::string& url, CURLUPart part) {
-  const Url parsed(curl_url(), &curl_url_cleanup);
-  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
+  const auto library = curl_library();
+  if (!library) return {};
+  const Url parsed((*library)->url(), (*library)->url_cleanup);
+  if ((*library)->url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
   char* text = nullptr;
-  if (curl_url_get(parsed.get(), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  if ((*library)->url_get(parsed.get(), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
   std::string result = text;
-  curl_free(text);
+  (*library)->free(text);
   return result;
 }
 
@@ -90,38 +89,41 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
   if (left_ms <= 0 || is_canceled(request)) {
     return tl::unexpected(HttpFailure{"the time for this work is over", false});
   }
-  const Handle handle = new_handle();
+  const auto library = curl_library();
+  if (!library) return tl::unexpected(HttpFailure{library.error(), false});
+  const CurlLibrary& libcurl = **library;
+  const Handle handle = new_handle(libcurl);
   CURL* const curl = handle.get();
   Hop hop;
   char why[CURL_ERROR_SIZE] = "";
-  Headers headers(nullptr, &curl_slist_free_all);
+  Headers headers(nullptr, libcurl.slist_free_all);
   for (const auto& [name, value] : request.headers) {
-    headers.reset(curl_slist_append(headers.release(), (name + ": " + value).c_str()));
+    headers.reset(libcurl.slist_append(headers.release(), (name + ": " + value).c_str()));
   }
-  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "signalbox/" SIGNALBOX_VERSION);
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect_ms));
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left_ms));
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &append_body);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
-  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
-  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
-  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
+  libcurl.easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  libcurl.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  libcurl.easy_setopt(curl, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
+  libcurl.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  libcurl.easy_setopt(curl, CURLOPT_USERAGENT, "signalbox/" SIGNALBOX_VERSION);
+  libcurl.easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  libcurl.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect_ms));
+  libcurl.easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left_ms));
+  libcurl.easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+  libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, &append_body);
+  libcurl.easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
+  libcurl.easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (!request.trusted.empty()) libcurl.easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
+  libcurl.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  libcurl.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
+  libcurl.easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
   if (!request.body.empty()) {
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(request.body.size()));
+    libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
+    libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                        static_cast<curl_off_t>(request.body.size()));
   }
-  const CURLcode code = curl_easy_perform(curl);
+  const CURLcode code = libcurl.easy_perform(curl);
   if (code != CURLE_OK) {
-    std::string text = why[0] != '\0' ? why : curl_easy_strerror(code);
+    std::string text = why[0] != '\0' ? why : libcurl.easy_strerror(code);
     if (code == CURLE_ABORTED_BY_CALLBACK) text = "the request was canceled";
     return tl::unexpected(HttpFailure{
         code == CURLE_WRITE_ERROR
@@ -129,12 +131,12 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
             : text,
         !certainly_unsent(code)});
   }
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &hop.response.status);
+  libcurl.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &hop.response.status);
   curl_off_t retry_after_s = 0;
-  curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+  libcurl.easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
   if (retry_after_s > 0) hop.response.retry_after_ms = std::int64_t{retry_after_s} * 1000;
   const char* redirect = nullptr;
-  curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);
+  libcurl.easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);
   if (redirect != nullptr) hop.redirect = redirect;
   return hop;
 }
