@@ -1,5 +1,9 @@
 // The `signalbox` program: registers its commands, runs the one that was given and returns its exit
 // code.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "server/executors/process/internal_command.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/invocation.h"
@@ -9,36 +13,75 @@
 namespace signalbox {
 namespace {
 
-void add_commands(CommandLine& line, Invocation& invocation) {
+// Adds commands that stand by themselves: the word before them, and one that is added with it.
+struct CommandFamily {
+  std::string_view word;
+  std::string_view other_word;
+  void (*add)(ToolCommand app, Invocation& invocation);
+};
+
+// In the order of --help.
+constexpr std::array<CommandFamily, 26> families = {{
+    {"serve", {}, add_serve_command},
+    {"run", {}, add_run_commands},
+    {"station", {}, add_station_commands},
+    {"plan", {}, add_plan_commands},
+    {"step", {}, add_step_commands},
+    {"lock", {}, add_lock_commands},
+    {"tick", {}, add_tick_commands},
+    {"loop", {}, add_loop_commands},
+    {"project", {}, add_project_commands},
+    {"card", {}, add_card_commands},
+    {"board", {}, add_board_command},
+    {"inbox", {}, add_inbox_command},
+    {"report", {}, add_report_command},
+    {"watchdog", {}, add_watchdog_commands},
+    {"strategy", {}, add_strategy_commands},
+    {"fence", {}, add_fence_commands},
+    {"artifacts", {}, add_artifacts_command},
+    {"events", {}, add_events_command},
+    {"access", {}, add_access_commands},
+    {"server", "status", add_server_commands},
+    {"rpc", {}, add_rpc_command},
+    {"replay", {}, add_replay_command},
+    {"diff", {}, add_diff_command},
+    {"audit", {}, add_audit_commands},
+    {"bench", {}, add_bench_command},
+    {{}, {}, add_completion_command},
+}};
+
+constexpr std::string_view version_option = "--version";
+
+// Returns the word that says which command is meant, or --version; empty if options before it may
+// mean something else, such as --help.
+std::string_view command_word(int argc, char** argv) {
+  constexpr std::array<std::string_view, 5> with_value = {"--data", "--socket", "--server",
+                                                          "--token-file", "--at"};
+  for (int index = 1; index < argc; ++index) {
+    const std::string_view word = argv[index];
+    if (!word.starts_with('-') || word == version_option) return word;
+    if (word == "--json" || word == "--full") continue;
+    const std::string_view name = word.substr(0, word.find('='));
+    if (std::find(with_value.begin(), with_value.end(), name) == with_value.end()) return {};
+    if (name == word) ++index;
+  }
+  return {};
+}
+
+// Adds the commands of the family that is meant, or all of them for a word that no family begins
+// with: a fifth of the time in which the program started went into the options of the others.
+void add_commands(CommandLine& line, Invocation& invocation, std::string_view word) {
   const ToolCommand app = line.root();
   add_shared_options(app, invocation);
-  add_serve_command(app, invocation);
-  add_run_commands(app, invocation);
-  add_station_commands(app, invocation);
-  add_plan_commands(app, invocation);
-  add_step_commands(app, invocation);
-  add_lock_commands(app, invocation);
-  add_tick_commands(app, invocation);
-  add_loop_commands(app, invocation);
-  add_project_commands(app, invocation);
-  add_card_commands(app, invocation);
-  add_board_command(app, invocation);
-  add_inbox_command(app, invocation);
-  add_report_command(app, invocation);
-  add_watchdog_commands(app, invocation);
-  add_strategy_commands(app, invocation);
-  add_fence_commands(app, invocation);
-  add_artifacts_command(app, invocation);
-  add_events_command(app, invocation);
-  add_access_commands(app, invocation);
-  add_server_commands(app, invocation);
-  add_rpc_command(app, invocation);
-  add_replay_command(app, invocation);
-  add_diff_command(app, invocation);
-  add_audit_commands(app, invocation);
-  add_bench_command(app, invocation);
-  add_completion_command(app, invocation);
-  add_help_commands(line, invocation);
+  const auto is_meant = [word](const CommandFamily& family) {
+    return !word.empty() && (family.word == word || family.other_word == word);
+  };
+  const bool only_one =
+      word == version_option || std::any_of(families.begin(), families.end(), is_meant);
+  for (const CommandFamily& family : families) {
+    if (!only_one || is_meant(family)) family.add(app, invocation);
+  }
+  if (!only_one) add_help_commands(line, invocation);
   app.footer(
       "Every command takes --data, --socket, --server, --token-file and --json, every\n"
       "query --at; they may follow the command. Exit codes: 0 done, 1 refused, 2 usage,\n"
@@ -62,7 +105,7 @@ int main(int argc, char** argv) {
   CommandLine line("An event-sourced register for autonomous runs", "signalbox",
                    "signalbox " SIGNALBOX_VERSION);
   Invocation invocation;
-  add_commands(line, invocation);
+  add_commands(line, invocation, command_word(argc, argv));
   if (const auto exit_code = run_completion_offers(line.root(), invocation, argc, argv)) {
     return *exit_code;
   }

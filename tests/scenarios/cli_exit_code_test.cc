@@ -126,6 +126,40 @@ TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
   EXPECT_TRUE(run_process({SIGNALBOX_BINARY, "--version"}).out.starts_with("signalbox "));
 }
 
+// A command is parsed with the options of its own family alone, and --help has all of them,
+// whatever follows it.
+TEST(CliWithoutServer, HelpHasAllCommands) {  // O7
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--help"}, {"--data", "x", "--help"}}) {
+    std::vector<std::string> argv = words;
+    argv.insert(argv.begin(), SIGNALBOX_BINARY);
+    const Output help = run_process(argv);
+    EXPECT_EQ(help.exit_code, 0) << words.back();
+    for (const char* command : {"run", "lock", "report", "status", "audit", "completion"}) {
+      EXPECT_NE(help.out.find("\n  " + std::string(command) + " "), std::string::npos)
+          << command << "\n"
+          << help.out;
+    }
+  }
+  const Output after_options =
+      run_process({SIGNALBOX_BINARY, "--json", "--data=x", "--at", "3", "lock", "--help"});
+  EXPECT_EQ(after_options.exit_code, 0) << after_options.err;
+  EXPECT_NE(after_options.out.find("acquire"), std::string::npos) << after_options.out;
+  const Output wrong = run_process({SIGNALBOX_BINARY, "rnu", "list"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("run"), std::string::npos) << wrong.err;
+}
+
+// What few commands need isn't loaded before they run: libcurl brings 25 libraries with it.
+TEST(CliWithoutServer, StartingLoadsNoLibraryOfRequests) {  // O7
+  const Output libraries = run_process({"ldd", SIGNALBOX_BINARY});
+  EXPECT_EQ(libraries.exit_code, 0) << libraries.err;
+  EXPECT_NE(libraries.out.find("librocksdb"), std::string::npos) << libraries.out;
+  for (const char* needless : {"libcurl", "libldap", "libgnutls", "libkrb5"}) {
+    EXPECT_EQ(libraries.out.find(needless), std::string::npos) << libraries.out;
+  }
+}
+
 TEST(CliWithoutServer, BenchIsAProgramBesideIt) {
   const TemporaryDirectory place;
   const std::string program = (place.path() / "signalbox").string();
