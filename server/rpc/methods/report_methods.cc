@@ -208,7 +208,8 @@ json::object crash_totals(const std::vector<ReportedCrash>& crashes) {
           {"lost_ms", lost_ms}};
 }
 
-json::object waiting_json(const Api& api, const RunIndex& index, const ReportMoment& moment) {
+// `index` is nullptr while the read models can't be asked: the items have fewer details then.
+json::object waiting_json(const Api& api, const RunIndex* index, const ReportMoment& moment) {
   json::array items;
   std::map<AttentionKind, std::uint64_t> counts;
   std::size_t total = 0;
@@ -218,11 +219,11 @@ json::object waiting_json(const Api& api, const RunIndex& index, const ReportMom
     if (items.size() < report_entries_shown_max) items.push_back(condition);
   }
   for (AttentionItem item : moment.waiting) {
-    if (is_failed_run_of_card(index, item)) continue;
+    if (index != nullptr && is_failed_run_of_card(*index, item)) continue;
     ++total;
     ++counts[item.kind];
     if (items.size() >= report_entries_shown_max) continue;
-    add_attention_details(api, index, item);
+    if (index != nullptr) add_attention_details(api, *index, item);
     items.push_back(attention_item_to_json(item));
   }
   json::object waiting{{"items", std::move(items)}, {"total", total}};
@@ -235,7 +236,7 @@ json::object waiting_json(const Api& api, const RunIndex& index, const ReportMom
 
 json::object report_json(const Api& api, const ReportMoment& moment, const ReportPeriod& period,
                          const Report& report) {
-  // Goals and labels of a run never change, so rows of a later position have the same.
+  // A run's goal never changes, so rows of a later position have the same.
   const RunIndex& index = api.projector.index();
   json::object result;
   result["since"] = format_time(period.since_ns);
@@ -266,7 +267,6 @@ json::object report_json(const Api& api, const ReportMoment& moment, const Repor
   result["crashes"] = crashes_json(report.crashes);
   result["crash_totals"] = crash_totals(report.crashes);
   result["clock_jumps"] = report.clock_jumps;
-  result["waiting"] = waiting_json(api, index, moment);
   return result;
 }
 
@@ -293,37 +293,71 @@ Decided<json::object> read_report(const Api& api, const ReportMoment& moment) {
                      std::move(meter).finish(moment.now_ns, costliest_runs_shown));
 }
 
-void get_report(Api& api, Call& call, const std::vector<StatusPart>& status_parts) {
+// Reads the period off the engine's thread, and answers with `waiting` in it.
+void answer_with_period(Api& api, const Responder& responder,
+                        const std::shared_ptr<const ReportMoment>& moment,
+                        const json::object& waiting) {
+  // One report is made at a time, so that other readers of the log have a thread.
+  Lane lane{.name = "reports"};
+  lane.failed = [responder](LaneFailure) {
+    responder.reject({ErrorCode::OVERLOADED,
+                      "many reports are asked for, or the log's disk doesn't answer: try again",
+                      {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
+                      {"signalbox status"}});
+  };
+  api.log_readers.run(std::move(lane),
+                      [&api, responder, moment, waiting]() -> std::function<void()> {
+                        auto outcome = read_report(api, *moment);
+                        if (outcome) (*outcome)["waiting"] = waiting;
+                        return [responder, position = moment->position, outcome] {
+                          responder.answer(outcome, position);
+                        };
+                      });
+}
+
+using ReportParts = std::shared_ptr<const std::vector<StatusPart>>;
+
+// What waits is shown with its rows, of the same position as the rest; without them while the read
+// models can't be asked.
+void answer_report(Api& api, const Responder& responder, const ReportSince& since,
+                   const ReportParts& parts) {
+  const auto moment = std::make_shared<const ReportMoment>(report_moment(api, *parts, since));
+  api.projector.query(
+      moment->position,
+      [&api, responder, since, parts, moment](const RunIndex& index) {
+        if (index.applied() != moment->position) {  // the rows were computed anew meanwhile
+          return api.post(
+              [&api, responder, since, parts] { answer_report(api, responder, since, parts); });
+        }
+        api.post([&api, responder, moment, waiting = waiting_json(api, &index, *moment)] {
+          answer_with_period(api, responder, moment, waiting);
+        });
+      },
+      [&api, responder, moment](const StoreError&) {
+        api.post([&api, responder, moment, waiting = waiting_json(api, nullptr, *moment)] {
+          // The rows don't say that everything up to the moment is in the log.
+          api.engine.release_when_durable([&api, responder, moment, waiting](Durability) {
+            answer_with_period(api, responder, moment, waiting);
+          });
+        });
+      });
+}
+
+void get_report(Api& api, Call& call, const ReportParts& parts) {
   const auto params = from_json<GetReport>(call.params);
   if (!params) return call.responder.reject(params.error());
   const Position tail = api.engine.world().position;
   const auto since = since_from(params->since.value_or("8h"), api.clock.wall_ns(), tail);
   if (!since) return call.responder.reject(since.error());
-  const auto moment =
-      std::make_shared<const ReportMoment>(report_moment(api, status_parts, *since));
-  api.engine.release_when_durable([&api, responder = call.responder, moment](Durability) {
-    // One report is made at a time, so that other readers of the log have a thread.
-    Lane lane{.name = "reports"};
-    lane.failed = [responder](LaneFailure) {
-      responder.reject({ErrorCode::OVERLOADED,
-                        "many reports are asked for, or the log's disk doesn't answer: try again",
-                        {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
-                        {"signalbox status"}});
-    };
-    api.log_readers.run(std::move(lane), [&api, responder, moment]() -> std::function<void()> {
-      return [responder, position = moment->position, outcome = read_report(api, *moment)] {
-        responder.answer(outcome, position);
-      };
-    });
-  });
+  answer_report(api, call.responder, *since, parts);
 }
 
 }  // namespace
 
 std::vector<Method> report_methods(std::vector<StatusPart> status_parts) {
-  return {
-      {"report.get", false, Role::viewer, field_names<GetReport>(),
-       [parts = std::move(status_parts)](Api& api, Call& call) { get_report(api, call, parts); }}};
+  const auto parts = std::make_shared<const std::vector<StatusPart>>(std::move(status_parts));
+  return {{"report.get", false, Role::viewer, field_names<GetReport>(),
+           [parts](Api& api, Call& call) { get_report(api, call, parts); }}};
 }
 
 }  // namespace signalbox
