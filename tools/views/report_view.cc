@@ -17,6 +17,7 @@ namespace json = boost::json;
 // Rows of the lists in the report; the answer has more.
 constexpr std::size_t report_rows_shown = 4;
 constexpr std::size_t id_tail_characters = 8;
+constexpr std::size_t goal_columns_max = 28;
 
 using Words = std::vector<std::pair<const char*, const char*>>;  // a field and what it counts
 
@@ -65,6 +66,8 @@ std::string period_text(const json::object& report) {
   const std::uint64_t events = number_at(report, "position") + 1 - number_at(report, "from");
   std::string text = short_span(since, until) + " since " + clock_time(since, wall_clock_ns()) +
                      ", " + with_unit(events, "event", "events");
+  const std::uint64_t jumps = number_at(report, "clock_jumps");
+  if (jumps > 0) text += ", " + with_unit(jumps, "clock jump", "clock jumps");
   if (true_at(report, "cut")) text += "; what was before is left out";
   if (report.contains("history_from")) text += "; older events were archived";
   return text;
@@ -81,18 +84,12 @@ std::string attempts_text(const json::object& attempts) {
   return text + (text.empty() ? "" : "; ") + ms_text(attempts, "worked_ms") + " of work";
 }
 
-std::string usage_of_report(const json::object& usage) {
-  std::string text = used_text(usage);
-  const std::string failed = used_text(object_at(usage, "failed"));
-  return failed.empty() ? text : text + "; of that by failed attempts: " + failed;
-}
-
 std::string costliest_text(const json::object& usage) {
   const json::array& costliest = array_at(usage, "costliest");
   if (costliest.empty()) return {};
   const json::object& run = costliest.front().get_object();
   return used_text(object_at(run, "used")) + ": " + id_tail(text_at(run, "run_id")) + " " +
-         text_at(run, "goal");
+         cut(text_at(run, "goal"), goal_columns_max);
 }
 
 // Returns what crashes cost: "service down for up to 4.2s; 1 attempt lost with 12m 05s of work".
@@ -169,7 +166,7 @@ std::string waiting_text(const json::object& waiting, const Terminal& terminal) 
     }
     table.add({{kind},
                {short_age(text_at(item, "since"), now_ns)},
-               {cut(subject, 28)},
+               {cut(subject, goal_columns_max)},
                {text_at(item, "text")}});
   }
   return "\n" + with_unit(total, "thing waits", "things wait") + " for you: signalbox inbox\n" +
@@ -180,7 +177,6 @@ std::string waiting_text(const json::object& waiting, const Terminal& terminal) 
 
 std::string view_report(const json::object& report, const Terminal& terminal) {
   const json::object& usage = object_at(report, "usage");
-  const std::string jumps = text_at(report, "clock_jumps");
   std::string text = named_values(
       {{"period", {period_text(report)}},
        {"runs",
@@ -203,11 +199,11 @@ std::string view_report(const json::object& report, const Terminal& terminal) {
                                                   {"failed", "failed"},
                                                   {"timed_out", "timed out"},
                                                   {"halted", "halted"}})}},
-       {"used", {usage_of_report(usage)}},
+       {"used", {used_text(usage)}},
+       {"used in vain", {used_text(object_at(usage, "failed"))}},
        {"costliest run", {costliest_text(usage)}},
        {"crashes", {crashes_text(report), Style::bad}},
-       {"latest crash", {latest_crash_text(report)}},
-       {"clock jumps", {jumps == "0" ? "" : jumps}}},
+       {"latest crash", {latest_crash_text(report)}}},
       terminal);
   return text + failures_text(report, terminal) +
          waiting_text(object_at(report, "waiting"), terminal);
