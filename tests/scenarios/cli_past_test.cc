@@ -301,7 +301,7 @@ TEST_F(PastCliTest, DiffSumsUp) {  // O3
   EXPECT_EQ(none.out, "no difference in 0 events\n");
 }
 
-TEST_F(PastCliTest, DiffOfManyRunsFitsAScreen) {  // O3
+TEST_F(PastCliTest, DiffOfManyRunsFitsAScreen) {  // O3, O7
   for (int each = 0; each < 40; ++each) start_run("run number " + std::to_string(each));
   const Output shown = server_.cli({"diff", "--from", "0"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
