@@ -382,14 +382,7 @@ WhatIf SimulatedService::run() {
   const std::int64_t until_ns = work_.to_ns + 3 * recorded_ns + ns_per_day;
   while (!is_done() && time_.step(until_ns)) {
   }
-  WhatIf result;
-  result.measures = meter_.measures();
-  result.events = events_;
-  result.drawn = pool_.drawn();
-  result.unknown = pool_.unknown();
-  result.kept = workers_.kept();
-  result.unfinished = !is_done();
-  return result;
+  return {meter_.measures(), events_, pool_.drawn(), pool_.unknown(), workers_.kept(), !is_done()};
 }
 
 }  // namespace
