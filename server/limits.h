@@ -170,6 +170,16 @@ inline constexpr std::size_t backlog_readers_max = 2;
 // Events before the start of a subscription that its broadcasts are derived from.
 inline constexpr std::size_t broadcast_history_events_max = 1000;
 
+// Queries about the past (`at`).
+// Past worlds that are remembered, and the queries that wait for them.
+inline constexpr std::size_t past_worlds_max = 4;
+inline constexpr std::size_t past_questions_max = 64;
+// Events by which a remembered world goes on to a later moment; beyond them, one is made anew.
+inline constexpr std::uint64_t past_forward_events_max = 100'000;
+// Events whose read models a past world keeps in memory, a few hundred bytes each; those of more
+// are kept on the disk.
+inline constexpr std::uint64_t past_memory_events_max = 100'000;
+
 // What waits for a person (attention.list).
 // Time for which a failed run waits to be looked at, and how many of them are examined.
 inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;

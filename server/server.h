@@ -41,6 +41,7 @@
 #include "server/platform/clock.h"
 #include "server/platform/machine_id.h"
 #include "server/platform/space_watch.h"
+#include "server/replay/past_worlds.h"
 #include "server/retention/run_file_markers.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/claim_queue.h"
@@ -195,6 +196,7 @@ class Server {
   JobTroubles job_troubles_;
   Authentication authentication_;
   ServiceMetrics metrics_;
+  PastWorlds past_worlds_;
   Api api_;
   Dispatcher dispatcher_;
   Listener listener_;

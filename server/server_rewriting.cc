@@ -84,6 +84,7 @@ Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {
 Stored<void> Server::renew_derived(const RunRootProgress& run_roots,
                                    const std::atomic<bool>& stopped) {
   traces_.forget_runs();
+  past_worlds_.forget();
   if (auto renewed = renew_rows(stopped); !renewed) {
     if (!stopped) {
       projector_.recompute_rows("a text of them was redacted, and they couldn't be renewed: " +

@@ -135,6 +135,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
              return &*file_retention_->measured();
            }},
           clock_.wall_ns()),
+      past_worlds_(
+          {log_, clock_, config.data, blocking_pool(lanes_.past_worlds, /*while_serving=*/false)}),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
       listener_(io_, http_service()),
@@ -148,6 +150,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                        [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
                          apply_settings(changed, tls);
                        }) {
+  api_.ask_past = [this](PastQuestion question, const Responder& responder) {
+    past_worlds_.ask(std::move(question), responder);
+  };
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
   if (file_retention_) loops_.add(*file_retention_);

@@ -6,7 +6,8 @@
 namespace signalbox {
 namespace {
 
-// Subscribers that catch up leave the processors to commands, and so does a retention.
+// Subscribers that catch up leave the processors to commands, and so do queries about the past and
+// a retention.
 constexpr int backlog_niceness = 10;
 
 }  // namespace
@@ -50,7 +51,7 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
 
 void ServiceLanes::request_stop() {
   for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &retentions, &file_retentions,
+       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &retentions, &file_retentions,
         &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
     pool->request_stop();
   }
@@ -60,7 +61,7 @@ std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
   for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &retentions, &file_retentions,
+       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &retentions, &file_retentions,
         &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }

@@ -25,6 +25,7 @@ class ServiceLanes {
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
+  LanePool past_worlds{retention_bounds()};               // queries about the past
   LanePool retentions{retention_bounds()};                // archiving and dropping old records
   LanePool file_retentions{retention_bounds()};           // removing files of ended runs
   LanePool run_root_removals{run_root_removal_bounds()};  // the same in roots that clients named

@@ -1,5 +1,6 @@
 #include "server/replay/past_service.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include "server/engine/recovery.h"
 #include "server/engine/timers.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/call_bounds.h"
 #include "server/replay/fixed_clock.h"
 #include "server/replay/log_prefix.h"
 #include "server/replay/past_leases.h"
@@ -58,34 +60,48 @@ class CapturingPeer final : public Peer {
   std::optional<std::string> line_;
 };
 
-Stored<World> world_at(const EventLog& log, const std::filesystem::path& data, Position at) {
-  auto loaded = load_newest_snapshot(data / "projections" / "snapshots", at);
-  auto begun = begin_fold(log, std::move(loaded.snapshot));
-  if (!begun) return begun;
-  World world = std::move(*begun);
-  TRY(log.scan(world.position + 1, at, [&world](Record&& record) {
-    evolve(world, record);
-    return true;
-  }));
-  return world;
+constexpr std::size_t apply_events_at_once_max = 32 * 1024;
+constexpr Position cancel_check_events = 1024;
+
+tl::unexpected<StoreError> canceled() {
+  return store_failure(StoreError::Kind::io, "the service stops");
 }
 
-// access.list is included although it needs a higher role: the caller can read the data directory,
-// and so everything in it.
-bool is_query(const Method& method) {
-  return !method.mutates && (method.needs == Role::viewer || method.name == "access.list") &&
-         method.name != "events.subscribe";
+Stored<void> fold_world(const EventLog& log, World& world, Position at) {
+  bool is_canceled = false;
+  TRY(log.scan(world.position + 1, at, [&](Record&& record) {
+    evolve(world, record);
+    if (record.position % cancel_check_events == 0) is_canceled = CallBounds::is_canceled();
+    return !is_canceled;
+  }));
+  if (is_canceled) return canceled();
+  return {};
+}
+
+Stored<void> fold_rows(const EventLog& log, Table& rows, Position at) {
+  RunIndex index(rows);
+  TRY(index.begin(log));
+  while (index.applied() < at) {
+    if (CallBounds::is_canceled()) return canceled();
+    const Position next = index.applied() + 1;
+    const auto records =
+        TRY(log.read(next, std::min<std::size_t>(at + 1 - next, apply_events_at_once_max)));
+    TRY(index.apply(records));
+  }
+  return {};
 }
 
 }  // namespace
 
 struct PastService::Parts {
-  Parts(const EventLog& whole, const std::filesystem::path& data, World world, std::int64_t wall_ns,
+  Parts(const EventLog& whole, const std::filesystem::path& data, World world,
+        std::unique_ptr<Table> rows, std::int64_t wall_ns,
         const std::map<Position, std::int64_t>& leases)
       : log(whole, world.position),
         clock(wall_ns),
         engine(std::move(world), clock, {}),
-        index(table),
+        table(std::move(rows)),
+        index(*table),
         projector(log, index, [this](const StoreError& error) { failure = error; }),
         claims(
             engine, ids, [](std::span<const Record>) { return json::object(); },
@@ -141,7 +157,7 @@ struct PastService::Parts {
   FixedClock clock;
   RandomIdSource ids;
   Engine engine;
-  MemoryTable table;
+  std::unique_ptr<Table> table;
   RunIndex index;
   std::optional<StoreError> failure;
   std::deque<std::function<void()>> actions;
@@ -157,40 +173,70 @@ struct PastService::Parts {
   Dispatcher dispatcher;
 };
 
-PastService::PastService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PastService::PastService(const EventLog& log, std::filesystem::path data)
+    : log_(log), data_(std::move(data)) {}
 PastService::~PastService() = default;
 
 Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
                                                        const std::filesystem::path& data,
-                                                       Position at) {
+                                                       Position at, std::unique_ptr<Table> rows) {
   SIGNALBOX_CHECK(at > 0 && at <= log.tail());
   if (const Horizon horizon = log.horizon(); at <= horizon.position) {
     return tl::unexpected(dropped_record(at, horizon));
   }
-  auto world = TRY(world_at(log, data, at));
-  const auto wall_ns = TRY(recorded_at(log, at));
-  const auto leases = TRY(lease_begins(log, world));
-  auto parts = std::make_unique<Parts>(log, data, std::move(world), wall_ns, leases);
-  parts->settle();
-  if (parts->failure) return tl::unexpected(std::move(*parts->failure));
-  return std::unique_ptr<PastService>(new PastService(std::move(parts)));
+  auto loaded = load_newest_snapshot(snapshots_directory(data), at);
+  auto world = TRY(begin_fold(log, std::move(loaded.snapshot)));
+  std::unique_ptr<PastService> service(new PastService(log, data));
+  TRY(service->build(std::move(world), std::move(rows), at));
+  return service;
+}
+
+Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
+                                                       const std::filesystem::path& data,
+                                                       Position at) {
+  return open(log, data, at, std::make_unique<MemoryTable>());
+}
+
+Stored<void> PastService::build(World world, std::unique_ptr<Table> rows, Position at) {
+  TRY(fold_world(log_, world, at));
+  TRY(fold_rows(log_, *rows, at));
+  const auto wall_ns = TRY(recorded_at(log_, at));
+  const auto leases = TRY(lease_begins(log_, world));
+  parts_ = std::make_unique<Parts>(log_, data_, std::move(world), std::move(rows), wall_ns, leases);
+  parts_->settle();
+  if (parts_->failure) return tl::unexpected(std::move(*parts_->failure));
+  return {};
+}
+
+Position PastService::position() const { return parts_->log.tail(); }
+
+Stored<void> PastService::advance(Position at) {
+  SIGNALBOX_CHECK(at >= position() && at <= log_.tail());
+  if (at == position()) return {};
+  World none;
+  none.position = position();
+  World world = parts_->engine.exchange_world(std::move(none));
+  std::unique_ptr<Table> rows = std::move(parts_->table);
+  parts_.reset();
+  return build(std::move(world), std::move(rows), at);
+}
+
+std::optional<std::string> PastService::answer(std::string_view line, const Principal& principal) {
+  const auto peer = std::make_shared<CapturingPeer>();
+  parts_->dispatcher.handle(line, principal, peer);
+  parts_->settle();
+  return peer->line();
 }
 
 json::object PastService::call(std::string_view method, const json::object& params) {
   for (const Method& each : parts_->dispatcher.methods()) {
-    if (each.name != method || is_query(each)) continue;
-    return {{"error", rejection_to_json(
-                          {ErrorCode::NOT_ALLOWED,
-                           std::string(method) + " isn't a query: what has been can't be changed",
-                           {},
-                           {"signalbox rpc " + std::string(method)}})}};
+    if (each.name != method || answers_about_past(each)) continue;
+    return {{"error", rejection_to_json(not_about_past(each))}};
   }
   const json::object request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
-  const auto peer = std::make_shared<CapturingPeer>();
-  parts_->dispatcher.handle(json::serialize(request), {"past", Role::admin}, peer);
-  parts_->settle();
-  SIGNALBOX_CHECK(peer->line().has_value());
-  return json::parse(*peer->line()).as_object();
+  const auto line = answer(json::serialize(request), {"past", Role::admin});
+  SIGNALBOX_CHECK(line.has_value());
+  return json::parse(*line).as_object();
 }
 
 }  // namespace signalbox

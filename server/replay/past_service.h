@@ -9,23 +9,34 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "projections/table.h"
 #include "store/store_error.h"
 
 namespace signalbox {
 
 class EventLog;
+struct Principal;
+struct World;
 
 class PastService {
  public:
   // Builds the service at position `at`, from 1 up to the log's tail. It starts from the newest
-  // snapshot in `data` (the data directory) before `at`, and rebuilds the read models in memory.
-  // That costs one to two seconds per million events and a few hundred bytes per event. Fails if
-  // `at` was dropped from the log, and as the log does. `log` outlives the service. Blocks.
+  // snapshot in `data` (the data directory) before `at`, and computes the read models into `rows`,
+  // an empty table. That costs one to two seconds per million events, and in a table in memory a
+  // few hundred bytes per event. Fails if `at` was dropped from the log, with `io` when the calling
+  // thread's work is canceled (CallBounds), and as the log and the table do. `log` outlives the
+  // service. Blocks.
+  static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
+                                                   const std::filesystem::path& data, Position at,
+                                                   std::unique_ptr<Table> rows);
+  // The same with the read models in memory.
   static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
                                                    const std::filesystem::path& data, Position at);
 
@@ -36,11 +47,24 @@ class PastService {
   // Calls a method and returns the JSON-RPC response, with "result" or "error". The error is
   // NOT_ALLOWED for methods that aren't queries, because the past can't be changed. Blocks.
   boost::json::object call(std::string_view method, const boost::json::object& params);
+  // Returns the response to a line of JSON-RPC of `principal`, which calls a query; nullopt for a
+  // query that isn't answered at once. Blocks.
+  std::optional<std::string> answer(std::string_view line, const Principal& principal);
+
+  [[nodiscard]] Position position() const;
+  // Goes on to position `at`, which is at or after the present one. Costs what the events in
+  // between do. Fails as open(); then this object can only be destroyed. Blocks.
+  Stored<void> advance(Position at);
 
  private:
   struct Parts;
-  explicit PastService(std::unique_ptr<Parts> parts);
+  PastService(const EventLog& log, std::filesystem::path data);
 
+  // Folds the log onto `world` and `rows` up to position `at`, and builds the service of them.
+  Stored<void> build(World world, std::unique_ptr<Table> rows, Position at);
+
+  const EventLog& log_;
+  const std::filesystem::path data_;
   std::unique_ptr<Parts> parts_;
 };
 

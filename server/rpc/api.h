@@ -10,6 +10,7 @@
 #include <string>
 
 #include "domain/ids.h"
+#include "server/access/principal.h"
 #include "server/followers/run_root/found_file.h"
 #include "server/limits.h"
 #include "server/platform/blocking_pool.h"
@@ -25,6 +26,7 @@ class IdSource;
 class JobOwnership;
 class PastReads;
 class Projector;
+class Responder;
 class Timers;
 class RunRootRule;
 
@@ -43,6 +45,13 @@ struct ServerFacts {
 // with the error message, or "" if all were written. `written` may run on any thread.
 using WhenFilesWritten =
     std::function<void(Position position, std::function<void(const std::string& error)> written)>;
+
+// A query about a moment of the past, which its sender may make.
+struct PastQuestion {
+  std::string line;    // the request without the moment
+  std::string moment;  // as find_moment() takes it
+  Principal principal;
+};
 
 struct Api {
   Engine& engine;
@@ -75,6 +84,8 @@ struct Api {
   // engine's thread. nullptr: none is known.
   std::function<std::optional<JobTrouble>(const std::string& job_id)> job_trouble = nullptr;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
+  // Answers a question about the past, later. nullptr: this service answers about one moment only.
+  std::function<void(PastQuestion question, const Responder& responder)> ask_past = nullptr;
 };
 
 }  // namespace signalbox

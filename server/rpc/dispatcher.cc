@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/json/monotonic_resource.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "server/access/authentication.h"
 #include "server/access/job_rights.h"
@@ -43,6 +44,33 @@ Decided<void> check_rights(const Principal& principal, const Method& method,
     return tl::unexpected(forbidden(principal.actor, method, principal.role));
   }
   return check_approval(principal, method.name, params);
+}
+
+// Removes the moment of the past that a request is about from its params and returns it; nullopt if
+// it is about the present.
+Decided<std::optional<std::string>> take_moment(const Method& method, Request& request) {
+  const boost::json::value* const at = request.params.if_contains("at");
+  if (at == nullptr) return std::nullopt;
+  if (!answers_about_past(method)) return tl::unexpected(not_about_past(method));
+  std::string moment;
+  if (at->is_string()) {
+    moment.assign(at->get_string().data(), at->get_string().size());
+  } else if (at->is_uint64() || at->is_int64()) {
+    moment = boost::json::serialize(*at);
+  } else {
+    return reject(ErrorCode::INVALID_PARAMS, "at must be a position, a time or an age",
+                  {{"field", std::string("at")}});
+  }
+  request.params.erase("at");
+  return moment;
+}
+
+// Returns the line of a request without a command id.
+std::string line_of(const std::string& id_text, const Request& request) {
+  std::string line = R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"method":)";
+  line += boost::json::serialize(boost::json::string_view(request.method)) + R"(,"params":)";
+  line += boost::json::serialize(request.params) + "}";
+  return line;
 }
 
 // Returns the origin of a command of `principal`, without a command id.
@@ -108,6 +136,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   }
   const auto found = by_name_.find(request->method);
   const bool is_query = found != by_name_.end() && !found->second->mutates;
+  const std::string id_text = request->id_text;
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
   if (found == by_name_.end()) {
@@ -146,6 +175,9 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
         .apply(NoteAccessDenied{denied, std::string(method.name), role, *method.needs});
     return responder.reject(allowed.error());
   }
+  const auto moment = take_moment(method, *request);
+  if (!moment) return responder.reject(moment.error());
+  if (*moment) return ask_past(**moment, id_text, *request, *principal, responder);
   if (principal != nullptr && method.mutates) {
     responder.note_denials(method.name, denied, principal->role);
   }
@@ -156,6 +188,20 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
     call.origin.request_digest = request_digest(method.name, call.params);
   }
   method.handle(api_, call);
+}
+
+// A query needs a role, so the caller is known.
+void Dispatcher::ask_past(const std::string& moment, const std::string& id_text,
+                          const Request& request, const Principal& principal,
+                          const Responder& responder) {
+  if (!api_.ask_past) {
+    return responder.reject({ErrorCode::INVALID_PARAMS,
+                             "the answers are about one moment already",
+                             {{"field", std::string("at")}},
+                             {}});
+  }
+  if (id_text.empty()) return responder.relay({});  // nobody reads the answer
+  api_.ask_past({line_of(id_text, request), moment, principal}, responder);
 }
 
 }  // namespace signalbox

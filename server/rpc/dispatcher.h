@@ -15,6 +15,8 @@
 
 namespace signalbox {
 
+struct Request;
+
 class Dispatcher {
  public:
   Dispatcher(Api& api, std::vector<Method> methods);
@@ -44,6 +46,8 @@ class Dispatcher {
  private:
   void route(std::string_view line, const std::string& actor, const Principal* principal,
              const Rejection* why, const std::shared_ptr<Peer>& peer);
+  void ask_past(const std::string& moment, const std::string& id_text, const Request& request,
+                const Principal& principal, const Responder& responder);
 
   Api& api_;
   std::optional<Rejection> refusal_;

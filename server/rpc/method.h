@@ -40,4 +40,11 @@ struct Method {
   Handler handle;
 };
 
+// Returns whether the method can be asked about a moment of the past: it is a query, and its answer
+// follows from the log.
+bool answers_about_past(const Method& method);
+
+// Returns NOT_ALLOWED, for a call about a moment of the past of any other method.
+Rejection not_about_past(const Method& method);
+
 }  // namespace signalbox

@@ -119,6 +119,8 @@ void Responder::result_text(std::string object, Position shown) const {
   send(std::move(line));
 }
 
+void Responder::relay(std::string line) const { send(std::move(line)); }
+
 void Responder::reject(const Rejection& rejection) const {
   if (rejection.code == ErrorCode::FORBIDDEN && !method_.empty()) {
     // If the log has no space for it, the request is rejected all the same.

@@ -59,6 +59,8 @@ class Responder {
   // The same for an object that another thread has made into JSON text, because it is large.
   // `object` isn't empty.
   void result_text(std::string object, Position shown) const;
+  // Sends `line`, a whole response to a request with the same id that another dispatcher made.
+  void relay(std::string line) const;
   void reject(const Rejection& rejection) const;
   void answer(Decided<boost::json::object> outcome) const;
   void answer(Decided<boost::json::object> outcome, Position shown) const;

@@ -105,6 +105,7 @@ TEST(HttpOpenapi, HasTheParamsOfTheMethods) {
     described.merge(body_fields(route));
     Names expected(method->params.begin(), method->params.end());
     if (method->mutates) expected.insert("command_id");
+    if (answers_about_past(*method)) expected.insert("at");
     EXPECT_EQ(described, expected) << route.verb << " " << route.path;
     EXPECT_EQ(route.verb == "POST", method->mutates) << route.path;
     EXPECT_EQ(parameters_in(route, "header").contains("Idempotency-Key"), !route.key_param.empty())

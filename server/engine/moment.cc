@@ -1,0 +1,82 @@
+#include "server/engine/moment.h"
+
+#include <charconv>
+#include <string>
+
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "server/engine/dropped_history.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+Rejection no_such_position(const EventLog& log, std::string_view moment) {
+  return {ErrorCode::POSITION_NOT_FOUND,
+          "the log has nothing at " + std::string(moment) + "; it ends at " +
+              std::to_string(log.tail()),
+          {{"tail", static_cast<std::int64_t>(log.tail())}},
+          {"signalbox events --limit 1", "signalbox replay"}};
+}
+
+Rejection unreadable_log(const EventLog& log, const StoreError& error) {
+  // A retention may have dropped it since the horizon was read.
+  if (error.kind == StoreError::Kind::dropped) return history_dropped(log, error.position);
+  return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
+}
+
+std::optional<Position> parse_position(std::string_view text) {
+  Position position = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, position);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return position;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_time_or_age(std::string_view text, std::int64_t now_ns) {
+  if (const auto utc_ns = parse_time(text)) return utc_ns;
+  const auto age_ms = parse_duration_ms(text);
+  std::int64_t utc_ns = 0;
+  if (!age_ms || __builtin_mul_overflow(*age_ms, ns_per_ms, &utc_ns) ||
+      __builtin_sub_overflow(now_ns, utc_ns, &utc_ns)) {
+    return std::nullopt;
+  }
+  return utc_ns;
+}
+
+Decided<Position> find_moment(const EventLog& log, std::string_view moment, std::int64_t now_ns) {
+  if (const auto position = parse_position(moment)) {
+    if (*position > log.tail()) return tl::unexpected(no_such_position(log, moment));
+    if (*position != 0 && *position < log.horizon().position) {
+      return tl::unexpected(history_dropped(log, *position));
+    }
+    return *position;
+  }
+  const auto utc_ns = parse_time_or_age(moment, now_ns);
+  if (!utc_ns) {
+    return reject(ErrorCode::INVALID_PARAMS,
+                  std::string(moment) +
+                      " is not a position, a time like 2026-11-20T03:00:00Z or an age like 90m",
+                  {{"value", std::string(moment)}});
+  }
+  const auto found = position_at(log, *utc_ns);
+  if (!found) return tl::unexpected(unreadable_log(log, found.error()));
+  if (*found != 0 && *found == log.horizon().position) {
+    // The moment may lie before the horizon's record, and the state at that time isn't known.
+    return tl::unexpected(history_dropped(log, *found));
+  }
+  return *found;
+}
+
+Decided<Position> find_shown_moment(const EventLog& log, std::string_view moment,
+                                    std::int64_t now_ns) {
+  const auto found = TRY(find_moment(log, moment, now_ns));
+  if (found == 0 && parse_duration_ms(moment) && log.tail() > 0) return Position{1};
+  if (found == 0) return tl::unexpected(no_such_position(log, moment));
+  if (found <= log.horizon().position) return tl::unexpected(history_dropped(log, found));
+  return found;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,155 @@
+#include "server/replay/past_worlds.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "domain/try.h"
+#include "projections/memory_table.h"
+#include "projections/rocks_table.h"
+#include "projections/run_index.h"
+#include "server/engine/dropped_history.h"
+#include "server/engine/moment.h"
+#include "server/platform/call_bounds.h"
+#include "server/platform/clock.h"
+
+namespace signalbox {
+namespace {
+
+Rejection too_many_questions() {
+  return {ErrorCode::OVERLOADED,
+          "too many queries about the past wait already; try again soon, or ask the data "
+          "directory on the server's machine",
+          {{"past_questions_max", static_cast<std::int64_t>(limits::past_questions_max)}},
+          {"signalbox rpc server.limits"}};
+}
+
+Rejection no_past_world(const EventLog& log, const StoreError& error, Position at) {
+  if (CallBounds::is_canceled()) {
+    return {ErrorCode::SHUTTING_DOWN, error.message, {}, {"signalbox status"}};
+  }
+  switch (error.kind) {
+    case StoreError::Kind::dropped:
+      return history_dropped(log, error.position != 0 ? error.position : at);
+    case StoreError::Kind::full:
+    case StoreError::Kind::io:
+      return {ErrorCode::STORAGE_FULL,
+              "the disk doesn't take or give the rows of that moment: " + error.message,
+              {{"disk_error", error.message}},
+              {"df -h", "signalbox status"}};
+    default:
+      return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
+  }
+}
+
+}  // namespace
+
+PastWorlds::PastWorlds(Parts parts)
+    : parts_(std::move(parts)), directory_(parts_.data / "projections" / "past") {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+PastWorlds::~PastWorlds() { forget_all(); }
+
+void PastWorlds::ask(PastQuestion question, const Responder& responder) {
+  if (waiting_ >= limits::past_questions_max) return responder.reject(too_many_questions());
+  ++waiting_;
+  // Each connection has a lane: many questions of one keep no other waiting for long.
+  const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
+  parts_.pool.run({.name = "connection " + std::to_string(connection)},
+                  [this, question = std::move(question), now_ns = parts_.clock.wall_ns(),
+                   responder]() -> std::function<void()> {
+                    auto line = answer(question, now_ns);
+                    return [this, responder, line = std::move(line)]() mutable {
+                      --waiting_;
+                      if (!line) return responder.reject(line.error());
+                      responder.relay(std::move(*line));
+                    };
+                  });
+}
+
+Decided<std::string> PastWorlds::answer(const PastQuestion& question, std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  const auto at = TRY(find_shown_moment(parts_.log, question.moment, now_ns));
+  auto world = world_at(at);
+  if (!world) return tl::unexpected(no_past_world(parts_.log, world.error(), at));
+  auto line = (*world)->answer(question.line, question.principal);
+  if (line) return std::move(*line);
+  return reject(ErrorCode::INTERNAL, "the query isn't answered about the past", {},
+                {"signalbox rpc server.status"});
+}
+
+Stored<PastService*> PastWorlds::world_at(Position at) {
+  const Position horizon = parts_.log.horizon().position;
+  if (std::exchange(horizon_, horizon) != horizon) forget_all();
+  // The latest world that isn't later than the moment.
+  Remembered* nearest = nullptr;
+  for (Remembered& each : worlds_) {
+    if (each.service->position() > at) continue;
+    if (nearest == nullptr || each.service->position() > nearest->service->position()) {
+      nearest = &each;
+    }
+  }
+  if (nearest == nullptr || at - nearest->service->position() > limits::past_forward_events_max) {
+    return open(at);
+  }
+  nearest->asked = ++questions_;
+  if (auto advanced = nearest->service->advance(at); !advanced) {
+    close(*nearest);
+    std::erase_if(worlds_, [](const Remembered& each) { return each.service == nullptr; });
+    return tl::unexpected(std::move(advanced.error()));
+  }
+  return nearest->service.get();
+}
+
+Stored<PastService*> PastWorlds::open(Position at) {
+  if (worlds_.size() >= limits::past_worlds_max) {
+    const auto oldest = std::ranges::min_element(worlds_, {}, &Remembered::asked);
+    close(*oldest);
+    worlds_.erase(oldest);
+  }
+  Remembered world;
+  world.asked = ++questions_;
+  std::unique_ptr<Table> rows;
+  if (at - parts_.log.horizon().position > parts_.memory_events_max) {
+    world.directory = directory_ / std::to_string(world.asked);
+    auto opened = TRY(RocksTable::open_or_recreate(world.directory, RunIndex::format));
+    rows = std::move(opened.table);
+  } else {
+    rows = std::make_unique<MemoryTable>();
+  }
+  auto service = PastService::open(parts_.log, parts_.data, at, std::move(rows));
+  if (!service) {
+    close(world);
+    return tl::unexpected(std::move(service.error()));
+  }
+  world.service = std::move(*service);
+  return worlds_.emplace_back(std::move(world)).service.get();
+}
+
+void PastWorlds::close(Remembered& world) {
+  world.service.reset();  // closes its database
+  std::error_code ignored;
+  if (!world.directory.empty()) std::filesystem::remove_all(world.directory, ignored);
+}
+
+void PastWorlds::forget_all() {
+  for (Remembered& world : worlds_) close(world);
+  worlds_.clear();
+}
+
+void PastWorlds::forget() {
+  const std::lock_guard lock(mutex_);
+  forget_all();
+}
+
+std::vector<Position> PastWorlds::remembered() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Position> positions;
+  for (const Remembered& world : worlds_) positions.push_back(world.service->position());
+  std::ranges::sort(positions);
+  return positions;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,82 @@
+// Answers questions about moments of the past for a running service, from a few remembered past
+// worlds (past_service.h), off the engine's thread.
+//
+// A world that was asked for is remembered, and a later moment is reached from it by the events in
+// between. Beyond past_worlds_max the one that was asked the longest ago is forgotten. Read models
+// of many events are kept on the disk, so memory doesn't grow with the log.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "domain/error.h"
+#include "server/limits.h"
+#include "server/platform/blocking_pool.h"
+#include "server/replay/past_service.h"
+#include "server/rpc/api.h"
+#include "server/rpc/responder.h"
+#include "store/event_log.h"
+
+namespace signalbox {
+
+class Clock;
+
+class PastWorlds {
+ public:
+  // What it works with; the references outlive it.
+  struct Parts {
+    const EventLog& log;
+    const Clock& clock;
+    std::filesystem::path data;  // the data directory
+    BlockingPool pool;           // one thread, with a lane for each connection
+    // Read models of more events than this are kept on the disk.
+    Position memory_events_max = limits::past_memory_events_max;
+  };
+
+  // Removes what an earlier process left on the disk.
+  explicit PastWorlds(Parts parts);
+  PastWorlds(const PastWorlds&) = delete;
+  PastWorlds& operator=(const PastWorlds&) = delete;
+  ~PastWorlds();
+
+  // Answers a question, later. OVERLOADED if past_questions_max wait already; else as
+  // find_shown_moment() and the method. Called on the engine's thread.
+  void ask(PastQuestion question, const Responder& responder);
+
+  // Forgets all worlds: what they were made of is no longer what the log has. Blocks until the
+  // question that is being answered is answered. Any thread but the pool's and the engine's.
+  void forget();
+
+  // Returns the positions of the remembered worlds, ascending. Blocks like forget().
+  [[nodiscard]] std::vector<Position> remembered();
+
+ private:
+  struct Remembered {
+    std::unique_ptr<PastService> service;
+    std::filesystem::path directory;  // of its rows; empty: they are in memory
+    std::uint64_t asked = 0;          // the number of the latest question
+  };
+
+  // Called on the pool's thread.
+  Decided<std::string> answer(const PastQuestion& question, std::int64_t now_ns);
+  Stored<PastService*> world_at(Position at);
+  Stored<PastService*> open(Position at);
+  void forget_all();
+  // Ends a world and removes its rows.
+  static void close(Remembered& world);
+
+  const Parts parts_;
+  const std::filesystem::path directory_;  // of the rows on the disk
+  std::size_t waiting_ = 0;                // questions; the engine's thread only
+  std::mutex mutex_;                       // held while a question is answered
+  // Guarded by mutex_.
+  std::vector<Remembered> worlds_;
+  Position horizon_ = 0;  // of the log when they were made
+  std::uint64_t questions_ = 0;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,184 @@
+// Tests queries about moments of the past that a running service answers.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+
+#include "server/limits.h"
+#include "server/replay/past_worlds.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class PastWorldsTest : public ::testing::Test, protected RpcSite {
+ protected:
+  PastWorldsTest() { serve({log, clock, scratch.path(), BlockingPool(at_once, at_once)}); }
+
+  void serve(const PastWorlds::Parts& parts) {
+    worlds = std::make_unique<PastWorlds>(parts);
+    api.ask_past = [this](PastQuestion question, const Responder& responder) {
+      worlds->ask(std::move(question), responder);
+    };
+  }
+  json::value result_of(const std::string& method, const std::string& params) {
+    json::object answer = ask(method, params);
+    EXPECT_TRUE(answer.contains("result")) << method << " " << json::serialize(answer);
+    return answer["result"];
+  }
+  // Returns the params with the moment.
+  static std::string at(const std::string& params, const std::string& moment) {
+    json::object asked = json::parse(params).as_object();
+    asked["at"] = json::parse(moment);
+    return json::serialize(asked);
+  }
+  // Makes a history, and keeps the answers that were given at each of its moments.
+  void live() {
+    run = start_run(R"({"goal":"first"})");
+    look();
+    ask("lock.acquire", R"({"key":"deploy","owner":"ops","lease_ms":60000})");
+    look();
+    clock.advance_ms(10'000);
+    start_run(R"({"goal":"second"})");
+    look();
+    ask("run.cancel", R"({"run_id":")" + run + R"(","reason":"enough"})");
+    look();
+  }
+  void look() {
+    Moment moment{std::to_string(engine.world().position), {}};
+    for (const auto& [method, params] : queries()) {
+      moment.answers.push_back(result_of(method, params));
+    }
+    moments.push_back(std::move(moment));
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> queries() const {
+    return {{"run.list", "{}"},
+            {"run.get", R"({"run_id":")" + run + "\"}"},
+            {"lock.get", R"({"key":"deploy"})"},
+            {"events.read", R"({"limit":1000})"}};
+  }
+  void expect_the_same() {
+    for (const Moment& moment : moments) {
+      for (std::size_t each = 0; each < queries().size(); ++each) {
+        const auto [method, params] = queries()[each];
+        EXPECT_EQ(result_of(method, at(params, moment.position)), moment.answers[each])
+            << method << " at " << moment.position;
+      }
+    }
+  }
+
+  struct Moment {
+    std::string position;
+    std::vector<json::value> answers;
+  };
+  TemporaryDirectory scratch;
+  std::unique_ptr<PastWorlds> worlds;
+  std::string run;
+  std::vector<Moment> moments;
+};
+
+TEST_F(PastWorldsTest, AMomentGivesTheAnswersThatWereGivenThen) {  // O4
+  live();
+  expect_the_same();
+  std::reverse(moments.begin(), moments.end());
+  expect_the_same();
+}
+
+TEST_F(PastWorldsTest, RowsOfManyEventsAreOnTheDiskUntilTheyAreForgotten) {  // O4
+  serve({log, clock, scratch.path(), BlockingPool(at_once, at_once), /*memory_events_max=*/0});
+  live();
+  expect_the_same();
+  const std::filesystem::path directory = scratch.path() / "projections" / "past";
+  EXPECT_FALSE(std::filesystem::is_empty(directory));
+  EXPECT_FALSE(worlds->remembered().empty());
+  worlds->forget();
+  EXPECT_TRUE(worlds->remembered().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  expect_the_same();
+}
+
+TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
+  live();
+  const auto position_at = [this](const std::string& moment) {
+    return json::serialize(result_of("run.list", at("{}", moment)).at("position"));
+  };
+  EXPECT_EQ(position_at("2"), "2");
+  EXPECT_EQ(position_at("\"2\""), "2");
+  EXPECT_EQ(position_at("\"5s\""), moments[1].position);
+  EXPECT_EQ(position_at("\"0s\""), std::to_string(log.tail()));
+  // The log is younger than that.
+  EXPECT_EQ(position_at("\"1h\""), "1");
+  EXPECT_EQ(code_of(ask("run.list", at("{}", "\"1970-01-01T00:00:00Z\""))), "POSITION_NOT_FOUND");
+  EXPECT_EQ(code_of(ask("run.list", at("{}", std::to_string(log.tail() + 1)))),
+            "POSITION_NOT_FOUND");
+  EXPECT_EQ(code_of(ask("run.list", at("{}", "\"yesterday\""))), "INVALID_PARAMS");
+  EXPECT_EQ(code_of(ask("run.list", at("{}", "{}"))), "INVALID_PARAMS");
+}
+
+TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
+  live();
+  for (const char* method : {"run.cancel", "events.subscribe", "server.metrics", "run.diff"}) {
+    EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
+  }
+}
+
+TEST_F(PastWorldsTest, AtMostFourWorldsAreRememberedAndTheyGoForward) {  // O4
+  while (log.tail() < 9) start_run(R"({"goal":"a moment"})");
+  const auto ask_at = [this](Position position) {
+    result_of("run.list", at("{}", std::to_string(position)));
+    return worlds->remembered();
+  };
+  using Positions = std::vector<Position>;
+  EXPECT_EQ(ask_at(2), Positions({2}));
+  EXPECT_EQ(ask_at(9), Positions({9}));
+  EXPECT_EQ(ask_at(9), Positions({9}));
+  EXPECT_EQ(ask_at(8), Positions({8, 9}));
+  EXPECT_EQ(ask_at(7), Positions({7, 8, 9}));
+  EXPECT_EQ(ask_at(6), Positions({6, 7, 8, 9}));
+  EXPECT_EQ(ask_at(5), Positions({5, 6, 7, 8}));
+}
+
+TEST_F(PastWorldsTest, QuestionsBeyondTheBoundAreRefused) {  // O4
+  start_run(R"({"goal":"a moment"})");
+  std::deque<std::function<void()>> held;
+  const BlockingPool pool(
+      Post([&held](std::function<void()> work) { held.push_back(std::move(work)); }), at_once);
+  serve({log, clock, scratch.path(), pool});
+  for (std::size_t each = 0; each < limits::past_questions_max; ++each) {
+    send(request("run.list", R"({"at":1})"));
+  }
+  EXPECT_TRUE(peer->lines.empty());
+  const json::object refused = ask("run.list", R"({"at":1})");
+  EXPECT_EQ(code_of(refused), "OVERLOADED");
+  EXPECT_EQ(details_of(refused).at("past_questions_max"), limits::past_questions_max);
+  while (!held.empty()) {
+    held.front()();
+    held.pop_front();
+  }
+  for (std::size_t each = 0; each < limits::past_questions_max; ++each) {
+    EXPECT_EQ(peer->next().at("result").at("position"), 1);
+  }
+  send(request("run.list", R"({"at":1})"));
+  EXPECT_EQ(held.size(), 1U);
+}
+
+TEST_F(PastWorldsTest, AViewerSeesNoTokensOfThePast) {  // O4
+  ask("lock.acquire", R"({"key":"deploy","owner":"ops","lease_ms":60000})");
+  const std::string line = request("lock.get", R"({"key":"deploy","at":1})");
+  dispatcher.handle(line, {"uid:1", Role::admin}, peer);
+  dispatcher.handle(line, {"uid:2", Role::viewer}, peer);
+  EXPECT_FALSE(peer->next().at("result").at("lock").at("token").is_null());
+  EXPECT_TRUE(peer->next().at("result").at("lock").at("token").is_null());
+}
+
+}  // namespace
+}  // namespace signalbox
