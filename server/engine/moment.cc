@@ -57,7 +57,7 @@ Decided<Position> find_moment(const EventLog& log, std::string_view moment, std:
   const auto utc_ns = parse_time_or_age(moment, now_ns);
   if (!utc_ns) {
     return reject(ErrorCode::INVALID_PARAMS,
-                  std::string(moment) +
+                  (moment.empty() ? "an empty text" : std::string(moment)) +
                       " is not a position, a time like 2026-11-20T03:00:00Z or an age like 90m",
                   {{"value", std::string(moment)}});
   }

@@ -6,6 +6,7 @@
 
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/http_client.h"
 
 namespace signalbox {
 namespace {
@@ -14,6 +15,8 @@ namespace json = boost::json;
 
 class PastCliTest : public CliTest {
  protected:
+  PastCliTest() : CliTest({"--watchdog-interval", "1h", "--listen", "127.0.0.1:0"}) {}
+
   // Makes a history, and keeps the server's answers after each part of it.
   void live() {
     keep();
@@ -55,6 +58,31 @@ class PastCliTest : public CliTest {
     return found;
   }
 
+  // Expects that each query, asked by `ask` about each moment, gives what it gave then.
+  using AskAt =
+      std::function<std::string(std::vector<std::string> words, const std::string& position)>;
+  void expect_what_was_given(const AskAt& ask) {
+    const std::string first = std::exchange(first_, {});
+    const std::string second = std::exchange(second_, {});
+    for (std::size_t index = 0; index < moments_.size(); ++index) {
+      if (index >= 1) first_ = first;
+      if (index >= 5) second_ = second;
+      const auto asked = queries();
+      ASSERT_EQ(asked.size(), moments_[index].answers.size());
+      for (std::size_t query = 0; query < asked.size(); ++query) {
+        EXPECT_EQ(ask(asked[query], moments_[index].position), moments_[index].answers[query])
+            << asked[query][0] << " " << asked[query][1] << " at " << moments_[index].position;
+      }
+    }
+  }
+  // Returns the address of the server, in the form that --server takes.
+  [[nodiscard]] std::string address() const {
+    constexpr std::string_view words = "listening on 127.0.0.1:";
+    const std::string messages = server_.messages();
+    const std::size_t port = messages.rfind(words) + words.size();
+    return "tcp://127.0.0.1:" + messages.substr(port, messages.find('\n', port) - port);
+  }
+
   struct Moment {
     std::string position;
     std::vector<std::string> answers;
@@ -66,20 +94,41 @@ class PastCliTest : public CliTest {
 
 TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {  // R2
   live();
-  const std::string first = std::exchange(first_, {});
-  const std::string second = std::exchange(second_, {});
-  for (std::size_t index = 0; index < moments_.size(); ++index) {
-    if (index >= 1) first_ = first;
-    if (index >= 5) second_ = second;
-    const auto asked = queries();
-    ASSERT_EQ(asked.size(), moments_[index].answers.size());
-    for (std::size_t query = 0; query < asked.size(); ++query) {
-      auto words = asked[query];
-      words.insert(words.end(), {"--at", moments_[index].position});
-      EXPECT_EQ(server_.cli(words).out, moments_[index].answers[query])
-          << words[0] << " " << words[1] << " at " << moments_[index].position;
-    }
-  }
+  expect_what_was_given([this](std::vector<std::string> words, const std::string& position) {
+    words.insert(words.end(), {"--at", position});
+    return server_.cli(words).out;
+  });
+}
+
+// The directory that the command line is given has nothing, so only the server can answer.
+TEST_F(PastCliTest, TheServerThatIsNamedAnswersWhatItGaveThen) {  // O4
+  live();
+  const std::string nowhere = (scratch_.path() / "nowhere").string();
+  const auto ask = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    words.insert(words.end(), {"--data", nowhere});
+    words.insert(words.end(), more.begin(), more.end());
+    return run_process(std::move(words));
+  };
+  const std::vector<std::string> over_socket = {"--socket", server_.socket().string()};
+  expect_what_was_given([&](std::vector<std::string> words, const std::string& position) {
+    words.insert(words.end(), {"--at", position});
+    return ask(std::move(words), over_socket).out;
+  });
+  const Output issued = server_.cli({"access", "issue", "reader", "--role", "viewer"});
+  ASSERT_EQ(issued.exit_code, 0) << issued.err;
+  const std::string token = (scratch_.path() / "reader.token").string();
+  write_text(token, issued.out);
+  const std::string position = moments_[2].position;
+  const Output listed = ask({"run", "list", "--at", position, "--json"},
+                            {"--server", address(), "--token-file", token});
+  EXPECT_EQ(listed.out, moments_[2].answers[0]) << listed.err;
+  HttpClient client(server_.socket());
+  EXPECT_EQ(client.get("/v1/runs?at=" + position).json(),
+            json::parse(moments_[2].answers[0]).at("result"));
+  EXPECT_EQ(client.get("/v1/runs?at=1000000").code(), "POSITION_NOT_FOUND");
+  EXPECT_EQ(ask({"run", "cancel", first_, "--at", position, "--json"}, over_socket).exit_code, 77);
+  EXPECT_EQ(ask({"run", "list", "--at", "yesterday"}, over_socket).exit_code, 2);
 }
 
 // Returns an answer without the ends of leases: as of a moment, a lease has its full length.
@@ -201,6 +250,9 @@ TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {  // R2
   EXPECT_EQ(code_of(server_.cli({"run", "list", "--at", "100000", "--json"})),
             "POSITION_NOT_FOUND");
   EXPECT_EQ(server_.cli({"run", "list", "--at", "yesterday"}).exit_code, 2);
+  EXPECT_EQ(server_.cli({"run", "list", "--at", ""}).exit_code, 2);
+  // An age that is older than the log is the log's beginning.
+  EXPECT_EQ(result({"run", "list", "--at", "1000h"}).at("position"), 1);
 }
 
 // A position between a station's end and the run's is inside a commit. No client ever saw that

@@ -62,16 +62,15 @@ Called<std::string> access_secret(const std::string& token_file) {
   return text;
 }
 
-}  // namespace
-
-Called<ServerAddress> Invocation::server_address() const {
-  if (at) {
-    return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
+// Returns where the server of an invocation is, whatever it is asked.
+Called<ServerAddress> address_of(const Invocation& invocation) {
+  auto secret = TRY(access_secret(invocation.token_file));
+  std::string tcp = invocation.server;
+  if (tcp.empty() && invocation.socket.empty() && invocation.data.empty()) {
+    tcp = environment("SIGNALBOX_SERVER");
   }
-  auto secret = TRY(access_secret(token_file));
-  std::string tcp = server;
-  if (tcp.empty() && socket.empty() && data.empty()) tcp = environment("SIGNALBOX_SERVER");
-  auto address = tcp.empty() ? Called<ServerAddress>(socket_path()) : ServerAddress::parse_tcp(tcp);
+  auto address =
+      tcp.empty() ? Called<ServerAddress>(invocation.socket_path()) : ServerAddress::parse_tcp(tcp);
   if (!address) return address;
   // A job authenticates as itself at the server that runs it, and at no other.
   const std::string own_socket = environment("SIGNALBOX_SOCKET");
@@ -80,6 +79,26 @@ Called<ServerAddress> Invocation::server_address() const {
   if (secret.empty() && is_own) secret = environment("SIGNALBOX_JOB_TOKEN");
   address->secret = std::move(secret);
   return address;
+}
+
+}  // namespace
+
+Called<ServerAddress> Invocation::server_address() const {
+  if (is_about_past()) {
+    return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
+  }
+  return address_of(*this);
+}
+
+Called<std::optional<ServerAddress>> Invocation::past_server_address() const {
+  bool names_server = !server.empty() || !socket.empty();
+  if (data.empty()) {
+    names_server =
+        names_server || !environment("SIGNALBOX_SERVER").empty() ||
+        (environment("SIGNALBOX_DATA").empty() && !environment("SIGNALBOX_SOCKET").empty());
+  }
+  if (!names_server) return std::nullopt;
+  return TRY(address_of(*this));
 }
 
 void add_shared_options(ToolCommand app, Invocation& invocation) {
@@ -97,8 +116,8 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
                  "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
       .type_name("FILE");
   app.add_option("--at", invocation.at,
-                 "Answer a query as of this moment, from the data directory: a position, a time "
-                 "(RFC 3339) or an age (90m)")
+                 "Answer a query as of this moment, a position, a time (RFC 3339) or an age (90m): "
+                 "from the data directory, or by the server that --server or --socket names")
       .type_name("MOMENT");
   app.add_flag("--full", invocation.full,
                "Whole ids and texts on a terminal, too, however wide they are");

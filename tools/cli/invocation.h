@@ -30,8 +30,13 @@ struct Invocation {
   std::string token_file;         // --token-file, or empty
   std::optional<std::string> at;  // --at; none: queries are about the present
 
-  // Answers queries with --at; opened by the first one.
+  // Returns whether queries are about a moment of the past.
+  [[nodiscard]] bool is_about_past() const { return at.has_value(); }
+
+  // Answers queries with --at from the data directory; opened by the first one.
   mutable std::shared_ptr<PastDirectory> past;
+  // The position that a server took --at for in its first answer: later queries are about the same.
+  mutable std::string past_position;
 
   // The words after "--", for a command that runs another.
   std::optional<std::vector<std::string>> command_words;
@@ -49,6 +54,10 @@ struct Invocation {
   // one. A usage error with --at, for an address that can't be parsed or a token file without a
   // token.
   [[nodiscard]] Called<ServerAddress> server_address() const;
+  // Returns the address of the server that answers queries with --at: as server_address() if the
+  // command line or the environment names a server, or a socket and no data directory; nullopt if
+  // the data directory answers them.
+  [[nodiscard]] Called<std::optional<ServerAddress>> past_server_address() const;
 };
 
 // Adds the options that every command has.

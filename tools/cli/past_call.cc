@@ -1,16 +1,14 @@
 #include "tools/cli/past_call.h"
 
-#include <charconv>
 #include <utility>
 
-#include "domain/nanoseconds.h"
 #include "domain/try.h"
-#include "server/engine/dropped_history.h"
+#include "server/engine/moment.h"
 #include "server/platform/clock.h"
 #include "server/replay/past_service.h"
-#include "server/text/time_text.h"
 #include "store/event_log.h"
 #include "store/rocks_event_log.h"
+#include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/short_id.h"
 
@@ -19,45 +17,16 @@ namespace {
 
 namespace json = boost::json;
 
-CallError no_such_position(const EventLog& log, const std::string& moment) {
-  return from_rejection(
-      {ErrorCode::POSITION_NOT_FOUND,
-       "the log has nothing at " + moment + "; it ends at " + std::to_string(log.tail()),
-       {{"tail", static_cast<std::int64_t>(log.tail())}},
-       {"signalbox events --limit 1", "signalbox replay"}});
+CallError no_moment(const Rejection& rejection) {
+  if (rejection.code == ErrorCode::INVALID_PARAMS) return usage_error(rejection.message);
+  return from_rejection(rejection);
 }
 
 }  // namespace
 
 Called<Position> position_of_moment(const EventLog& log, const std::string& moment) {
-  Position position = 0;
-  const char* const end = moment.data() + moment.size();
-  if (const auto read = std::from_chars(moment.data(), end, position);
-      read.ec == std::errc() && read.ptr == end) {
-    if (position > log.tail()) {
-      return tl::unexpected(no_such_position(log, moment));
-    }
-    if (position != 0 && position < log.horizon().position) {
-      return tl::unexpected(from_rejection(history_dropped(log, position)));
-    }
-    return position;
-  }
-  auto utc_ns = parse_time(moment);
-  if (const auto age_ms = parse_duration_ms(moment); !utc_ns && age_ms) {
-    utc_ns = SystemClock().wall_ns() - *age_ms * ns_per_ms;
-  }
-  if (!utc_ns) {
-    return tl::unexpected(
-        usage_error((moment.empty() ? "an empty text" : moment) +
-                    " is not a position, a time like 2026-11-20T03:00:00Z or an age like "
-                    "90m"));
-  }
-  const auto found = position_at(log, *utc_ns);
-  if (!found) return tl::unexpected(from_store_error(found.error()));
-  if (*found != 0 && *found == log.horizon().position) {
-    // The moment may lie before the horizon's record, and the state at that time isn't known.
-    return tl::unexpected(from_rejection(history_dropped(log, *found)));
-  }
+  const auto found = find_moment(log, moment, SystemClock().wall_ns());
+  if (!found) return tl::unexpected(no_moment(found.error()));
   return *found;
 }
 
@@ -74,12 +43,9 @@ Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& inv
   const std::string moment = invocation.at.value_or("");
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto at = TRY(position_of_moment(**log, moment));
-  if (at == 0) return tl::unexpected(no_such_position(**log, moment));
-  if (at <= (*log)->horizon().position) {
-    return tl::unexpected(from_rejection(history_dropped(**log, at)));
-  }
-  auto service = PastService::open(**log, data, at);
+  const auto at = find_shown_moment(**log, moment, SystemClock().wall_ns());
+  if (!at) return tl::unexpected(no_moment(at.error()));
+  auto service = PastService::open(**log, data, *at);
   if (!service) return tl::unexpected(from_store_error(service.error()));
   auto parts = std::make_unique<Parts>();
   parts->log = std::move(*log);
@@ -96,7 +62,16 @@ Called<json::object> PastDirectory::call(std::string_view method, const json::ob
 }
 
 Called<json::object> call_past(const Invocation& invocation, std::string_view method,
-                               const json::object& params) {
+                               json::object params) {
+  const auto server = TRY(invocation.past_server_address());
+  if (server) {
+    params["at"] =
+        invocation.past_position.empty() ? invocation.at.value_or("") : invocation.past_position;
+    auto client = TRY(Client::connect(*server));
+    auto result = client.call(method, std::move(params));
+    if (result) invocation.past_position = text_at(*result, "position");
+    return result;
+  }
   if (!invocation.past) {
     auto opened = TRY(PastDirectory::open(invocation));
     invocation.past = std::move(opened);
@@ -107,11 +82,11 @@ Called<json::object> call_past(const Invocation& invocation, std::string_view me
 Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id) {
   if (!is_short_id(id)) return id;
   Invocation present = invocation;
-  present.past.reset();
   present.at = "0s";
+  const auto directory = TRY(PastDirectory::open(present));
   json::object params{{"run_id", id}};
-  TRY(complete_ids(params, [&present](std::string_view method, const json::object& named) {
-    return call_past(present, method, named);
+  TRY(complete_ids(params, [&directory](std::string_view method, const json::object& named) {
+    return directory->call(method, named);
   }));
   return text_at(params, "run_id");
 }

@@ -1,5 +1,5 @@
-// Answers a query with --at: not from a server, but from the data directory, with the log folded up
-// to that moment.
+// Answers a query with --at: from the data directory, with the log folded up to that moment, or by
+// the server that the command names, which does the same.
 #pragma once
 
 #include <memory>
@@ -30,17 +30,17 @@ class PastDirectory {
   std::unique_ptr<Parts> parts_;
 };
 
-// Like call_server(), for a query as of --at. Opens the directory on the first call.
+// Like call_server(), for a query as of --at. Opens the directory on the first call, unless the
+// command names a server.
 Called<boost::json::object> call_past(const Invocation& invocation, std::string_view method,
-                                      const boost::json::object& params);
+                                      boost::json::object params);
 
 // Returns the whole id of the run that a short one stands for (short_id.h), from the log in the
 // data directory; an id that isn't short as it is. Fails as PastDirectory::open() and run.find do.
 Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id);
 
-// Converts a position, an RFC 3339 time or an age ("90m") to a position of the log: that of the
-// last event until then, 0 if there was none. Fails with USAGE for anything else,
-// POSITION_NOT_FOUND for a position beyond the end, HISTORY_DROPPED for one before the horizon.
+// Does what find_moment() does (server/engine/moment.h), but fails with USAGE for what is no
+// moment.
 Called<Position> position_of_moment(const EventLog& log, const std::string& moment);
 
 }  // namespace signalbox

@@ -9,7 +9,7 @@ namespace signalbox {
 
 Called<boost::json::object> call_unchanged(const Invocation& invocation, std::string_view method,
                                            boost::json::object params) {
-  if (invocation.at) return call_past(invocation, method, params);
+  if (invocation.is_about_past()) return call_past(invocation, method, std::move(params));
   const auto server = TRY(invocation.server_address());
   auto client = TRY(Client::connect(server));
   return client.call(method, std::move(params));

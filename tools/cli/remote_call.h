@@ -11,8 +11,8 @@
 
 namespace signalbox {
 
-// Connects to the invocation's server and calls `method`; with --at, answers from the data
-// directory instead. Blocks until the answer. A "run_id" or "card_id" may be short, see short_id.h.
+// Connects to the invocation's server and calls `method`; with --at, see call_past(). Blocks until
+// the answer. A "run_id" or "card_id" may be short, see short_id.h.
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params);
 
