@@ -22,11 +22,45 @@ tl::unexpected<StoreError> damaged(const std::string& what) {
   return tl::unexpected(std::move(error));
 }
 
+bool same_letter(char left, char right) {
+  const auto lower = [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  };
+  return lower(left) == lower(right);
+}
+
+template <class Value>
+bool is_among(const Value& value, const std::vector<Value>& values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+Position place_in(RunOrder order, const RunRow& row) {
+  switch (order) {
+    case RunOrder::started:
+      return row.started_position;
+    case RunOrder::updated:
+      return row.last_position;
+    case RunOrder::ended:
+      return row.ended_position;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool RunFilter::matches(const RunRow& row) const {
   if (status && row.status != *status) return false;
+  if (!statuses.empty() && !is_among(row.status, statuses)) return false;
+  if (!waiting_for.empty() && (!row.waiting || !is_among(*row.waiting, waiting_for))) return false;
   if (project && row.project != *project) return false;
+  if (station && row.station != *station) return false;
+  if (error_code && row.error_code != *error_code) return false;
+  if (text &&
+      std::search(row.goal.begin(), row.goal.end(), text->begin(), text->end(), same_letter) ==
+          row.goal.end() &&
+      !text->empty()) {
+    return false;
+  }
   if (label) {
     const auto place = row.labels.find(label->first);
     if (place == row.labels.end() || place->second != label->second) return false;
@@ -151,6 +185,59 @@ Stored<RunPage> RunIndex::list(const RunFilter& filter, std::size_t limit, Posit
   TRY(narrow_to_hours(range, filter));
   range.end_before(cursor);
   return rows_.list(range, [&filter](const RunRow& row) { return filter.matches(row); });
+}
+
+Stored<bool> RunIndex::for_each(const RunFilter& filter, std::size_t entries_max,
+                                const std::function<void(RunRow&&)>& visit) const {
+  Position cursor = 0;
+  for (std::size_t entries = 0; entries < entries_max; entries += page_entries_max) {
+    auto page = TRY(list(filter, page_entries_max, cursor));
+    for (RunRow& row : page.rows) visit(std::move(row));
+    cursor = page.next_cursor;
+    if (cursor == 0) return true;
+  }
+  return false;
+}
+
+Stored<std::optional<RunPage>> RunIndex::list_by(RunOrder order, const RunFilter& filter,
+                                                 std::size_t limit, Position cursor,
+                                                 std::size_t entries_max) const {
+  if (order == RunOrder::started) {
+    auto page = TRY(list(filter, limit, cursor));
+    return page;
+  }
+  RunPage page;
+  const auto later = [order](const RunRow& left, const RunRow& right) {
+    return place_in(order, left) > place_in(order, right);
+  };
+  // Keeps one more than the page has, to know whether there is a next one.
+  const auto keep_latest = [&] {
+    std::sort(page.rows.begin(), page.rows.end(), later);
+    if (page.rows.size() > limit + 1) page.rows.resize(limit + 1);
+  };
+  const auto is_whole = TRY(for_each(filter, entries_max, [&](RunRow&& row) {
+    const Position place = place_in(order, row);
+    if (place == 0 || (cursor != 0 && place >= cursor)) return;
+    page.rows.push_back(std::move(row));
+    if (page.rows.size() > 4 * (limit + 1)) keep_latest();
+  }));
+  if (!is_whole) return std::nullopt;
+  keep_latest();
+  if (page.rows.size() > limit) {
+    page.rows.resize(limit);
+    if (limit > 0) page.next_cursor = place_in(order, page.rows.back());
+  }
+  return page;
+}
+
+Stored<std::optional<RunCounts>> RunIndex::counts(RunFilter filter, std::size_t entries_max) const {
+  filter.status.reset();
+  filter.statuses.clear();
+  RunCounts found;
+  const auto is_whole =
+      TRY(for_each(filter, entries_max, [&found](RunRow&& row) { ++found.of(row.status); }));
+  if (!is_whole) return std::nullopt;
+  return found;
 }
 
 Stored<std::vector<Position>> RunIndex::run_positions(const RunId& run_id) const {

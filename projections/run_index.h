@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include "projections/card_index.h"
 #include "projections/noun_rows.h"
@@ -28,7 +30,12 @@ namespace signalbox {
 
 struct RunFilter {
   std::optional<RunStatus> status;
+  std::vector<RunStatus> statuses;      // any of them; empty: any
+  std::vector<WaitReason> waiting_for;  // any of them; empty: any, and runs that don't wait
   std::optional<std::string> project;
+  std::optional<std::string> station;                        // the current one, or the last
+  std::optional<std::string> error_code;                     // as the row has it
+  std::optional<std::string> text;                           // in the goal, in any case of letters
   std::optional<std::pair<std::string, std::string>> label;  // name and value
   std::optional<std::int64_t> started_from_ns;               // UTC, inclusive
   std::optional<std::int64_t> started_until_ns;              // UTC, exclusive
@@ -38,6 +45,14 @@ struct RunFilter {
 };
 
 using RunPage = RowPage<RunRow>;
+
+// What a list of runs is sorted by, the latest first.
+enum class RunOrder : std::uint8_t {
+  started = 1,
+  updated = 2,  // their latest event that isn't a heartbeat
+  ended = 3     // only runs that have ended
+};
+BOOST_DESCRIBE_ENUM(RunOrder, started, updated, ended)
 
 struct RunCounts {
   std::uint64_t queued = 0;
@@ -95,7 +110,21 @@ class RunIndex {
   // Pages that follow a cursor neither overlap nor omit anything, even if runs start in between.
   [[nodiscard]] Stored<RunPage> list(const RunFilter& filter, std::size_t limit,
                                      Position cursor = 0) const;
+  // The same in another order; `cursor` is the page's next_cursor of the same order. A run that
+  // changes between two pages may be in both or, in RunOrder::updated, in neither. All matching
+  // runs are read; nullopt if those are among more than `entries_max` runs.
+  [[nodiscard]] Stored<std::optional<RunPage>> list_by(RunOrder order, const RunFilter& filter,
+                                                       std::size_t limit, Position cursor,
+                                                       std::size_t entries_max) const;
   [[nodiscard]] Stored<RunCounts> counts() const;
+  // Returns how many of the matching runs have which status, whatever statuses the filter has;
+  // nullopt if they are among more than `entries_max` runs.
+  [[nodiscard]] Stored<std::optional<RunCounts>> counts(RunFilter filter,
+                                                        std::size_t entries_max) const;
+  // Calls `visit` with all matching runs, the newest first. Returns false if there were more than
+  // about `entries_max` runs to look at.
+  [[nodiscard]] Stored<bool> for_each(const RunFilter& filter, std::size_t entries_max,
+                                      const std::function<void(RunRow&&)>& visit) const;
 
   // Returns the positions of the run's events, ascending, without heartbeats, so that the cost of a
   // timeline depends on what happened and not on how long it took. Empty for an unknown run.

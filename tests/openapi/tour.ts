@@ -11,7 +11,9 @@ type Schemas = components["schemas"];
 
 const [url, secret] = process.argv.slice(2);
 if (url === undefined || secret === undefined) throw new Error("usage: node tour.js URL SECRET");
-const client = createClient<paths>({ baseUrl: url, headers: { Authorization: `Bearer ${secret}` } });
+// As the document says, a parameter with several values has them separated by commas.
+const querySerializer = { array: { style: "form", explode: false } } as const;
+const client = createClient<paths>({ baseUrl: url, headers: { Authorization: `Bearer ${secret}` }, querySerializer });
 const patience_ms = 60_000;
 
 function check(condition: boolean, what: string): asserts condition {
@@ -67,11 +69,13 @@ async function runs_are_started_once_and_listed() {
   const first = await start(pipeline, "tour-1");
   const second = await start(pipeline, "tour-1");
   check(first.run_id === second.run_id && !first.replayed && second.replayed, "a key is one run");
-  const page = expected(await client.GET("/v1/runs", { params: { query: { status: "queued", label: "team=tour", limit: 1 } } }));
+  const query = { status: ["queued" as const, "paused" as const], label: "team=tour", totals: true, limit: 1 };
+  const page = expected(await client.GET("/v1/runs", { params: { query } }));
   const row = page.runs[0];
   check(row !== undefined && row.run_id === first.run_id, "the run is listed");
   const index: number = row.station_index + row.stations_total;
   check(index === 1 && page.next_cursor === null, "it is the only one");
+  check(page.totals?.queued === 1, "the totals have it");
 
   const run = await get(first.run_id);
   const budget: string | number = run.budget.tokens;

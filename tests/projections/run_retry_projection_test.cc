@@ -51,7 +51,9 @@ class RetriedRunTest : public ::testing::Test {
     return index.find(run).value().value();
   }
   std::size_t listed(RunStatus status) {
-    return index.list({status, {}, {}, {}, {}}, 10).value().rows.size();
+    RunFilter filter;
+    filter.status = status;
+    return index.list(filter, 10).value().rows.size();
   }
 
   const PipelineDefinition pipeline = two_stations();

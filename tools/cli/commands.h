@@ -39,6 +39,7 @@ void add_help_commands(CommandLine& line, Invocation& invocation);
 void add_run_start_command(ToolCommand run, Invocation& invocation);
 void add_run_watch_command(ToolCommand run, Invocation& invocation);
 void add_run_artifact_command(ToolCommand run, Invocation& invocation);
+void add_run_list_command(ToolCommand run, Invocation& invocation);
 void add_run_logs_command(ToolCommand run, Invocation& invocation);
 void add_run_diff_command(ToolCommand run, Invocation& invocation);
 void add_run_approve_command(ToolCommand run, Invocation& invocation);

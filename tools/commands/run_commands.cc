@@ -1,6 +1,6 @@
-// `signalbox run …`: all commands except start and watch (run_start.cc), diff
-// (run_diff_command.cc), artifact (run_artifact.cc), approve (run_approve.cc) and export
-// (tools/audit/run_export_command.cc).
+// `signalbox run …`: all commands except start and watch (run_start.cc), list
+// (run_list_command.cc), diff (run_diff_command.cc), artifact (run_artifact.cc), approve
+// (run_approve.cc) and export (tools/audit/run_export_command.cc).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -207,18 +207,8 @@ struct RunOptions {
   RunSelection selection;
 };
 
-struct ListRunsOptions {
-  std::optional<std::string> status, project, label, since, until, cursor;
-  std::optional<std::uint32_t> limit;
-  bool all = false;
-};
-
 std::string view_get(const json::object& result, const Terminal& terminal) {
   return view_run(result, terminal, wall_clock_ns());
-}
-
-std::string view_runs(const json::object& result, const Terminal& terminal) {
-  return view_run_list(result, terminal, wall_clock_ns());
 }
 
 void add_run_get(ToolCommand run, Invocation& invocation) {
@@ -232,54 +222,6 @@ void add_run_get(ToolCommand run, Invocation& invocation) {
       "  signalbox run get \"$run\" --json | jq .result.run.status");
   command.action([options, &invocation] {
     return call_and_answer(invocation, "run.get", {{"run_id", options->run_id}}, view_get);
-  });
-}
-
-Called<json::object> list_runs(const Invocation& invocation, const ListRunsOptions& options) {
-  json::object params;
-  set_param(params, "status", options.status);
-  set_param(params, "project", options.project);
-  set_param(params, "label", options.label);
-  set_param(params, "since", options.since);
-  set_param(params, "until", options.until);
-  set_param(params, "cursor", options.cursor);
-  set_param(params, "limit", options.limit);
-  auto page = call_server(invocation, "run.list", params);
-  if (!page || !options.all) return page;
-  json::array runs = array_at(*page, "runs");
-  while (!text_at(*page, "next_cursor").empty()) {
-    params["cursor"] = text_at(*page, "next_cursor");
-    page = call_server(invocation, "run.list", params);
-    if (!page) return page;
-    for (const json::value& each : array_at(*page, "runs")) runs.push_back(each);
-  }
-  (*page)["runs"] = std::move(runs);
-  return page;
-}
-
-void add_run_list(ToolCommand run, Invocation& invocation) {
-  ToolCommand command = run.add_subcommand("list", "Runs, newest first");
-  const auto options = std::make_shared<ListRunsOptions>();
-  command.add_option("--status", options->status, "Only runs of this status")
-      .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"});
-  command.add_option("--project", options->project, "Only runs of this project");
-  command.add_option("--label", options->label, "Only runs with this label")
-      .type_name("NAME=VALUE");
-  command.add_option("--since", options->since, "Only runs started at or after this time")
-      .type_name("RFC3339");
-  command.add_option("--until", options->until, "Only runs started before this time")
-      .type_name("RFC3339");
-  command.add_option("--limit", options->limit, "Runs per page, 1 to 500; default: 50");
-  command.add_option("--cursor", options->cursor,
-                     "Continue after the page that returned this cursor");
-  command.add_flag("--all", options->all, "All pages");
-  command.footer(
-      "Examples:\n"
-      "  signalbox run list\n"
-      "  signalbox run list --status failed --project web --all\n"
-      "  signalbox run list --label team=blue --json | jq -r '.result.runs[].run_id'");
-  command.action([options, &invocation] {
-    return answer(invocation, list_runs(invocation, *options), view_runs);
   });
 }
 
@@ -368,7 +310,7 @@ void add_run_commands(ToolCommand app, Invocation& invocation) {
       "  signalbox run list --status running");
   add_run_start_command(run, invocation);
   add_run_get(run, invocation);
-  add_run_list(run, invocation);
+  add_run_list_command(run, invocation);
   add_cancel(run, invocation);
   add_pause(run, invocation);
   add_resume(run, invocation);

@@ -14,12 +14,10 @@
 #include "server/rpc/methods/run_methods.h"
 #include "server/rpc/methods/run_views.h"
 #include "server/rpc/methods/short_ids.h"
-#include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/request.h"
 #include "server/rpc/results.h"
 #include "server/rpc/run_root_call.h"
-#include "server/text/time_text.h"
 #include "store/codec.h"
 
 namespace signalbox {
@@ -199,17 +197,6 @@ struct GetArtifact {
 };
 BOOST_DESCRIBE_STRUCT(GetArtifact, (), (run_id, name))
 
-struct ListRuns {
-  std::optional<RunStatus> status;
-  std::optional<std::string> project;
-  std::optional<std::string> label;
-  std::optional<std::string> since;
-  std::optional<std::string> until;
-  std::optional<std::uint32_t> limit;
-  std::optional<Position> cursor;
-};
-BOOST_DESCRIBE_STRUCT(ListRuns, (), (status, project, label, since, until, limit, cursor))
-
 void get_run(Api& api, Call& call) {
   const auto params = from_json<GetRun>(call.params);
   if (!params) return call.responder.reject(params.error());
@@ -224,49 +211,6 @@ void artifact(Api& api, Call& call) {
   answer_from_read_models(api, call.responder, [&api, params = *params](const RunIndex& index) {
     return artifact_view(api, index, params.run_id, params.name);
   });
-}
-
-Decided<std::int64_t> read_time(const char* field, const std::string& text) {
-  if (const auto time = parse_time(text)) return *time;
-  return reject(ErrorCode::INVALID_PARAMS,
-                std::string(field) + " must be a time such as 2026-01-31T23:59:59Z",
-                {{"field", std::string(field)}, {"value", text}});
-}
-
-Decided<RunFilter> run_filter_from(const ListRuns& params) {
-  RunFilter filter;
-  filter.status = params.status;
-  filter.project = params.project;
-  if (params.label) {
-    const std::size_t equals = params.label->find('=');
-    if (equals == std::string::npos) {
-      return reject(ErrorCode::INVALID_PARAMS, "label must be \"name=value\"",
-                    {{"field", std::string("label")}, {"value", *params.label}});
-    }
-    filter.label = {params.label->substr(0, equals), params.label->substr(equals + 1)};
-  }
-  if (params.since) {
-    const auto time = TRY(read_time("since", *params.since));
-    filter.started_from_ns = time;
-  }
-  if (params.until) {
-    const auto time = TRY(read_time("until", *params.until));
-    filter.started_until_ns = time;
-  }
-  return filter;
-}
-
-void list_runs(Api& api, Call& call) {
-  const auto params = from_json<ListRuns>(call.params);
-  if (!params) return call.responder.reject(params.error());
-  auto filter = run_filter_from(*params);
-  if (!filter) return call.responder.reject(filter.error());
-  const auto limit = page_limit(params->limit, 50, run_list_rows_max);
-  if (!limit) return call.responder.reject(limit.error());
-  answer_from_read_models(
-      api, call.responder,
-      [filter = std::move(*filter), limit = *limit, cursor = params->cursor.value_or(0)](
-          const RunIndex& index) { return list_view(index, filter, limit, cursor); });
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // The methods of runs that each have a source file of their own: `run.retry`, `run.why`,
-// `run.fence`, `run.trace`, `run.diff` and `run.log`. run_methods.cc has the others.
+// `run.fence`, `run.list`, `run.trace`, `run.diff` and `run.log`. run_methods.cc has the others.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/describe/class.hpp>
 
@@ -27,6 +28,31 @@ void why_run(Api& api, Call& call);
 // engine's thread; the returned function is called on the projector's.
 std::function<Decided<boost::json::object>(const RunIndex& index)> why_of_run(Api& api,
                                                                               const RunId& run_id);
+
+// The params of `run.list`. All filters must match.
+struct ListRuns {
+  std::vector<RunStatus> status;        // any of them
+  std::vector<WaitReason> waiting_for;  // any of them
+  std::optional<std::string> project;
+  std::optional<std::string> label;  // "name=value"
+  std::optional<std::string> station;
+  std::optional<std::string> code;
+  std::optional<std::string> text;
+  std::optional<std::string> since;  // a time or an age
+  std::optional<std::string> until;
+  std::optional<RunOrder> order_by;  // else started
+  bool totals = false;
+  std::optional<std::uint32_t> limit;
+  std::optional<Position> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListRuns, (),
+                      (status, waiting_for, project, label, station, code, text, since, until,
+                       order_by, totals, limit, cursor))
+// Handles `run.list`. LIMIT_EXCEEDED if the order or the totals need too many runs.
+void list_runs(Api& api, Call& call);
+// Returns LIMIT_EXCEEDED for a query that would have to look at more than run_list_looked_at_max
+// runs.
+Rejection too_many_runs();
 
 // The params of `run.fence`, which checks that an attempt may still work in a run's worktree. The
 // pre-push hook calls it.

@@ -80,17 +80,4 @@ Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const
   return result;
 }
 
-Decided<json::object> list_view(const RunIndex& index, const RunFilter& filter, std::size_t limit,
-                                Position cursor) {
-  const auto page = index.list(filter, limit, cursor);
-  if (!page) return unreadable(page.error());
-  json::array runs;
-  for (const RunRow& row : page->rows) runs.push_back(row_to_json(row));
-  json::object result;
-  result["runs"] = std::move(runs);
-  result["next_cursor"] = page->next_cursor != 0 ? json::value(std::to_string(page->next_cursor))
-                                                 : json::value(nullptr);
-  return result;
-}
-
 }  // namespace signalbox

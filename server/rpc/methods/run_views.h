@@ -19,8 +19,4 @@ Decided<boost::json::object> run_view(const Api& api, const RunIndex& index, con
 Decided<boost::json::object> artifact_view(const Api& api, const RunIndex& index,
                                            const RunId& run_id, const std::string& name);
 
-// Returns one page of `run.list`, which starts after `cursor`. STORAGE_DAMAGED.
-Decided<boost::json::object> list_view(const RunIndex& index, const RunFilter& filter,
-                                       std::size_t limit, Position cursor);
-
 }  // namespace signalbox

@@ -304,6 +304,7 @@ void limits_method(Api& api, Call& call) {
 #undef SIGNALBOX_LIMIT
   result["held_read_models_bytes_max"] = BufferingTable::held_bytes_max;
   result["run_list_rows_max"] = run_list_rows_max;
+  result["run_list_looked_at_max"] = run_list_looked_at_max;
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;
   result["strategy_list_rows_max"] = strategy_list_rows_max;

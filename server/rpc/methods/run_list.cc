@@ -1,0 +1,107 @@
+// `run.list`: pages of runs, filtered and in an order, with totals.
+#include <utility>
+
+#include "domain/try.h"
+#include "server/engine/moment.h"
+#include "server/platform/clock.h"
+#include "server/rpc/methods/query_params.h"
+#include "server/rpc/methods/run_methods.h"
+#include "server/rpc/methods/timeline_json.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+Decided<RunFilter> run_filter_from(const ListRuns& params, std::int64_t now_ns) {
+  RunFilter filter;
+  // The list of one status is stored as such.
+  if (params.status.size() == 1) {
+    filter.status = params.status.front();
+  } else {
+    filter.statuses = params.status;
+  }
+  filter.waiting_for = params.waiting_for;
+  filter.project = params.project;
+  filter.station = params.station;
+  filter.error_code = params.code;
+  filter.text = params.text;
+  if (params.label) {
+    const std::size_t equals = params.label->find('=');
+    if (equals == std::string::npos) {
+      return reject(ErrorCode::INVALID_PARAMS, "label must be \"name=value\"",
+                    {{"field", std::string("label")}, {"value", *params.label}});
+    }
+    filter.label = {params.label->substr(0, equals), params.label->substr(equals + 1)};
+  }
+  if (params.since) {
+    const auto time = TRY(read_time_or_age("since", *params.since, now_ns));
+    filter.started_from_ns = time;
+  }
+  if (params.until) {
+    const auto time = TRY(read_time_or_age("until", *params.until, now_ns));
+    filter.started_until_ns = time;
+  }
+  return filter;
+}
+
+struct RunListing {
+  RunFilter filter;
+  RunOrder order = RunOrder::started;
+  std::size_t limit = 0;
+  Position cursor = 0;
+  bool totals = false;
+};
+
+Decided<json::object> run_list_view(const RunIndex& index, const RunListing& listing) {
+  const auto page = index.list_by(listing.order, listing.filter, listing.limit, listing.cursor,
+                                  run_list_looked_at_max);
+  if (!page) return unreadable(page.error());
+  if (!*page) return tl::unexpected(too_many_runs());
+  json::array runs;
+  for (const RunRow& row : (*page)->rows) runs.push_back(row_to_json(row));
+  json::object result;
+  result["runs"] = std::move(runs);
+  result["next_cursor"] = (*page)->next_cursor != 0
+                              ? json::value(std::to_string((*page)->next_cursor))
+                              : json::value(nullptr);
+  if (!listing.totals) return result;
+  const auto counts = index.counts(listing.filter, run_list_looked_at_max);
+  if (!counts) return unreadable(counts.error());
+  if (!*counts) return tl::unexpected(too_many_runs());
+  result["totals"] = to_json(**counts);
+  return result;
+}
+
+}  // namespace
+
+Rejection too_many_runs() {
+  return {ErrorCode::LIMIT_EXCEEDED,
+          "more runs than " + std::to_string(run_list_looked_at_max) +
+              " would have to be looked at; narrow the list by since, status or project",
+          {{"limit", std::string("run_list_looked_at_max")},
+           {"max", static_cast<std::int64_t>(run_list_looked_at_max)}},
+          {"signalbox run list --since 24h"}};
+}
+
+void list_runs(Api& api, Call& call) {
+  split_list(call.params, "status");
+  split_list(call.params, "waiting_for");
+  read_flag(call.params, "totals");
+  const auto params = from_json<ListRuns>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = run_filter_from(*params, api.clock.wall_ns());
+  if (!filter) return call.responder.reject(filter.error());
+  const auto limit = page_limit(params->limit, 50, run_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  const RunListing listing{std::move(*filter), params->order_by.value_or(RunOrder::started), *limit,
+                           params->cursor.value_or(0), params->totals};
+  answer_from_read_models(api, call.responder, [listing](const RunIndex& index) {
+    return run_list_view(index, listing);
+  });
+}
+
+}  // namespace signalbox
