@@ -25,6 +25,8 @@ Rejection unreadable_log(const EventLog& log, const StoreError& error) {
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
 }
 
+}  // namespace
+
 std::optional<Position> parse_position(std::string_view text) {
   Position position = 0;
   const char* const end = text.data() + text.size();
@@ -32,8 +34,6 @@ std::optional<Position> parse_position(std::string_view text) {
   if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return position;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> parse_time_or_age(std::string_view text, std::int64_t now_ns) {
   if (const auto utc_ns = parse_time(text)) return utc_ns;

@@ -18,6 +18,8 @@ bool EventFilter::matches(const Record& record) const {
     return false;
   }
   if (span_id && !belongs_to_span(record, *span_id)) return false;
+  if (actor && record.actor != *actor) return false;
+  if (stream && to_string(record.stream) != *stream) return false;
   return types.empty() || types.contains(tag_of(record.event).name);
 }
 

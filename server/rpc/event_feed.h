@@ -32,6 +32,8 @@ struct EventFilter {
   std::optional<RunId> run_id;
   std::set<std::string, std::less<>> types;    // of events and broadcasts, by name; empty: all
   std::optional<Uuid> span_id = std::nullopt;  // of a run with its attempts, or of one attempt
+  std::optional<std::string> stream = {};      // as records are shown: "lock/deploy"
+  std::optional<std::string> actor = {};
 
   [[nodiscard]] bool matches(const Record& record) const;
   // Returns true if the filter can match a broadcast that Broadcasts makes; otherwise their state

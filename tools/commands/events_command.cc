@@ -1,6 +1,9 @@
 // `signalbox events`: reads or follows the log.
+#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <unistd.h>
@@ -23,11 +26,13 @@ namespace json = boost::json;
 constexpr std::uint64_t page_events_max = 1000;
 
 struct EventsOptions {
-  std::optional<std::uint64_t> from;
+  std::optional<std::string> from;
   std::uint64_t limit = 100;
   std::optional<std::string> run_id;
   std::optional<std::string> span_id;
   std::vector<std::string> types;
+  std::optional<std::string> stream, actor;
+  bool backwards = false;
   bool follow = false;
 };
 
@@ -39,7 +44,32 @@ json::object filter_params(const EventsOptions& options) {
   if (!options.types.empty()) {
     params["types"] = json::array(options.types.begin(), options.types.end());
   }
+  set_param(params, "stream", options.stream);
+  set_param(params, "actor", options.actor);
+  if (options.backwards) params["backwards"] = true;
   return params;
+}
+
+bool is_position(const std::string& moment) {
+  return moment.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Returns the position that a moment is; 0 if it is a time or an age, or isn't given.
+std::uint64_t position_named(const std::optional<std::string>& moment) {
+  std::uint64_t position = 0;
+  if (moment && is_position(*moment)) {
+    std::from_chars(moment->data(), moment->data() + moment->size(), position);
+  }
+  return position;
+}
+
+// Returns the position of the first event from a time or an age on. A subscription begins with a
+// position.
+Called<std::uint64_t> position_from(const Invocation& invocation, const std::string& moment) {
+  const auto page = TRY(call_server(invocation, "events.read", {{"from", moment}, {"limit", 1}}));
+  const json::array& events = array_at(page, "events");
+  if (events.empty()) return number_at(page, "next_from");
+  return number_at(events.front().as_object(), "position");
 }
 
 // Reads pages up to the limit or the end: a page may have fewer events than asked for, or none,
@@ -64,8 +94,14 @@ Called<json::object> read_events(const Invocation& invocation, const EventsOptio
 ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
   const Terminal terminal = output_terminal(invocation);
   LogView log(/*named=*/true);
+  json::object filter = filter_params(options);
+  if (options.from && !is_position(*options.from)) {
+    const auto first = position_from(invocation, *options.from);
+    if (!first) return answer(invocation, tl::unexpected(first.error()), {});
+    filter["from"] = *first;
+  }
   const auto followed = follow_events(
-      invocation, filter_params(options),
+      invocation, std::move(filter),
       [&](const json::object& event) {
         write_out(invocation.json ? json::serialize(event) + "\n"
                                   : event_line(event, terminal, wall_clock_ns()));
@@ -89,7 +125,7 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
 ExitCode events(const Invocation& invocation, const EventsOptions& options) {
   if (options.follow) return follow(invocation, options);
   return answer(invocation, read_events(invocation, options),
-                [from = options.from](const json::object& result, const Terminal& terminal) {
+                [&options](const json::object& result, const Terminal& terminal) {
                   std::string text;
                   if (result.contains("history_from")) {
                     write_message("the log is complete from position " +
@@ -100,12 +136,13 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
                     text += event_line(each.get_object(), terminal, wall_clock_ns());
                   }
                   const std::uint64_t end = number_at(result, "position");
-                  if (from.value_or(0) > end) {
+                  if (!options.backwards && position_named(options.from) > end) {
                     write_message("the log ends at " + std::to_string(end) +
                                   "; --follow waits for what comes next\n");
                   }
                   if (true_at(result, "more")) {
-                    text += "more: --from " + text_at(result, "next_from") + "\n";
+                    text += std::string("more: ") + (options.backwards ? "--backwards " : "") +
+                            "--from " + text_at(result, "next_from") + "\n";
                   }
                   return text;
                 });
@@ -116,9 +153,11 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
 void add_events_command(ToolCommand app, Invocation& invocation) {
   ToolCommand command = app.add_subcommand("events", "Read or follow the log's events");
   const auto options = std::make_shared<EventsOptions>();
-  command.add_option(
-      "--from", options->from,
-      "The first position; default: the first there is, or with --follow the next event");
+  command
+      .add_option("--from", options->from,
+                  "The first position, or a time (RFC 3339) or an age (1h); default: the first "
+                  "there is, or with --follow the next event")
+      .type_name("MOMENT");
   command.add_option("--limit", options->limit, "The maximum number of events, without --follow")
       .range(std::uint64_t{1}, std::uint64_t{1'000'000})
       .shows_default();
@@ -126,13 +165,21 @@ void add_events_command(ToolCommand app, Invocation& invocation) {
   command.add_option("--span", options->span_id,
                      "Only this span: a run's, which is its id, or an attempt's");
   command.add_option("--type", options->types, "Only events of this type; repeatable").repeatable();
+  command.add_option("--stream", options->stream,
+                     "Only events of this stream, such as lock/deploy");
+  command.add_option("--actor", options->actor, "Only events of this actor");
+  command.add_flag("--backwards", options->backwards,
+                   "The newest first, from --from or the end of the log on");
   command.add_flag("--follow", options->follow, "Follow new events until interrupted");
+  command.excludes("--follow", {"--stream", "--actor", "--backwards"});
   command.footer(
       "With --follow --json the output is a stream of JSON objects, one event a line.\n"
       "With --follow, --type also takes names of broadcasts: heartbeat.tick, agent.log,\n"
       "...\n\n"
       "Examples:\n"
       "  signalbox events --from 120 --limit 1\n"
+      "  signalbox events --backwards --limit 20\n"
+      "  signalbox events --from 1h --actor uid:1000\n"
       "  signalbox events --run \"$run\" --type StationSucceeded --json\n"
       "  signalbox events --span \"$run\"\n"
       "  signalbox events --follow --type agent.log\n"

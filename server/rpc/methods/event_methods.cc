@@ -4,7 +4,6 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "domain/limits.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
@@ -14,7 +13,9 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/error_json.h"
 #include "server/rpc/event_feed.h"
+#include "server/rpc/methods/event_page.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/query_params.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
@@ -25,19 +26,18 @@ namespace {
 
 namespace json = boost::json;
 
-// Records that one page may read. A page whose filter skips many has fewer events, and `next_from`
-// says where to continue.
-constexpr Position read_scan_max = 20'000;
-constexpr std::size_t read_bytes_max = 512 * 1024;
-
 struct ReadEvents {
-  std::optional<Position> from;
+  std::optional<std::string> from;  // a position, a time or an age
   std::optional<std::uint32_t> limit;
   std::optional<RunId> run_id;
   std::optional<Uuid> span_id;
   std::vector<std::string> types;
+  std::optional<std::string> stream;
+  std::optional<std::string> actor;
+  bool backwards = false;
 };
-BOOST_DESCRIBE_STRUCT(ReadEvents, (), (from, limit, run_id, span_id, types))
+BOOST_DESCRIBE_STRUCT(ReadEvents, (),
+                      (from, limit, run_id, span_id, types, stream, actor, backwards))
 
 struct SubscribeEvents {
   std::optional<Position> from;
@@ -61,93 +61,40 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
   return EventFilter{run_id, {types.begin(), types.end()}, span_id};
 }
 
-// Estimates the event's size as text from its fields that may be long.
-std::size_t text_bytes(const Record& record) {
-  const std::size_t own = apply(
-      [](const auto& event) -> std::size_t {
-        if constexpr (requires { event.result; }) {
-          return event.result.summary.size() + event.result.logs_inline.size() +
-                 event.result.metadata.size() + 256 * event.result.artifacts.size();
-        } else if constexpr (requires { event.goal; }) {
-          return event.goal.size() + event.input.size() +
-                 (event.pipeline ? limits::pipeline_bytes_max : 0);
-        } else {
-          return 0;
-        }
-      },
-      record.event);
-  return 512 + own;
-}
-
-// Reads one page of the log up to `tail`. Dropped records are skipped, and `history_from` says from
-// where on the log is complete. Thread-safe.
-Decided<json::object> read_page(const EventLog& log, Position from, Position tail,
-                                std::uint32_t limit, const EventFilter& filter) {
-  const Horizon horizon = log.horizon();
-  from = horizon.next_present(from);
-  json::array events;
-  Position next = from;
-  std::size_t bytes = 0;
-  bool wanted = true;
-  Stored<Position> scanned = from - 1;
-  for (Position left = read_scan_max; scanned && wanted && left > 0 && next <= tail;) {
-    const Position gap = horizon.first_dropped(next, tail).value_or(tail + 1);
-    const Position last = std::min(gap, next + left) - 1;
-    left -= last + 1 - next;
-    scanned = log.scan(next, last, [&](Record&& record) {
-      next = record.position + 1;
-      if (filter.matches(record)) {
-        bytes += text_bytes(record);
-        events.push_back(record_to_json(record));
-      }
-      return wanted = events.size() < limit && bytes < read_bytes_max;
-    });
-    next = horizon.next_present(next);
-  }
-  if (!scanned &&
-      scanned.error().kind == StoreError::Kind::dropped) {  // since the horizon was read
-    return tl::unexpected(history_dropped(log, scanned.error().position));
-  }
-  if (!scanned) {
-    return reject(ErrorCode::STORAGE_DAMAGED, scanned.error().message, {}, {"signalbox replay"});
-  }
-  json::object result;
-  result["events"] = std::move(events);
-  result["next_from"] = to_json(next);
-  result["more"] = next <= tail;
-  if (horizon.position > 0) result["history_from"] = to_json(horizon.position + 1);
-  return result;
-}
-
 void read(Api& api, Call& call) {
+  read_moment(call.params, "from");
   const auto params = from_json<ReadEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
   auto filter = event_filter_from(params->run_id, params->span_id, params->types);
   if (!filter) return call.responder.reject(filter.error());
+  filter->stream = params->stream;
+  filter->actor = params->actor;
   const auto limit = page_limit(params->limit, 100, events_read_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  const Position from = std::max<Position>(params->from.value_or(1), 1);
-  if (params->from && api.log.horizon().first_dropped(from, from)) {
-    return call.responder.reject(history_dropped(api.log, from));
+  const auto start = read_page_start(params->from, params->backwards, api.clock.wall_ns());
+  if (!start) return call.responder.reject(start.error());
+  if (start->position && api.log.horizon().first_dropped(*start->position, *start->position)) {
+    return call.responder.reject(history_dropped(api.log, *start->position));
   }
-  api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
-                                   filter = std::move(*filter)](Durability) {
-    // Off the engine's thread, since a page reads up to read_scan_max records and is large as text.
-    // Each connection has a lane: many requests of one keep no other waiting.
-    const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
-    api.log_readers.run({.name = "connection " + std::to_string(connection)},
-                        [&api, responder, from, limit, filter]() -> std::function<void()> {
-                          // Everything that the caller can have seen is durable by now.
-                          const Position tail = api.log.tail();
-                          auto page = read_page(api.log, from, tail, limit, filter);
-                          if (page && responder.hides_tokens()) hide_tokens(*page);
-                          if (!page)
-                            return [responder, why = page.error()] { responder.reject(why); };
-                          return [responder, tail, text = json::serialize(*page)] {
-                            responder.result_text(text, tail);
-                          };
-                        });
-  });
+  api.engine.release_when_durable(
+      [&api, responder = call.responder,
+       page = EventPage{*start, *limit, std::move(*filter), params->backwards}](Durability) {
+        // Off the engine's thread, since a page reads many records and is large as text. Each
+        // connection has a lane: many requests of one keep no other waiting.
+        const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
+        api.log_readers.run({.name = "connection " + std::to_string(connection)},
+                            [&api, responder, page]() -> std::function<void()> {
+                              // Everything that the caller can have seen is durable by now.
+                              const Position tail = api.log.tail();
+                              auto read = read_event_page(api.log, tail, page);
+                              if (read && responder.hides_tokens()) hide_tokens(*read);
+                              if (!read)
+                                return [responder, why = read.error()] { responder.reject(why); };
+                              return [responder, tail, text = json::serialize(*read)] {
+                                responder.result_text(text, tail);
+                              };
+                            });
+      });
 }
 
 void subscribe(Api& api, Call& call, EventFeed& feed,

@@ -1,0 +1,178 @@
+#include "server/rpc/methods/event_page.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "domain/limits.h"
+#include "domain/try.h"
+#include "server/engine/dropped_history.h"
+#include "server/engine/moment.h"
+#include "server/rpc/methods/query_params.h"
+#include "server/rpc/record_json.h"
+#include "server/text/described_json.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Records that one page may read. A page whose filter skips many has fewer events, and `next_from`
+// says where to continue.
+constexpr Position read_scan_max = 20'000;
+constexpr std::size_t read_bytes_max = 512 * 1024;
+// Records that are read at once by a page that goes backwards.
+constexpr Position backward_records = 256;
+
+// Estimates the event's size as text from its fields that may be long.
+std::size_t text_bytes(const Record& record) {
+  const std::size_t own = apply(
+      [](const auto& event) -> std::size_t {
+        if constexpr (requires { event.result; }) {
+          return event.result.summary.size() + event.result.logs_inline.size() +
+                 event.result.metadata.size() + 256 * event.result.artifacts.size();
+        } else if constexpr (requires { event.goal; }) {
+          return event.goal.size() + event.input.size() +
+                 (event.pipeline ? limits::pipeline_bytes_max : 0);
+        } else {
+          return 0;
+        }
+      },
+      record.event);
+  return 512 + own;
+}
+
+// The events of a page, which ends with its limit or its bytes.
+class PageEvents {
+ public:
+  explicit PageEvents(const EventPage& page) : page_(page) {}
+
+  [[nodiscard]] bool full() const {
+    return events_.size() >= page_.limit || bytes_ >= read_bytes_max;
+  }
+  [[nodiscard]] bool wants(const Record& record) const { return page_.filter.matches(record); }
+  void add(const Record& record) {
+    bytes_ += text_bytes(record);
+    events_.push_back(record_to_json(record));
+  }
+  [[nodiscard]] json::array take() { return std::move(events_); }
+
+ private:
+  const EventPage& page_;
+  json::array events_;
+  std::size_t bytes_ = 0;
+};
+
+Rejection unreadable_page(const EventLog& log, const StoreError& error) {
+  if (error.kind == StoreError::Kind::dropped) {  // since the horizon was read
+    return history_dropped(log, error.position);
+  }
+  return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"}};
+}
+
+// Adds events from `from` on. Returns the first position that was not looked at.
+Stored<Position> read_forwards(const EventLog& log, const Horizon& horizon, Position from,
+                               Position tail, PageEvents& events) {
+  Position next = horizon.next_present(from);
+  for (Position left = read_scan_max; !events.full() && left > 0 && next <= tail;) {
+    const Position gap = horizon.first_dropped(next, tail).value_or(tail + 1);
+    const Position last = std::min(gap, next + left) - 1;
+    left -= last + 1 - next;
+    TRY(log.scan(next, last, [&](Record&& record) {
+      next = record.position + 1;
+      if (events.wants(record)) events.add(record);
+      return !events.full();
+    }));
+    next = horizon.next_present(next);
+  }
+  return next;
+}
+
+// Returns the records at or before `last`, without gaps, that the log still has; nullopt if there
+// are none.
+std::optional<PositionRange> present_before(const Horizon& horizon, Position last) {
+  if (last > horizon.position) return PositionRange{horizon.position + 1, last};
+  for (auto range = horizon.kept.rbegin(); range != horizon.kept.rend(); ++range) {
+    if (range->first <= last) return PositionRange{range->first, std::min(range->last, last)};
+  }
+  return std::nullopt;
+}
+
+// Adds events from `from` on, the newest first. Returns the last position that was not looked at;
+// 0 if none is left.
+Stored<Position> read_backwards(const EventLog& log, const Horizon& horizon, Position from,
+                                PageEvents& events) {
+  auto present = present_before(horizon, from);
+  for (Position left = read_scan_max; !events.full() && left > 0 && present;) {
+    const Position records = std::min({backward_records, left, present->last + 1 - present->first});
+    const Position first = present->last + 1 - records;
+    std::vector<Record> found;
+    TRY(log.scan(first, present->last, [&](Record&& record) {
+      if (events.wants(record)) found.push_back(std::move(record));
+      return true;
+    }));
+    for (auto record = found.rbegin(); record != found.rend(); ++record) {
+      if (events.full()) return record->position;
+      events.add(*record);
+    }
+    left -= records;
+    present = present_before(horizon, first - 1);
+  }
+  return present ? present->last : 0;
+}
+
+// Returns the position that a page begins with.
+Stored<Position> first_position(const EventLog& log, Position tail, const EventPage& page) {
+  const EventPageStart& start = page.start;
+  if (start.position) {
+    return page.backwards ? std::min(*start.position, tail)
+                          : std::max<Position>(*start.position, 1);
+  }
+  if (!start.time_ns) return page.backwards ? tail : Position{1};
+  if (page.backwards) {
+    const auto before = TRY(position_at(log, *start.time_ns));
+    return std::min(before, tail);
+  }
+  const auto before = TRY(position_at(log, *start.time_ns - 1));
+  return before + 1;
+}
+
+Stored<json::object> read_page(const EventLog& log, Position tail, const EventPage& page) {
+  const Horizon horizon = log.horizon();
+  const auto from = TRY(first_position(log, tail, page));
+  PageEvents events(page);
+  const auto next = TRY(page.backwards ? read_backwards(log, horizon, from, events)
+                                       : read_forwards(log, horizon, from, tail, events));
+  json::object result;
+  result["events"] = events.take();
+  result["next_from"] = to_json(next);
+  result["more"] = page.backwards ? next > 0 : next <= tail;
+  if (horizon.position > 0) result["history_from"] = to_json(horizon.position + 1);
+  return result;
+}
+
+}  // namespace
+
+Decided<EventPageStart> read_page_start(const std::optional<std::string>& from, bool backwards,
+                                        std::int64_t now_ns) {
+  EventPageStart start;
+  if (!from) return start;
+  start.position = parse_position(*from);
+  if (start.position) {
+    if (!backwards) start.position = std::max<Position>(*start.position, 1);
+    return start;
+  }
+  start.time_ns = parse_time_or_age(*from, now_ns);
+  if (start.time_ns) return start;
+  return reject(ErrorCode::INVALID_PARAMS,
+                "from must be a position, a time such as 2026-01-31T23:59:59Z or an age such as 8h",
+                {{"field", std::string("from")}, {"value", *from}});
+}
+
+Decided<json::object> read_event_page(const EventLog& log, Position tail, const EventPage& page) {
+  auto read = read_page(log, tail, page);
+  if (!read) return tl::unexpected(unreadable_page(log, read.error()));
+  return std::move(*read);
+}
+
+}  // namespace signalbox

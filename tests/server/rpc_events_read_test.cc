@@ -1,0 +1,96 @@
+// Tests `events.read`: forwards and backwards, from moments, by stream and actor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class RpcEventsRead : public ::testing::Test, protected RpcSite {
+ protected:
+  using Positions = std::vector<std::uint64_t>;
+
+  json::object read(const std::string& params) {
+    json::object answer = ask("events.read", params);
+    EXPECT_TRUE(answer.contains("result")) << json::serialize(answer);
+    return answer.at("result").as_object();
+  }
+  static Positions positions_in(const json::object& page) {
+    Positions positions;
+    for (const json::value& event : page.at("events").as_array()) {
+      positions.push_back(event.at("position").to_number<std::uint64_t>());
+    }
+    return positions;
+  }
+  Positions positions(const std::string& params) { return positions_in(read(params)); }
+  // Reads all pages of this limit.
+  Positions paged(const std::string& params, std::size_t limit) {
+    Positions all;
+    std::string from;
+    for (;;) {
+      const json::object page =
+          read("{" + params + R"("limit":)" + std::to_string(limit) + from + "}");
+      for (const std::uint64_t position : positions_in(page)) all.push_back(position);
+      if (!page.at("more").as_bool()) return all;
+      if (all.size() > log.tail()) {
+        ADD_FAILURE() << "events come twice";
+        return all;
+      }
+      from = R"(,"from":)" + json::serialize(page.at("next_from"));
+    }
+  }
+};
+
+TEST_F(RpcEventsRead, BackwardsGivesTheSameEventsTheNewestFirst) {  // O5
+  for (int each = 0; each < 300; ++each) start_run(R"({"goal":"g"})");
+  Positions forwards = paged("", 7);
+  EXPECT_EQ(forwards.size(), log.tail());
+  for (const std::size_t limit : {1U, 7U, 255U, 256U, 257U, 1000U}) {
+    Positions backwards = paged(R"("backwards":true,)", limit);
+    std::reverse(backwards.begin(), backwards.end());
+    EXPECT_EQ(backwards, forwards) << limit;
+  }
+  EXPECT_EQ(positions(R"({"backwards":true,"from":3,"limit":2})"), Positions({3, 2}));
+  EXPECT_EQ(positions(R"({"backwards":true,"from":100000,"limit":1})"), Positions({log.tail()}));
+}
+
+TEST_F(RpcEventsRead, APageBeginsAtATimeOrAnAge) {  // O4
+  start_run(R"({"goal":"long ago"})");
+  const Position before = log.tail();
+  clock.advance_ms(3'600'000);
+  start_run(R"({"goal":"just now"})");
+  EXPECT_EQ(positions(R"({"from":"10m","limit":1})"), Positions({before + 1}));
+  EXPECT_EQ(positions(R"({"from":"10m","limit":1,"backwards":true})"), Positions({before}));
+  EXPECT_EQ(positions(R"({"from":"48h","limit":1})"), Positions({1}));
+  EXPECT_EQ(positions(R"({"from":"48h","backwards":true})"), Positions());
+  EXPECT_EQ(positions(R"({"from":"2","limit":1})"), Positions({2}));
+  const json::object refused = ask("events.read", R"({"from":"yesterday"})");
+  EXPECT_EQ(code_of(refused), "INVALID_PARAMS");
+  EXPECT_EQ(details_of(refused).at("field"), "from");
+  EXPECT_EQ(code_of(ask("events.read", R"({"from":-1})")), "INVALID_PARAMS");
+}
+
+TEST_F(RpcEventsRead, EventsAreFoundByStreamAndByActor) {  // O5
+  start_run(R"({"goal":"g"})");
+  ask("lock.acquire", R"({"key":"deploy","owner":"ops","lease_ms":60000})");
+  const Position lock = log.tail();
+  start_run(R"({"goal":"g"})");
+  take(NoteClockJump{3'600'000, 10, "wall clock set"});
+  EXPECT_EQ(positions(R"({"stream":"lock/deploy"})"), Positions({lock}));
+  EXPECT_EQ(positions(R"({"stream":"lock/deploy","backwards":true})"), Positions({lock}));
+  EXPECT_EQ(positions(R"({"actor":"signalbox"})"), Positions({log.tail()}));
+  EXPECT_EQ(positions(R"({"actor":"uid:1"})").size(), log.tail() - 1);
+  EXPECT_EQ(positions(R"({"actor":"uid:1","stream":"lock/deploy"})"), Positions({lock}));
+  EXPECT_EQ(positions(R"({"stream":"lock/other"})"), Positions());
+}
+
+}  // namespace
+}  // namespace signalbox
