@@ -7,6 +7,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "store/codec.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -90,6 +91,28 @@ TEST_F(RpcEventsRead, EventsAreFoundByStreamAndByActor) {  // O5
   EXPECT_EQ(positions(R"({"actor":"uid:1"})").size(), log.tail() - 1);
   EXPECT_EQ(positions(R"({"actor":"uid:1","stream":"lock/deploy"})"), Positions({lock}));
   EXPECT_EQ(positions(R"({"stream":"lock/other"})"), Positions());
+}
+
+TEST_F(RpcEventsRead, EveryTypeOfEventHasASentence) {  // O5
+  const json::object result = ask("events.types").at("result").as_object();
+  const json::array& types = result.at("types").as_array();
+  EXPECT_EQ(types.size(), event_tags().size());
+  for (const EventTag& tag : event_tags()) {
+    const auto found = std::find_if(types.begin(), types.end(), [&tag](const json::value& each) {
+      return each.at("type").as_string() == json::string_view(tag.name);
+    });
+    ASSERT_NE(found, types.end()) << tag.name;
+    const std::string sentence(found->at("sentence").as_string());
+    EXPECT_TRUE(sentence.ends_with(".")) << tag.name << ": " << sentence;
+    EXPECT_LE(sentence.size(), 76U) << tag.name;
+    EXPECT_EQ(found->at("number"), tag.number) << tag.name;
+  }
+  const auto acquired = std::find_if(types.begin(), types.end(), [](const json::value& each) {
+    return each.at("type") == "LockAcquired";
+  });
+  ASSERT_NE(acquired, types.end());
+  EXPECT_EQ(acquired->at("noun"), "lock");
+  EXPECT_GT(acquired->at("fields").as_array().size(), 2U);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
 #include "tools/views/event_view.h"
 #include "tools/views/log_view.h"
 
@@ -34,6 +35,7 @@ struct EventsOptions {
   std::optional<std::string> stream, actor;
   bool backwards = false;
   bool follow = false;
+  bool list_types = false;
 };
 
 json::object filter_params(const EventsOptions& options) {
@@ -122,7 +124,19 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
   return answer(invocation, tl::unexpected(followed.error()), {});
 }
 
+std::string view_event_types(const json::object& result, const Terminal& terminal) {
+  TextTable table({{"noun"}, {"type"}, {"what it says"}});
+  for (const json::value& each : array_at(result, "types")) {
+    const json::object& type = each.as_object();
+    table.add({{text_at(type, "noun")}, {text_at(type, "type")}, {text_at(type, "sentence")}});
+  }
+  return table.text(terminal);
+}
+
 ExitCode events(const Invocation& invocation, const EventsOptions& options) {
+  if (options.list_types) {
+    return call_and_answer(invocation, "events.types", {}, view_event_types);
+  }
   if (options.follow) return follow(invocation, options);
   return answer(invocation, read_events(invocation, options),
                 [&options](const json::object& result, const Terminal& terminal) {
@@ -170,6 +184,8 @@ void add_events_command(ToolCommand app, Invocation& invocation) {
   command.add_option("--actor", options->actor, "Only events of this actor");
   command.add_flag("--backwards", options->backwards,
                    "The newest first, from --from or the end of the log on");
+  command.add_flag("--list-types", options->list_types,
+                   "The types of events there are, with a sentence each");
   command.add_flag("--follow", options->follow, "Follow new events until interrupted");
   command.excludes("--follow", {"--stream", "--actor", "--backwards"});
   command.footer(

@@ -14,6 +14,7 @@
 #include "server/rpc/error_json.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/methods/event_page.h"
+#include "server/rpc/methods/event_types.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/query_params.h"
 #include "server/rpc/page_limit.h"
@@ -38,6 +39,9 @@ struct ReadEvents {
 };
 BOOST_DESCRIBE_STRUCT(ReadEvents, (),
                       (from, limit, run_id, span_id, types, stream, actor, backwards))
+
+struct ListEventTypes {};
+BOOST_DESCRIBE_STRUCT(ListEventTypes, (), ())
 
 struct SubscribeEvents {
   std::optional<Position> from;
@@ -163,6 +167,15 @@ std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_
       };
   return {
       {"events.read", false, Role::viewer, field_names<ReadEvents>(), read},
+      {"events.types",
+       false,
+       Role::viewer,
+       {},
+       [](Api&, Call& call) {
+         const auto none = from_json<ListEventTypes>(call.params);
+         if (!none) return call.responder.reject(none.error());
+         call.responder.result(event_types_view());
+       }},
       {"events.subscribe", false, Role::viewer, field_names<SubscribeEvents>(),
        subscribe_with_parts},
   };
