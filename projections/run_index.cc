@@ -94,6 +94,7 @@ RunIndex::RunIndex(Table& table)
       ticks_(table),
       strategies_(table),
       cards_(table),
+      calendar_(table),
       batch_(std::make_unique<Batch>(*this)) {}
 RunIndex::~RunIndex() = default;
 

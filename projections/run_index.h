@@ -20,6 +20,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "projections/card_index.h"
+#include "projections/log_calendar.h"
 #include "projections/noun_rows.h"
 #include "projections/strategy_ledger.h"
 #include "projections/table.h"
@@ -73,8 +74,12 @@ BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, cancel
 
 class RunIndex {
  public:
-  // Format number of the table's layout; increases with every change of the layout or of its rows.
+  // Format number of the rows in a base of dropped records; increases with every change of these
+  // rows or of their keys.
   static constexpr std::uint32_t format = 5;
+  // Format number of the table; increases with every change of its layout or of its rows. It has
+  // the rows of a base, and those that are computed from the remaining records alone.
+  static constexpr std::uint32_t table_format = 6;
 
   // `table` must outlive the index.
   explicit RunIndex(Table& table);
@@ -134,6 +139,7 @@ class RunIndex {
   [[nodiscard]] const TickLedger& ticks() const { return ticks_; }
   [[nodiscard]] const StrategyLedger& strategies() const { return strategies_; }
   [[nodiscard]] const CardIndex& cards() const { return cards_; }
+  [[nodiscard]] const LogCalendar& calendar() const { return calendar_; }
 
  private:
   class Batch;
@@ -146,6 +152,7 @@ class RunIndex {
   TickLedger ticks_;
   StrategyLedger strategies_;
   CardIndex cards_;
+  LogCalendar calendar_;
   std::unique_ptr<Batch> batch_;  // a member to reuse its buffers
 };
 

@@ -35,9 +35,11 @@ void RunIndex::Batch::begin() {
   index_.ticks_.begin();
   index_.strategies_.begin();
   index_.cards_.begin();
+  index_.calendar_.begin();
 }
 
 Stored<void> RunIndex::Batch::apply(const Record& record) {
+  index_.calendar_.apply(record, out_);
   if (record.stream.kind == StreamKind::tick) return index_.ticks_.apply(record, out_);
   if (record.stream.kind == StreamKind::card || record.stream.kind == StreamKind::project) {
     return index_.cards_.apply(record);
@@ -121,6 +123,7 @@ Stored<void> RunIndex::Batch::write(Position applied) {
   if (auto put = put_hours(); !put) return put;
   if (auto put = index_.strategies_.put(out_); !put) return put;
   if (auto put = index_.cards_.put(out_); !put) return put;
+  if (auto put = index_.calendar_.put(out_); !put) return put;
   out_.put(keys::counts, encode_row(*counts));
   return index_.table_.write(out_, applied);
 }

@@ -24,7 +24,12 @@
 //   g <project>                  how many of its cards have which status
 //   f <project>                  the position of its latest PolicyRefused
 //   z <project>                  the position of its latest PolicyAdopted
+//   C <level> <number>           the counts of an interval of the log calendar
+//   M <position>                 a mark of the log calendar
 //   b                            the position of the HistoryDropped whose base the rows began with
+//
+// A base of dropped records has none of those with capital letters: they are of the remaining
+// records alone.
 //
 // Positions and hours are 8 bytes, big endian, so that keys sort by them. Texts are preceded by
 // their length in one byte (limits.h bounds them below 256).

@@ -86,7 +86,7 @@ void raise_descriptor_limit() {
 Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const EventLog& log,
                                                      spdlog::logger& logger) {
   const std::filesystem::path directory = config.data / "projections" / "read_models";
-  auto opened = TRY(RocksTable::open_or_recreate(directory, RunIndex::format));
+  auto opened = TRY(RocksTable::open_or_recreate(directory, RunIndex::table_format));
   if (opened.table->applied() > log.tail()) {
     opened.table->note_damage("they were ahead of the log");
   } else if (!opened.recreated_because.empty() && !opened.table->damage()) {

@@ -30,7 +30,7 @@ Stored<std::unique_ptr<Table>> compute_rows(const EventLog& log,
                                             const std::atomic<bool>& stopped) {
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
-  auto opened = TRY(RocksTable::open_or_recreate(directory, RunIndex::format));
+  auto opened = TRY(RocksTable::open_or_recreate(directory, RunIndex::table_format));
   if (auto filled = fill_rows(log, *opened.table, stopped); !filled) {
     opened.table.reset();
     std::filesystem::remove_all(directory, ignored);

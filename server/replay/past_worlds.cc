@@ -114,7 +114,7 @@ Stored<PastService*> PastWorlds::open(Position at) {
   std::unique_ptr<Table> rows;
   if (at - parts_.log.horizon().position > parts_.memory_events_max) {
     world.directory = directory_ / std::to_string(world.asked);
-    auto opened = TRY(RocksTable::open_or_recreate(world.directory, RunIndex::format));
+    auto opened = TRY(RocksTable::open_or_recreate(world.directory, RunIndex::table_format));
     rows = std::move(opened.table);
   } else {
     rows = std::make_unique<MemoryTable>();

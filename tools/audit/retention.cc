@@ -88,7 +88,7 @@ Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
                                    std::int64_t failed_until_ns, const fs::path& scratch) {
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
-  auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::format));
+  auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::table_format));
   auto plan = plan_retention(log, until_ns, *opened.table, failed_until_ns);
   opened.table.reset();
   fs::remove_all(scratch, ignored);
@@ -172,14 +172,14 @@ Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
 // the next start repeats it. Read models that began with another base are rebuilt.
 void catch_up_read_models(const EventLog& log, const fs::path& data) {
   const fs::path directory = data / "projections" / "read_models";
-  auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
+  auto opened = RocksTable::open_or_recreate(directory, RunIndex::table_format);
   if (!opened) return;
   const auto begun = matches_base(*opened->table, log);
   if (!begun || !*begun) {
     opened->table.reset();
     std::error_code ignored;
     fs::remove_all(directory, ignored);
-    opened = RocksTable::open_or_recreate(directory, RunIndex::format);
+    opened = RocksTable::open_or_recreate(directory, RunIndex::table_format);
     if (!opened) return;
   }
   RunIndex index(*opened->table);
