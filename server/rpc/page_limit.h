@@ -20,6 +20,11 @@ inline constexpr std::uint32_t card_list_rows_max = 500;
 inline constexpr std::uint32_t attention_list_rows_max = 500;
 inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;
+inline constexpr std::uint32_t log_marks_rows_max = 1000;
+inline constexpr std::uint32_t histogram_buckets_max = 4000;
+inline constexpr std::uint32_t timeline_rows_max = 1000;
+// Steps of a timeline's resolution in its time.
+inline constexpr std::int64_t timeline_columns_max = 4000;
 inline constexpr std::uint32_t run_log_bytes_max = 256 * 1024;
 
 // An id may be given by its last hexadecimal digits, at least so many; it is looked for among so

@@ -29,6 +29,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(report_methods(parts.status_parts));
   add(artifact_methods(parts.rebuild_artifacts));
   add(event_methods(parts.feed, parts.subscribe_agent_logs));
+  add(history_methods());
   add(server_methods(parts));
   add(access_methods(parts.access));
   add(audit_methods());

@@ -142,6 +142,7 @@ std::vector<Method> attention_methods(std::vector<StatusPart> status_parts);
 std::vector<Method> report_methods(std::vector<StatusPart> status_parts);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
+std::vector<Method> history_methods();
 std::vector<Method> server_methods(const MethodParts& parts);
 std::vector<Method> access_methods(const AccessParts& parts);
 std::vector<Method> audit_methods();

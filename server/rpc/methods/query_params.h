@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 
@@ -22,5 +24,18 @@ void read_moment(boost::json::object& params, std::string_view name);
 // Returns the nanoseconds since the epoch, UTC, of a time or an age. INVALID_PARAMS with the field.
 Decided<std::int64_t> read_time_or_age(const char* field, const std::string& text,
                                        std::int64_t now_ns);
+
+// A span of time, UTC.
+struct TimeSpan {
+  std::int64_t from_ns = 0;   // inclusive
+  std::int64_t until_ns = 0;  // exclusive, after from_ns
+};
+
+// Returns the span between two moments, each a position, a time or an age; a missing one is that of
+// `otherwise`. INVALID_PARAMS with the field for anything else, and if `to` isn't after `from`;
+// POSITION_NOT_FOUND; HISTORY_DROPPED; STORAGE_DAMAGED. Reads the log for positions.
+Decided<TimeSpan> read_time_span(const EventLog& log, const TimeSpan& otherwise,
+                                 const std::optional<std::string>& from,
+                                 const std::optional<std::string>& to, std::int64_t now_ns);
 
 }  // namespace signalbox

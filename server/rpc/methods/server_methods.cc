@@ -309,6 +309,10 @@ void limits_method(Api& api, Call& call) {
   result["tick_list_rows_max"] = tick_list_rows_max;
   result["strategy_list_rows_max"] = strategy_list_rows_max;
   result["project_list_rows_max"] = project_list_rows_max;
+  result["log_marks_rows_max"] = log_marks_rows_max;
+  result["histogram_buckets_max"] = histogram_buckets_max;
+  result["timeline_rows_max"] = timeline_rows_max;
+  result["timeline_columns_max"] = timeline_columns_max;
   result["run_log_bytes_max"] = run_log_bytes_max;
   result["run_change_bytes_max"] = run_change_bytes_max;
   result["board_get_cards_max"] = board_get_cards_max;
