@@ -175,10 +175,10 @@ inline constexpr std::size_t broadcast_history_events_max = 1000;
 inline constexpr std::size_t past_worlds_max = 4;
 inline constexpr std::size_t past_questions_max = 64;
 // Events by which a remembered world goes on to a later moment; beyond them, one is made anew.
-inline constexpr std::uint64_t past_forward_events_max = 100'000;
-// Events whose read models a past world keeps in memory, a few hundred bytes each; those of more
-// are kept on the disk.
-inline constexpr std::uint64_t past_memory_events_max = 100'000;
+inline constexpr std::uint64_t past_forward_events_max = 10'000;
+// Worlds that are kept on the disk for that, and their bytes.
+inline constexpr std::size_t past_kept_worlds_max = 64;
+inline constexpr std::size_t past_kept_world_bytes_max = 256 * 1024 * 1024;
 
 // What waits for a person (attention.list).
 // Time for which a failed run waits to be looked at, and how many of them are examined.

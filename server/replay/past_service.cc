@@ -179,22 +179,23 @@ PastService::~PastService() = default;
 
 Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
                                                        const std::filesystem::path& data,
-                                                       Position at, std::unique_ptr<Table> rows) {
-  SIGNALBOX_CHECK(at > 0 && at <= log.tail());
-  if (const Horizon horizon = log.horizon(); at <= horizon.position) {
-    return tl::unexpected(dropped_record(at, horizon));
-  }
+                                                       Position at) {
   auto loaded = load_newest_snapshot(snapshots_directory(data), at);
   auto world = TRY(begin_fold(log, std::move(loaded.snapshot)));
-  std::unique_ptr<PastService> service(new PastService(log, data));
-  TRY(service->build(std::move(world), std::move(rows), at));
-  return service;
+  return open(log, data, at, std::move(world), std::make_unique<MemoryTable>());
 }
 
 Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
                                                        const std::filesystem::path& data,
-                                                       Position at) {
-  return open(log, data, at, std::make_unique<MemoryTable>());
+                                                       Position at, World world,
+                                                       std::unique_ptr<Table> rows) {
+  SIGNALBOX_CHECK(at > 0 && at <= log.tail());
+  if (const Horizon horizon = log.horizon(); at <= horizon.position) {
+    return tl::unexpected(dropped_record(at, horizon));
+  }
+  std::unique_ptr<PastService> service(new PastService(log, data));
+  TRY(service->build(std::move(world), std::move(rows), at));
+  return service;
 }
 
 Stored<void> PastService::build(World world, std::unique_ptr<Table> rows, Position at) {

@@ -28,17 +28,17 @@ struct World;
 class PastService {
  public:
   // Builds the service at position `at`, from 1 up to the log's tail. It starts from the newest
-  // snapshot in `data` (the data directory) before `at`, and computes the read models into `rows`,
-  // an empty table. That costs one to two seconds per million events, and in a table in memory a
-  // few hundred bytes per event. Fails if `at` was dropped from the log, with `io` when the calling
-  // thread's work is canceled (CallBounds), and as the log and the table do. `log` outlives the
-  // service. Blocks.
-  static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
-                                                   const std::filesystem::path& data, Position at,
-                                                   std::unique_ptr<Table> rows);
-  // The same with the read models in memory.
+  // snapshot in `data` (the data directory) before `at`, and computes the read models in memory.
+  // That costs one to two seconds per million events and a few hundred bytes per event. Fails if
+  // `at` was dropped from the log, with `io` when the calling thread's work is canceled
+  // (CallBounds), and as the log does. `log` outlives the service. Blocks.
   static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
                                                    const std::filesystem::path& data, Position at);
+  // The same, starting from `world` and `rows`, each as of a position at or before `at`. The rows
+  // of a run index are written to `rows`. Costs what the events up to `at` do.
+  static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
+                                                   const std::filesystem::path& data, Position at,
+                                                   World world, std::unique_ptr<Table> rows);
 
   PastService(const PastService&) = delete;
   PastService& operator=(const PastService&) = delete;

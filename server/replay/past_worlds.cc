@@ -1,15 +1,12 @@
 #include "server/replay/past_worlds.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "domain/try.h"
-#include "projections/memory_table.h"
-#include "projections/rocks_table.h"
-#include "projections/run_index.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/moment.h"
+#include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/clock.h"
 
@@ -45,10 +42,8 @@ Rejection no_past_world(const EventLog& log, const StoreError& error, Position a
 }  // namespace
 
 PastWorlds::PastWorlds(Parts parts)
-    : parts_(std::move(parts)), directory_(parts_.data / "projections" / "past") {
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
-}
+    : parts_(std::move(parts)),
+      history_(parts_.log, parts_.data / "projections" / "past", parts_.intervals) {}
 
 PastWorlds::~PastWorlds() { forget_all(); }
 
@@ -83,21 +78,17 @@ Decided<std::string> PastWorlds::answer(const PastQuestion& question, std::int64
 Stored<PastService*> PastWorlds::world_at(Position at) {
   const Position horizon = parts_.log.horizon().position;
   if (std::exchange(horizon_, horizon) != horizon) forget_all();
-  // The latest world that isn't later than the moment.
+  // The latest world that isn't later than the moment and hasn't come far from its beginning.
   Remembered* nearest = nullptr;
   for (Remembered& each : worlds_) {
-    if (each.service->position() > at) continue;
-    if (nearest == nullptr || each.service->position() > nearest->service->position()) {
-      nearest = &each;
-    }
+    const Position position = each.service->position();
+    if (position > at || at - each.begun > limits::past_forward_events_max) continue;
+    if (nearest == nullptr || position > nearest->service->position()) nearest = &each;
   }
-  if (nearest == nullptr || at - nearest->service->position() > limits::past_forward_events_max) {
-    return open(at);
-  }
+  if (nearest == nullptr) return open(at);
   nearest->asked = ++questions_;
   if (auto advanced = nearest->service->advance(at); !advanced) {
-    close(*nearest);
-    std::erase_if(worlds_, [](const Remembered& each) { return each.service == nullptr; });
+    std::erase_if(worlds_, [nearest](const Remembered& each) { return &each == nearest; });
     return tl::unexpected(std::move(advanced.error()));
   }
   return nearest->service.get();
@@ -105,38 +96,21 @@ Stored<PastService*> PastWorlds::world_at(Position at) {
 
 Stored<PastService*> PastWorlds::open(Position at) {
   if (worlds_.size() >= limits::past_worlds_max) {
-    const auto oldest = std::ranges::min_element(worlds_, {}, &Remembered::asked);
-    close(*oldest);
-    worlds_.erase(oldest);
+    worlds_.erase(std::ranges::min_element(worlds_, {}, &Remembered::asked));
   }
-  Remembered world;
-  world.asked = ++questions_;
-  std::unique_ptr<Table> rows;
-  if (at - parts_.log.horizon().position > parts_.memory_events_max) {
-    world.directory = directory_ / std::to_string(world.asked);
-    auto opened = TRY(RocksTable::open_or_recreate(world.directory, RunIndex::table_format));
-    rows = std::move(opened.table);
-  } else {
-    rows = std::make_unique<MemoryTable>();
+  auto start = history_.start_of(at);
+  if (!start) {
+    forget_all();  // the history may be half computed, and the worlds' rows are of it
+    return tl::unexpected(std::move(start.error()));
   }
-  auto service = PastService::open(parts_.log, parts_.data, at, std::move(rows));
-  if (!service) {
-    close(world);
-    return tl::unexpected(std::move(service.error()));
-  }
-  world.service = std::move(*service);
-  return worlds_.emplace_back(std::move(world)).service.get();
-}
-
-void PastWorlds::close(Remembered& world) {
-  world.service.reset();  // closes its database
-  std::error_code ignored;
-  if (!world.directory.empty()) std::filesystem::remove_all(world.directory, ignored);
+  auto service = TRY(PastService::open(parts_.log, parts_.data, at, std::move(start->world),
+                                       std::move(start->rows)));
+  return worlds_.emplace_back(Remembered{std::move(service), at, ++questions_}).service.get();
 }
 
 void PastWorlds::forget_all() {
-  for (Remembered& world : worlds_) close(world);
   worlds_.clear();
+  history_.forget();
 }
 
 void PastWorlds::forget() {

@@ -1,9 +1,10 @@
 // Answers questions about moments of the past for a running service, from a few remembered past
 // worlds (past_service.h), off the engine's thread.
 //
-// A world that was asked for is remembered, and a later moment is reached from it by the events in
-// between. Beyond past_worlds_max the one that was asked the longest ago is forgotten. Read models
-// of many events are kept on the disk, so memory doesn't grow with the log.
+// A world that was asked for is remembered, and the moments soon after it are reached from it by
+// the events in between. Beyond past_worlds_max the one that was asked the longest ago is
+// forgotten. Others begin with the nearest rows and world of the history on the disk
+// (past_history.h), so neither time nor memory grows with the log once that is computed.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 #include <vector>
 
 #include "domain/error.h"
-#include "server/limits.h"
 #include "server/platform/blocking_pool.h"
+#include "server/replay/past_history.h"
 #include "server/replay/past_service.h"
 #include "server/rpc/api.h"
 #include "server/rpc/responder.h"
@@ -33,8 +34,7 @@ class PastWorlds {
     const Clock& clock;
     std::filesystem::path data;  // the data directory
     BlockingPool pool;           // one thread, with a lane for each connection
-    // Read models of more events than this are kept on the disk.
-    Position memory_events_max = limits::past_memory_events_max;
+    PastHistory::Intervals intervals = {};
   };
 
   // Removes what an earlier process left on the disk.
@@ -57,8 +57,8 @@ class PastWorlds {
  private:
   struct Remembered {
     std::unique_ptr<PastService> service;
-    std::filesystem::path directory;  // of its rows; empty: they are in memory
-    std::uint64_t asked = 0;          // the number of the latest question
+    Position begun = 0;       // the position that it was made at; its rows since are in memory
+    std::uint64_t asked = 0;  // the number of the latest question
   };
 
   // Called on the pool's thread.
@@ -66,16 +66,14 @@ class PastWorlds {
   Stored<PastService*> world_at(Position at);
   Stored<PastService*> open(Position at);
   void forget_all();
-  // Ends a world and removes its rows.
-  static void close(Remembered& world);
 
   const Parts parts_;
-  const std::filesystem::path directory_;  // of the rows on the disk
-  std::size_t waiting_ = 0;                // questions; the engine's thread only
-  std::mutex mutex_;                       // held while a question is answered
+  std::size_t waiting_ = 0;  // questions; the engine's thread only
+  std::mutex mutex_;         // held while a question is answered
   // Guarded by mutex_.
-  std::vector<Remembered> worlds_;
-  Position horizon_ = 0;  // of the log when they were made
+  PastHistory history_;
+  std::vector<Remembered> worlds_;  // of the history's rows
+  Position horizon_ = 0;            // of the log when they were made
   std::uint64_t questions_ = 0;
 };
 

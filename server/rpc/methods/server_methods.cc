@@ -216,7 +216,8 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(past_worlds_max);
   SIGNALBOX_LIMIT(past_questions_max);
   SIGNALBOX_LIMIT(past_forward_events_max);
-  SIGNALBOX_LIMIT(past_memory_events_max);
+  SIGNALBOX_LIMIT(past_kept_worlds_max);
+  SIGNALBOX_LIMIT(past_kept_world_bytes_max);
   SIGNALBOX_LIMIT(attention_failed_run_ms_max);
   SIGNALBOX_LIMIT(attention_failed_runs_max);
   SIGNALBOX_LIMIT(report_records_max);
