@@ -21,7 +21,7 @@ struct CommandFamily {
 };
 
 // In the order of --help.
-constexpr std::array<CommandFamily, 26> families = {{
+constexpr std::array<CommandFamily, 27> families = {{
     {"serve", {}, add_serve_command},
     {"run", {}, add_run_commands},
     {"station", {}, add_station_commands},
@@ -40,6 +40,7 @@ constexpr std::array<CommandFamily, 26> families = {{
     {"fence", {}, add_fence_commands},
     {"artifacts", {}, add_artifacts_command},
     {"events", {}, add_events_command},
+    {"timeline", {}, add_timeline_command},
     {"access", {}, add_access_commands},
     {"server", "status", add_server_commands},
     {"rpc", {}, add_rpc_command},

@@ -24,6 +24,7 @@ void add_strategy_commands(ToolCommand app, Invocation& invocation);
 void add_fence_commands(ToolCommand app, Invocation& invocation);
 void add_artifacts_command(ToolCommand app, Invocation& invocation);
 void add_events_command(ToolCommand app, Invocation& invocation);
+void add_timeline_command(ToolCommand app, Invocation& invocation);
 void add_access_commands(ToolCommand app, Invocation& invocation);
 void add_server_commands(ToolCommand app, Invocation& invocation);
 void add_rpc_command(ToolCommand app, Invocation& invocation);

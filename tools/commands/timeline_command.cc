@@ -1,0 +1,202 @@
+// `signalbox timeline`: how much happened when, what failed or crashed, and runs as bars.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/try.h"
+#include "server/text/time_text.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t scale_columns_default = 48;
+constexpr std::size_t scale_columns_min = 16;
+// What stands beside the scale in a line of a terminal.
+constexpr std::size_t beside_scale_columns = 36;
+
+struct TimelineOptions {
+  std::string from = "24h";
+  std::optional<std::string> to, group, project;
+  std::uint32_t rows = 20;
+};
+
+std::size_t scale_columns(const Terminal& terminal) {
+  if (!terminal.columns) return scale_columns_default;
+  return std::max(scale_columns_min,
+                  *terminal.columns - std::min(*terminal.columns, beside_scale_columns));
+}
+
+// A line of characters, each a part of the time between two others.
+class TimeScale {
+ public:
+  TimeScale(std::int64_t from_ns, std::int64_t to_ns, std::size_t columns)
+      : from_ns_(from_ns), to_ns_(std::max(to_ns, from_ns + 1)), columns_(columns) {}
+
+  [[nodiscard]] std::size_t columns() const { return columns_; }
+  // Returns the column of a time; the first or the last one for those outside.
+  [[nodiscard]] std::size_t column_of(const std::string& time) const {
+    const std::int64_t at_ns = std::clamp(parse_time(time).value_or(from_ns_), from_ns_, to_ns_);
+    const double share =
+        static_cast<double>(at_ns - from_ns_) / static_cast<double>(to_ns_ - from_ns_);
+    return std::min(columns_ - 1, static_cast<std::size_t>(share * static_cast<double>(columns_)));
+  }
+
+ private:
+  std::int64_t from_ns_;
+  std::int64_t to_ns_;
+  std::size_t columns_;
+};
+
+std::string joined_line(const std::vector<std::string>& columns) {
+  std::string line;
+  for (const std::string& column : columns) line += column;
+  return line;
+}
+
+// Draws how many events there were, relative to the column that has the most.
+std::string events_line(const TimeScale& scale, const json::object& histogram) {
+  static constexpr std::array<const char*, 8> heights = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::vector<std::uint64_t> counts(scale.columns(), 0);
+  for (const json::value& each : array_at(histogram, "buckets")) {
+    const json::object& bucket = each.as_object();
+    counts[scale.column_of(text_at(bucket, "at"))] += number_at(bucket, "events");
+  }
+  const std::uint64_t most = std::max<std::uint64_t>(1, *std::ranges::max_element(counts));
+  std::vector<std::string> line;
+  for (const std::uint64_t count : counts) {
+    line.emplace_back(count == 0 ? " " : heights.at((count * heights.size() - 1) / most));
+  }
+  return joined_line(line);
+}
+
+// Draws the failures and what happened to the service itself: a crash hides all others.
+std::string marks_line(const TimeScale& scale, const json::array& marks) {
+  static constexpr std::array<std::pair<const char*, const char*>, 5> signs = {
+      {{"stop", "○"}, {"start", "●"}, {"clock_jump", "~"}, {"failure", "!"}, {"crash", "✖"}}};
+  std::vector<std::string> line(scale.columns(), " ");
+  for (const auto& [kind, sign] : signs) {
+    for (const json::value& each : marks) {
+      const json::object& mark = each.as_object();
+      if (text_at(mark, "kind") == kind) line[scale.column_of(text_at(mark, "at"))] = sign;
+    }
+  }
+  return joined_line(line);
+}
+
+// Draws the runs of a row: what failed hides all others.
+std::string bars_line(const TimeScale& scale, const json::array& bars) {
+  static constexpr std::array<std::pair<const char*, const char*>, 6> signs = {{{"canceled", "░"},
+                                                                                {"succeeded", "█"},
+                                                                                {"queued", "▒"},
+                                                                                {"paused", "▒"},
+                                                                                {"running", "▓"},
+                                                                                {"failed", "!"}}};
+  std::vector<std::string> line(scale.columns(), "·");
+  for (const auto& [status, sign] : signs) {
+    for (const json::value& each : bars) {
+      const json::object& bar = each.as_object();
+      if (text_at(bar, "status") != status) continue;
+      const std::size_t last = scale.column_of(text_at(bar, "to"));
+      for (std::size_t at = scale.column_of(text_at(bar, "from")); at <= last; ++at) {
+        line[at] = sign;
+      }
+    }
+  }
+  return joined_line(line);
+}
+
+std::string view_timeline(const json::object& result, const Terminal& terminal) {
+  const json::object& timeline = object_at(result, "timeline");
+  const std::int64_t now_ns = wall_clock_ns();
+  const TimeScale scale(parse_time(text_at(timeline, "from")).value_or(0),
+                        parse_time(text_at(timeline, "to")).value_or(0), scale_columns(terminal));
+  TextTable table({{""},
+                   {clock_minutes(text_at(timeline, "from"), now_ns) + " to " +
+                    clock_minutes(text_at(timeline, "to"), now_ns)},
+                   {"runs", TextTable::Align::right},
+                   {"goal"}});
+  table.add({{"events"}, {events_line(scale, object_at(result, "histogram"))}, {""}, {""}});
+  table.add({{"marks"}, {marks_line(scale, array_at(result, "marks")), Style::bad}, {""}, {""}});
+  for (const json::value& each : array_at(timeline, "rows")) {
+    const json::object& row = each.as_object();
+    std::string name = text_at(row, "name");
+    if (row.contains("goal"))
+      name = name.substr(name.size() - std::min<std::size_t>(8, name.size()));
+    table.add({{name.empty() ? "(none)" : name, Style::strong},
+               {bars_line(scale, array_at(row, "bars"))},
+               {text_at(row, "runs")},
+               {text_at(row, "goal")}});
+  }
+  std::string text = table.text(terminal);
+  const std::uint64_t rows = number_at(timeline, "rows_total");
+  if (rows > array_at(timeline, "rows").size()) {
+    text += std::to_string(rows) + " rows in all: --rows shows more\n";
+  }
+  return text;
+}
+
+Called<json::object> read_timeline_parts(const Invocation& invocation,
+                                         const TimelineOptions& options, std::size_t columns) {
+  json::object span{{"from", options.from}};
+  set_param(span, "to", options.to);
+  json::object params = span;
+  params["max_rows"] = options.rows;
+  set_param(params, "group", options.group);
+  set_param(params, "project", options.project);
+  json::object result;
+  auto timeline = TRY(call_server(invocation, "timeline.get", std::move(params)));
+  params = span;
+  params["buckets"] = columns;
+  auto histogram = TRY(call_server(invocation, "events.histogram", std::move(params)));
+  // The latest ones, if there are more.
+  params = span;
+  params["limit"] = 1000;
+  params["backwards"] = true;
+  auto marks = TRY(call_server(invocation, "log.marks", std::move(params)));
+  result["timeline"] = std::move(timeline);
+  result["histogram"] = std::move(histogram);
+  result["marks"] = std::move(marks.at("marks"));
+  return result;
+}
+
+}  // namespace
+
+void add_timeline_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command =
+      app.add_subcommand("timeline", "When how much happened, what failed, and runs as bars");
+  const auto options = std::make_shared<TimelineOptions>();
+  command
+      .add_option("--from", options->from, "The beginning: a position, a time (RFC 3339) or an age")
+      .type_name("MOMENT")
+      .shows_default();
+  command.add_option("--to", options->to, "The end, likewise; default: now").type_name("MOMENT");
+  command.add_option("--group", options->group, "A line for each of these; default: run")
+      .one_of({"run", "project", "pipeline", "worker"});
+  command.add_option("--project", options->project, "Only runs of this project");
+  command.add_option("--rows", options->rows, "The number of lines, at most 1,000").shows_default();
+  command.footer(
+      "The bars: ▒ queued or paused, ▓ running, █ succeeded, ░ canceled, ! failed.\n"
+      "The marks: ● start of the service, ○ stop, ✖ crash, ~ jump of the clock, ! a run\n"
+      "failed.\n\n"
+      "Examples:\n"
+      "  signalbox timeline --from 8h\n"
+      "  signalbox timeline --from 2026-11-20T18:00:00Z --group project\n"
+      "  signalbox timeline --json | jq '.result.marks[] | select(.kind == \"crash\")'");
+  command.action([options, &invocation] {
+    const std::size_t columns = scale_columns(output_terminal(invocation));
+    return answer(invocation, read_timeline_parts(invocation, *options, columns), view_timeline);
+  });
+}
+
+}  // namespace signalbox
