@@ -69,6 +69,7 @@ TEST_F(RetentionTest, SaysWhereHistoryBegins) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"events", "--from", "3"},
            {"run", "list", "--at", "3"},
+           {"run", "list", "--at", "3", "--socket", server_.socket().string()},
            {"replay", "--to", "3"},
            {"diff", "--from", "3"},
            {"audit", "prove", "3", "--signing-key", at("audit.key")},

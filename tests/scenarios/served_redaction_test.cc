@@ -96,6 +96,14 @@ TEST_F(ServedRedactionTest, NothingShowsTheTextAndTheWorkGoesOn) {  // G17
   const std::string old_checkpoint = checkpoint("before.checkpoint");
   const std::string token = claim(run_id_);
   ASSERT_NE(files_with_text(server_.data()), "");
+  // The service remembers a past world that has the text.
+  const auto in_the_past = [this] {
+    return server_
+        .cli({"run", "get", run_id_, "--at", std::to_string(position_), "--socket",
+              server_.socket().string()})
+        .out;
+  };
+  EXPECT_NE(in_the_past().find(text_to_erase), std::string::npos);
   EXPECT_FALSE(result(redact_words({"--dry-run"})).at("redacted").as_bool());
   const std::int64_t before = incarnation();
 
@@ -106,6 +114,8 @@ TEST_F(ServedRedactionTest, NothingShowsTheTextAndTheWorkGoesOn) {  // G17
   EXPECT_FALSE(done.contains("files_error")) << json::serialize(done);
   EXPECT_EQ(files_with_text(server_.data()), "");
   EXPECT_EQ(text(run(run_id_), "goal"), "[redacted]");
+  EXPECT_NE(in_the_past().find("[redacted]"), std::string::npos);
+  EXPECT_EQ(in_the_past().find(text_to_erase), std::string::npos);
   const json::object started = events(run_id_, "RunStarted").front().as_object();
   EXPECT_TRUE(started.at("redacted").as_bool());
   const json::array notes = of_type("PayloadRedacted");

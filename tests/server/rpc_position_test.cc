@@ -32,6 +32,10 @@ class RpcPosition : public BoardSite {
                {"strategy.list", "{}"},
                {"lock.list", "{}"},
                {"report.get", "{}"},
+               {"log.marks", "{}"},
+               {"events.histogram", "{}"},
+               {"timeline.get", "{}"},
+               {"run.list", R"({"order_by":"updated","totals":true})"},
                {"events.read", R"({"limit":1000})"}};
   }
 

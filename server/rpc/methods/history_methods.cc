@@ -1,5 +1,6 @@
 // `events.histogram` and `log.marks`: when how much happened, for a bar of the whole log.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
