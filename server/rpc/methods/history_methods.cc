@@ -107,12 +107,14 @@ class Histogram {
 };
 
 // Returns the time that the params name; without them, from the log's first counted event to now.
+// Both moments belong to it.
 Decided<TimeSpan> span_of(const Api& api, const RunIndex& index, std::int64_t now_ns,
                           const std::optional<std::string>& from,
                           const std::optional<std::string>& to) {
   const auto begin = index.calendar().begin_ns();
   if (!begin) return unreadable(begin.error());
-  return read_time_span(api.log, {begin->value_or(now_ns - 1), now_ns}, from, to, now_ns);
+  const TimeSpan whole{std::min(begin->value_or(now_ns), now_ns), now_ns + 1};
+  return read_time_span(api.log, whole, from, to, now_ns);
 }
 
 Decided<json::object> histogram_view(const Api& api, const RunIndex& index,
@@ -133,7 +135,7 @@ Decided<json::object> histogram_view(const Api& api, const RunIndex& index,
   if (!read) return unreadable(read.error());
   json::object result;
   result["from"] = format_time(span.from_ns);
-  result["to"] = format_time(span.until_ns);
+  result["to"] = format_time(span.until_ns - 1);
   result["bucket_ms"] = bucket_ns / ns_per_ms;
   result["buckets"] = histogram.to_array();
   return result;
@@ -142,8 +144,7 @@ Decided<json::object> histogram_view(const Api& api, const RunIndex& index,
 Decided<json::object> marks_view(const Api& api, const RunIndex& index, const ListMarks& params,
                                  std::uint32_t limit, std::int64_t now_ns) {
   const auto span = TRY(span_of(api, index, now_ns, params.from, params.to));
-  // The event of the very moment counts, too.
-  const LogMarkFilter filter{params.kinds, span.from_ns, span.until_ns + 1};
+  const LogMarkFilter filter{params.kinds, span.from_ns, span.until_ns};
   const auto order = params.backwards ? ScanOrder::descending : ScanOrder::ascending;
   const auto page = index.calendar().marks(filter, order, limit, params.cursor.value_or(0));
   if (!page) return unreadable(page.error());
@@ -159,7 +160,7 @@ Decided<json::object> marks_view(const Api& api, const RunIndex& index, const Li
   }
   json::object result;
   result["from"] = format_time(span.from_ns);
-  result["to"] = format_time(span.until_ns);
+  result["to"] = format_time(span.until_ns - 1);
   result["marks"] = std::move(marks);
   result["next_cursor"] = page->next_cursor != 0 ? json::value(std::to_string(page->next_cursor))
                                                  : json::value(nullptr);

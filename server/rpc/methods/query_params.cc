@@ -94,7 +94,7 @@ Decided<TimeSpan> read_time_span(const EventLog& log, const TimeSpan& otherwise,
   }
   if (to) {
     const auto time = TRY(time_of_moment(log, "to", *to, now_ns));
-    span.until_ns = time;
+    span.until_ns = time + 1;
   }
   if (span.from_ns < earliest_ns || span.until_ns > latest_ns ||
       span.until_ns - span.from_ns > span_ns_max) {
@@ -102,7 +102,8 @@ Decided<TimeSpan> read_time_span(const EventLog& log, const TimeSpan& otherwise,
                   {{"field", std::string("from")}});
   }
   if (span.from_ns < span.until_ns) return span;
-  return reject(ErrorCode::INVALID_PARAMS, "to must be after from", {{"field", std::string("to")}});
+  return reject(ErrorCode::INVALID_PARAMS, "to must not be before from",
+                {{"field", std::string("to")}});
 }
 
 }  // namespace signalbox

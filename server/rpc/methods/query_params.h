@@ -31,9 +31,10 @@ struct TimeSpan {
   std::int64_t until_ns = 0;  // exclusive, after from_ns
 };
 
-// Returns the span between two moments, each a position, a time or an age; a missing one is that of
-// `otherwise`. INVALID_PARAMS with the field for anything else, and if `to` isn't after `from`;
-// POSITION_NOT_FOUND; HISTORY_DROPPED; STORAGE_DAMAGED. Reads the log for positions.
+// Returns the span from one moment to another, which belongs to it, each a position, a time or an
+// age; a missing one is that of `otherwise`. INVALID_PARAMS with the field for anything else, and
+// if `to` is before `from`; POSITION_NOT_FOUND; HISTORY_DROPPED; STORAGE_DAMAGED. Reads the log for
+// positions.
 Decided<TimeSpan> read_time_span(const EventLog& log, const TimeSpan& otherwise,
                                  const std::optional<std::string>& from,
                                  const std::optional<std::string>& to, std::int64_t now_ns);

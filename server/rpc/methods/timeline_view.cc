@@ -111,7 +111,7 @@ class Timeline {
     }
     json::object result;
     result["from"] = format_time(request_.span.from_ns);
-    result["to"] = format_time(request_.span.until_ns);
+    result["to"] = format_time(request_.span.until_ns - 1);
     result["resolution_ms"] = request_.resolution_ns / ns_per_ms;
     result["rows"] = std::move(shown);
     result["rows_total"] = rows.size();
@@ -126,10 +126,11 @@ class Timeline {
     if (!row.goal.empty()) shown["goal"] = row.goal;
     shown["runs"] = row.runs;
     json::array& bars = shown["bars"].emplace_array();
+    const std::int64_t last_ns = request_.span.until_ns - 1;
     for (const auto& [status, of_status] : row.bars) {
       for (const TimelineBar& bar : merged(of_status, request_)) {
         json::object object{{"from", format_time(bar.from_ns)},
-                            {"to", format_time(bar.until_ns)},
+                            {"to", format_time(std::min(bar.until_ns, last_ns))},
                             {"status", to_json(status)},
                             {"runs", bar.runs}};
         if (bar.runs == 1) object["run_id"] = to_string(bar.run_id);
@@ -159,7 +160,7 @@ Decided<json::object> timeline_view(const RunIndex& index, const TimelineRequest
 Decided<TimelineRequest> timeline_request(const Api& api, const GetTimeline& params,
                                           std::int64_t now_ns) {
   TimelineRequest request;
-  const TimeSpan last_day{now_ns - 24 * 3600 * LogCalendar::second_ns, now_ns};
+  const TimeSpan last_day{now_ns - 24 * 3600 * LogCalendar::second_ns, now_ns + 1};
   const auto span = TRY(read_time_span(api.log, last_day, params.from, params.to, now_ns));
   request.span = span;
   const std::int64_t length_ms = (span.until_ns - span.from_ns) / ns_per_ms + 1;
