@@ -178,7 +178,7 @@ inline constexpr std::size_t past_questions_max = 64;
 inline constexpr std::uint64_t past_forward_events_max = 10'000;
 // Worlds that are kept on the disk for that, and their bytes.
 inline constexpr std::size_t past_kept_worlds_max = 64;
-inline constexpr std::size_t past_kept_world_bytes_max = 256 * 1024 * 1024;
+inline constexpr std::size_t past_kept_world_bytes_max = 512 * 1024 * 1024;
 
 // What waits for a person (attention.list).
 // Time for which a failed run waits to be looked at, and how many of them are examined.

@@ -36,6 +36,9 @@ Called<std::vector<Measured>> bench_audit(const BenchPlan& plan);
 // Measures the size and the opening time of a log over a year of runs, of which a month is kept.
 Called<std::vector<Measured>> bench_retention(const BenchPlan& plan);
 
+// Measures queries about the past of a large log, and the latency of commands beside them.
+Called<std::vector<Measured>> bench_past(const BenchPlan& plan);
+
 // Measures a tick of the heartbeat on a large board.
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
 // Measures the latency on the socket beside many concurrent jobs, and the memory of a job.
