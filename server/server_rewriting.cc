@@ -45,6 +45,7 @@ std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stag
           [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
           [this](Position position) { return projector_.follow_to(position); },
           [this](const std::atomic<bool>& stopped) -> Stored<void> {
+            past_worlds_.forget();
             auto rows =
                 TRY(compute_rows(log_, config_.data / "projections" / "read_models.next", stopped));
             projector_.replace_rows(std::move(rows));

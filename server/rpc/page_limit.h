@@ -23,6 +23,8 @@ inline constexpr std::uint32_t events_read_rows_max = 1000;
 inline constexpr std::uint32_t log_marks_rows_max = 1000;
 inline constexpr std::uint32_t histogram_buckets_max = 4000;
 inline constexpr std::uint32_t timeline_rows_max = 1000;
+// Time before a timeline's beginning in which runs began that are shown although they have ended.
+inline constexpr std::int64_t timeline_run_ms_max = 7LL * 24 * 60 * 60 * 1000;
 // Steps of a timeline's resolution in its time.
 inline constexpr std::int64_t timeline_columns_max = 4000;
 inline constexpr std::uint32_t run_log_bytes_max = 256 * 1024;

@@ -127,6 +127,21 @@ TEST_F(RpcHistory, MarksAreListedBothWaysAndByKind) {  // O5
   EXPECT_EQ(positions(R"({"limit":1,"cursor":)" + next + "}"), Positions({jumped}));
 }
 
+TEST_F(RpcHistory, ATimelineShowsOldRunsThatAreOpenStill) {  // O5
+  start("open for long");
+  cancel(start("ended long ago"));
+  clock.advance_ms(timeline_run_ms_max + 2 * 3'600'000);
+  start("new");
+  clock.advance_ms(60'000);
+  const json::object shown = result_of("timeline.get", R"({"from":"1h"})");
+  std::vector<std::string> goals;
+  for (const json::value& row : shown.at("rows").as_array()) {
+    goals.emplace_back(row.at("goal").as_string());
+  }
+  EXPECT_EQ(goals, (std::vector<std::string>{"new", "open for long"}));
+  EXPECT_EQ(shown.at("rows").at(1).at("bars").at(0).at("from"), shown.at("from"));
+}
+
 TEST_F(RpcHistory, ATimelineMergesRunsThatAScreenCantTellApart) {  // O5
   for (int each = 0; each < 50; ++each) {
     cancel(start("short"));

@@ -313,6 +313,7 @@ void limits_method(Api& api, Call& call) {
   result["log_marks_rows_max"] = log_marks_rows_max;
   result["histogram_buckets_max"] = histogram_buckets_max;
   result["timeline_rows_max"] = timeline_rows_max;
+  result["timeline_run_ms_max"] = timeline_run_ms_max;
   result["timeline_columns_max"] = timeline_columns_max;
   result["run_log_bytes_max"] = run_log_bytes_max;
   result["run_change_bytes_max"] = run_change_bytes_max;

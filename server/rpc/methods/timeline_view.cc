@@ -145,15 +145,27 @@ class Timeline {
   std::size_t runs_ = 0;
 };
 
-Decided<json::object> timeline_view(const RunIndex& index, const TimelineRequest& request) {
-  Timeline timeline(request);
-  RunFilter filter;
-  filter.project = request.project;
-  filter.started_until_ns = request.span.until_ns;
+Decided<void> add_runs(const RunIndex& index, const RunFilter& filter, Timeline& timeline) {
   const auto is_whole = index.for_each(filter, run_list_looked_at_max,
                                        [&timeline](RunRow&& run) { timeline.add(run); });
   if (!is_whole) return unreadable(is_whole.error());
   if (!*is_whole) return tl::unexpected(too_many_runs());
+  return {};
+}
+
+// Of the runs that began long before, only those that are open are looked for: these are few.
+Decided<json::object> timeline_view(const RunIndex& index, const TimelineRequest& request) {
+  Timeline timeline(request);
+  RunFilter filter;
+  filter.project = request.project;
+  filter.started_from_ns = request.span.from_ns - timeline_run_ms_max * ns_per_ms;
+  filter.started_until_ns = request.span.until_ns;
+  TRY(add_runs(index, filter, timeline));
+  filter.started_until_ns = std::exchange(filter.started_from_ns, std::nullopt);
+  for (const RunStatus status : {RunStatus::queued, RunStatus::running, RunStatus::paused}) {
+    filter.status = status;
+    TRY(add_runs(index, filter, timeline));
+  }
   return timeline.to_object();
 }
 
