@@ -6,10 +6,10 @@
 namespace signalbox {
 namespace {
 
-// Queries of the present only: a stream, a file of this process's measurements, and a repository as
-// it is now.
-constexpr std::array<std::string_view, 3> present_only = {"events.subscribe", "server.metrics",
-                                                          "run.diff"};
+// Queries of the present only: a stream, a file of this process's measurements, a repository as it
+// is now, and who asks.
+constexpr std::array<std::string_view, 4> present_only = {"events.subscribe", "server.metrics",
+                                                          "run.diff", "server.whoami"};
 
 }  // namespace
 

@@ -131,7 +131,8 @@ TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
 
 TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
   live();
-  for (const char* method : {"run.cancel", "events.subscribe", "server.metrics", "run.diff"}) {
+  for (const char* method :
+       {"run.cancel", "events.subscribe", "server.metrics", "run.diff", "server.whoami"}) {
     EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
   }
 }

@@ -2,6 +2,7 @@
 // returned, stored and logged.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include <boost/json/serialize.hpp>
@@ -91,6 +92,19 @@ TEST_F(RpcAccess, EachMethodIsRefusedToTheRoleBelowAndGivenToItsOwn) {
       EXPECT_EQ(code_of(answer) == "FORBIDDEN", role < *method.needs)
           << name << " as " << name_of(role) << ": " << json::serialize(answer);
     }
+  }
+}
+
+TEST_F(RpcAccess, WhoamiNamesWhatTheRoleMayCall) {
+  const auto result = ask_as({"token:eve", Role::viewer}, "server.whoami", "{}");
+  const auto& who = result.at("result").as_object();
+  EXPECT_EQ(text(who, "actor"), "token:eve");
+  EXPECT_EQ(text(who, "role"), "viewer");
+  const auto& named = who.at("methods").as_array();
+  for (const Method& method : dispatcher.methods()) {
+    const bool is_named = std::find(named.begin(), named.end(),
+                                    json::value(json::string_view(method.name))) != named.end();
+    EXPECT_EQ(is_named, !method.needs || may(Role::viewer, *method.needs)) << method.name;
   }
 }
 

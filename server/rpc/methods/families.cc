@@ -34,6 +34,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(access_methods(parts.access));
   add(audit_methods());
   add(log_methods(parts.redact));
+  methods.push_back(whoami_method(methods));
   return methods;
 }
 

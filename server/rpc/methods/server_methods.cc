@@ -1,4 +1,5 @@
 // `server.*`: the service's status, limits, metrics and latest crash report.
+#include <optional>
 #include <set>
 
 #include "domain/limits.h"
@@ -402,6 +403,25 @@ StatusPart status_of(const RunRootWriter& run_roots) {
 
 StatusPart status_of(const RetentionLoop& retention) {
   return [&retention](json::object& status) { status["retention"] = retention_status(retention); };
+}
+
+Method whoami_method(const std::vector<Method>& others) {
+  struct Needed {
+    std::string name;
+    std::optional<Role> role;
+  };
+  std::vector<Needed> needed{{"server.whoami", Role::viewer}};
+  for (const Method& each : others) needed.push_back({std::string(each.name), each.needs});
+  return {"server.whoami", false, Role::viewer, {}, [needed](Api&, Call& call) {
+            json::object result;
+            result["actor"] = call.origin.actor;
+            result["role"] = name_of(call.role);
+            json::array& methods = result["methods"].emplace_array();
+            for (const Needed& each : needed) {
+              if (!each.role || may(call.role, *each.role)) methods.emplace_back(each.name);
+            }
+            call.responder.result(std::move(result));
+          }};
 }
 
 std::vector<Method> server_methods(const MethodParts& given) {
