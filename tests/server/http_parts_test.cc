@@ -39,11 +39,14 @@ TEST(HttpTarget, HasSegmentsAndQueryDecoded) {
   EXPECT_EQ(absolute->segments, (Words{"v1"}));
   EXPECT_EQ(read_target("/")->segments, Words{});
   EXPECT_EQ(read_target("*")->segments, (Words{"*"}));
+  EXPECT_FALSE(read_target("/v1")->ends_with_slash);
+  EXPECT_FALSE(read_target("/")->ends_with_slash);
+  EXPECT_TRUE(read_target("/console/?page=runs")->ends_with_slash);
 }
 
 TEST(HttpTarget, RefusesWhatCouldMeanTwoThings) {
-  for (const char* text : {"", "v1", "/v1//runs", "/v1/", "/v1/%2", "/v1/%zz", "/v1/%00", "/v1/..",
-                           "/v1/%2e%2E", "/%ff", "/a?b=%", "/a?b=%00"}) {
+  for (const char* text : {"", "v1", "/v1//runs", "/v1//", "//", "/v1/%2", "/v1/%zz", "/v1/%00",
+                           "/v1/..", "/v1/%2e%2E", "/%ff", "/a?b=%", "/a?b=%00"}) {
     EXPECT_FALSE(read_target(text)) << text;
   }
 }
@@ -82,6 +85,13 @@ TEST(HttpBrowser, TakesNothingFromPagesOfOthers) {
   EXPECT_TRUE(is_cross_site("", "http://localhost:9999", "localhost:7070", false));
   EXPECT_TRUE(is_cross_site("", "null", "localhost", false));
   EXPECT_TRUE(is_cross_site("", "http://evil.example", "localhost", false));
+}
+
+TEST(HttpBrowser, VisitsAPageOnlyWithTheWholeWindow) {
+  EXPECT_TRUE(is_page_visit("navigate", "document"));
+  EXPECT_FALSE(is_page_visit("navigate", "iframe"));
+  EXPECT_FALSE(is_page_visit("no-cors", "script"));
+  EXPECT_FALSE(is_page_visit("", "")) << "a program, or an old browser";
 }
 
 TEST(HttpRange, IsOneOfBytes) {

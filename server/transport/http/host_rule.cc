@@ -62,4 +62,8 @@ bool is_cross_site(std::string_view sec_fetch_site, std::string_view origin, std
   return !boost::beast::iequals({origin.data(), origin.size()}, {own.data(), own.size()});
 }
 
+bool is_page_visit(std::string_view sec_fetch_mode, std::string_view sec_fetch_dest) {
+  return sec_fetch_mode == "navigate" && sec_fetch_dest == "document";
+}
+
 }  // namespace signalbox

@@ -38,4 +38,8 @@ std::string host_name(std::string_view host);
 bool is_cross_site(std::string_view sec_fetch_site, std::string_view origin, std::string_view host,
                    bool is_encrypted);
 
+// Returns true if a browser asks for a page because its user follows a link or opens an address.
+// Empty values mean that the headers are missing.
+bool is_page_visit(std::string_view sec_fetch_mode, std::string_view sec_fetch_dest);
+
 }  // namespace signalbox

@@ -7,6 +7,7 @@
 
 #include "server/transport/http/artifact_download.h"
 #include "server/transport/http/call_line.h"
+#include "server/transport/http/console.h"
 #include "server/transport/http/openapi.h"
 #include "server/transport/http/problem.h"
 #include "server/transport/http/sse_stream.h"
@@ -135,6 +136,9 @@ std::optional<Rejection> stranger_refusal(const HttpSession& session, const Requ
     case RouteKind::ready:
     case RouteKind::version:
     case RouteKind::openapi:
+    case RouteKind::front:
+    case RouteKind::console:
+    case RouteKind::console_file:
       return std::nullopt;
     case RouteKind::call:
     case RouteKind::download:
@@ -165,6 +169,15 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
       return session->respond(version_answer());
     case RouteKind::openapi:
       return session->respond(json_answer(200, std::string(openapi_text())));
+    case RouteKind::front:
+      return session->respond(console_front(header_of(request, "Accept")));
+    case RouteKind::console:
+      return session->respond(console_page(asked.target, {header_of(request, "If-None-Match"),
+                                                          header_of(request, "Accept-Encoding")}));
+    case RouteKind::console_file:
+      return session->respond(console_file(
+          asked.match.params.at("digest"), asked.match.params.at("file"),
+          {header_of(request, "If-None-Match"), header_of(request, "Accept-Encoding")}));
     case RouteKind::rpc:
       return call(session, request, request.body(), std::make_shared<RpcPeer>(session));
     case RouteKind::call:

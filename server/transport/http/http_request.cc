@@ -44,8 +44,19 @@ tl::expected<void, HttpAnswer> check_host(const HttpRequest& request, const Targ
                  {{"host", shown(host)}}, {"signalbox serve --help"});
 }
 
-tl::expected<void, HttpAnswer> check_site(const HttpRequest& request,
+// The console's page is the same for everybody and does nothing by itself, so a link to it may
+// stand anywhere. A frame, an image or a script of another site isn't a visit.
+bool is_visit_to_console(const HttpRequest& request, const Target& target) {
+  const bool is_get = request.method() == http::verb::get || request.method() == http::verb::head;
+  const bool is_page = target.segments.empty() ||
+                       (target.segments.size() == 1 && target.segments.front() == "console");
+  return is_get && is_page &&
+         is_page_visit(view(request["Sec-Fetch-Mode"]), view(request["Sec-Fetch-Dest"]));
+}
+
+tl::expected<void, HttpAnswer> check_site(const HttpRequest& request, const Target& target,
                                           const ConnectionOrigin& origin) {
+  if (is_visit_to_console(request, target)) return {};
   const std::string_view site = view(request["Sec-Fetch-Site"]);
   const std::string_view page = view(request[http::field::origin]);
   if (!is_cross_site(site, page, view(request[http::field::host]), origin.is_encrypted)) return {};
@@ -79,6 +90,9 @@ tl::expected<RouteMatch, HttpAnswer> find_route(const HttpRequest& request, cons
   RouteMatch match = match_route(verb, target);
   const bool is_server_wide = target.segments.size() == 1 && target.segments.front() == "*";
   if (verb == "OPTIONS" && is_server_wide) match.verbs = {"GET", "HEAD", "POST"};
+  if (match.verbs.empty() && target.ends_with_slash) {
+    return refused(400, ErrorCode::INVALID_REQUEST, "the request's target ends with a slash");
+  }
   if (match.verbs.empty()) {
     return refused(404, ErrorCode::METHOD_NOT_FOUND, "there is nothing at this path", {},
                    {"curl --unix-socket \"$SIGNALBOX_SOCKET\" http://signalbox/openapi.json"});
@@ -105,7 +119,7 @@ tl::expected<RequestedRoute, HttpAnswer> validate_header(const HttpRequest& requ
   auto target = read_target(view(request.target()));
   if (!target) return tl::unexpected(problem(target.error()));
   TRY(check_host(request, *target, origin, service));
-  TRY(check_site(request, origin));
+  TRY(check_site(request, *target, origin));
   auto match = TRY(find_route(request, *target));
   TRY(check_body(request));
   return RequestedRoute{std::move(*target), std::move(match)};

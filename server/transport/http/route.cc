@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view command = "command_id";
 
-constexpr std::array<Route, 17> table = {{
+constexpr std::array<Route, 20> table = {{
     {"POST", "/v1/runs", "run.start", RouteKind::call, 202, "idempotency_key", show_started_run},
     {"GET", "/v1/runs", "run.list", RouteKind::call, 200, {}, show_run_page},
     {"GET", "/v1/runs/{run_id}", "run.get"},
@@ -35,6 +35,9 @@ constexpr std::array<Route, 17> table = {{
     {"GET", "/readyz", {}, RouteKind::ready},
     {"GET", "/version", {}, RouteKind::version},
     {"GET", "/openapi.json", {}, RouteKind::openapi},
+    {"GET", "/", {}, RouteKind::front},
+    {"GET", "/console/", {}, RouteKind::console},
+    {"GET", "/console/{digest}/{file}", {}, RouteKind::console_file, 200, {}, nullptr, true},
 }};
 
 // Returns the parameters in the path; nullopt if the path doesn't match the route.
@@ -69,6 +72,7 @@ std::span<const Route> routes() { return table; }
 RouteMatch match_route(std::string_view verb, const Target& target) {
   RouteMatch match;
   for (const Route& route : table) {
+    if (target.ends_with_slash && !route.path.ends_with('/')) continue;
     auto params = path_params(route, target.segments);
     if (!params) continue;
     match.verbs.emplace_back(route.verb);

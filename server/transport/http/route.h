@@ -24,11 +24,14 @@ enum class RouteKind {
   ready,
   version,
   openapi,
+  front,         // leads a browser to the console
+  console,       // the console's page
+  console_file,  // what the page is made of
 };
 
 struct Route {
-  std::string_view verb;    // POST, or GET, which includes HEAD
-  std::string_view path;    // "/v1/runs/{run_id}"
+  std::string_view verb;  // POST, or GET, which includes HEAD
+  std::string_view path;  // "/v1/runs/{run_id}"; only with a slash at its end may a target have one
   std::string_view method;  // of the dispatcher, or empty
   RouteKind kind = RouteKind::call;
   unsigned status = 200;         // on success

@@ -36,7 +36,7 @@ Decided<void> read_path(std::string_view path, Target& target) {
     target.segments.push_back(std::move(segment));
     if (slash == std::string_view::npos) break;
     path.remove_prefix(slash + 1);
-    if (path.empty()) return invalid("ends with a slash");
+    target.ends_with_slash = path.empty();
   }
   return {};
 }

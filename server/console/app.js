@@ -1,0 +1,67 @@
+/** Starts the console: who the user is, then the page that the address names, then the events. */
+import { html, render, useEffect, useErrorBoundary, useState } from './vendor/htm-preact.js';
+import { identify, identity } from './core/identity.js';
+import { follow } from './core/live.js';
+import { interceptLinks, route } from './core/route.js';
+import { refusal, takeTokenFromAddress } from './core/session.js';
+import './core/theme.js';
+import { useSignal } from './core/use_signal.js';
+import { Problem } from './parts/notice.js';
+import { Shell } from './parts/shell.js';
+import { SignIn } from './pages/sign_in.js';
+
+/** Each page is loaded when it is first opened. */
+const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ ({
+  inbox: () => import('./pages/inbox.js').then(({ Inbox }) => Inbox),
+  board: () => import('./pages/board.js').then(({ Board }) => Board),
+  card: () => import('./pages/card.js').then(({ Card }) => Card),
+  runs: () => import('./pages/runs.js').then(({ Runs }) => Runs),
+  run: () => import('./pages/run.js').then(({ Run }) => Run),
+  loops: () => import('./pages/loops.js').then(({ Loops }) => Loops),
+  events: () => import('./pages/events.js').then(({ Events }) => Events),
+  projects: () => import('./pages/projects.js').then(({ Projects }) => Projects),
+  server: () => import('./pages/server.js').then(({ Server }) => Server),
+});
+
+const RETRY_MS = 1000;
+
+/** One page; a defect in it leaves the rest of the console usable. */
+function Page() {
+  const { page, params } = useSignal(route);
+  const [defect, forget] = useErrorBoundary();
+  const [shown, setShown] = useState(/** @type {{page: string, content: any, failed?: boolean}} */ ({ page: '', content: null }));
+  useEffect(() => {
+    forget();
+    const load = PAGES[page] ?? (() => import('./pages/not_found.js').then(({ NotFound }) => NotFound));
+    load().then((content) => setShown({ page, content }), () => setShown({ page, content: null, failed: true }));
+  }, [page]);
+  if (defect) return html`<${Problem} error=${{ code: 'CONSOLE', message: `this page has a defect: ${defect.message}` }} />`;
+  if (shown.page === page && shown.failed) {
+    return html`<div class="empty"><p>This page can’t be loaded. Another version of the service may be there since.</p>
+      <button onClick=${() => location.reload()}>Load the console again</button></div>`;
+  }
+  return shown.page === page ? html`<${shown.content} params=${params} />` : html`<p class="loading" aria-busy="true">loading …</p>`;
+}
+
+function App() {
+  const who = useSignal(identity);
+  const refused = useSignal(refusal);
+  const [failure, setFailure] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    if (refused || who) return undefined;
+    let timer = 0;
+    const ask = () => identify().then(follow, (error) => {
+      setFailure(error);
+      if (error.code === 'UNREACHABLE') timer = setTimeout(ask, RETRY_MS);
+    });
+    ask();
+    return () => clearTimeout(timer);
+  }, [refused]);
+  if (refused) return html`<${SignIn} />`;
+  if (!who) return html`<main class="alone"><${Problem} error=${failure} /></main>`;
+  return html`<${Shell}><${Page} /><//>`;
+}
+
+takeTokenFromAddress();
+interceptLinks();
+render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')));

@@ -1,0 +1,131 @@
+/**
+ * One stream of all events (GET /v1/events), read with fetch because EventSource sends no token. It
+ * resumes after the last event that it has seen, for as long as it takes. It runs in the shared
+ * worker, or in the page where there is none.
+ */
+
+import { parsePlain } from './plain_text.js';
+
+/**
+ * @typedef {{position: number, type: string, stream: string, recorded_at: string, actor: string,
+ *   cause?: number, data: any}} LogEvent
+ * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused', since: number, retryAt?: number,
+ *   position: number, lagMs: number, missed: number}} Connection
+ * `missed` counts the times that events were skipped, so that pages ask for everything again.
+ */
+
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 5000;
+/** The service sends at least a comment in 15 s. */
+const SILENCE_MS_MAX = 40_000;
+
+export class EventStream {
+  /**
+   * @param {string} address
+   * @param {(events: LogEvent[]) => void} onEvents
+   * @param {(connection: Connection) => void} onConnection
+   */
+  constructor(address, onEvents, onConnection) {
+    this.address = address;
+    this.onEvents = onEvents;
+    this.onConnection = onConnection;
+    /** @type {Connection} */
+    this.connection = { state: 'connecting', since: Date.now(), position: 0, lagMs: 0, missed: 0 };
+    this.secret = '';
+    this.retryMs = RETRY_MS_MIN;
+    /** @type {AbortController | null} */
+    this.request = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+  }
+
+  /** Begins, or begins again with another token. */
+  start(/** @type {string} */ secret) {
+    this.stop();
+    this.secret = secret;
+    this.retryMs = RETRY_MS_MIN;
+    this.connect();
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.request?.abort();
+    this.request = null;
+  }
+
+  /** @param {Partial<Connection>} change */
+  set(change) {
+    const since = change.state && change.state !== this.connection.state ? Date.now() : this.connection.since;
+    this.connection = { ...this.connection, since, ...change };
+    this.onConnection(this.connection);
+  }
+
+  async connect() {
+    const request = new AbortController();
+    this.request = request;
+    const from = this.connection.position ? `?from=${this.connection.position + 1}` : '';
+    try {
+      const response = await fetch(this.address + from, {
+        headers: this.secret ? { Authorization: `Bearer ${this.secret}` } : {},
+        cache: 'no-store',
+        signal: request.signal,
+      });
+      if (response.status === 401 || response.status === 403) return this.set({ state: 'refused' });
+      if (response.status === 404 || response.status === 410) this.skip();  // another or a shorter log
+      if (!response.ok || !response.body) throw new Error(response.statusText);
+      this.retryMs = RETRY_MS_MIN;
+      this.set({ state: 'live', retryAt: undefined });
+      await this.read(response.body.getReader());
+    } catch {
+      // The end of the connection: below it is made again.
+    }
+    if (request !== this.request) return;
+    request.abort();
+    this.set({ state: 'away', retryAt: Date.now() + this.retryMs });
+    this.timer = setTimeout(() => this.connect(), this.retryMs);
+    this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
+  }
+
+  /** Continues with the next event to come; what was between is asked for anew. */
+  skip() {
+    this.set({ position: 0, missed: this.connection.missed + 1 });
+  }
+
+  /** @param {ReadableStreamDefaultReader<Uint8Array>} reader */
+  async read(reader) {
+    const decoder = new TextDecoder();
+    let rest = '';
+    for (;;) {
+      const silence = setTimeout(() => this.request?.abort(), SILENCE_MS_MAX);
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence));
+      if (done) return;
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = blocks.pop() ?? '';
+      this.take(blocks);
+    }
+  }
+
+  /** @param {string[]} blocks the events of the stream as text */
+  take(blocks) {
+    /** @type {LogEvent[]} */
+    const events = [];
+    for (const block of blocks) {
+      let name = '';
+      let data = '';
+      for (const line of block.split('\n')) {
+        if (line.startsWith('event: ')) name = line.slice(7);
+        if (line.startsWith('data: ')) data = line.slice(6);
+      }
+      if (!data) continue;
+      const event = parsePlain(data);
+      if (name === 'lagged' || name === 'failed') this.skip();
+      // A broadcast says again what its event said.
+      else if (event.type) events.push(event);
+    }
+    if (events.length === 0) return;
+    const last = events[events.length - 1];
+    const lagMs = Math.max(0, Date.now() - Date.parse(last.recorded_at));
+    this.onEvents(events);
+    this.set({ position: Number(last.position), lagMs });
+  }
+}

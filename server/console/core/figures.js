@@ -1,0 +1,24 @@
+/** Numbers, sizes and money as text. */
+
+const thousands = new Intl.NumberFormat('en-US');
+
+export const countText = (/** @type {number} */ count) => thousands.format(count);
+
+export function bytesText(/** @type {number} */ bytes) {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+export function moneyText(/** @type {number} */ microusd) {
+  return `$${(microusd / 1e6).toFixed(microusd < 1e6 ? 3 : 2)}`;
+}
+
+/** The last part of an id, by which people tell runs apart. */
+export const tailOf = (/** @type {string} */ id) => id.slice(-8);
+
+/** `waiting_for` as words: `WAITING_FOR` becomes `waiting for`. */
+export const wordsOf = (/** @type {string} */ name) => name.replaceAll('_', ' ').toLowerCase();
+
+export const plural = (/** @type {number} */ count, /** @type {string} */ noun) =>
+  `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,20 @@
+/** Who the user is to the service, and so what the console offers. */
+import { signal } from '../vendor/signals-core.js';
+import { call } from './rpc.js';
+
+/** @typedef {{actor: string, role: string, methods: string[]}} Identity */
+
+/** Null until the service has said it. */
+export const identity = signal(/** @type {Identity | null} */ (null));
+
+/** Asks the service. Throws its refusal. */
+export async function identify() {
+  identity.value = await call('server.whoami');
+}
+
+/** Returns why the user may not call this method, or null. */
+export function whyNot(/** @type {string} */ method) {
+  const who = identity.peek();
+  if (!who || who.methods.includes(method)) return null;
+  return `${who.actor} is ${who.role}, which may not call ${method}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * The output of an attempt, in ranges of run.log: its end first, earlier parts when they are wanted,
+ * and what is added while the job runs. Output isn't of the log, so no event says that there is more
+ * of it: it is asked for, once a second, while somebody looks.
+ */
+import { useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { call } from './rpc.js';
+
+const RANGE_BYTES = 262_144;
+const KEPT_LINES_MAX = 200_000;
+const POLL_MS = 1000;
+
+/**
+ * @typedef {{from: number, next: number, end: number, text: string, running: boolean, station: string,
+ *   attempt: number}} Output `text` has the bytes `from` to `next` of a stream that ends at `end` so far
+ */
+
+/** @param {Output} output @param {any} more the answer for the bytes after it */
+function appended(output, more) {
+  const gap = more.offset > output.next ? `\n… ${more.offset - output.next} bytes aren't kept …\n` : '';
+  let text = output.text + gap + more.text;
+  let { from } = output;
+  if (text.length > KEPT_LINES_MAX * 80) {
+    text = text.slice(text.length / 2);
+    from = more.offset + more.bytes - new TextEncoder().encode(text).length;
+  }
+  return { ...output, from, text, next: more.next_offset, end: more.end, running: more.running };
+}
+
+/**
+ * Returns the output so far; `earlier` asks for the part before it.
+ * @param {{run_id: string, station?: string, attempt?: number, stream: string}} which
+ * @returns {{output?: Output, error?: any, earlier: () => void}}
+ */
+export function useJobOutput(which) {
+  const key = JSON.stringify(which);
+  const [state, setState] = useState({ key, output: /** @type {Output | undefined} */ (undefined), error: /** @type {any} */ (undefined) });
+  const latest = useRef(/** @type {Output | undefined} */ (undefined));
+  const set = (/** @type {Output | undefined} */ output, /** @type {any} */ error = undefined) => {
+    latest.current = output;
+    setState({ key, output, error });
+  };
+  useEffect(() => {
+    const ended = new AbortController();
+    let timer = 0;
+    const follow = async () => {
+      try {
+        const output = latest.current;
+        if (!output) {
+          const { end } = await call('run.log', { ...which, offset: 0, bytes: 1 }, ended.signal);
+          const first = await call('run.log', { ...which, offset: Math.max(0, end - RANGE_BYTES), bytes: RANGE_BYTES }, ended.signal);
+          set({ from: first.offset, next: first.next_offset, end: first.end, text: first.text, running: first.running, station: first.station, attempt: first.attempt });
+        } else if (!document.hidden) {
+          const more = await call('run.log', { ...which, offset: output.next, bytes: RANGE_BYTES }, ended.signal);
+          if (more.bytes > 0 || more.running !== output.running) set(appended(output, more));
+        }
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        set(latest.current, error);
+      }
+      const { current } = latest;
+      if (!current || current.running || current.next < current.end) timer = setTimeout(follow, POLL_MS);
+    };
+    latest.current = undefined;
+    follow();
+    return () => {
+      ended.abort();
+      clearTimeout(timer);
+    };
+  }, [key]);
+  const earlier = async () => {
+    const output = latest.current;
+    if (!output || output.from === 0) return;
+    const offset = Math.max(0, output.from - RANGE_BYTES);
+    const part = await call('run.log', { ...which, offset, bytes: output.from - offset });
+    set({ ...output, from: part.offset, text: part.text + output.text });
+  };
+  return { ...(state.key === key ? { output: state.output, error: state.error } : {}), earlier };
+}

@@ -1,0 +1,49 @@
+/**
+ * Keys. A page says which keys it takes while it is on screen; those of the shell are always there.
+ * A key alone never does anything that can't be undone: it opens the dialog.
+ */
+import { useEffect } from '../vendor/htm-preact.js';
+import { signal } from '../vendor/signals-core.js';
+
+/** @typedef {{keys: string, text: string, run: () => void}} Shortcut `keys`: `j`, or `g r` */
+
+/** All shortcuts that are taken now, for the overview. */
+export const shortcuts = signal(/** @type {Shortcut[]} */ ([]));
+
+const SEQUENCE_MS_MAX = 1200;
+let begun = '';
+let begunAt = 0;
+
+/** @param {EventTarget | null} target */
+function isTyping(target) {
+  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+}
+
+function onKey(/** @type {KeyboardEvent} */ event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (document.querySelector('dialog[open]')) return;
+  const sequence = Date.now() - begunAt < SEQUENCE_MS_MAX && begun ? `${begun} ${event.key}` : event.key;
+  const taken = shortcuts.peek().findLast(({ keys }) => keys === sequence);
+  begun = shortcuts.peek().some(({ keys }) => keys.startsWith(`${event.key} `)) ? event.key : '';
+  begunAt = Date.now();
+  if (!taken) return;
+  begun = '';
+  event.preventDefault();
+  taken.run();
+}
+
+document.addEventListener('keydown', onKey);
+
+/**
+ * Takes these keys while the calling component is on screen.
+ * @param {Shortcut[]} list
+ * @param {any[]} dependsOn as of an effect
+ */
+export function useKeys(list, dependsOn) {
+  useEffect(() => {
+    shortcuts.value = [...shortcuts.peek(), ...list];
+    return () => {
+      shortcuts.value = shortcuts.peek().filter((each) => !list.includes(each));
+    };
+  }, dependsOn);
+}

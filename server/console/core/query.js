@@ -1,0 +1,108 @@
+/**
+ * Queries that keep themselves up to date: an answer is asked for again when an event arrives that
+ * may have changed it, when the connection is back, and when the page becomes visible. The last
+ * answer stays on screen meanwhile, also while the service is away.
+ */
+import { useEffect, useState } from '../vendor/htm-preact.js';
+import { connection, onEvents } from './live.js';
+import { call } from './rpc.js';
+
+/** @typedef {import('./event_stream.js').LogEvent} LogEvent */
+
+const PAUSE_MS_MIN = 250;
+/** A query that takes long is asked again more rarely: at most this part of the time is spent on it. */
+const LOAD_MAX = 0.2;
+
+/** An answer that is asked for again and again, until stop(). */
+export class LiveAnswer {
+  /**
+   * @param {() => Promise<any>} ask
+   * @param {(event: LogEvent) => boolean} concerns whether an event may change the answer
+   * @param {(answer: {data?: any, error?: any}) => void} onAnswer
+   */
+  constructor(ask, concerns, onAnswer) {
+    this.ask = ask;
+    this.onAnswer = onAnswer;
+    /** @type {{data?: any, error?: any}} */
+    this.answer = {};
+    this.isAsking = false;
+    this.isDue = false;
+    this.isStopped = false;
+    this.pauseMs = PAUSE_MS_MIN;
+    this.endEvents = onEvents((events) => {
+      if (events.some(concerns)) this.refresh();
+    });
+    let { state, missed } = connection.peek();
+    this.endConnection = connection.subscribe((now) => {
+      const isBack = now.state === 'live' && (state !== 'live' || now.missed !== missed);
+      ({ state, missed } = now);
+      if (isBack) this.refresh();
+    });
+    this.onVisible = () => {
+      if (!document.hidden && this.isDue) this.run();
+    };
+    document.addEventListener('visibilitychange', this.onVisible);
+    this.run();
+  }
+
+  /** Asks again soon, once for all reasons that come together. */
+  refresh() {
+    if (this.isDue || this.isStopped) return;
+    this.isDue = true;
+    if (!this.isAsking) setTimeout(() => this.run(), this.pauseMs);
+  }
+
+  async run() {
+    if (this.isStopped || this.isAsking || (document.hidden && this.answer.data)) return;
+    this.isAsking = true;
+    this.isDue = false;
+    const began = performance.now();
+    try {
+      this.answer = { data: await this.ask() };
+    } catch (error) {
+      this.answer = { data: this.answer.data, error };
+    }
+    this.isAsking = false;
+    this.pauseMs = Math.max(PAUSE_MS_MIN, (performance.now() - began) / LOAD_MAX);
+    if (this.isStopped) return;
+    this.onAnswer(this.answer);
+    if (this.isDue) setTimeout(() => this.run(), this.pauseMs);
+  }
+
+  stop() {
+    this.isStopped = true;
+    this.endEvents();
+    this.endConnection();
+    document.removeEventListener('visibilitychange', this.onVisible);
+  }
+}
+
+const always = () => true;
+
+/**
+ * Returns the present answer to a query: `data` is undefined until there is one, `error` is why the
+ * latest attempt failed. A null method asks nothing.
+ * @param {string | null} method
+ * @param {Record<string, any>} params
+ * @param {(event: LogEvent) => boolean} [concerns]
+ * @returns {{data?: any, error?: import('./rpc.js').Refusal, refresh: () => void}}
+ */
+export function useQuery(method, params = {}, concerns = always) {
+  const key = `${method} ${JSON.stringify(params)}`;
+  const [state, setState] = useState({ key, answer: {}, refresh: () => {} });
+  useEffect(() => {
+    if (method === null) return undefined;
+    const live = new LiveAnswer(
+      () => call(method, params),
+      concerns,
+      (answer) => setState({ key, answer, refresh: () => live.refresh() }),
+    );
+    return () => live.stop();
+  }, [key]);
+  return state.key === key ? { ...state.answer, refresh: state.refresh } : { refresh: () => {} };
+}
+
+/** Returns whether an event is of this stream: `run/…`, `card/…`, `lock/…`. */
+export function ofStream(/** @type {string} */ prefix) {
+  return (/** @type {LogEvent} */ event) => event.stream.startsWith(prefix);
+}

@@ -1,0 +1,109 @@
+/** Calls methods of the service. All of them go through POST /rpc. */
+import { signal } from '../vendor/signals-core.js';
+import { parsePlain, plainText, terminalText } from './plain_text.js';
+import { authorization, refusal } from './session.js';
+
+/** A refusal by the service, as server/PROTOCOL.md describes it. */
+export class Refusal extends Error {
+  /**
+   * @param {string} code such as RUN_NOT_FOUND
+   * @param {string} message
+   * @param {Record<string, any>} details
+   * @param {string[]} nextCommands commands that would be taken now
+   */
+  constructor(code, message, details = {}, nextCommands = []) {
+    super(message);
+    this.code = code;
+    this.details = details;
+    this.nextCommands = nextCommands;
+  }
+}
+
+/** The newest position of the log that an answer was as of. */
+export const answeredPosition = signal(0);
+
+/** The address of `path` beside the console, also behind a proxy that serves it below a prefix. */
+export function serviceAddress(/** @type {string} */ path) {
+  return new URL(`../${path}`, document.baseURI).href;
+}
+
+const unreachable = () => new Refusal('UNREACHABLE', 'the service doesn’t answer', {}, ['signalbox status']);
+
+/** @returns {Promise<Refusal>} */
+async function refusalOf(/** @type {Response} */ response) {
+  try {
+    const problem = parsePlain(await response.text());
+    return new Refusal(problem.code, problem.detail, problem.details, problem.next_commands);
+  } catch {
+    return new Refusal(`HTTP ${response.status}`, response.statusText);
+  }
+}
+
+/**
+ * Returns the result of a method.
+ * @param {string} method
+ * @param {Record<string, any>} params
+ * @param {AbortSignal} [abort]
+ * @returns {Promise<any>}
+ * @throws {Refusal}
+ */
+export async function call(method, params = {}, abort) {
+  const request = {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...authorization() },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: abort,
+  };
+  /** @type {Response} */
+  let response;
+  try {
+    response = await fetch(serviceAddress('rpc'), request);
+  } catch (error) {
+    if (abort?.aborted) throw error;
+    throw unreachable();
+  }
+  if (!response.ok) {
+    const why = await refusalOf(response);
+    if (response.status === 401) refusal.value = why;
+    throw why;
+  }
+  const clean = method === 'run.log' ? terminalText : plainText;
+  const text = await response.text().catch(() => {
+    throw unreachable();
+  });
+  const answer = parsePlain(text, clean);
+  if (!answer.error) {
+    answeredPosition.value = Math.max(answeredPosition.peek(), answer.result.position ?? 0);
+    return answer.result;
+  }
+  const { code, details, next_commands: commands } = answer.error.data;
+  throw new Refusal(code, answer.error.message, details, commands);
+}
+
+/**
+ * Returns the bytes of an artifact.
+ * @param {string} runId
+ * @param {string} name
+ * @returns {Promise<Blob>}
+ * @throws {Refusal}
+ */
+export async function artifact(runId, name) {
+  const path = `v1/runs/${runId}/artifacts/${encodeURIComponent(name)}`;
+  const response = await fetch(serviceAddress(path), { headers: authorization() }).catch(() => {
+    throw unreachable();
+  });
+  if (!response.ok) throw await refusalOf(response);
+  return response.blob();
+}
+
+/** Returns an id for a command about `subject`, so that a repeated request isn't carried out twice. */
+export function commandId(/** @type {string} */ subject) {
+  return `console-${crypto.randomUUID?.() ?? randomHex()}-${subject}`.slice(0, 128);
+}
+
+/** For plain HTTP to another name than localhost, where randomUUID is missing. */
+function randomHex() {
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('');
+}

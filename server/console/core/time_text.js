@@ -1,0 +1,53 @@
+/** Times and durations as short text. */
+import { signal } from '../vendor/signals-core.js';
+
+/** The present time, for ages on screen: changes once a second while the page is visible. */
+export const now = signal(Date.now());
+
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 1000);
+document.addEventListener('visibilitychange', () => {
+  now.value = Date.now();
+});
+
+const UNITS = /** @type {const} */ ([
+  ['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1000],
+]);
+
+/**
+ * Returns a duration with its two largest units: `2 h 10 min`, `12 s`, `340 ms`.
+ * @param {number} ms
+ */
+export function durationText(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  const at = UNITS.findIndex(([, unitMs]) => ms >= unitMs);
+  const [unit, unitMs] = UNITS[at];
+  const whole = Math.floor(ms / unitMs);
+  const next = UNITS[at + 1];
+  if (!next || whole >= 20) return `${whole} ${unit}`;
+  const rest = Math.floor((ms % unitMs) / next[1]);
+  return rest ? `${whole} ${unit} ${rest} ${next[0]}` : `${whole} ${unit}`;
+}
+
+/** Returns an age with one unit: `3 min`. */
+export function ageText(/** @type {number} */ ms) {
+  const unit = UNITS.find(([, unitMs]) => ms >= unitMs);
+  return unit ? `${Math.floor(ms / unit[1])} ${unit[0]}` : 'now';
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' });
+
+/** Returns the time of day, with the day if it isn't today's. */
+export function clockText(/** @type {string | undefined | null} */ time) {
+  if (!time) return '';
+  const date = new Date(time);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
+}
+
+/** Returns ms since 1970 of an RFC 3339 time, or null. */
+export function msOf(/** @type {string | undefined | null} */ time) {
+  return time ? Date.parse(time) : null;
+}

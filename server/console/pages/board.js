@@ -1,0 +1,51 @@
+/** The cards by status, and who has an agent. */
+import { html, useState } from '../vendor/htm-preact.js';
+import { plural, wordsOf } from '../core/figures.js';
+import { whyNot } from '../core/identity.js';
+import { useKeys } from '../core/keys.js';
+import { useQuery } from '../core/query.js';
+import { change, go, hrefOf } from '../core/route.js';
+import { call } from '../core/rpc.js';
+import { openDialog } from '../parts/dialog.js';
+import { Answer, Empty, Problem } from '../parts/notice.js';
+import { Age, Status } from '../parts/status.js';
+import { SubmitCard } from './submit_card.js';
+
+const CARDS_SHOWN = 50;
+
+/** @param {{card: any}} props */
+function BoardCard({ card }) {
+  const why = card.waiting?.text ?? (card.code ? `${wordsOf(card.code)}: ${card.message}` : '');
+  return html`<li class="card"><a href=${hrefOf('card', { id: card.card_id })}>${card.title}</a>
+    <p class="faint">${card.project} · <${Age} time=${card.changed_at} />${card.attempts > 1 ? ` · ${plural(card.attempts, 'attempt')}` : ''}${card.priority ? ` · priority ${card.priority}` : ''}</p>
+    ${why && html`<p class="why">${why}</p>`}
+    ${card.retry_at && html`<p class="faint">is tried again at ${new Date(card.retry_at).toLocaleTimeString()}</p>`}</li>`;
+}
+
+/** @param {{agents: any}} props */
+function Agents({ agents }) {
+  return html`<p class="kinds"><span>${plural(agents.total, 'agent')} at work</span>
+    ${agents.projects.map((/** @type {any} */ each) => html`<span key=${each.project} class="faint">${each.project} ${each.agents}${each.limit ? ` of ${each.limit}` : ''}</span>`)}</p>`;
+}
+
+/** @param {{params: Record<string, string>}} props */
+export function Board({ params: { project } }) {
+  const [error, setError] = useState(/** @type {any} */ (null));
+  const answer = useQuery('board.get', { limit: CARDS_SHOWN, ...(project ? { project } : {}) }, (event) => /^(card|project|run)\//.test(event.stream));
+  const submit = () => whyNot('card.submit') || openDialog(() => html`<${SubmitCard} project=${project} />`);
+  const tick = () => call('loop.trigger', { loop: 'heartbeat', reason: 'asked for in the console' }).then(() => setError(null), setError);
+  useKeys([{ keys: 'n', text: 'Submit a card', run: submit }, { keys: 'P', text: 'Projects', run: () => go('projects') }], [project]);
+  const button = (/** @type {string} */ method, /** @type {string} */ text, /** @type {() => any} */ run) => html`<button class="small" aria-disabled=${whyNot(method) ? 'true' : null}
+    title=${whyNot(method) ?? ''} onClick=${() => whyNot(method) || run()}>${text}</button>`;
+  return html`<div class="page board filled"><div class="head"><h1>Board${project ? html` <span class="faint">${project}</span>` : ''}</h1>
+      <span class="actions">${project && html`<button class="quiet" onClick=${() => change({ project: undefined })}>all projects</button>`}
+        ${button('loop.trigger', 'Tick now', tick)} ${button('card.submit', 'Submit a card', submit)}</span></div>
+    <${Problem} error=${error} />
+    <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${Agents} agents=${data.agents} />
+      ${data.held.map((/** @type {any} */ held) => html`<p key=${held.project} class="problem"><b>${held.project}</b> ${held.text}</p>`)}
+      ${data.columns.every((/** @type {any} */ column) => column.total === 0) && html`<${Empty} text="The board is empty." command="signalbox card submit PROJECT \"a title\"" />`}
+      <div class="columns" tabindex="0" role="group" aria-label="Columns">${data.columns.map((/** @type {any} */ column) => html`<section key=${column.status} class="column" aria-label=${column.status}>
+        <h2><${Status} status=${column.status} /> <span class="faint">${column.total}</span></h2>
+        <ul>${column.cards.map((/** @type {any} */ card) => html`<${BoardCard} key=${card.card_id} card=${card} />`)}</ul>
+        ${column.total > column.cards.length && html`<p class="faint">${column.total - column.cards.length} more</p>`}</section>`)}</div>`}<//></div>`;
+}

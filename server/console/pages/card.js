@@ -1,0 +1,45 @@
+/** One card: its brief, why it stands where it does, its runs and its history. */
+import { html, useEffect } from '../vendor/htm-preact.js';
+import { plural, wordsOf } from '../core/figures.js';
+import { useQuery } from '../core/query.js';
+import { hrefOf } from '../core/route.js';
+import { actionsFor, ActionButtons } from '../parts/actions.js';
+import { EventList } from '../parts/event_list.js';
+import { Answer } from '../parts/notice.js';
+import { selectedThing } from '../parts/palette.js';
+import { Age, RunLink, Status } from '../parts/status.js';
+import { Reasons } from './reasons.js';
+
+/** @param {{card: any}} props */
+function CardRuns({ card }) {
+  if (card.runs.length === 0) return null;
+  return html`<section aria-label="Runs"><h2>Runs</h2><table class="rows"><thead class="unseen"><tr><th>run</th><th>kind</th><th>started</th></tr></thead>
+    <tbody>${card.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}><td><${RunLink} id=${run.run_id} /></td>
+      <td class="wide">${run.kind === 'merge' ? 'merges it' : `attempt ${run.attempt ?? ''}`}</td><td class="number"><${Age} time=${run.started_at} /> ago</td></tr>`)}</tbody></table></section>`;
+}
+
+/** @param {{params: Record<string, string>}} props */
+export function Card({ params: { id } }) {
+  const concerns = (/** @type {any} */ event) => /^(card|run|project)\//.test(event.stream);
+  const answer = useQuery('card.get', { card_id: id }, concerns);
+  const why = useQuery('card.why', { card_id: id }, concerns);
+  const card = answer.data?.card;
+  useEffect(() => {
+    selectedThing.value = card ? { subject: 'card', thing: card } : null;
+    return () => {
+      selectedThing.value = null;
+    };
+  }, [answer.data]);
+  return html`<div class="page card-page"><${Answer} answer=${answer}>${() => html`
+    <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('board', { project: card.project })}>Board</a> / ${card.project} / <span class="id">${id}</span></span><h1>${card.title}</h1></div>
+      <${ActionButtons} actions=${actionsFor('card', card)} targets=${[{ id, text: card.title }]} /></div>
+    <p class="sentence"><${Status} status=${card.status} /> ${card.code ? `${wordsOf(card.code)}: ${card.message}` : why.data?.reasons[0]?.text ?? ''}</p>
+    <dl class="figures"><div><dt>attempts</dt><dd>${card.attempts}</dd></div><div><dt>priority</dt><dd>${card.priority}</dd></div>
+      <div><dt>submitted</dt><dd><${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}</dd></div>
+      ${card.key && html`<div><dt>key</dt><dd>${card.key}</dd></div>`}${card.commit && html`<div><dt>commit</dt><dd><code>${card.commit.slice(0, 12)}</code></dd></div>`}</dl>
+    ${card.brief && html`<section aria-label="Brief"><h2>Brief</h2><pre class="brief" tabindex="0">${card.brief}</pre></section>`}
+    <section aria-label="Why"><h2>Why</h2><${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//></section>
+    <${CardRuns} card=${card} />
+    <section aria-label="History"><h2>History <span class="faint">${plural(card.history_total, 'event')}</span></h2>
+      <${EventList} events=${card.history.map((/** @type {any} */ event) => ({ stream: `card/${id}`, ...event }))} /></section>`}<//></div>`;
+}

@@ -1,0 +1,102 @@
+/** What waits for a person, the longest first; and below it what is at work. */
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { bytesText, plural, wordsOf } from '../core/figures.js';
+import { useKeys } from '../core/keys.js';
+import { useQuery } from '../core/query.js';
+import { go, hrefOf } from '../core/route.js';
+import { ACTIONS, ActionButtons, confirmAction } from '../parts/actions.js';
+import { Answer, Commands, Empty } from '../parts/notice.js';
+import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
+
+/** The likeliest actions for each kind. */
+const OFFERED = /** @type {Record<string, string[]>} */ ({
+  approval: ['approve', 'reject'], paused_run: ['resume', 'cancel'], failed_run: ['retry'],
+  budget: ['cancel'], lost_job: ['cancel'], blocked_card: ['unblock'], failed_card: ['unblock'],
+});
+
+const ITEMS_SHOWN = 200;
+const AT_WORK_SHOWN = 50;
+
+const keyOf = (/** @type {any} */ item) => [item.kind, item.run_id ?? item.card_id ?? item.loop ?? item.project, item.asked, item.text].join(' ');
+
+/** @param {any} item @returns {{actions: import('../parts/actions.js').Action[], targets: import('../parts/actions.js').Target[]}} */
+function offerOf(item) {
+  const actions = (OFFERED[item.kind] ?? []).map((name) => ACTIONS[name]);
+  const isCard = actions[0]?.subject === 'card';
+  const id = isCard ? item.card_id : item.run_id;
+  const params = item.asked ? { asked: item.asked, station: item.station } : {};
+  return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params }] };
+}
+
+/**
+ * Returns the page about an item, and its params.
+ * @param {any} item
+ * @returns {[string, Record<string, string | undefined>]}
+ */
+function pageOf(item) {
+  if (item.run_id) return ['run', { id: item.run_id, tab: item.kind === 'approval' ? 'change' : undefined }];
+  if (item.card_id) return ['card', { id: item.card_id }];
+  if (item.loop) return ['loops', {}];
+  if (item.project) return ['projects', { name: item.project }];
+  return ['server', {}];
+}
+
+/** @param {{item: any, isSelected: boolean}} props */
+function Item({ item, isSelected }) {
+  const { actions, targets } = offerOf(item);
+  const about = item.subject ?? item.loop ?? item.project;
+  return html`<li class="item ${isSelected ? 'selected' : ''}" aria-current=${isSelected ? 'true' : null}>
+    <span class="kind tone-${item.kind.includes('failed') || item.kind === 'service' ? 'bad' : 'wait'}">${wordsOf(item.kind)}</span>
+    <span class="age"><${Age} time=${item.since} /></span>
+    <div class="item-text">
+      ${about && html`<a class="strong" href=${hrefOf(...pageOf(item))}>${about}</a>`}
+      ${item.project && about !== item.project && html` <span class="faint">${item.project}</span>`}
+      ${item.patch_bytes > 0 && html` <span class="faint">patch of ${bytesText(item.patch_bytes)}</span>`}
+      <p>${about ? item.text : html`<a href=${hrefOf(...pageOf(item))}>${item.text}</a>`}</p>
+      ${(isSelected || actions.length === 0) && html`<${Commands} commands=${item.next_commands} />`}
+    </div>
+    <${ActionButtons} actions=${actions} targets=${targets} small=${true} /></li>`;
+}
+
+function AtWork() {
+  const answer = useQuery('run.list', { status: 'running', limit: AT_WORK_SHOWN }, (event) => event.stream.startsWith('run/'));
+  return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
+    <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
+      ? html`<${Empty} text="No run is at work." command="signalbox run start \"fix the failing test\"" />`
+      : html`<table class="rows"><thead class="unseen"><tr><th>run</th><th>goal</th><th>project</th><th>stations</th><th>state</th><th>since</th></tr></thead>
+        <tbody>${data.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}>
+          <td><${RunLink} id=${run.run_id} /></td><td class="cut wide"><a href=${hrefOf('run', { id: run.run_id })}>${run.goal}</a></td>
+          <td class="faint cut">${run.project}</td><td><${StationBoxes} run=${run} /></td>
+          <td class="cut"><${RunState} run=${run} /></td><td class="number"><${Age} time=${run.started_at} /></td></tr>`)}</tbody></table>`}<//>
+    </section>`;
+}
+
+export function Inbox() {
+  const answer = useQuery('attention.list', { limit: ITEMS_SHOWN }, (event) => /^(Run|Card|Station|Tick|Policy|Project|Lock)/.test(event.type));
+  const items = answer.data?.items ?? [];
+  const [at, setAt] = useState(0);
+  useEffect(() => setAt((old) => Math.min(old, Math.max(0, items.length - 1))), [items.length]);
+  const item = items[at];
+  const act = (/** @type {string} */ name) => {
+    const { actions, targets } = item ? offerOf(item) : { actions: [], targets: [] };
+    if (actions.includes(ACTIONS[name])) confirmAction(ACTIONS[name], targets);
+  };
+  const open = () => {
+    if (item) go(...pageOf(item));
+  };
+  useKeys([
+    { keys: 'j', text: 'Next', run: () => setAt(Math.min(items.length - 1, at + 1)) },
+    { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
+    { keys: 'Enter', text: 'Open', run: open },
+    { keys: 'a', text: 'Approve', run: () => act('approve') },
+    { keys: 'R', text: 'Retry', run: () => act('retry') },
+    { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); } },
+  ], [at, answer.data]);
+  return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}</span>`}</h1>
+    <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+      ${data.total === 0 && html`<div class="calm"><p>Nothing needs you.</p></div>`}
+      ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
+      <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>
+      ${data.total > data.items.length && html`<p class="faint">${data.total - data.items.length} more</p>`}`}<//>
+    <${AtWork} /></div>`;
+}

@@ -1,0 +1,89 @@
+/** Who holds which lock, when which loop ticks, and what a crash left. */
+import { html, useState } from '../vendor/htm-preact.js';
+import { wordsOf } from '../core/figures.js';
+import { whyNot } from '../core/identity.js';
+import { useQuery } from '../core/query.js';
+import { call } from '../core/rpc.js';
+import { clockText, durationText, msOf, now } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+import { Answer, Commands, Empty, Problem } from '../parts/notice.js';
+import { Age, EventLink, RunLink, Status } from '../parts/status.js';
+
+/** What is left of a lease, as a bar that shrinks. @param {{expires?: string, leaseMs: number}} props */
+function Lease({ expires, leaseMs }) {
+  const present = useSignal(now);
+  const leftMs = Math.max(0, (msOf(expires) ?? present) - present);
+  const text = expires ? (leftMs ? `${durationText(leftMs)} left` : 'over') : 'not held';
+  return html`<span class="lease" role="img" aria-label=${text} title=${text}><i class="tone-${leftMs < leaseMs / 5 ? 'wait' : 'busy'}" style=${{ width: `${Math.min(100, (100 * leftMs) / leaseMs)}%` }}></i></span> <span class="faint">${text}</span>`;
+}
+
+function Locks() {
+  const answer = useQuery('lock.list', { limit: 200 }, (event) => event.stream.startsWith('lock/'));
+  return html`<section aria-label="Locks"><h2>Locks</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => data.locks.length === 0
+    ? html`<${Empty} text="No lock is held." command="signalbox lock exec KEY -- COMMAND" />`
+    : html`<table class="rows"><thead><tr><th>lock</th><th>status</th><th>owner</th><th>reason</th><th>lease</th><th>waiting</th></tr></thead>
+      <tbody>${data.locks.map((/** @type {any} */ lock) => html`<tr key=${lock.key}><td class="cut mono">${lock.key}</td><td><${Status} status=${lock.status} /></td>
+        <td class="cut">${lock.owner} ${lock.runs.map((/** @type {any} */ run) => html`<${RunLink} id=${run.run_id ?? run} /> `)}</td><td class="cut wide faint">${lock.reason}</td>
+        <td><${Lease} expires=${lock.expires_at} leaseMs=${lock.lease_ms} /></td><td class="number">${lock.waiting || ''}</td></tr>`)}</tbody></table>`}<//></section>`;
+}
+
+const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed: 'bad', timed_out: 'bad', incomplete: 'bad', missed: 'wait', skipped: 'idle', recovered: 'wait' });
+
+/** The ticks of a loop as a strip, the oldest first. @param {{rows: any[]}} props */
+function Strip({ rows }) {
+  const ticks = rows.filter(({ kind }) => kind !== 'start').reverse();
+  return html`<span class="strip" role="img" aria-label="the latest ${ticks.length} ticks, ${ticks.filter(({ outcome }) => outcome === 'failed').length} failed">
+    ${ticks.map((tick) => html`<i key=${tick.position} class="tone-${TONES[tick.outcome ?? tick.kind] ?? 'idle'}" title="${clockText(tick.ts)} ${tick.outcome ?? wordsOf(tick.kind)}${tick.error ? `: ${tick.error.message}` : ''}"></i>`)}</span>`;
+}
+
+/** The strip of one loop. @param {{name: string}} props */
+function Ticks({ name }) {
+  const { data } = useQuery('tick.list', { loop: name, limit: 100 }, (event) => event.stream === `tick/${name}`);
+  return data ? html`<${Strip} rows=${data.rows} />` : null;
+}
+
+/** @param {{time?: string | null}} props a time to come */
+function Due({ time }) {
+  const present = useSignal(now);
+  if (!time) return null;
+  const leftMs = (msOf(time) ?? present) - present;
+  return html`<time datetime=${time} title=${time}>${leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}</time>`;
+}
+
+/** Loops that remove nothing; a retention is triggered on the command line, after its plan was read. */
+const TRIGGERED_HERE = ['heartbeat', 'synthesizer', 'prune'];
+
+function OwnLoops() {
+  const [error, setError] = useState(/** @type {any} */ (null));
+  const answer = useQuery('loop.list', {}, (event) => event.stream.startsWith('tick/'));
+  const trigger = (/** @type {string} */ loop) => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => setError(null), setError);
+  const why = whyNot('loop.trigger');
+  return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+    <table class="rows"><thead><tr><th>loop</th><th>schedule</th><th>next</th><th>last</th><th>ticks</th><th></th></tr></thead><tbody>${data.loops.map((/** @type {any} */ loop) => html`<tr key=${loop.loop}>
+      <td>${loop.loop}</td><td class="mono">${loop.schedule} <span class="faint">${loop.time_zone}</span></td><td><${Due} time=${loop.next_due_at} /></td><td><${Age} time=${loop.last_due_at} /></td>
+      <td class="wide"><${Ticks} name=${loop.loop} /></td>
+      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<button class="small" aria-disabled=${why ? 'true' : null} title=${why ?? ''} onClick=${() => why || trigger(loop.loop)}>Tick now</button>`}</td></tr>`)}</tbody></table>`}<//></section>`;
+}
+
+function OpenTicks() {
+  const answer = useQuery('tick.list', { limit: 1 }, (event) => event.stream.startsWith('tick/'));
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => data.open.length > 0 && html`<section aria-label="Ticks under way"><h2>Ticks under way</h2>
+    <table class="rows"><thead><tr><th>loop</th><th>status</th><th>stage</th><th>reason</th><th>lease</th><th>event</th></tr></thead><tbody>${data.open.map((/** @type {any} */ tick) => html`<tr key=${tick.loop}>
+      <td>${tick.loop}</td><td><${Status} status=${tick.status} /></td><td class="faint">${tick.stage}</td><td class="cut wide faint">${tick.reason}</td>
+      <td><${Lease} expires=${tick.expires_at} leaseMs=${tick.lease_ms} /></td><td>${tick.token && html`<${EventLink} position=${tick.token} />`}</td></tr>
+      ${tick.status === 'halted' && html`<tr><td colspan="6"><${Commands} commands=${[`signalbox tick recover ${tick.loop}`]} /></td></tr>`}`)}</tbody></table></section>`}<//>`;
+}
+
+function CrashReport() {
+  const { data, error } = useQuery('server.crash_report', {}, (event) => event.stream === 'server');
+  if (error?.code === 'ARTIFACT_NOT_FOUND') return html`<section aria-label="Latest crash"><h2>Latest crash</h2><p class="faint">The log knows of no crash.</p></section>`;
+  return html`<section aria-label="Latest crash"><h2>Latest crash</h2><${Answer} answer=${{ data, error }}>${(/** @type {any} */ { report, recovered_at: position }) => html`
+    <p class="faint">${clockText(report.created_at)}, <${EventLink} position=${position} />, ${report.items_total} in flight, ${report.torn_bytes} torn bytes</p>
+    <table class="rows"><thead><tr><th>verdict</th><th>what</th><th>name</th><th>evidence</th></tr></thead><tbody>${report.items.map((/** @type {any} */ item) => html`<tr key=${`${item.kind} ${item.token} ${item.name}`}>
+      <td class="tone-${item.verdict === 'needs_operator' ? 'bad' : 'idle'}">${wordsOf(item.verdict)}</td><td>${wordsOf(item.kind)}</td><td class="cut mono">${item.name}</td>
+      <td class="wide">${item.evidence}<${Commands} commands=${item.next_commands} /></td></tr>`)}</tbody></table>`}<//></section>`;
+}
+
+export function Loops() {
+  return html`<div class="page loops"><h1>Locks · Loops</h1><${Locks} /><${OpenTicks} /><${OwnLoops} /><${CrashReport} /></div>`;
+}

@@ -1,0 +1,90 @@
+/** One run: what it does and why, what can be done about it, and everything that it left. */
+import { html, useEffect } from '../vendor/htm-preact.js';
+import { countText, moneyText, wordsOf } from '../core/figures.js';
+import { useKeys } from '../core/keys.js';
+import { useQuery } from '../core/query.js';
+import { change, hrefOf } from '../core/route.js';
+import { durationText, msOf, now } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+import { ACTIONS, actionsFor, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
+import { Answer } from '../parts/notice.js';
+import { selectedThing } from '../parts/palette.js';
+import { Age, CardLink, Status } from '../parts/status.js';
+import { RunArtifacts } from './run_artifacts.js';
+import { RunChange } from './run_change.js';
+import { RunEvents } from './run_events.js';
+import { RunOutput } from './run_output.js';
+import { RunOverview } from './run_overview.js';
+import { Reasons } from './reasons.js';
+
+const TABS = /** @type {[string, string, string][]} */ ([
+  ['overview', 'Overview', '1'], ['output', 'Output', '2'], ['change', 'Change', '3'],
+  ['artifacts', 'Artifacts', '4'], ['events', 'Events', '5'], ['why', 'Why', '6'],
+]);
+
+/** @param {{run: any}} props */
+function Figures({ run }) {
+  const present = useSignal(now);
+  const tookMs = (msOf(run.ended_at) ?? present) - (msOf(run.started_at) ?? present);
+  const { cost_microusd: cost, tokens, turns } = run.used;
+  const limit = run.budget;
+  const of = (/** @type {number} */ used, /** @type {number} */ most, /** @type {(value: number) => string} */ text) =>
+    `${text(used)}${most ? ` of ${text(most)}` : ''}`;
+  return html`<dl class="figures">
+    <div><dt>took</dt><dd>${durationText(tookMs)}</dd></div>
+    <div><dt>started</dt><dd><${Age} time=${run.started_at} /> ago by ${run.actor}</dd></div>
+    ${(cost > 0 || limit.cost_microusd > 0) && html`<div><dt>cost</dt><dd>${of(cost, limit.cost_microusd, moneyText)}</dd></div>`}
+    ${(tokens > 0 || limit.tokens > 0) && html`<div><dt>tokens</dt><dd>${of(tokens, limit.tokens, countText)}</dd></div>`}
+    ${(turns > 0 || limit.turns > 0) && html`<div><dt>turns</dt><dd>${of(turns, limit.turns, countText)}</dd></div>`}
+    <div><dt>pipeline</dt><dd>${run.pipeline}</dd></div>
+    ${run.project && html`<div><dt>project</dt><dd><a href=${hrefOf('runs', { project: run.project })}>${run.project}</a></dd></div>`}
+    ${Object.entries(run.labels).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><a href=${hrefOf('runs', { label: `${name}=${value}` })}>${value}</a></dd></div>`)}
+  </dl>`;
+}
+
+/** What run.get doesn't have as its own fields: what the run waits for now. @param {any} run */
+function withState(run) {
+  const present = run.stations.find((/** @type {any} */ station) => station.station === run.station);
+  return { ...run, waiting_for: present?.waiting_for ?? run.waiting_for };
+}
+
+/** @param {{params: Record<string, string>}} props */
+export function Run({ params: { id, tab = 'overview', ...params } }) {
+  const ofRun = (/** @type {any} */ event) => event.stream === `run/${id}`;
+  const answer = useQuery('run.get', { run_id: id }, ofRun);
+  const why = useQuery('run.why', { run_id: id }, ofRun);
+  const run = answer.data && withState(answer.data.run);
+  const target = run && runTarget(run);
+  useEffect(() => {
+    selectedThing.value = run ? { subject: 'run', thing: run } : null;
+    return () => {
+      selectedThing.value = null;
+    };
+  }, [answer.data]);
+  const act = (/** @type {string} */ name) => run && ACTIONS[name].allows(run) && confirmAction(ACTIONS[name], [target]);
+  useKeys([
+    ...TABS.map(([name, text, key]) => ({ keys: key, text, run: () => change({ tab: name }) })),
+    { keys: 'w', text: 'Why', run: () => change({ tab: 'why' }) },
+    { keys: 'a', text: 'Approve', run: () => act('approve') },
+    { keys: 'p', text: 'Pause', run: () => act('pause') },
+    { keys: 'u', text: 'Resume', run: () => act('resume') },
+    { keys: 'R', text: 'Retry', run: () => act('retry') },
+  ], [answer.data]);
+  return html`<div class="page run"><${Answer} answer=${answer}>${() => html`
+    <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('runs')}>Runs</a> / <span class="id">${id}</span></span>
+      <h1>${run.goal}</h1></div>
+      <${ActionButtons} actions=${actionsFor('run', run)} targets=${[target]} /></div>
+    <p class="sentence"><${Status} status=${run.status} /> ${why.data?.reasons[0]?.text ?? wordsOf(run.status)}
+      ${why.data?.card && html` · works on <${CardLink} id=${why.data.card.card_id} text=${why.data.card.title} />`}</p>
+    <${Figures} run=${run} />
+    <div class="tabs" role="tablist" aria-label="About the run">${TABS.map(([name, text]) => html`
+      <button role="tab" key=${name} aria-selected=${name === tab ? 'true' : 'false'} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
+    <div role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]}>
+      ${tab === 'overview' && html`<${RunOverview} run=${run} />`}
+      ${tab === 'output' && html`<${RunOutput} run=${run} params=${params} />`}
+      ${tab === 'change' && html`<${RunChange} run=${run} />`}
+      ${tab === 'artifacts' && html`<${RunArtifacts} run=${run} />`}
+      ${tab === 'events' && html`<${RunEvents} run=${run} />`}
+      ${tab === 'why' && html`<${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//>`}
+    </div>`}<//></div>`;
+}

@@ -1,0 +1,59 @@
+/** What the jobs of a run printed: live while they run, and whole afterwards. */
+import { html, useMemo, useState } from '../vendor/htm-preact.js';
+import { bytesText } from '../core/figures.js';
+import { useJobOutput } from '../core/job_output.js';
+import { change } from '../core/route.js';
+import { AnsiLine, ansiPieces } from '../parts/ansi.js';
+import { Empty, Problem } from '../parts/notice.js';
+import { VirtualList } from '../parts/virtual_list.js';
+
+const LINE_PX = 18;
+const LINE_CHARACTERS_MAX = 4000;
+const ERROR = /\b(error|fatal|panic|failed|exception|traceback)\b/i;
+
+const plainOf = (/** @type {string} */ line) => ansiPieces(line).map(({ text }) => text).join('');
+
+/** @param {{run: any, params: Record<string, string>}} props */
+export function RunOutput({ run, params }) {
+  const attempts = run.stations.flatMap((/** @type {any} */ station) =>
+    station.attempts.filter((/** @type {any} */ each) => each.job_id).map((/** @type {any} */ each) => ({ station: station.station, attempt: each.attempt })));
+  const last = attempts.at(-1);
+  const chosen = { station: params.station ?? last?.station, attempt: Number(params.attempt ?? last?.attempt) };
+  if (!last) return html`<${Empty} text="No job of this machine has worked for this run." command=${`signalbox run why ${run.run_id}`} />`;
+  return html`<${Output} key=${JSON.stringify([chosen, params.stream])} run=${run} attempts=${attempts} chosen=${chosen} stream=${params.stream ?? 'stdout'} />`;
+}
+
+/** @param {{run: any, attempts: any[], chosen: any, stream: string}} props */
+function Output({ run, attempts, chosen, stream }) {
+  const [word, setWord] = useState('');
+  const [isFollowed, setFollowed] = useState(true);
+  const [at, setAt] = useState(-1);
+  const { output, error, earlier } = useJobOutput({ run_id: run.run_id, ...chosen, stream });
+  const lines = useMemo(() => {
+    const all = (output?.text ?? '').split('\n').map((line) => (line.length > LINE_CHARACTERS_MAX ? `${line.slice(0, LINE_CHARACTERS_MAX)} …` : line));
+    if (all.at(-1) === '') all.pop();
+    const found = word.toLowerCase();
+    return all.map((line, index) => ({ key: index, line })).filter(({ line }) => !found || plainOf(line).toLowerCase().includes(found));
+  }, [output?.text, word]);
+  const value = `${chosen.station}/${chosen.attempt}/${stream}`;
+  const onChoose = (/** @type {any} */ event) => {
+    const [station, attempt, which] = JSON.parse(event.target.value);
+    change({ station, attempt: String(attempt), stream: which === 'stdout' ? undefined : which });
+  };
+  const firstError = () => {
+    setFollowed(false);
+    setAt(lines.findIndex(({ line }) => ERROR.test(plainOf(line))));
+  };
+  return html`<div class="output-head">
+      <select aria-label="Output of" onChange=${onChoose}>${attempts.flatMap(({ station, attempt }) => ['stdout', 'stderr'].map((which) => html`
+        <option key=${`${station}/${attempt}/${which}`} value=${JSON.stringify([station, attempt, which])} selected=${value === `${station}/${attempt}/${which}`}>${station} ${attempt}${which === 'stderr' ? ' · stderr' : ''}</option>`))}</select>
+      <input type="search" class="filter" aria-label="Lines with" placeholder="lines with …" value=${word} onInput=${(/** @type {any} */ event) => setWord(event.target.value)} />
+      <button class="small" onClick=${firstError}>first error</button>
+      <label class="check"><input type="checkbox" checked=${isFollowed} onChange=${(/** @type {any} */ event) => setFollowed(event.target.checked)} /> follow</label>
+      ${output && html`<span class="faint">${bytesText(output.end)} ${output.running ? '· running' : ''}</span>`}
+      ${output && output.from > 0 && html`<button class="small" onClick=${earlier}>earlier output</button>`}</div>
+    <${Problem} error=${error} />
+    ${output && lines.length === 0 && html`<p class="faint">${word ? 'No line has that.' : 'It printed nothing.'}</p>`}
+    <div class="output"><${VirtualList} rows=${lines} rowPx=${LINE_PX} label="Output" selected=${at} isAtEnd=${isFollowed}
+      row=${(/** @type {any} */ { line }) => html`<span role="cell"><${AnsiLine} line=${line} /></span>`} /></div>`;
+}

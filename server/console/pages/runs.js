@@ -1,0 +1,120 @@
+/** All runs: filters in the address, a virtual list, and actions on many of them. */
+import { html, useState } from '../vendor/htm-preact.js';
+import { countText, plural, tailOf } from '../core/figures.js';
+import { whyNot } from '../core/identity.js';
+import { useKeys } from '../core/keys.js';
+import { change, go, hrefOf } from '../core/route.js';
+import { useRunPages } from '../core/run_pages.js';
+import { durationText, msOf, now } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
+import { openDialog } from '../parts/dialog.js';
+import { Empty, Problem } from '../parts/notice.js';
+import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
+import { VirtualList } from '../parts/virtual_list.js';
+import { StartRun } from './start_run.js';
+
+const STATUSES = ['queued', 'running', 'paused', 'succeeded', 'failed', 'canceled'];
+const PERIODS = /** @type {Record<string, number>} */ ({ '1 h': 3_600_000, '12 h': 43_200_000, '7 d': 604_800_000 });
+const CHOSEN_MAX = 500;
+
+/** @param {Record<string, string>} params of the address @returns {Record<string, string>} of run.list */
+function filterOf({ status, project, label, since }) {
+  /** @type {Record<string, string>} */
+  const filter = {};
+  if (status) filter.status = status;
+  if (project) filter.project = project;
+  if (label) filter.label = label;
+  if (since && PERIODS[since]) {
+    // To the minute, so that it stays the same question for a while.
+    const from = Math.floor((Date.now() - PERIODS[since]) / 60_000) * 60_000;
+    filter.since = new Date(from).toISOString();
+  }
+  return filter;
+}
+
+/** @param {{name: string, values: string[], chosen?: string}} props */
+function Choice({ name, values, chosen }) {
+  return html`<span class="choice" role="group" aria-label=${name}>${values.map((value) => html`<button class="chip" key=${value}
+    aria-pressed=${value === chosen ? 'true' : 'false'} onClick=${() => change({ [name]: value === chosen ? undefined : value })}>${value}</button>`)}</span>`;
+}
+
+/** @param {{name: string, value?: string, hint: string}} props */
+function TextFilter({ name, value = '', hint }) {
+  return html`<input type="search" class="filter" name=${name} aria-label=${name} placeholder=${hint} value=${value}
+    onChange=${(/** @type {any} */ event) => change({ [name]: event.target.value })} />`;
+}
+
+/** How long a run took, or takes so far. @param {{run: any}} props */
+function Took({ run }) {
+  const present = useSignal(now);
+  const begin = msOf(run.started_at) ?? present;
+  return html`${durationText((msOf(run.ended_at) ?? present) - begin)}`;
+}
+
+/** @param {{rows: any[]}} props */
+function Counts({ rows }) {
+  const counts = new Map(STATUSES.map((status) => [status, 0]));
+  for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return html`<p class="kinds">${[...counts].filter(([, count]) => count > 0).map(([status, count]) =>
+    html`<span><${Status} status=${status} text=${`${countText(count)} ${status}`} /></span>`)}</p>`;
+}
+
+/** @param {{params: Record<string, string>}} props */
+export function Runs({ params }) {
+  const { rows, isWhole, error, more } = useRunPages(filterOf(params));
+  const [at, setAt] = useState(0);
+  const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
+  const word = (params.text ?? '').toLowerCase();
+  const shown = (rows ?? []).filter((run) => !word || run.goal.toLowerCase().includes(word) || run.run_id.endsWith(word))
+    .map((run) => ({ key: run.run_id, ...run }));
+  const run = shown[at];
+  const chosenRuns = shown.filter(({ run_id: id }) => chosen.has(id));
+  const subjects = chosenRuns.length ? chosenRuns : run ? [run] : [];
+  const toggle = (/** @type {string} */ id) => {
+    const next = new Set(chosen);
+    if (!next.delete(id) && next.size < CHOSEN_MAX) next.add(id);
+    setChosen(next);
+  };
+  const act = (/** @type {string} */ name) =>
+    confirmAction(ACTIONS[name], subjects.filter(ACTIONS[name].allows).map(runTarget));
+  const start = () => openDialog(StartRun);
+  useKeys([
+    { keys: 'j', text: 'Next', run: () => setAt(Math.min(shown.length - 1, at + 1)) },
+    { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
+    { keys: 'Enter', text: 'Open', run: () => run && go('run', { id: run.run_id }) },
+    { keys: 'x', text: 'Select', run: () => run && toggle(run.run_id) },
+    { keys: 'w', text: 'Why', run: () => run && go('run', { id: run.run_id, tab: 'why' }) },
+    { keys: 'a', text: 'Approve', run: () => act('approve') },
+    { keys: 'p', text: 'Pause', run: () => act('pause') },
+    { keys: 'u', text: 'Resume', run: () => act('resume') },
+    { keys: 'R', text: 'Retry', run: () => act('retry') },
+  ], [at, shown.length, chosen, rows]);
+  const offered = Object.values(ACTIONS).filter((action) => action.subject === 'run' && chosenRuns.some(action.allows));
+  return html`<div class="page runs filled">
+    <div class="head"><h1>Runs ${rows && html`<span class="faint">${countText(shown.length)}${isWhole ? '' : '+'}</span>`}</h1>
+      <button class="primary small" aria-disabled=${whyNot('run.start') ? 'true' : null} title=${whyNot('run.start') ?? ''} onClick=${() => whyNot('run.start') || start()}>Start a run</button></div>
+    <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} />
+      <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
+      <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
+    <${Problem} error=${error} />
+    ${chosenRuns.length > 0 ? html`<div class="bulk"><b>${plural(chosenRuns.length, 'run')} selected</b>
+        ${offered.map((action) => html`<${ActionButtons} key=${action.name} actions=${[action]} targets=${chosenRuns.filter(action.allows).map(runTarget)} small=${true} />`)}
+        <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
+      : rows && html`<${Counts} rows=${shown} />`}
+    ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command="signalbox run start \"fix the failing test\" --watch" />`}
+    ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
+      <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
+    <${VirtualList} rows=${shown} label="Runs" onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`
+      <span class="c-check" role="cell"><input type="checkbox" checked=${chosen.has(each.run_id)} aria-label="Select ${tailOf(each.run_id)}" onChange=${() => toggle(each.run_id)} /></span>
+      <span class="c-id" role="cell"><a class="id" href=${hrefOf('run', { id: each.run_id })}>${tailOf(each.run_id)}</a></span>
+      <span class="c-status" role="cell"><${Status} status=${each.status} /></span>
+      <span class="c-goal cut" role="cell"><a href=${hrefOf('run', { id: each.run_id })} title=${each.goal}>${each.goal}</a></span>
+      <span class="c-project faint cut" role="cell">${each.project}</span>
+      <span class="c-stations" role="cell"><${StationBoxes} run=${each} /></span>
+      <span class="c-state cut" role="cell"><${RunState} run=${each} /></span>
+      <span class="c-age number faint" role="cell"><${Age} time=${each.started_at} /></span>
+      <span class="c-took number" role="cell"><${Took} run=${each} /></span>`} />
+  </div>`;
+}
+

@@ -1,0 +1,61 @@
+/** The service itself: its state, its figures over the last minutes, its tokens and its limits. */
+import { html } from '../vendor/htm-preact.js';
+import { countText, wordsOf } from '../core/figures.js';
+import { identity } from '../core/identity.js';
+import { useQuery } from '../core/query.js';
+import { useSignal } from '../core/use_signal.js';
+import { Answer, Command } from '../parts/notice.js';
+import { Age } from '../parts/status.js';
+import { Sparklines } from './sparklines.js';
+
+/** @param {{status: any}} props */
+function Conditions({ status }) {
+  const bad = [
+    status.storage_full && 'The disk is full: no event can be recorded.',
+    ...status.disk_failures,
+    ...status.run_root_failures.map((/** @type {any} */ each) => each.error ?? shown(each)),
+    status.read_models_rebuild && `Read models are computed again: ${status.read_models_rebuild.reason}.`,
+    status.settings?.refused && `The latest reload was refused: ${shown(status.settings.refused)}`,
+    status.certificate && status.certificate.state !== 'valid' && `The certificate: ${wordsOf(status.certificate.state)}.`,
+    status.retention?.last?.error && `The latest retention failed: ${shown(status.retention.last.error)}`,
+    status.projects_held.total > 0 && `Held projects: ${status.projects_held.projects.join(', ')}.`,
+  ].filter(Boolean);
+  if (bad.length === 0) return html`<p class="tone-good">✔ No condition of the service needs you.</p>`;
+  return html`<div class="problem" role="alert"><ul>${bad.map((text) => html`<li key=${text}>${text}</li>`)}</ul></div>`;
+}
+
+/** @param {any} value */
+const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+
+const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 'waiting_locks', 'subscriptions'];
+
+function Status() {
+  const answer = useQuery('server.status', {});
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
+    <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><div><dt>started</dt><dd><${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}</dd></div>
+      <div><dt>log</dt><dd>#${countText(status.durable_position)}</dd></div>
+      ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name]}</dd></div>`)}
+      <div><dt>data directory</dt><dd><code>${status.data_directory}</code></dd></div><div><dt>state digest</dt><dd><code>${status.state_digest.slice(0, 16)}</code></dd></div></dl>`}<//>`;
+}
+
+function Tokens() {
+  const answer = useQuery('access.list', {}, (event) => event.stream.startsWith('access'));
+  return html`<section aria-label="Access tokens"><h2>Access tokens</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+    <table class="rows"><thead><tr><th>name</th><th>role</th><th>status</th><th>issued</th><th>by</th><th>ends</th></tr></thead><tbody>${data.tokens.map((/** @type {any} */ token) => html`<tr key=${token.id}>
+      <td class="cut">${token.name}</td><td>${token.role}</td><td class=${token.status === 'usable' ? 'tone-good' : 'faint'}>${token.status}</td><td><${Age} time=${token.issued_at} /></td>
+      <td class="cut wide faint">${token.issued_by}</td><td>${token.expires_at ? new Date(token.expires_at).toLocaleString() : 'never'}</td></tr>`)}</tbody></table>
+    <p class="faint">Without a token, over TCP from this machine: <b class=${data.without_token?.tcp_loopback ? 'tone-wait' : ''}>${data.without_token?.tcp_loopback ?? 'refused'}</b>.</p>
+    <${Command} command="signalbox access issue NAME --role operator --expires-in 12h" />`}<//></section>`;
+}
+
+function Limits() {
+  const answer = useQuery('server.limits', {}, () => false);
+  return html`<details><summary>Limits</summary><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<table class="rows limits"><thead class="unseen"><tr><th>limit</th><th>value</th></tr></thead>
+    <tbody>${Object.entries(data).filter(([name]) => name !== 'position').map(([name, value]) => html`<tr key=${name}><td class="mono">${name}</td><td class="number">${countText(/** @type {number} */ (value))}</td></tr>`)}</tbody></table>`}<//></details>`;
+}
+
+export function Server() {
+  const who = useSignal(identity);
+  return html`<div class="page server"><h1>Server</h1><${Status} /><${Sparklines} />
+    ${who?.methods.includes('access.list') && html`<${Tokens} />`}<${Limits} /></div>`;
+}

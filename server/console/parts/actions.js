@@ -1,0 +1,149 @@
+/**
+ * What can be done to runs and cards. An action is about a list of ids that is frozen when its
+ * dialog opens: what a filter shows later never widens it. Each command has an id of its own, so
+ * that a request that is repeated after a broken connection isn't carried out twice.
+ */
+import { html, useState } from '../vendor/htm-preact.js';
+import { whyNot } from '../core/identity.js';
+import { plural, tailOf } from '../core/figures.js';
+import { call, commandId } from '../core/rpc.js';
+import { closeDialog, openDialog } from './dialog.js';
+import { Command, Problem } from './notice.js';
+
+/**
+ * @typedef {{id: string, text: string, params?: Record<string, any>}} Target what a command is
+ *   about: `params` are those of this one alone, such as the question that a decision answers
+ * @typedef {{name: string, method: string, subject: 'run' | 'card', tone?: string, reason: 'optional' | 'required',
+ *   params?: Record<string, any>, says: string, command: (id: string) => string,
+ *   allows: (thing: any) => boolean}} Action
+ */
+
+const isOpen = (/** @type {any} */ run) => ['queued', 'running', 'paused'].includes(run.status);
+const asksApproval = (/** @type {any} */ run) => run.waiting_for === 'approval' && run.status !== 'paused';
+
+/** @type {Record<string, Action>} */
+export const ACTIONS = {
+  approve: {
+    name: 'Approve', method: 'run.resume', subject: 'run', tone: 'good', reason: 'optional', params: { decision: 'approve' },
+    says: 'The station counts as succeeded and the run goes on.',
+    command: (id) => `signalbox run approve ${id}`, allows: asksApproval,
+  },
+  reject: {
+    name: 'Reject', method: 'run.resume', subject: 'run', tone: 'bad', reason: 'required', params: { decision: 'reject' },
+    says: 'The run fails with REJECTED.',
+    command: (id) => `signalbox run resume ${id} --decision reject`, allows: asksApproval,
+  },
+  pause: {
+    name: 'Pause', method: 'run.pause', subject: 'run', reason: 'optional',
+    says: 'Nothing more is started until somebody resumes it.',
+    command: (id) => `signalbox run pause ${id}`, allows: (run) => isOpen(run) && run.status !== 'paused',
+  },
+  resume: {
+    name: 'Resume', method: 'run.resume', subject: 'run', reason: 'optional',
+    says: 'The run goes on where it was.',
+    command: (id) => `signalbox run resume ${id}`, allows: (run) => run.status === 'paused',
+  },
+  retry: {
+    name: 'Retry', method: 'run.retry', subject: 'run', reason: 'optional',
+    says: 'The station that failed is tried again, with all its retries. What succeeded stays.',
+    command: (id) => `signalbox run retry ${id}`, allows: (run) => run.status === 'failed',
+  },
+  cancel: {
+    name: 'Cancel', method: 'run.cancel', subject: 'run', tone: 'bad', reason: 'optional',
+    says: 'Its job is ended and the run never goes on. This can’t be undone.',
+    command: (id) => `signalbox run cancel ${id}`, allows: isOpen,
+  },
+  block: {
+    name: 'Block', method: 'card.block', subject: 'card', reason: 'required',
+    says: 'The board leaves the card alone until somebody unblocks it.',
+    command: (id) => `signalbox card block ${id}`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status),
+  },
+  unblock: {
+    name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional',
+    says: 'The card goes back to the backlog and is tried again.',
+    command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status),
+  },
+};
+
+/** Returns the actions that a thing's state allows. @param {'run' | 'card'} subject @param {any} thing */
+export const actionsFor = (subject, thing) =>
+  Object.values(ACTIONS).filter((action) => action.subject === subject && action.allows(thing));
+
+/** The target of an action on a run: a decision names the question that the user saw. */
+export function runTarget(/** @type {any} */ run) {
+  const asking = (run.stations ?? []).find((/** @type {any} */ each) => each.waiting_for === 'approval');
+  const asked = asking?.asked ?? run.asked;
+  const station = asking?.station ?? run.station;
+  return { id: run.run_id, text: run.goal, params: asked ? { asked, station } : {} };
+}
+
+/** @param {{action: Action, targets: Target[]}} props */
+function ActionDialog({ action, targets }) {
+  const [reason, setReason] = useState('');
+  const [done, setDone] = useState(/** @type {Map<string, any>} */ (new Map()));
+  const [isRunning, setRunning] = useState(false);
+  const [ids] = useState(() => new Map(targets.map(({ id }) => [id, commandId(id)])));
+  const refused = targets.filter(({ id }) => done.get(id)?.error);
+  const isFinished = done.size === targets.length && refused.length === 0;
+
+  const run = async () => {
+    setRunning(true);
+    const results = new Map([...done].filter(([, result]) => !result.error));
+    for (const { id, params } of targets) {
+      if (results.has(id)) continue;
+      const decision = action.params?.decision ? params : {};
+      try {
+        await call(action.method, {
+          [`${action.subject}_id`]: id, ...action.params, ...decision, command_id: ids.get(id),
+          ...(reason ? { reason } : {}),
+        });
+        results.set(id, {});
+      } catch (error) {
+        results.set(id, { error });
+        ids.set(id, commandId(id));  // a refusal is an answer: the next try is another command
+      }
+      setDone(new Map(results));
+    }
+    setRunning(false);
+    if (targets.every(({ id }) => !results.get(id)?.error)) closeDialog();
+  };
+  const onSubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!isRunning) run();
+  };
+  return html`<form class="action" onSubmit=${onSubmit}>
+    <h2 id="dialog-title">${action.name} ${targets.length === 1 ? action.subject : plural(targets.length, action.subject)}</h2>
+    <p>${action.says}</p>
+    <ul class="targets">${targets.map(({ id, text }) => html`<li key=${id}>
+      <span class="id">${tailOf(id)}</span> ${text}
+      ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
+    </li>`)}</ul>
+    <label>Reason${action.reason === 'required' ? '' : ' (optional)'}
+      <input type="text" maxlength="1024" required=${action.reason === 'required'} value=${reason} autofocus
+        onInput=${(/** @type {any} */ event) => setReason(event.target.value)} /></label>
+    ${targets.length === 1 && html`<p class="faint">The same from a terminal: <${Command} command=${action.command(targets[0].id)} /></p>`}
+    <div class="buttons">
+      <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : 'Leave it'}</button>
+      <button type="submit" class="primary tone-${action.tone ?? 'busy'}" disabled=${isRunning}>
+        ${isRunning ? `${done.size} of ${targets.length} …` : refused.length ? `Try ${refused.length} again` : action.name}</button>
+    </div></form>`;
+}
+
+/** Asks the user whether to do this, and does it. @param {Action} action @param {Target[]} targets */
+export function confirmAction(action, targets) {
+  if (targets.length === 0 || whyNot(action.method)) return;
+  const frozen = targets.slice();
+  openDialog(() => html`<${ActionDialog} action=${action} targets=${frozen} />`);
+}
+
+/**
+ * Buttons for actions; those that the role forbids say why.
+ * @param {{actions: Action[], targets: Target[], small?: boolean}} props
+ */
+export function ActionButtons({ actions, targets, small }) {
+  return html`<span class="actions">${actions.map((action) => {
+    const why = whyNot(action.method);
+    return html`<button key=${action.name} class="${small ? 'small' : ''} tone-${action.tone ?? 'busy'}" aria-disabled=${why ? 'true' : null}
+      title=${why ?? action.says} onClick=${() => confirmAction(action, targets)}>${action.name}</button>`;
+  })}</span>`;
+}

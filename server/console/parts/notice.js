@@ -1,0 +1,45 @@
+/** Errors, empty states, and commands to copy. */
+import { html, useState } from '../vendor/htm-preact.js';
+
+const COPIED_MS = 1500;
+
+/** A command of the command line with a button that copies it. @param {{command: string}} props */
+export function Command({ command }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(command);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return html`<span class="command"><code>${command}</code>
+    ${navigator.clipboard && html`<button class="quiet" onClick=${copy} aria-label="Copy ${command}">${copied ? 'copied' : 'copy'}</button>`}</span>`;
+}
+
+/** @param {{commands?: string[]}} props */
+export function Commands({ commands = [] }) {
+  if (commands.length === 0) return null;
+  return html`<ul class="commands">${commands.map((command) => html`<li><${Command} command=${command} /></li>`)}</ul>`;
+}
+
+/** A refusal: its code, its sentence and what to do next. @param {{error?: any}} props */
+export function Problem({ error }) {
+  if (!error) return null;
+  return html`<div class="problem" role="alert"><b>${error.code}</b> ${error.message}
+    <${Commands} commands=${error.nextCommands} /></div>`;
+}
+
+/** Says that there is nothing, and what would fill it. @param {{text: string, command?: string}} props */
+export function Empty({ text, command }) {
+  return html`<div class="empty"><p>${text}</p>${command && html`<${Command} command=${command} />`}</div>`;
+}
+
+/**
+ * The answer of a query: `children` gets it once it is there; a later failure is shown above it.
+ * @param {{answer: {data?: any, error?: any}, children: (data: any) => any}} props
+ */
+export function Answer({ answer, children }) {
+  const { data, error } = answer;
+  return html`<${Problem} error=${error} />
+    ${data === undefined && !error && html`<p class="loading" aria-busy="true">asking …</p>`}
+    ${data !== undefined && children(data)}`;
+}

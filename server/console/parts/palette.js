@@ -1,0 +1,92 @@
+/**
+ * Search and commands in one box. Each entry shows the command line that does the same, so that the
+ * console teaches it.
+ */
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { signal } from '../vendor/signals-core.js';
+import { call } from '../core/rpc.js';
+import { tailOf } from '../core/figures.js';
+import { go } from '../core/route.js';
+import { actionsFor, confirmAction, runTarget } from './actions.js';
+import { closeDialog, openDialog } from './dialog.js';
+import { PLACES } from './places.js';
+
+/** @typedef {{text: string, about: string, command: string, run: () => void}} Entry */
+
+/** The run or card on screen, of which the box offers the actions. */
+export const selectedThing = signal(/** @type {{subject: 'run' | 'card', thing: any} | null} */ (null));
+
+const FOUND_MAX = 12;
+
+/** @returns {Entry[]} */
+function fixedEntries() {
+  const selected = selectedThing.peek();
+  const thing = selected?.thing;
+  const id = thing?.run_id ?? thing?.card_id ?? '';
+  const target = selected?.subject === 'run' ? runTarget(thing) : { id, text: thing?.title ?? '' };
+  const actions = selected ? actionsFor(selected.subject, thing) : [];
+  return [
+    ...actions.map((action) => ({
+      text: `${action.name} this ${action.subject}`, about: target.text, command: action.command(id),
+      run: () => confirmAction(action, [target]),
+    })),
+    ...PLACES.map(({ page, name, command }) => ({ text: name, about: 'page', command, run: () => go(page) })),
+  ];
+}
+
+/** @param {any} found @returns {Entry[]} */
+function foundEntries({ runs, cards }) {
+  return [
+    ...runs.map((/** @type {any} */ run) => ({
+      text: run.goal, about: `run ${tailOf(run.run_id)} · ${run.status}`,
+      command: `signalbox run get ${run.run_id}`, run: () => go('run', { id: run.run_id }),
+    })),
+    ...cards.map((/** @type {any} */ card) => ({
+      text: card.title, about: `card · ${card.status}`,
+      command: `signalbox card get ${card.card_id}`, run: () => go('card', { id: card.card_id }),
+    })),
+  ];
+}
+
+/** @param {string} word @param {...string} texts */
+const matches = (word, ...texts) => texts.some((text) => text.toLowerCase().includes(word.toLowerCase()));
+
+function Palette() {
+  const [word, setWord] = useState('');
+  const [at, setAt] = useState(0);
+  const [known, setKnown] = useState({ runs: [], cards: [] });
+  useEffect(() => {
+    Promise.all([call('run.list', { limit: 500 }), call('card.list', { limit: 500 })])
+      .then(([{ runs }, { cards }]) => setKnown({ runs, cards }))
+      .catch(() => {});  // the pages are there all the same
+  }, []);
+  const found = word ? foundEntries({
+    runs: known.runs.filter((/** @type {any} */ run) => matches(word, run.goal, run.run_id, run.project, ...Object.values(run.labels))),
+    cards: known.cards.filter((/** @type {any} */ card) => matches(word, card.title, card.card_id, card.project, card.key ?? '')),
+  }) : [];
+  const entries = [...fixedEntries().filter(({ text }) => matches(word, text)), ...found].slice(0, FOUND_MAX);
+  const choose = (/** @type {Entry | undefined} */ entry) => {
+    if (!entry) return;
+    closeDialog();
+    entry.run();
+  };
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Enter') choose(entries[at]);
+    else if (step) setAt(Math.max(0, Math.min(entries.length - 1, at + step)));
+    else return;
+    event.preventDefault();
+  };
+  return html`<div class="palette">
+    <h2 id="dialog-title" class="unseen">Search or command</h2>
+    <input type="text" autofocus placeholder="a page, a run by its goal or id, an action" value=${word} onKeyDown=${onKeyDown}
+      aria-label="Search or command" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant="palette-${at}"
+      onInput=${(/** @type {any} */ event) => { setWord(event.target.value); setAt(0); }} />
+    <ul id="palette-list" role="listbox" aria-label="Results">${entries.map((entry, index) => html`
+      <li id="palette-${index}" role="option" aria-selected=${index === at ? 'true' : 'false'} onClick=${() => choose(entry)}>
+        <span class="cut">${entry.text}</span> <span class="faint">${entry.about}</span><code class="cut">${entry.command}</code></li>`)}</ul>
+    ${entries.length === 0 && html`<p class="faint">Nothing matches. The latest 500 runs and cards are searched.</p>`}
+  </div>`;
+}
+
+export const openPalette = () => openDialog(Palette);

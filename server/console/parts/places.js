@@ -1,0 +1,20 @@
+/** The pages, as the navigation, the keys and the search name them. */
+
+/**
+ * @typedef {{page: string, key: string, name: string, mark: string, command: string}} Place
+ * `key` follows `g`; `command` shows the same in a terminal
+ */
+
+/** @type {Place[]} */
+export const PLACES = [
+  { page: 'inbox', key: 'i', name: 'Needs you', mark: '⚑', command: 'signalbox inbox' },
+  { page: 'board', key: 'b', name: 'Board', mark: '▦', command: 'signalbox board' },
+  { page: 'runs', key: 'r', name: 'Runs', mark: '≡', command: 'signalbox run list' },
+  { page: 'loops', key: 'l', name: 'Locks · Loops', mark: '⟲', command: 'signalbox lock list' },
+  { page: 'events', key: 'e', name: 'Events', mark: '⌁', command: 'signalbox events' },
+  { page: 'projects', key: 'p', name: 'Projects', mark: '❏', command: 'signalbox project list' },
+  { page: 'server', key: 's', name: 'Server', mark: '⚙', command: 'signalbox status' },
+];
+
+/** Pages that are reached from others, by the place that they belong to. */
+export const BELONGS = /** @type {Record<string, string>} */ ({ run: 'runs', card: 'board' });

@@ -1,0 +1,91 @@
+/** What is on every page: navigation, the state of the connection, what needs the user. */
+import { html, useEffect } from '../vendor/htm-preact.js';
+import { identity } from '../core/identity.js';
+import { countText } from '../core/figures.js';
+import { shortcuts, useKeys } from '../core/keys.js';
+import { connection } from '../core/live.js';
+import { useQuery } from '../core/query.js';
+import { answeredPosition } from '../core/rpc.js';
+import { go, hrefOf, route } from '../core/route.js';
+import { nextTheme, theme } from '../core/theme.js';
+import { ageText, now } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+import { DialogPlace, openDialog } from './dialog.js';
+import { openPalette } from './palette.js';
+import { BELONGS, PLACES } from './places.js';
+
+/** What may change what waits for a person; conditions of the service are no events. */
+const ATTENTION = /^(Run|Card|Station|Tick|Policy|Project|Lock)/;
+
+function Connection() {
+  const { state, since, retryAt, position, lagMs } = useSignal(connection);
+  const present = useSignal(now);
+  const newest = Math.max(position, useSignal(answeredPosition));
+  const place = newest ? html`<a class="id" href=${hrefOf('events')}>#${countText(newest)}</a>` : null;
+  if (state === 'live') {
+    return html`<span class="connection" role="status"><span class="tone-good">● live</span> ${place}
+      <span class="faint lag" title="from the event’s record to this page">${position ? `${lagMs} ms` : ''}</span></span>`;
+  }
+  if (state === 'refused') return html`<span class="connection tone-bad" role="status">■ not admitted</span>`;
+  if (state === 'connecting') return html`<span class="connection faint" role="status">◌ connecting</span>`;
+  const wait = Math.max(0, Math.ceil(((retryAt ?? present) - present) / 1000));
+  return html`<span class="connection tone-bad" role="status">■ the service is away since ${ageText(present - since)} <span class="faint">tries again ${wait ? `in ${wait} s` : 'now'}</span></span>`;
+}
+
+function Help() {
+  const list = [...shortcuts.peek()];
+  return html`<div><h2 id="dialog-title">Keys</h2>
+    <dl class="keys">${list.map(({ keys, text }) => html`<div><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${text}</dd></div>`)}</dl>
+    <p class="faint">No key does anything that can’t be undone without asking first.</p></div>`;
+}
+
+/** Shows in the title and the icon how much needs the user: what a second screen signals. */
+function useSignalOutside(/** @type {number} */ total) {
+  useEffect(() => {
+    document.title = total ? `(${total}) Signalbox` : 'Signalbox';
+    const icon = document.querySelector('link[rel=icon]');
+    const name = total ? 'icon_waiting.svg' : 'icon.svg';
+    if (icon) icon.setAttribute('href', new URL(`../${name}`, import.meta.url).href);
+  }, [total]);
+}
+
+/** @param {{children: any}} props */
+export function Shell({ children }) {
+  const { page } = useSignal(route);
+  const who = useSignal(identity);
+  const chosen = useSignal(theme);
+  const { state } = useSignal(connection);
+  const waiting = useQuery('attention.list', { limit: 1 }, (event) => ATTENTION.test(event.type));
+  const total = waiting.data?.total ?? 0;
+  const present = BELONGS[page] ?? page;
+  useSignalOutside(total);
+  useKeys([
+    ...PLACES.map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),
+    { keys: '/', text: 'Search, or do something', run: openPalette },
+    { keys: '?', text: 'These keys', run: () => openDialog(Help) },
+  ], []);
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      if (!(event.metaKey || event.ctrlKey) || event.key !== 'k') return;
+      event.preventDefault();
+      openPalette();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  return html`
+    <a class="skip" href="#main">To the content</a>
+    <header class="bar">
+      <a class="brand" href=${hrefOf('inbox')}>Signalbox</a>
+      <button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>
+      <${Connection} />
+      <span class="who faint" title="who the service takes you for">${who ? `${who.actor} · ${who.role}` : ''}</span>
+      <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>
+    </header>
+    <nav aria-label="Pages">${PLACES.map(({ page: place, name, mark }) => html`
+      <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
+        <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
+        ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
+    <main id="main" tabindex="-1" class=${state === 'away' ? 'stale' : ''}>${children}</main>
+    <${DialogPlace} />`;
+}

@@ -1,0 +1,46 @@
+/** A list of equally high rows, of which only those on screen are elements. */
+import { html, useLayoutEffect, useRef, useState } from '../vendor/htm-preact.js';
+
+export const ROW_PX = 28;
+const EXTRA_ROWS = 12;
+
+/**
+ * @param {{rows: any[], row: (row: any, index: number) => any, label: string, onEnd?: () => void,
+ *   selected?: number, isAtEnd?: boolean, rowPx?: number}} props
+ * `onEnd` is called when the last row comes near. The row `selected` is kept in view, or the end.
+ */
+export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = false, rowPx = ROW_PX }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const look = () => {
+    const { scrollTop = 0, clientHeight = 800 } = box.current ?? {};
+    setView((old) => (old.top === scrollTop && old.height === clientHeight ? old : { top: scrollTop, height: clientHeight }));
+  };
+  useLayoutEffect(() => {
+    look();
+    const observer = new ResizeObserver(look);
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || selected < 0) return;
+    const top = selected * rowPx;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + rowPx > element.scrollTop + element.clientHeight) element.scrollTop = top + rowPx - element.clientHeight;
+  }, [selected]);
+  useLayoutEffect(() => {
+    if (isAtEnd && box.current) box.current.scrollTop = rows.length * rowPx;
+  }, [isAtEnd, rows.length]);
+  const first = Math.max(0, Math.floor(view.top / rowPx) - EXTRA_ROWS);
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPx) + EXTRA_ROWS);
+  useLayoutEffect(() => {
+    if (onEnd && last >= rows.length - EXTRA_ROWS) onEnd();
+  }, [last, rows.length]);
+  return html`<div class="virtual" ref=${box} onScroll=${look} tabindex="0" role="table" aria-label=${label} aria-rowcount=${rows.length}>
+    <div class="virtual-all" role="rowgroup" style=${{ height: `${rows.length * rowPx}px` }}>
+      ${rows.slice(first, last).map((each, offset) => html`<div class="virtual-row ${first + offset === selected ? 'selected' : ''}"
+        role="row" aria-rowindex=${first + offset + 1} key=${each.key ?? first + offset}
+        style=${{ top: `${(first + offset) * rowPx}px`, height: `${rowPx}px` }}>${row(each, first + offset)}</div>`)}
+    </div></div>`;
+}

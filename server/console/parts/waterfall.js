@@ -1,0 +1,96 @@
+/**
+ * A run as bars over time: stations, their attempts and the steps of those. Times in which nothing
+ * happens are folded, so that a night of waiting doesn't squeeze the minutes of work together.
+ */
+import { html } from '../vendor/htm-preact.js';
+import { hrefOf } from '../core/route.js';
+import { clockText, durationText, now } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+
+/** A gap longer than this part of the whole is folded to FOLDED of the width. */
+const FOLD_MIN = 0.05;
+const FOLDED = 0.07;
+
+/** @typedef {{from: number, to: number}} Span */
+
+/**
+ * Returns a function from a time to 0..1 across the picture, and the gaps that it folds.
+ * @param {Span[]} busy spans in which something happens
+ * @param {number} begin
+ * @param {number} end
+ */
+export function foldedScale(busy, begin, end) {
+  const whole = Math.max(1, end - begin);
+  /** @type {Span[]} */
+  const gaps = [];
+  let reached = begin;
+  for (const { from, to } of busy.toSorted((a, b) => a.from - b.from)) {
+    if (from - reached > FOLD_MIN * whole) gaps.push({ from: reached, to: from });
+    reached = Math.max(reached, to);
+  }
+  if (end - reached > FOLD_MIN * whole) gaps.push({ from: reached, to: end });
+  const foldedMs = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
+  const shown = whole - foldedMs;
+  const gapWidth = shown > 0 ? FOLDED : 1 / Math.max(1, gaps.length);
+  const perMs = shown > 0 ? (1 - FOLDED * gaps.length) / shown : 0;
+  const at = (/** @type {number} */ ms) => {
+    let width = (Math.min(Math.max(ms, begin), end) - begin) * perMs;
+    for (const { from, to } of gaps) {
+      if (ms <= from) break;
+      const passed = Math.min(ms, to) - from;
+      width += (passed / (to - from)) * gapWidth - passed * perMs;
+    }
+    return Math.min(1, Math.max(0, width));
+  };
+  return { at, gaps };
+}
+
+const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
+
+const TONES = /** @type {Record<string, string>} */ ({ ok: 'good', error: 'bad', unset: 'busy' });
+
+/** @param {{gaps: Span[], at: (ms: number) => number, isNamed?: boolean}} props */
+function Gaps({ gaps, at, isNamed }) {
+  return html`${gaps.map(({ from, to }) => html`<i class="fall-gap" key=${from} title="nothing for ${durationText(to - from)}"
+    style=${{ left: percent(at(from)), width: percent(at(to) - at(from)) }}>${isNamed && html`<span>⟨${durationText(to - from)}⟩</span>`}</i>`)}`;
+}
+
+/** @param {{span: any, asOf: number, at: (ms: number) => number, gaps: Span[], depth: number}} props */
+function Bar({ span, asOf, at, gaps, depth }) {
+  const from = Date.parse(span.started_at);
+  const to = span.ended_at ? Date.parse(span.ended_at) : asOf;
+  const { 'signalbox.attempt': attempt, 'signalbox.strategy': strategy } = span.attributes;
+  const name = span.kind === 'attempt' && attempt > 1 ? `${span.name} · ${attempt}` : span.name;
+  const title = [span.name, strategy, `${clockText(span.started_at)}, ${durationText(to - from)}`, span.message].filter(Boolean).join('\n');
+  return html`<div class="fall-row" title=${title}>
+    <span class="fall-name cut" style=${{ paddingLeft: `${depth * 12}px` }}>${name}</span>
+    <span class="fall-track"><${Gaps} gaps=${gaps} at=${at} />
+      <i class="fall-bar tone-${TONES[span.status]} ${span.ended_at ? '' : 'open'}" style=${{ left: percent(at(from)), width: percent(Math.max(0.002, at(to) - at(from))) }}></i>
+      ${span.events.map((/** @type {any} */ event) => html`<a class="fall-event" style=${{ left: percent(at(Date.parse(event.at))) }}
+        title="${event.name} ${clockText(event.at)}" aria-label="${event.name} of ${span.name}"
+        href=${hrefOf('events', { from: String(event.attributes['signalbox.position']) })}></a>`)}
+    </span>
+    <span class="fall-took">${durationText(to - from)}</span></div>`;
+}
+
+/** @param {{trace: any}} props the result of run.trace */
+export function Waterfall({ trace }) {
+  const present = useSignal(now);
+  /** @type {any[]} */
+  const spans = trace.spans;
+  const isOpen = spans.some((span) => !span.ended_at);
+  const asOf = isOpen ? Math.max(present, Date.parse(trace.as_of)) : Date.parse(trace.as_of);
+  const endOf = (/** @type {any} */ span) => (span.ended_at ? Date.parse(span.ended_at) : asOf);
+  const begin = Math.min(...spans.map((span) => Date.parse(span.started_at)));
+  const end = Math.max(...spans.map(endOf));
+  const work = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Date.parse(span.started_at), to: endOf(span) }));
+  const { at, gaps } = foldedScale(work, begin, end);
+  const depthOf = (/** @type {any} */ span) => ({ run: 0, attempt: 1, step: 2 })[/** @type {'run'} */ (span.kind)] ?? 0;
+  return html`<div class="fall" role="group" aria-label="Attempts over time">
+    ${spans.map((span) => html`<${Bar} key=${span.span_id} span=${span} asOf=${asOf} at=${at} gaps=${gaps} depth=${depthOf(span)} />`)}
+    <div class="fall-row fall-axis"><span></span><span class="fall-track">
+      <${Gaps} gaps=${gaps} at=${at} isNamed=${true} />
+      <time class="fall-begin">${clockText(new Date(begin).toISOString())}</time></span>
+      <time class="fall-took">${clockText(new Date(end).toISOString())}</time></div>
+  </div>`;
+}

@@ -1,0 +1,37 @@
+/**
+ * The shared worker: holds the one event stream of this browser. Over HTTP/1.1 a browser has six
+ * connections to a host, so a stream for each tab would leave the seventh without any.
+ */
+import { EventStream } from './core/event_stream.js';
+
+/** @type {Set<MessagePort>} */
+const ports = new Set();
+/** @type {EventStream | null} */
+let stream = null;
+
+const send = (/** @type {any} */ message) => ports.forEach((port) => port.postMessage(message));
+
+/** @param {MessagePort} port @param {any} message */
+function receive(port, message) {
+  if (message.kind === 'leave') {
+    ports.delete(port);
+    return;
+  }
+  ports.add(port);
+  if (stream === null || stream.secret !== message.secret || stream.connection.state === 'refused') {
+    stream?.stop();
+    stream = new EventStream(
+      message.address,
+      (events) => send({ kind: 'events', events }),
+      (connection) => send({ kind: 'connection', connection }),
+    );
+    stream.start(message.secret);
+  }
+  port.postMessage({ kind: 'connection', connection: stream.connection });
+}
+
+/** @param {MessageEvent} event */
+globalThis.onconnect = (event) => {
+  const port = event.ports[0];
+  port.onmessage = ({ data }) => receive(port, data);
+};

@@ -1,0 +1,138 @@
+// The console's page and files as they are served: whole, compressed on request, kept by browsers,
+// and without anything that another site could use.
+#include <gtest/gtest.h>
+
+#include <boost/beast/zlib/inflate_stream.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "server/transport/http/console_assets.h"
+#include "store/sha256.h"
+#include "tests/server/http_site.h"
+
+namespace signalbox {
+namespace {
+
+// Returns the content of a gzip file without optional fields (RFC 1952), as our build writes them.
+std::string unpacked(std::string_view gzip, std::size_t content_bytes) {
+  constexpr std::size_t header_bytes = 10;
+  constexpr std::size_t trailer_bytes = 8;
+  std::string content(content_bytes, '\0');
+  boost::beast::zlib::z_params params;
+  params.next_in = gzip.data() + header_bytes;
+  params.avail_in = gzip.size() - header_bytes - trailer_bytes;
+  params.next_out = content.data();
+  params.avail_out = content.size();
+  boost::beast::zlib::inflate_stream inflate;
+  boost::system::error_code error;
+  inflate.write(params, boost::beast::zlib::Flush::finish, error);
+  content.resize(params.total_out);
+  return content;
+}
+
+std::string address_of(const ConsoleAsset& asset) {
+  return "/console/" + std::string(console_digest()) + "/" + std::string(asset.name);
+}
+
+TEST(ConsoleAssets, AreTheFilesOfTheTree) {
+  std::size_t modules = 0;
+  for (const ConsoleAsset& asset : console_assets()) {
+    std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR "/server/console/") +
+                       std::string(asset.name));
+    std::ostringstream text;
+    text << file.rdbuf();
+    EXPECT_EQ(text.str(), asset.content) << asset.name;
+    EXPECT_EQ(to_hex(sha256(asset.content)), asset.sha256) << asset.name;
+    EXPECT_EQ(unpacked(asset.gzip, asset.content.size()), asset.content) << asset.name;
+    modules += asset.name.ends_with(".js") ? 1 : 0;
+  }
+  EXPECT_GT(modules, 20U);
+  EXPECT_EQ(console_index().content.find("@DIGEST@"), std::string_view::npos);
+}
+
+TEST(ConsoleServing, ThePageIsAskedForEachTimeAndItsFilesAreKept) {
+  HttpSite site;
+  HttpClient http = site.client();
+  const HttpReply page = http.get("/console/?page=runs");
+  EXPECT_EQ(page.status, 200U);
+  EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.header("Cache-Control"), "no-cache");
+  EXPECT_EQ(page.body(), console_index().content);
+  for (const ConsoleAsset& asset : console_assets()) {
+    const HttpReply file = http.get(address_of(asset));
+    EXPECT_EQ(file.status, 200U) << asset.name;
+    EXPECT_EQ(file.body(), asset.content) << asset.name;
+    EXPECT_EQ(file.header("Content-Type"), asset.media_type);
+    EXPECT_NE(file.header("Cache-Control").find("immutable"), std::string::npos);
+    const HttpReply same = http.get(address_of(asset), {{"If-None-Match", file.header("ETag")}});
+    EXPECT_EQ(same.status, 304U) << asset.name;
+    EXPECT_EQ(same.body(), "");
+  }
+  EXPECT_EQ(http.get("/console/0123456789abcdef/app.js").status, 404U) << "of another version";
+  EXPECT_EQ(http.get("/console/" + std::string(console_digest()) + "/no.js").status, 404U);
+  EXPECT_EQ(http.get("/console/" + std::string(console_digest()) + "/app.js/").status, 400U);
+}
+
+TEST(ConsoleServing, IsCompressedForWhoTakesIt) {
+  HttpSite site;
+  HttpClient http = site.client();
+  const ConsoleAsset& asset = console_assets().front();
+  for (const char* accepts : {"gzip", "br, GZIP;q=0.5", "deflate, gzip;q=1"}) {
+    const HttpReply file = http.get(address_of(asset), {{"Accept-Encoding", accepts}});
+    EXPECT_EQ(file.header("Content-Encoding"), "gzip") << accepts;
+    EXPECT_EQ(file.body(), asset.gzip) << accepts;
+  }
+  for (const char* accepts : {"identity", "gzip;q=0", "br", "gzip;q=0.000"}) {
+    const HttpReply file = http.get(address_of(asset), {{"Accept-Encoding", accepts}});
+    EXPECT_EQ(file.header("Content-Encoding"), "") << accepts;
+    EXPECT_EQ(file.body(), asset.content) << accepts;
+  }
+}
+
+TEST(ConsoleServing, LetsNothingElseIn) {
+  HttpSite site;
+  HttpClient http = site.client();
+  const HttpReply page = http.get("/console/");
+  const std::string policy = page.header("Content-Security-Policy");
+  for (const char* directive : {"default-src 'none'", "script-src 'self'", "connect-src 'self'",
+                                "frame-ancestors 'none'", "require-trusted-types-for 'script'"}) {
+    EXPECT_NE(policy.find(directive), std::string::npos) << directive;
+  }
+  EXPECT_EQ(policy.find("unsafe"), std::string::npos);
+  EXPECT_EQ(page.header("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(page.header("Referrer-Policy"), "no-referrer");
+  EXPECT_EQ(page.header("Cross-Origin-Opener-Policy"), "same-origin");
+  EXPECT_EQ(page.header("Set-Cookie"), "");
+}
+
+TEST(ConsoleServing, ALinkOnAnotherSiteLeadsToThePageAndToNothingElse) {
+  HttpSite site;
+  HttpClient http = site.client();
+  const HttpHeaders visit{{"Sec-Fetch-Site", "cross-site"},
+                          {"Sec-Fetch-Mode", "navigate"},
+                          {"Sec-Fetch-Dest", "document"}};
+  EXPECT_EQ(http.get("/console/", visit).status, 200U);
+  EXPECT_EQ(http.get("/console", visit).header("Location"), "console/");
+  EXPECT_EQ(http.get("/v1/runs", visit).status, 403U);
+  EXPECT_EQ(http.get(address_of(console_assets().front()), visit).status, 403U);
+  HttpHeaders frame = visit;
+  frame.back().second = "iframe";
+  EXPECT_EQ(http.get("/console/", frame).status, 403U);
+  EXPECT_EQ(http.post("/console/", "{}", visit).status, 403U);
+}
+
+TEST(ConsoleServing, TheFrontLeadsABrowserThere) {
+  HttpSite site;
+  HttpClient http = site.client();
+  const HttpReply browser = http.get("/", {{"Accept", "text/html,application/xhtml+xml"}});
+  EXPECT_EQ(browser.status, 302U);
+  EXPECT_EQ(browser.header("Location"), "console/");
+  EXPECT_EQ(http.get("/").status, 404U);
+  EXPECT_EQ(http.get("/", {{"Accept", "*/*"}}).status, 404U);
+}
+
+}  // namespace
+}  // namespace signalbox
