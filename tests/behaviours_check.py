@@ -19,7 +19,7 @@ PARTS = {"# Built": True, "# Not built yet": False}
 
 ID = r"[A-Z]\d{1,2}"
 ROW = re.compile(rf"\| ({ID}) \| (.*) \|$")
-TEST = re.compile(r"(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(")
+TEST = re.compile(r"(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(|export async function ")
 # A comment that names the rows which a test proves: `L3`, `L3, L4`, `L3, L4: why`.
 PROVES = re.compile(rf"({ID}(?:, {ID})*)(?:: .*)?$")
 
@@ -77,7 +77,7 @@ def check():
     chapters = "".join(sorted({row[0] for row in rows}))
     named_anywhere = re.compile(rf"\b[{chapters}]\d{{1,2}}\b") if chapters else re.compile(r"(?!)")
     proved = set()
-    for path in sorted([*TESTS.rglob("*.cc"), *TESTS.rglob("*.h")]):
+    for path in sorted(path for kind in ("*.cc", "*.h", "*.mjs") for path in TESTS.rglob(kind)):
         lines = path.read_text().split("\n")
         for number, line in enumerate(lines, 1):
             for name in named_anywhere.findall(comment_of(line)):

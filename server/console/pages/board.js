@@ -1,6 +1,6 @@
 /** The cards by status, and who has an agent. */
 import { html, useState } from '../vendor/htm-preact.js';
-import { plural, wordsOf } from '../core/figures.js';
+import { plural } from '../core/figures.js';
 import { whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
@@ -9,13 +9,14 @@ import { call } from '../core/rpc.js';
 import { openDialog } from '../parts/dialog.js';
 import { Answer, Empty, Problem } from '../parts/notice.js';
 import { Age, Status } from '../parts/status.js';
+import { stateOf } from './card.js';
 import { SubmitCard } from './submit_card.js';
 
 const CARDS_SHOWN = 50;
 
 /** @param {{card: any}} props */
 function BoardCard({ card }) {
-  const why = card.waiting?.text ?? (card.code ? `${wordsOf(card.code)}: ${card.message}` : '');
+  const why = card.waiting?.text ?? stateOf(card);
   return html`<li class="card"><a href=${hrefOf('card', { id: card.card_id })}>${card.title}</a>
     <p class="faint">${card.project} · <${Age} time=${card.changed_at} />${card.attempts > 1 ? ` · ${plural(card.attempts, 'attempt')}` : ''}${card.priority ? ` · priority ${card.priority}` : ''}</p>
     ${why && html`<p class="why">${why}</p>`}

@@ -7,15 +7,22 @@ import { actionsFor, ActionButtons } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer } from '../parts/notice.js';
 import { selectedThing } from '../parts/palette.js';
+import { Rows } from '../parts/rows.js';
 import { Age, RunLink, Status } from '../parts/status.js';
 import { Reasons } from './reasons.js';
+
+/** Why the card is blocked or failed, without saying so twice. @param {any} card */
+export function stateOf({ code, message, status }) {
+  if (!code) return '';
+  return code.toLowerCase() === status ? message : `${wordsOf(code)}: ${message}`;
+}
 
 /** @param {{card: any}} props */
 function CardRuns({ card }) {
   if (card.runs.length === 0) return null;
-  return html`<section aria-label="Runs"><h2>Runs</h2><table class="rows"><thead class="unseen"><tr><th>run</th><th>kind</th><th>started</th></tr></thead>
+  return html`<section aria-label="Runs"><h2>Runs</h2><${Rows} label="Runs of the card" heads=${['run', 'kind', 'started']} isHeadUnseen=${true}>
     <tbody>${card.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}><td><${RunLink} id=${run.run_id} /></td>
-      <td class="wide">${run.kind === 'merge' ? 'merges it' : `attempt ${run.attempt ?? ''}`}</td><td class="number"><${Age} time=${run.started_at} /> ago</td></tr>`)}</tbody></table></section>`;
+      <td class="wide">${run.kind === 'merge' ? 'merges it' : `attempt ${run.attempt ?? ''}`}</td><td class="number"><${Age} time=${run.started_at} /> ago</td></tr>`)}</tbody><//></section>`;
 }
 
 /** @param {{params: Record<string, string>}} props */
@@ -33,7 +40,7 @@ export function Card({ params: { id } }) {
   return html`<div class="page card-page"><${Answer} answer=${answer}>${() => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('board', { project: card.project })}>Board</a> / ${card.project} / <span class="id">${id}</span></span><h1>${card.title}</h1></div>
       <${ActionButtons} actions=${actionsFor('card', card)} targets=${[{ id, text: card.title }]} /></div>
-    <p class="sentence"><${Status} status=${card.status} /> ${card.code ? `${wordsOf(card.code)}: ${card.message}` : why.data?.reasons[0]?.text ?? ''}</p>
+    <p class="sentence"><${Status} status=${card.status} /> ${stateOf(card) || (why.data?.reasons[0]?.text ?? '')}</p>
     <dl class="figures"><div><dt>attempts</dt><dd>${card.attempts}</dd></div><div><dt>priority</dt><dd>${card.priority}</dd></div>
       <div><dt>submitted</dt><dd><${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}</dd></div>
       ${card.key && html`<div><dt>key</dt><dd>${card.key}</dd></div>`}${card.commit && html`<div><dt>commit</dt><dd><code>${card.commit.slice(0, 12)}</code></dd></div>`}</dl>

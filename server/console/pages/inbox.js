@@ -6,6 +6,7 @@ import { useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
 import { ACTIONS, ActionButtons, confirmAction } from '../parts/actions.js';
 import { Answer, Commands, Empty } from '../parts/notice.js';
+import { Rows } from '../parts/rows.js';
 import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
 
 /** The likeliest actions for each kind. */
@@ -63,11 +64,11 @@ function AtWork() {
   return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
       ? html`<${Empty} text="No run is at work." command="signalbox run start \"fix the failing test\"" />`
-      : html`<table class="rows"><thead class="unseen"><tr><th>run</th><th>goal</th><th>project</th><th>stations</th><th>state</th><th>since</th></tr></thead>
+      : html`<${Rows} label="Runs at work" heads=${['run', 'goal', 'project', 'stations', 'state', 'since']} isHeadUnseen=${true}>
         <tbody>${data.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}>
           <td><${RunLink} id=${run.run_id} /></td><td class="cut wide"><a href=${hrefOf('run', { id: run.run_id })}>${run.goal}</a></td>
           <td class="faint cut">${run.project}</td><td><${StationBoxes} run=${run} /></td>
-          <td class="cut"><${RunState} run=${run} /></td><td class="number"><${Age} time=${run.started_at} /></td></tr>`)}</tbody></table>`}<//>
+          <td class="cut"><${RunState} run=${run} /></td><td class="number"><${Age} time=${run.started_at} /></td></tr>`)}</tbody><//>`}<//>
     </section>`;
 }
 

@@ -7,6 +7,7 @@ import { call } from '../core/rpc.js';
 import { clockText, durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { Answer, Commands, Empty, Problem } from '../parts/notice.js';
+import { Rows } from '../parts/rows.js';
 import { Age, EventLink, RunLink, Status } from '../parts/status.js';
 
 /** What is left of a lease, as a bar that shrinks. @param {{expires?: string, leaseMs: number}} props */
@@ -21,10 +22,10 @@ function Locks() {
   const answer = useQuery('lock.list', { limit: 200 }, (event) => event.stream.startsWith('lock/'));
   return html`<section aria-label="Locks"><h2>Locks</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => data.locks.length === 0
     ? html`<${Empty} text="No lock is held." command="signalbox lock exec KEY -- COMMAND" />`
-    : html`<table class="rows"><thead><tr><th>lock</th><th>status</th><th>owner</th><th>reason</th><th>lease</th><th>waiting</th></tr></thead>
+    : html`<${Rows} label="Locks held" heads=${['lock', 'status', 'owner', 'reason', 'lease', 'waiting']}>
       <tbody>${data.locks.map((/** @type {any} */ lock) => html`<tr key=${lock.key}><td class="cut mono">${lock.key}</td><td><${Status} status=${lock.status} /></td>
         <td class="cut">${lock.owner} ${lock.runs.map((/** @type {any} */ run) => html`<${RunLink} id=${run.run_id ?? run} /> `)}</td><td class="cut wide faint">${lock.reason}</td>
-        <td><${Lease} expires=${lock.expires_at} leaseMs=${lock.lease_ms} /></td><td class="number">${lock.waiting || ''}</td></tr>`)}</tbody></table>`}<//></section>`;
+        <td><${Lease} expires=${lock.expires_at} leaseMs=${lock.lease_ms} /></td><td class="number">${lock.waiting || ''}</td></tr>`)}</tbody><//>`}<//></section>`;
 }
 
 const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed: 'bad', timed_out: 'bad', incomplete: 'bad', missed: 'wait', skipped: 'idle', recovered: 'wait' });
@@ -59,19 +60,19 @@ function OwnLoops() {
   const trigger = (/** @type {string} */ loop) => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => setError(null), setError);
   const why = whyNot('loop.trigger');
   return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
-    <table class="rows"><thead><tr><th>loop</th><th>schedule</th><th>next</th><th>last</th><th>ticks</th><th></th></tr></thead><tbody>${data.loops.map((/** @type {any} */ loop) => html`<tr key=${loop.loop}>
+    <${Rows} label="Schedules" heads=${['loop', 'schedule', 'next', 'last', 'ticks', 'action']}><tbody>${data.loops.map((/** @type {any} */ loop) => html`<tr key=${loop.loop}>
       <td>${loop.loop}</td><td class="mono">${loop.schedule} <span class="faint">${loop.time_zone}</span></td><td><${Due} time=${loop.next_due_at} /></td><td><${Age} time=${loop.last_due_at} /></td>
       <td class="wide"><${Ticks} name=${loop.loop} /></td>
-      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<button class="small" aria-disabled=${why ? 'true' : null} title=${why ?? ''} onClick=${() => why || trigger(loop.loop)}>Tick now</button>`}</td></tr>`)}</tbody></table>`}<//></section>`;
+      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<button class="small" aria-disabled=${why ? 'true' : null} title=${why ?? ''} onClick=${() => why || trigger(loop.loop)}>Tick now</button>`}</td></tr>`)}</tbody><//>`}<//></section>`;
 }
 
 function OpenTicks() {
   const answer = useQuery('tick.list', { limit: 1 }, (event) => event.stream.startsWith('tick/'));
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => data.open.length > 0 && html`<section aria-label="Ticks under way"><h2>Ticks under way</h2>
-    <table class="rows"><thead><tr><th>loop</th><th>status</th><th>stage</th><th>reason</th><th>lease</th><th>event</th></tr></thead><tbody>${data.open.map((/** @type {any} */ tick) => html`<tr key=${tick.loop}>
+    <${Rows} label="Open ticks" heads=${['loop', 'status', 'stage', 'reason', 'lease', 'event']}><tbody>${data.open.map((/** @type {any} */ tick) => html`<tr key=${tick.loop}>
       <td>${tick.loop}</td><td><${Status} status=${tick.status} /></td><td class="faint">${tick.stage}</td><td class="cut wide faint">${tick.reason}</td>
       <td><${Lease} expires=${tick.expires_at} leaseMs=${tick.lease_ms} /></td><td>${tick.token && html`<${EventLink} position=${tick.token} />`}</td></tr>
-      ${tick.status === 'halted' && html`<tr><td colspan="6"><${Commands} commands=${[`signalbox tick recover ${tick.loop}`]} /></td></tr>`}`)}</tbody></table></section>`}<//>`;
+      ${tick.status === 'halted' && html`<tr><td colspan="6"><${Commands} commands=${[`signalbox tick recover ${tick.loop}`]} /></td></tr>`}`)}</tbody><//></section>`}<//>`;
 }
 
 function CrashReport() {
@@ -79,9 +80,9 @@ function CrashReport() {
   if (error?.code === 'ARTIFACT_NOT_FOUND') return html`<section aria-label="Latest crash"><h2>Latest crash</h2><p class="faint">The log knows of no crash.</p></section>`;
   return html`<section aria-label="Latest crash"><h2>Latest crash</h2><${Answer} answer=${{ data, error }}>${(/** @type {any} */ { report, recovered_at: position }) => html`
     <p class="faint">${clockText(report.created_at)}, <${EventLink} position=${position} />, ${report.items_total} in flight, ${report.torn_bytes} torn bytes</p>
-    <table class="rows"><thead><tr><th>verdict</th><th>what</th><th>name</th><th>evidence</th></tr></thead><tbody>${report.items.map((/** @type {any} */ item) => html`<tr key=${`${item.kind} ${item.token} ${item.name}`}>
+    <${Rows} label="Verdicts" heads=${['verdict', 'what', 'name', 'evidence']}><tbody>${report.items.map((/** @type {any} */ item) => html`<tr key=${`${item.kind} ${item.token} ${item.name}`}>
       <td class="tone-${item.verdict === 'needs_operator' ? 'bad' : 'idle'}">${wordsOf(item.verdict)}</td><td>${wordsOf(item.kind)}</td><td class="cut mono">${item.name}</td>
-      <td class="wide">${item.evidence}<${Commands} commands=${item.next_commands} /></td></tr>`)}</tbody></table>`}<//></section>`;
+      <td class="wide">${item.evidence}<${Commands} commands=${item.next_commands} /></td></tr>`)}</tbody><//>`}<//></section>`;
 }
 
 export function Loops() {

@@ -6,6 +6,7 @@ import { moneyText, wordsOf } from '../core/figures.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { Answer } from '../parts/notice.js';
+import { Rows } from '../parts/rows.js';
 import { EventLink, Status } from '../parts/status.js';
 import { Waterfall } from '../parts/waterfall.js';
 
@@ -35,7 +36,7 @@ function Station({ run, station }) {
 export function RunOverview({ run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id }, ofStream(`run/${run.run_id}`));
   return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} />`}<//>
-    <table class="rows stations"><thead class="unseen"><tr><th>attempt</th><th>status</th><th>result</th><th>worker</th><th>cost</th><th>took</th><th>output</th><th>event</th></tr></thead>
-      ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}</table>
+    <${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
+      ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
     <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`;
 }

@@ -5,6 +5,7 @@ import { identity } from '../core/identity.js';
 import { useQuery } from '../core/query.js';
 import { useSignal } from '../core/use_signal.js';
 import { Answer, Command } from '../parts/notice.js';
+import { Rows } from '../parts/rows.js';
 import { Age } from '../parts/status.js';
 import { Sparklines } from './sparklines.js';
 
@@ -41,17 +42,17 @@ function Status() {
 function Tokens() {
   const answer = useQuery('access.list', {}, (event) => event.stream.startsWith('access'));
   return html`<section aria-label="Access tokens"><h2>Access tokens</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
-    <table class="rows"><thead><tr><th>name</th><th>role</th><th>status</th><th>issued</th><th>by</th><th>ends</th></tr></thead><tbody>${data.tokens.map((/** @type {any} */ token) => html`<tr key=${token.id}>
+    <${Rows} label="Tokens" heads=${['name', 'role', 'status', 'issued', 'by', 'ends']}><tbody>${data.tokens.map((/** @type {any} */ token) => html`<tr key=${token.id}>
       <td class="cut">${token.name}</td><td>${token.role}</td><td class=${token.status === 'usable' ? 'tone-good' : 'faint'}>${token.status}</td><td><${Age} time=${token.issued_at} /></td>
-      <td class="cut wide faint">${token.issued_by}</td><td>${token.expires_at ? new Date(token.expires_at).toLocaleString() : 'never'}</td></tr>`)}</tbody></table>
+      <td class="cut wide faint">${token.issued_by}</td><td>${token.expires_at ? new Date(token.expires_at).toLocaleString() : 'never'}</td></tr>`)}</tbody><//>
     <p class="faint">Without a token, over TCP from this machine: <b class=${data.without_token?.tcp_loopback ? 'tone-wait' : ''}>${data.without_token?.tcp_loopback ?? 'refused'}</b>.</p>
     <${Command} command="signalbox access issue NAME --role operator --expires-in 12h" />`}<//></section>`;
 }
 
 function Limits() {
   const answer = useQuery('server.limits', {}, () => false);
-  return html`<details><summary>Limits</summary><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<table class="rows limits"><thead class="unseen"><tr><th>limit</th><th>value</th></tr></thead>
-    <tbody>${Object.entries(data).filter(([name]) => name !== 'position').map(([name, value]) => html`<tr key=${name}><td class="mono">${name}</td><td class="number">${countText(/** @type {number} */ (value))}</td></tr>`)}</tbody></table>`}<//></details>`;
+  return html`<details><summary>Limits</summary><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${Rows} label="All limits" heads=${['limit', 'value']} isHeadUnseen=${true} kind="limits">
+    <tbody>${Object.entries(data).filter(([name]) => name !== 'position').map(([name, value]) => html`<tr key=${name}><td class="mono">${name}</td><td class="number">${countText(/** @type {number} */ (value))}</td></tr>`)}</tbody><//>`}<//></details>`;
 }
 
 export function Server() {

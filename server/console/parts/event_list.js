@@ -1,5 +1,5 @@
 /** Events of the log, each with its data when it is opened. */
-import { html } from '../vendor/htm-preact.js';
+import { html, useState } from '../vendor/htm-preact.js';
 import { clockText } from '../core/time_text.js';
 import { hrefOf } from '../core/route.js';
 import { EventLink } from './status.js';
@@ -14,11 +14,13 @@ function Stream({ stream }) {
 
 /** @param {{event: any}} props */
 function EventItem({ event }) {
-  return html`<li><details><summary>
-    <span class="id">#${event.position}</span> <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
-    <${Stream} stream=${event.stream} /> <span class="faint cut">${event.actor}</span>
-    ${event.cause ? html`<span class="faint">after <${EventLink} position=${event.cause} /></span>` : html`<span></span>`}</summary>
-    <pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre></details></li>`;
+  const [isOpen, setOpen] = useState(false);
+  return html`<li><div class="event">
+      <button class="quiet id" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>#${event.position}</button>
+      <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
+      <${Stream} stream=${event.stream} /> <span class="faint cut">${event.actor}</span>
+      <span class="faint">${event.cause ? html`after <${EventLink} position=${event.cause} />` : ''}</span></div>
+    ${isOpen && html`<pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre>`}</li>`;
 }
 
 /** @param {{events: any[]}} props */

@@ -1,0 +1,56 @@
+// A log with something of everything, for scenes that look at all pages.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Makes a repository with one commit. Returns its path. */
+export function repository(directory) {
+  const place = path.join(directory, 'repository');
+  fs.mkdirSync(place);
+  fs.writeFileSync(path.join(place, 'README.md'), 'a project\n');
+  const git = (...words) => execFileSync('git', ['-C', place, '-c', 'user.name=a', '-c', 'user.email=a@localhost', ...words]);
+  git('init', '-q', '-b', 'main');
+  git('add', '.');
+  git('commit', '-q', '-m', 'begin');
+  return place;
+}
+
+/**
+ * Fills the log of a stage. `text` stands in every field that others can write.
+ * Returns the ids of what the pages are about.
+ */
+export async function fillLog(stage, directory, text = '') {
+  const { service } = stage;
+  const word = text.slice(0, 40);
+  const more = { project: `web ${word}`.trim(), labels: { team: `core ${word}`.trim() } };
+  const succeeded = await service.startRun(`bump the library ${text}`, [
+    ['implement', `cat <<'END'\n\x1b[31merror\x1b[0m in ${text}\nEND\nprintf '%s' '{"a": 1}' > "$SIGNALBOX_ARTIFACTS_DIR/report.json"`],
+    ['verify', 'echo fine'],
+  ], more);
+  const failed = await service.startRun(`upload the files ${text}`, [['implement', `cat >&2 <<'END'\n${text}\nEND\nexit 3`]], more);
+  const asking = await service.startRun(`rewrite the parser ${text}`, [['implement', 'echo done'], ['review'], ['ship', 'true']], more);
+  const paused = await service.startRun(`write the notes ${text}`, [['review']], more);
+  await service.call('lock.acquire', { key: 'deploy/prod', owner: `bot ${word}`, lease_ms: 600_000, reason: `rolling out ${text}`.slice(0, 1000) });
+  await service.call('tick.begin', { loop: 'nightly', lease_ms: 600_000, stage: 'collect', reason: `cron ${word}` });
+  await service.call('project.put', { name: 'parser', repository: repository(directory) });
+  const { card_id: card } = await service.call('card.submit', {
+    project: 'parser', title: `nested quotes ${word}`, brief: `they break ${text}`, immediate: false,
+  });
+  await service.call('card.block', { card_id: card, reason: `not yet ${text}`.slice(0, 1000) });
+  await service.runIs(succeeded, 'succeeded');
+  await service.runIs(failed, 'failed');
+  await service.call('run.pause', { run_id: paused, reason: `legal looks at it ${text}`.slice(0, 1000) });
+  return { succeeded, failed, asking, paused, card };
+}
+
+/** Returns the addresses of all pages, with a text that stands on each. */
+export function allPages({ succeeded, failed, asking, card }) {
+  return [
+    ['?page=inbox', 'Needs you'], ['?page=board', 'Board'], ['?page=runs', 'Runs'], ['?page=loops', 'Loops of the service'],
+    ['?page=events', 'RunStarted'], ['?page=events&from=1', 'ServerStarted'], ['?page=projects', 'parser'],
+    ['?page=projects&name=parser', 'Policy in force'], ['?page=server', 'state digest'], [`?page=card&id=${card}`, 'History'],
+    [`?page=run&id=${succeeded}`, 'implement'], [`?page=run&id=${failed}&tab=output&stream=stderr`, 'first error'], [`?page=run&id=${asking}&tab=change`, 'waits for your decision'],
+    [`?page=run&id=${succeeded}&tab=artifacts`, 'report.json'], [`?page=run&id=${succeeded}&tab=events`, 'RunSucceeded'],
+    [`?page=run&id=${failed}&tab=why`, 'caused by'],
+  ];
+}

@@ -1,0 +1,86 @@
+// What the user does in the console, and what the log has of it.
+import { check, hadNoComplaint } from '../stage.mjs';
+import { eventually } from '../service.mjs';
+
+/** An approval from the list to its end with keys alone; the decision names its question. */
+export async function approvals_by_keyboard(stage) {  // C2
+  const { service } = stage;
+  const id = await service.startRun('look at this', [['review'], ['ship', 'true']]);
+  const page = await stage.open('?page=inbox');
+  await page.getByText('look at this').first().waitFor();
+  await page.keyboard.press('a');
+  await page.getByRole('heading', { name: 'Approve run' }).waitFor();
+  await page.keyboard.type('seen');
+  await page.keyboard.press('Enter');
+  await service.runIs(id, 'succeeded');
+  const { decided } = (await service.run(id)).stations[0];
+  check(decided.decision === 'approve' && decided.reason === 'seen' && decided.actor.startsWith('token:'), JSON.stringify(decided));
+  await page.getByText('Nothing needs you.').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  hadNoComplaint(page);
+}
+
+/** Several runs at once: what the dialog lists, and nothing that comes later. */
+export async function many_runs_from_a_frozen_list(stage) {
+  const { service } = stage;
+  const ids = [];
+  for (const goal of ['first', 'second']) ids.push(await service.startRun(`${goal} of the list`, [['review']]));
+  const page = await stage.open('?page=runs');
+  await page.getByText('second of the list').waitFor();
+  await page.keyboard.press('x');
+  await page.keyboard.press('j');
+  await page.keyboard.press('x');
+  await page.getByText('2 runs selected').waitFor();
+  await page.getByRole('button', { name: 'Pause', exact: true }).click();
+  await page.getByRole('heading', { name: 'Pause 2 runs' }).waitFor();
+  const late = await service.startRun('too late for the list', [['review']]);
+  await page.locator('.virtual').getByText('too late for the list').waitFor();
+  await page.locator('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
+  for (const id of ids) await service.runIs(id, 'paused');
+  check((await service.run(late)).status !== 'paused', 'a run that wasn’t on the list is paused');
+  hadNoComplaint(page);
+}
+
+/** A refusal stays on the screen with its code, and the rest of the list is done. */
+export async function a_refusal_is_shown(stage) {
+  const { service } = stage;
+  const id = await service.startRun('somebody else is faster', [['review'], ['ship', 'true']]);
+  const page = await stage.open(`?page=run&id=${id}`);
+  await page.getByRole('button', { name: 'Reject', exact: true }).first().click();
+  const dialog = page.locator('dialog');
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('no');
+  await service.call('run.resume', { run_id: id, decision: 'approve' });
+  await service.runIs(id, 'succeeded');
+  await dialog.getByRole('button', { name: 'Reject', exact: true }).click();
+  await dialog.getByRole('alert').getByText('RUN_TERMINAL').waitFor();
+  check((await service.run(id)).status === 'succeeded', 'it was rejected');
+}
+
+/** The search finds a run by its goal and shows the command that does the same. */
+export async function the_search_finds_runs_and_commands(stage) {
+  const id = await stage.service.startRun('a needle in the hay', [['review']]);
+  const page = await stage.open('?page=inbox');
+  await page.keyboard.press('/');
+  await page.keyboard.type('needle');
+  await page.getByRole('option').getByText(`signalbox run get ${id}`).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'a needle in the hay' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option').getByText(`signalbox run pause ${id}`).waitFor();
+  await page.keyboard.press('Escape');
+  await eventually(async () => (await page.locator('dialog[open]').count()) === 0, 'the dialog closes');
+  hadNoComplaint(page);
+}
+
+/** A run is started with a form, and watched to its end. */
+export async function a_run_is_started(stage) {
+  const page = await stage.open('?page=runs');
+  await page.getByRole('button', { name: 'Start a run', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Goal' }).fill('made in the console');
+  await page.locator('dialog').getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByRole('heading', { name: 'made in the console' }).waitFor();
+  const { runs } = await stage.service.call('run.list');
+  check(runs.length === 1 && runs[0].goal === 'made in the console', JSON.stringify(runs));
+}

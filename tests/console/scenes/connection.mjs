@@ -1,0 +1,72 @@
+// What the page shows is what the log has, whatever happens to the connection.
+import { eventually } from '../service.mjs';
+import { check } from '../stage.mjs';
+
+const positions = (page) => page.locator('.events .id').evaluateAll((ids) =>
+  ids.map(({ textContent }) => Number(/^#(\d+)$/.exec(textContent)?.[1])).filter(Boolean));
+
+/** New runs, and what becomes of them, appear by themselves. */
+export async function pages_follow_the_log(stage) {
+  const page = await stage.open('?page=runs');
+  const id = await stage.service.startRun('seen as it goes', [['go', 'true'], ['review']]);
+  const row = page.locator('.virtual-row', { hasText: 'seen as it goes' });
+  await row.getByText('waits: approval').waitFor();
+  await stage.service.call('run.cancel', { run_id: id });
+  await row.getByText('canceled').waitFor();
+}
+
+/** After kill -9 the page keeps what it had, says so, and then misses no event. */
+export async function the_server_is_killed_under_the_page(stage) {  // C5
+  const { service } = stage;
+  const page = await stage.open('?page=events&all=1');
+  await service.startRun('before the kill', [['go', 'true']]);
+  await page.getByText('RunSucceeded').waitFor();
+  await service.kill();
+  await page.getByText('the service is away').waitFor();
+  check((await positions(page)).length > 3, 'what was on the screen is gone');
+  await service.start();
+  await page.getByText('● live').waitFor();
+  const id = await service.startRun('after the kill', [['go', 'true']]);
+  await service.runIs(id, 'succeeded');
+  const { events } = await service.call('events.read', { limit: 1000 });
+  const last = events.findLast(({ type }) => type === 'RunSucceeded').position;
+  const wanted = events.map(({ position }) => position).filter((position) => position <= last);
+  const seen = await eventually(async () => {
+    const shown = await positions(page);
+    return shown.includes(last) && shown;
+  }, 'the end of the second run');
+  const missed = wanted.filter((position) => !seen.includes(position));
+  check(missed.length === 0, `it missed ${missed}`);
+  check(new Set(seen).size === seen.length, 'an event is there twice');
+}
+
+/** Ten tabs share one stream, and each can still ask. */
+export async function ten_tabs(stage) {
+  const visitor = await stage.visitor();
+  const pages = [];
+  for (let number = 0; number < 10; ++number) {
+    const page = pages.length ? await visitor.newPage() : (await stage.open('?page=runs', { visitor }));
+    if (pages.length) await page.goto(`${stage.address('?page=runs')}#t=${await stage.token('operator')}`);
+    await page.getByText('● live').waitFor();
+    pages.push(page);
+  }
+  const { subscriptions } = await stage.service.call('server.status');
+  check(subscriptions === 1, `${subscriptions} streams for ten tabs`);
+  await stage.service.startRun('seen in each tab', [['review']]);
+  for (const page of pages) {
+    await page.bringToFront();
+    await page.getByText('seen in each tab').waitFor();
+  }
+}
+
+/** The output of a job is shown while it runs, from its end, and with its colours. */
+export async function output_while_it_is_printed(stage) {
+  const id = await stage.service.startRun('prints', [['go', 'seq 1 100000; printf "\\033[31mred\\033[0m\\n"; sleep 600']]);
+  const page = await stage.open(`?page=run&id=${id}&tab=output`);
+  await page.locator('.ansi-red', { hasText: 'red' }).waitFor();
+  check(await page.locator('.virtual-row').count() < 150, 'rows that nobody sees are elements');
+  await page.getByLabel('Lines with').fill('99999');
+  await eventually(async () => (await page.locator('.output .virtual-row').count()) === 1, 'one line');
+  await stage.service.call('run.cancel', { run_id: id });
+  await stage.service.runIs(id, 'canceled');  // jobs outlive their server
+}

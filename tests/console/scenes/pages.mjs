@@ -1,0 +1,59 @@
+// Every page, as it looks and as a screen reader has it.
+import path from 'node:path';
+import { allPages, fillLog } from '../night.mjs';
+import { eventually } from '../service.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
+
+const LOOKS = [
+  { name: 'light', width: 1280, height: 800, scheme: 'light' },
+  { name: 'dark', width: 1280, height: 800, scheme: 'dark' },
+  { name: 'phone', width: 390, height: 844, scheme: 'light' },
+  { name: 'narrow', width: 320, height: 640, scheme: 'dark' },
+  { name: 'wide', width: 2560, height: 1300, scheme: 'dark' },
+];
+
+/** Each page loads, breaks no rule of its policy, is accessible, and isn't wider than its window. */
+export async function every_page_in_every_look(stage) {
+  const ids = await fillLog(stage, path.dirname(stage.service.data));
+  for (const look of LOOKS) {
+    const visitor = await stage.visitor({ ...look, hasAxe: true });
+    const page = await stage.open('', { visitor });
+    for (const [query, text] of allPages(ids)) {
+      await page.goto(stage.address(query));
+      await page.locator('main').getByText(text).first().waitFor();
+      await page.getByText('● live').waitFor();
+      await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
+      const found = await stage.violations(page);
+      check(found.length === 0, `${look.name} ${query}: ${found.join('; ')}`);
+      const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      check(tooWide <= 0, `${look.name} ${query} is ${tooWide} px too wide`);
+      if (stage.pictures) await page.screenshot({ path: path.join(stage.pictures, `${query.replace(/\W+/g, '-').replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, 'id')}-${look.name}.png`) });
+    }
+    hadNoComplaint(page);
+    await visitor.close();
+  }
+}
+
+/** What isn't there says so. */
+export async function addresses_of_nothing(stage) {
+  const page = await stage.open('?page=nothing');
+  await page.getByText('no such page').waitFor();
+  await page.goto(stage.address('?page=run&id=01a206c3-f8e2-7d75-86b4-0b5875c3e2fc'));
+  await page.getByRole('alert').getByText('RUN_NOT_FOUND').first().waitFor();
+}
+
+/** Of a long list only what is on the screen is an element, and all of it can be reached. */
+export async function long_lists(stage) {
+  const runs = 700;
+  for (let number = 0; number < runs; ++number) {
+    await stage.service.call('run.start', { goal: `one of many ${number}`, pipeline: { name: 'p', station: [{ name: 'only' }] } });
+  }
+  const page = await stage.open('?page=runs');
+  await page.getByText(`one of many ${runs - 1}`).waitFor();
+  check(await page.locator('.virtual-row').count() < 80, 'rows that nobody sees are elements');
+  await eventually(async () => {
+    await page.locator('.virtual').evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    return page.getByText('one of many 0', { exact: true }).isVisible();
+  }, 'the first run at the end of the list');
+  hadNoComplaint(page);
+}

@@ -1,0 +1,89 @@
+// What others wrote is text, whatever they wrote; and who may not, can't.
+import path from 'node:path';
+import { allPages, fillLog } from '../night.mjs';
+import { eventually } from '../service.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
+
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'><svg onload=window.hacked=1> javascript:window.hacked=1 ${window.hacked=1} \u202egnorw\u2066';
+
+/** Hostile text in every field stays text, on every page. */
+export async function hostile_text_in_every_field(stage) {  // C3
+  const ids = await fillLog(stage, path.dirname(stage.service.data), HOSTILE);
+  const page = await stage.open();
+  for (const [query, text] of allPages(ids)) {
+    await page.goto(stage.address(query));
+    await page.locator('main').getByText(text).first().waitFor();
+    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
+    const found = await page.evaluate(() => ({
+      hacked: 'hacked' in window,
+      elements: document.querySelectorAll('#app img[src="x"], #app script, #app svg, #app iframe, #app [onerror], #app [onload]').length,
+      links: [...document.querySelectorAll('#app a')].filter(({ protocol }) => !/^https?:$/.test(protocol)).length,
+      turned: /[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText),
+    }));
+    check(!found.hacked && found.elements === 0 && found.links === 0 && !found.turned, `${query}: ${JSON.stringify(found)}`);
+  }
+  await page.goto(stage.address(`?page=run&id=${ids.succeeded}`));
+  await page.locator('h1').getByText('<img src=x onerror="window.hacked=1">').waitFor();
+  hadNoComplaint(page);
+}
+
+/** The policy stops what a defect of the page could do: markup from text, code from text, other hosts. */
+export async function the_policy_stops_scripts(stage) {  // C3
+  const page = await stage.open();
+  const outcomes = await page.evaluate(async () => {
+    // In a task of the page's own: what the test's evaluate() calls directly may use eval.
+    const attempt = (what) => new Promise((resolve) => {
+      setTimeout(async () => {
+        try {
+          await what();
+          resolve('allowed');
+        } catch (error) {
+          resolve(error.name);
+        }
+      });
+    });
+    return {
+      markup: await attempt(() => { document.body.innerHTML += '<b>x</b>'; }),
+      code: await attempt(() => new Function('return 1')()),
+      policy: await attempt(() => globalThis.trustedTypes.createPolicy('mine', {})),
+      elsewhere: await attempt(() => fetch('http://127.0.0.1:9/')),
+    };
+  });
+  check(outcomes.markup === 'TypeError' && outcomes.policy === 'TypeError' && outcomes.elsewhere === 'TypeError'
+    && ['EvalError', 'TypeError'].includes(outcomes.code), JSON.stringify(outcomes));
+  const [cookies, hasFrame] = [await page.context().cookies(), await page.evaluate(() => document.cookie)];
+  check(cookies.length === 0 && hasFrame === '', 'there are cookies');
+}
+
+/** What a role doesn't allow can't be pressed, and says why. */
+export async function a_viewer_looks(stage) {
+  const ids = await fillLog(stage, path.dirname(stage.service.data));
+  const page = await stage.open(`?page=run&id=${ids.failed}`, { role: 'viewer' });
+  const retry = page.getByRole('button', { name: 'Retry' });
+  await retry.waitFor();
+  check(await retry.getAttribute('aria-disabled') === 'true', 'a viewer is offered a retry');
+  check(/viewer.*run\.retry/.test(await retry.getAttribute('title')), 'it doesn’t say why');
+  await retry.click({ force: true });
+  await page.keyboard.press('R');
+  check(await page.locator('dialog[open]').count() === 0, 'a dialog is open');
+  const denied = await stage.service.call('events.read', { types: ['AccessDenied'] });
+  check(denied.events.length === 0, 'the console asked for what it may not');
+  hadNoComplaint(page);
+}
+
+/** The token leaves the address at once, and ends with its revocation; another one can be pasted. */
+export async function a_token_is_revoked_under_the_page(stage) {
+  const { id, secret } = await stage.newToken('operator');
+  const visitor = await stage.visitor();
+  const page = await visitor.newPage();
+  await page.goto(`${stage.address('?page=runs')}#t=${secret}`);
+  await page.getByText('● live').waitFor();
+  check(!page.url().includes(secret), `the token is in the address: ${page.url()}`);
+  await stage.service.call('access.revoke', { id, reason: 'a scene' });
+  await page.reload();
+  await page.getByText('The access token is revoked.').waitFor();
+  await page.getByLabel('Access token').fill(await stage.token('operator'));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('● live').waitFor();
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+}

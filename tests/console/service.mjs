@@ -1,0 +1,92 @@
+// A server of the scenes' own: the real binary, asked over its Unix socket, killed by its process id.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+
+const WAIT_MS_MAX = 30_000;
+const POLL_MS = 20;
+
+/** Returns the first value of `look` that isn't false; throws if there is none in time. */
+export async function eventually(look, what) {
+  const end = Date.now() + WAIT_MS_MAX;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`not in ${WAIT_MS_MAX} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+export class Service {
+  constructor(binary, directory) {
+    this.binary = binary;
+    this.data = path.join(directory, 'data');
+    this.output = path.join(directory, 'server.log');
+    this.address = '127.0.0.1:0';
+  }
+
+  /** Starts the server, after a kill at the same address, and waits until it answers. */
+  async start() {
+    const begin = fs.existsSync(this.output) ? fs.statSync(this.output).size : 0;
+    const output = fs.openSync(this.output, 'a');
+    this.process = spawn(this.binary, ['serve', '--data', this.data, '--listen', this.address],
+      { stdio: ['ignore', output, output] });
+    fs.closeSync(output);
+    const [, address] = await eventually(() => {
+      if (this.process.exitCode !== null) throw new Error(`the server ended: ${this.log()}`);
+      return /listening on (127\.0\.0\.1:\d+)/.exec(this.log().slice(begin));
+    }, 'an address');
+    this.address = address;
+    await eventually(() => this.call('server.status').catch(() => false), 'an answer of the server');
+  }
+
+  log() {
+    return fs.existsSync(this.output) ? fs.readFileSync(this.output, 'utf8') : '';
+  }
+
+  async kill() {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    this.process.kill('SIGKILL');
+    await once(this.process, 'exit');
+  }
+
+  /** Returns the result of a method, asked as the server's own user. */
+  call(method, params = {}) {
+    return new Promise((resolve, reject) => {
+      const socket = net.connect(path.join(this.data, 'signalbox.sock'));
+      let text = '';
+      socket.on('error', reject);
+      socket.on('data', (bytes) => {
+        text += bytes;
+        if (!text.endsWith('\n')) return;
+        socket.destroy();
+        const answer = JSON.parse(text);
+        if (answer.error) reject(Object.assign(new Error(answer.error.message), answer.error.data));
+        else resolve(answer.result);
+      });
+      socket.on('connect', () => socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })}\n`));
+    });
+  }
+
+  /** Starts a run of stations that are processes, or approvals. Returns its id. */
+  async startRun(goal, stations, more = {}) {
+    const station = stations.map(([name, command, options = {}]) => (command
+      ? { name, executor: 'process', command: ['sh', '-c', command], retry: { max_retries: 0 }, ...options }
+      : { name, executor: 'approval' }));
+    return (await this.call('run.start', { goal, pipeline: { name: 'scene', station }, ...more })).run_id;
+  }
+
+  run(id) {
+    return this.call('run.get', { run_id: id }).then(({ run }) => run);
+  }
+
+  /** Waits until the run has this status. */
+  async runIs(id, status) {
+    return eventually(async () => {
+      const run = await this.run(id);
+      return run.status === status && run;
+    }, `run ${id} is ${status}`);
+  }
+}
