@@ -60,6 +60,7 @@ ROOMS_MAY_INCLUDE = {
         "cli": set(),
         "views": {"cli"},
         "lock": {"cli", "views"},
+        "console": {"cli"},
         "deep_work": {"cli", "views"},
         "audit": {"cli", "views"},
         "replay": {"cli", "views", "audit"},

@@ -21,7 +21,7 @@ struct CommandFamily {
 };
 
 // In the order of --help.
-constexpr std::array<CommandFamily, 27> families = {{
+constexpr std::array<CommandFamily, 28> families = {{
     {"serve", {}, add_serve_command},
     {"run", {}, add_run_commands},
     {"station", {}, add_station_commands},
@@ -35,6 +35,7 @@ constexpr std::array<CommandFamily, 27> families = {{
     {"board", {}, add_board_command},
     {"inbox", {}, add_inbox_command},
     {"report", {}, add_report_command},
+    {"console", {}, add_console_command},
     {"watchdog", {}, add_watchdog_commands},
     {"strategy", {}, add_strategy_commands},
     {"fence", {}, add_fence_commands},

@@ -19,6 +19,7 @@ void add_card_commands(ToolCommand app, Invocation& invocation);
 void add_board_command(ToolCommand app, Invocation& invocation);
 void add_inbox_command(ToolCommand app, Invocation& invocation);
 void add_report_command(ToolCommand app, Invocation& invocation);
+void add_console_command(ToolCommand app, Invocation& invocation);
 void add_watchdog_commands(ToolCommand app, Invocation& invocation);
 void add_strategy_commands(ToolCommand app, Invocation& invocation);
 void add_fence_commands(ToolCommand app, Invocation& invocation);

@@ -17,7 +17,7 @@ export function SignIn() {
   const reason = why?.details.reason;
   return html`<main class="alone"><form class="sign-in" onSubmit=${submit}>
     <h1>Signalbox</h1>
-    <p>${reason && reason !== 'missing' ? `The access token is ${reason}.` : 'This service wants an access token.'}</p>
+    <p>${reason && reason !== 'missing' ? `The access token is ${reason}.` : why?.message}</p>
     <label>Access token <input type="password" name="token" autocomplete="off" spellcheck=${false} required value=${secret}
       placeholder="sbx_…" onInput=${(/** @type {any} */ event) => setSecret(event.target.value)} autofocus /></label>
     <label class="check"><input type="checkbox" checked=${isKept} onChange=${(/** @type {any} */ event) => setKept(event.target.checked)} /> Remember it on this device</label>

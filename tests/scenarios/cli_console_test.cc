@@ -1,0 +1,134 @@
+// `signalbox console`: an address for one browser, and what others on the machine get there.
+#include <csignal>
+#include <optional>
+
+#include "tests/scenarios/http_client.h"
+#include "tests/scenarios/lock_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class ConsoleTest : public CliTest {
+ protected:
+  [[nodiscard]] std::vector<std::string> words(std::vector<std::string> more = {}) const {
+    std::vector<std::string> all = {SIGNALBOX_BINARY, "console", "--no-open", "--data",
+                                    server_.data().string()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  [[nodiscard]] std::filesystem::path files() const { return scratch_.path() / "console"; }
+
+  // Blocks until the command has printed its address.
+  void read_address(const BackgroundCommand& command) {
+    ASSERT_TRUE(eventually([&] { return command.out().find('\n') != std::string::npos; }))
+        << command.err();
+    const std::string line = command.out();
+    const std::size_t host = line.find("127.0.0.1:");
+    const std::size_t mark = line.find("/console/#t=");
+    ASSERT_NE(host, std::string::npos) << line;
+    ASSERT_NE(mark, std::string::npos) << line;
+    port_ = static_cast<std::uint16_t>(std::stoi(line.substr(host + 10)));
+    secret_ = line.substr(mark + 12, line.find('\n') - mark - 12);
+  }
+
+  // Each request has a connection of its own.
+  [[nodiscard]] HttpReply get(const std::string& target, const HttpHeaders& headers = {}) const {
+    return HttpClient(port_).get(target, headers);
+  }
+  // The same for what the command itself refuses: the server's document doesn't have that.
+  [[nodiscard]] HttpReply get_refusal(const std::string& target,
+                                      const HttpHeaders& headers = {}) const {
+    HttpClient client(port_);
+    client.send(client.text("GET", target, headers));
+    return client.reply();
+  }
+  [[nodiscard]] HttpReply call(const std::string& method, const HttpHeaders& headers) const {
+    return HttpClient(port_).post(
+        "/rpc", R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"("})", headers);
+  }
+  [[nodiscard]] HttpHeaders shown() const { return {{"Authorization", "Bearer " + secret_}}; }
+
+  std::uint16_t port_ = 0;
+  std::string secret_;
+};
+
+TEST_F(ConsoleTest, ServesThePageAndWhoHasItsSecret) {
+  const BackgroundCommand command(words(), files());
+  read_address(command);
+  EXPECT_EQ(get("/console/").status, 200U);
+  EXPECT_EQ(get("/v1/runs", shown()).status, 200U);
+  const json::object who = call("server.whoami", shown()).json().at("result").as_object();
+  EXPECT_TRUE(std::string(who.at("actor").as_string()).starts_with("token:console "));
+  EXPECT_EQ(who.at("role"), "operator");
+
+  // A stream is passed on as it comes.
+  HttpClient stream(port_);
+  stream.send(stream.text("GET", "/v1/events?from=1", shown()));
+  EXPECT_NE(stream.read_until("event: ServerStarted").find("text/event-stream"), std::string::npos);
+}
+
+TEST_F(ConsoleTest, GivesOthersOfTheMachineNothing) {
+  const BackgroundCommand command(words(), files());
+  read_address(command);
+  for (const HttpHeaders& headers :
+       {HttpHeaders{}, HttpHeaders{{"Authorization", "Bearer sbx_0"}},
+        HttpHeaders{{"Authorization", secret_}},
+        HttpHeaders{{"Authorization", "Bearer " + secret_}, {"Authorization", "Bearer x"}}}) {
+    EXPECT_EQ(get("/v1/runs", headers).status, 401U);
+    EXPECT_EQ(call("run.list", headers).status, 401U);
+  }
+  for (const char* target : {"/console/../v1/runs", "/console/%2e%2e/v1/runs", "/console/../rpc",
+                             "/console//../rpc", "//v1/runs", "/consolex"}) {
+    const unsigned status = get_refusal(target).status;
+    EXPECT_TRUE(status == 400 || status == 401 || status == 404) << target << ": " << status;
+  }
+  // Lines of JSON-RPC would reach the socket as its owner's.
+  HttpClient lines(port_);
+  lines.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"run.list\"}\n");
+  EXPECT_EQ(lines.read_all(), "");
+  // So would what hides behind a body of two lengths.
+  HttpClient chunked(port_);
+  chunked.send(chunked.text(
+      "POST", "/rpc", {{"Authorization", "Bearer " + secret_}, {"Transfer-Encoding", "chunked"}},
+      "0\r\n\r\n"));
+  EXPECT_EQ(chunked.reply().status, 411U);
+  // A page of another name that leads here is refused by the server.
+  EXPECT_EQ(
+      get("/v1/runs", {{"Host", "evil.example"}, {"Authorization", "Bearer " + secret_}}).status,
+      421U);
+}
+
+TEST_F(ConsoleTest, ItsTokenEndsWithIt) {
+  BackgroundCommand command(words({"--role", "viewer"}), files());
+  read_address(command);
+  const auto tokens = result({"access", "list"}).at("tokens").as_array();
+  ASSERT_EQ(tokens.size(), 1U);
+  EXPECT_EQ(tokens[0].at("role"), "viewer");
+  EXPECT_EQ(tokens[0].at("status"), "usable");
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait(), 0) << command.err();
+  const auto ended = result({"access", "list"}).at("tokens").as_array();
+  EXPECT_EQ(ended[0].at("status"), "revoked");
+}
+
+TEST_F(ConsoleTest, SaysWhenTheServerIsAwayAndGoesOnAfterwards) {
+  const BackgroundCommand command(words(), files());
+  read_address(command);
+  server_.kill();
+  const HttpReply away = get_refusal("/v1/runs", shown());
+  EXPECT_EQ(away.status, 503U);
+  EXPECT_EQ(away.code(), "UNREACHABLE");
+  server_.start();
+  EXPECT_EQ(get("/v1/runs", shown()).status, 200U);
+}
+
+TEST_F(ConsoleTest, WithoutAServerThereIsNone) {
+  server_.kill();
+  const Output none = server_.cli({"console", "--no-open"});
+  EXPECT_EQ(none.exit_code, 69) << none.out << none.err;
+}
+
+}  // namespace
+}  // namespace signalbox

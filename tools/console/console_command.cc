@@ -1,0 +1,127 @@
+// `signalbox console`: the console in the browser of the user who may use the server's socket, with
+// no setting of the server. The server doesn't see a new user, but a token of that one's.
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include "domain/try.h"
+#include "server/access/secret.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/console/browser.h"
+#include "tools/console/console_proxy.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t console_token_ms = 12LL * 60 * 60 * 1000;
+constexpr std::size_t random_name_characters = 8;
+
+struct ConsoleOptions {
+  std::optional<std::string> role;
+  std::uint32_t port = 0;
+  bool is_quiet = false;
+};
+
+// The token that requests are passed on with. Without an id it isn't this command's own.
+struct ServerToken {
+  std::string id;
+  std::string secret;
+  std::string role;
+};
+
+// Returns a name that no other console has: tokens are told apart by it in the log.
+std::string token_name() {
+  const passwd* user = ::getpwuid(::geteuid());
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host.fill('\0');
+  const std::string random = make_secret(secure_random());
+  return "console " + (user != nullptr ? std::string(user->pw_name) : std::string("user")) + "@" +
+         host.data() + " " + random.substr(random.size() - random_name_characters);
+}
+
+// Issues a token. Who may not, and asked for no role, goes on as who they are to the server.
+Called<ServerToken> server_token(const Invocation& invocation, const ConsoleOptions& options,
+                                 const ServerAddress& server) {
+  const auto issued = call_server(invocation, "access.issue",
+                                  {{"name", token_name()},
+                                   {"role", options.role.value_or("operator")},
+                                   {"expires_in_ms", console_token_ms}});
+  if (issued) {
+    return ServerToken{text_at(*issued, "id"), text_at(*issued, "secret"),
+                       text_at(*issued, "role")};
+  }
+  if (options.role || code_of(issued.error()) != "FORBIDDEN") {
+    return tl::unexpected(issued.error());
+  }
+  const auto who = TRY(call_server(invocation, "server.whoami", {}));
+  return ServerToken{"", server.secret, text_at(who, "role")};
+}
+
+void announce(const Invocation& invocation, const std::string& address, const std::string& role) {
+  if (invocation.json) {
+    const json::object result{{"address", address}, {"role", role}};
+    static_cast<void>(answer(invocation, result, {}));
+    return;
+  }
+  write_out("The console: " + address + "\n");
+  write_message("It is yours alone, with the role " + role + ", until this command ends (^C).\n");
+}
+
+ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& options) {
+  auto server = invocation.server_address();
+  if (!server) return answer(invocation, tl::unexpected(server.error()), {});
+  const auto token = server_token(invocation, options, *server);
+  if (!token) return answer(invocation, tl::unexpected(token.error()), {});
+  server->secret = token->secret;
+  const std::string secret = make_secret(secure_random());
+  ConsoleProxy proxy({*server, secret});
+  const auto port = proxy.listen(static_cast<std::uint16_t>(options.port));
+  if (port) {
+    const std::string address =
+        "http://127.0.0.1:" + std::to_string(*port) + "/console/#t=" + secret;
+    const bool is_shown = !options.is_quiet && ::isatty(STDOUT_FILENO) == 1;
+    const auto page = is_shown ? BrowserPage::write(address) : std::nullopt;
+    announce(invocation, address, token->role);
+    if (page) static_cast<void>(page->open());  // the address is on the screen
+    proxy.run();
+  }
+  if (!token->id.empty()) {
+    const auto revoked = call_server(invocation, "access.revoke",
+                                     {{"id", token->id}, {"reason", "signalbox console ended"}});
+    if (!revoked)
+      write_message("signalbox: its token isn't revoked:\n" + describe(revoked.error()));
+  }
+  if (!port) return answer(invocation, tl::unexpected(port.error()), {});
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_console_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("console", "Open the console in your browser, until ^C");
+  const auto options = std::make_shared<ConsoleOptions>();
+  command.add_option("--role", options->role, "What it may do; default: operator")
+      .one_of({"viewer", "worker", "operator", "admin"});
+  command.add_option("--port", options->port, "On 127.0.0.1; default: a free one").range(0, 65535);
+  command.add_flag("--no-open", options->is_quiet, "Only print the address");
+  command.footer(
+      "It listens on 127.0.0.1 and passes requests on to the server, by a token of its\n"
+      "own that is revoked at its end. The address has a secret: whoever has it may use\n"
+      "this console.\n\n"
+      "Examples:\n"
+      "  signalbox console\n"
+      "  signalbox console --role viewer\n"
+      "  ssh -L 7070:127.0.0.1:7070 box signalbox console --port 7070");
+  command.action([options, &invocation] { return serve_console(invocation, *options); });
+}
+
+}  // namespace signalbox

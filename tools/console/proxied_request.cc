@@ -1,0 +1,189 @@
+#include "tools/console/proxied_request.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include <openssl/crypto.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/limits.h"
+
+namespace signalbox {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+namespace json = boost::json;
+
+constexpr std::chrono::seconds request_time{30};
+constexpr std::chrono::milliseconds connect_time{5000};
+
+std::string_view text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+// Returns true for the page and its files, which the server gives to anybody. On the Unix socket a
+// request without a token is its owner's, so a path that could lead elsewhere is none of these.
+bool is_for_anybody(http::verb verb, std::string_view target) {
+  const bool is_get = verb == http::verb::get || verb == http::verb::head;
+  const std::string_view path = target.substr(0, target.find('?'));
+  const bool is_plain = path.find("..") == std::string_view::npos &&
+                        path.find("//") == std::string_view::npos &&
+                        path.find_first_of("%\\#") == std::string_view::npos;
+  return is_get && is_plain && (path == "/" || path == "/console" || path.starts_with("/console/"));
+}
+
+// Compares in a time that doesn't depend on how much is right.
+bool is_bearer(std::string_view header, const std::string& secret) {
+  const std::string wanted = "Bearer " + secret;
+  return header.size() == wanted.size() &&
+         CRYPTO_memcmp(header.data(), wanted.data(), wanted.size()) == 0;
+}
+
+}  // namespace
+
+ProxiedRequest::ProxiedRequest(asio::ip::tcp::socket browser, const ConsoleProxySettings& settings,
+                               Ended ended)
+    : browser_(std::move(browser)),
+      server_(browser_.get_executor()),
+      deadline_(browser_.get_executor()),
+      settings_(settings),
+      ended_(std::move(ended)) {}
+
+void ProxiedRequest::start() {
+  parser_.emplace();
+  parser_->header_limit(http_header_bytes_max);
+  parser_->body_limit(line_bytes_max);
+  deadline_.expires_after(request_time);
+  deadline_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    if (self && !stopped) self->close();
+  });
+  http::async_read(
+      browser_, buffer_, *parser_,
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        if (self->is_closed_) return;
+        if (error) return self->close();
+        self->on_request();
+      });
+}
+
+void ProxiedRequest::on_request() {
+  is_reading_ = false;
+  deadline_.cancel();
+  const bool is_chunked = parser_->chunked();
+  request_ = parser_->release();
+  if (is_chunked) {
+    return refuse(411, "INVALID_REQUEST", "a body has a length", "signalbox console");
+  }
+  if (is_for_anybody(request_.method(), text_of(request_.target()))) {
+    request_.erase(http::field::authorization);
+    return pass_on();
+  }
+  const bool is_shown = request_.count(http::field::authorization) == 1;
+  if (!is_shown || !is_bearer(text_of(request_[http::field::authorization]), settings_.secret)) {
+    return refuse(401, "UNAUTHENTICATED",
+                  "this console is for who started it: open the address that it printed",
+                  "signalbox console");
+  }
+  request_.erase(http::field::authorization);
+  if (!settings_.server.secret.empty()) {
+    request_.set(http::field::authorization, "Bearer " + settings_.server.secret);
+  }
+  pass_on();
+}
+
+void ProxiedRequest::pass_on() {
+  for (const auto field : {http::field::keep_alive, http::field::upgrade, http::field::te,
+                           http::field::proxy_connection}) {
+    request_.erase(field);
+  }
+  request_.keep_alive(false);
+  const auto connected = connect_to(settings_.server, connect_time);
+  if (!connected) {
+    const auto commands = next_commands_of(connected.error());
+    return refuse(503, "UNREACHABLE", message_of(connected.error()),
+                  commands.empty() ? "signalbox status" : commands.front());
+  }
+  boost::system::error_code error;
+  const int family = settings_.server.is_unix() ? AF_UNIX : AF_INET;
+  server_.assign(asio::generic::stream_protocol(family, 0), *connected, error);
+  if (error) {
+    ::close(*connected);
+    return close();
+  }
+  http::async_write(
+      server_, request_,
+      [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
+        if (self->is_closed_) return;
+        if (failed) return self->close();
+        self->read_response();
+      });
+  watch_browser();
+}
+
+void ProxiedRequest::read_response() {
+  server_.async_read_some(
+      asio::buffer(response_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
+        if (self->is_closed_) return;
+        if (error) return self->close();
+        self->write_response(bytes);
+      });
+}
+
+void ProxiedRequest::write_response(std::size_t bytes) {
+  asio::async_write(
+      browser_, asio::buffer(response_.data(), bytes),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        if (self->is_closed_) return;
+        if (error) return self->close();
+        self->read_response();
+      });
+}
+
+void ProxiedRequest::watch_browser() {
+  browser_.async_read_some(asio::buffer(more_),
+                           [self = shared_from_this()](const boost::system::error_code&,
+                                                       std::size_t) { self->close(); });
+}
+
+void ProxiedRequest::refuse(unsigned status, const std::string& code, const std::string& message,
+                            const std::string& next_command) {
+  json::object problem;
+  problem["type"] = "urn:signalbox:error:" + code;
+  problem["title"] = http::obsolete_reason(http::int_to_status(status));
+  problem["status"] = status;
+  problem["detail"] = message;
+  problem["code"] = code;
+  problem["details"] = json::object();
+  problem["next_commands"] = json::array{json::value(next_command)};
+  const std::string body = json::serialize(problem) + "\n";
+  answer_ = "HTTP/1.1 " + std::to_string(status) + " " +
+            std::string(text_of(http::obsolete_reason(http::int_to_status(status)))) +
+            "\r\nContent-Type: application/problem+json\r\nCache-Control: no-store\r\n"
+            "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: " +
+            std::to_string(body.size()) + "\r\n\r\n" + body;
+  asio::async_write(browser_, asio::buffer(answer_),
+                    [self = shared_from_this()](const boost::system::error_code&, std::size_t) {
+                      self->close();
+                    });
+}
+
+void ProxiedRequest::close() {
+  if (std::exchange(is_closed_, true)) return;
+  boost::system::error_code ignored;
+  deadline_.cancel();
+  browser_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  browser_.close(ignored);
+  server_.close(ignored);
+  ended_(shared_from_this());
+}
+
+}  // namespace signalbox

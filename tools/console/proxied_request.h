@@ -1,0 +1,69 @@
+// One request of a browser, passed on to the server: checked, given the server's token instead of
+// the browser's, and its response copied back as it comes. A connection serves one request, so no
+// response has to be understood, and a stream of events is copied like any other.
+//
+// Called on one thread, that of the io_context.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "tools/cli/server_address.h"
+
+namespace signalbox {
+
+struct ConsoleProxySettings {
+  ServerAddress server;  // with the token that requests are passed on with, if any
+  std::string secret;    // that the browser has to show
+};
+
+class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
+ public:
+  using Ended = std::function<void(const std::shared_ptr<ProxiedRequest>&)>;
+
+  ProxiedRequest(boost::asio::ip::tcp::socket browser, const ConsoleProxySettings& settings,
+                 Ended ended);
+
+  void start();
+  void close();
+  // Returns true until the whole request has come and was passed on.
+  [[nodiscard]] bool is_reading() const { return is_reading_; }
+
+ private:
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+
+  void on_request();
+  void pass_on();
+  void read_response();
+  void write_response(std::size_t bytes);
+  // Closes the connection as soon as the browser does, or says something more.
+  void watch_browser();
+  void refuse(unsigned status, const std::string& code, const std::string& message,
+              const std::string& next_command);
+
+  boost::asio::ip::tcp::socket browser_;
+  boost::asio::generic::stream_protocol::socket server_;
+  boost::asio::steady_timer deadline_;  // of the request
+  const ConsoleProxySettings& settings_;
+  Ended ended_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  Request request_;
+  std::string answer_;  // of the proxy itself
+  std::array<char, 64 * 1024> response_{};
+  std::array<char, 1> more_{};
+  bool is_reading_ = true;
+  bool is_closed_ = false;
+};
+
+}  // namespace signalbox
