@@ -17,6 +17,7 @@ const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ 
   card: () => import('./pages/card.js').then(({ Card }) => Card),
   runs: () => import('./pages/runs.js').then(({ Runs }) => Runs),
   run: () => import('./pages/run.js').then(({ Run }) => Run),
+  night: () => import('./pages/night.js').then(({ Night }) => Night),
   loops: () => import('./pages/loops.js').then(({ Loops }) => Loops),
   events: () => import('./pages/events.js').then(({ Events }) => Events),
   projects: () => import('./pages/projects.js').then(({ Projects }) => Projects),

@@ -41,6 +41,16 @@ export class Stage {
     return this.service.call('access.issue', { name: `scene ${this.names}`, role });
   }
 
+  /** Returns whether the service has this method: the console offers what is there. */
+  async has(method) {
+    const response = await fetch(`http://${this.service.address}/rpc`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${await this.token('operator')}` },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server.whoami' }),
+    });
+    return (await response.json()).result.methods.includes(method);
+  }
+
   address(query = '') {
     return `http://${this.service.address}/console/${query}`;
   }

@@ -1,5 +1,6 @@
 /** Who the user is to the service, and so what the console offers. */
 import { signal } from '../vendor/signals-core.js';
+import { moment } from './past.js';
 import { call } from './rpc.js';
 
 /** @typedef {{actor: string, role: string, methods: string[]}} Identity */
@@ -7,13 +8,17 @@ import { call } from './rpc.js';
 /** Null until the service has said it. */
 export const identity = signal(/** @type {Identity | null} */ (null));
 
+/** Returns whether the service has this query, for what an older one hasn't. */
+export const has = (/** @type {string} */ method) => identity.peek()?.methods.includes(method) ?? false;
+
 /** Asks the service. Throws its refusal. */
 export async function identify() {
   identity.value = await call('server.whoami');
 }
 
-/** Returns why the user may not call this method, or null. */
+/** Returns why the user may not call this method, which changes something, now; or null. */
 export function whyNot(/** @type {string} */ method) {
+  if (moment.peek() !== null) return 'this is the past, where nothing can be done: L goes back to the present';
   const who = identity.peek();
   if (!who || who.methods.includes(method)) return null;
   return `${who.actor} is ${who.role}, which may not call ${method}`;

@@ -2,7 +2,7 @@
  * Keys. A page says which keys it takes while it is on screen; those of the shell are always there.
  * A key alone never does anything that can't be undone: it opens the dialog.
  */
-import { useEffect } from '../vendor/htm-preact.js';
+import { useLayoutEffect } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 
 /** @typedef {{keys: string, text: string, run: () => void}} Shortcut `keys`: `j`, or `g r` */
@@ -40,7 +40,8 @@ document.addEventListener('keydown', onKey);
  * @param {any[]} dependsOn as of an effect
  */
 export function useKeys(list, dependsOn) {
-  useEffect(() => {
+  // At once, not after the next picture: a second key may come sooner.
+  useLayoutEffect(() => {
     shortcuts.value = [...shortcuts.peek(), ...list];
     return () => {
       shortcuts.value = shortcuts.peek().filter((each) => !list.includes(each));

@@ -5,7 +5,9 @@
  */
 import { useEffect, useState } from '../vendor/htm-preact.js';
 import { connection, onEvents } from './live.js';
+import { moment } from './past.js';
 import { call } from './rpc.js';
+import { useSignal } from './use_signal.js';
 
 /** @typedef {import('./event_stream.js').LogEvent} LogEvent */
 
@@ -78,6 +80,9 @@ export class LiveAnswer {
 }
 
 const always = () => true;
+const never = () => false;
+/** They have no past: `at` is refused. */
+const OF_THE_PRESENT = ['run.diff', 'run.log'];
 
 /**
  * Returns the present answer to a query: `data` is undefined until there is one, `error` is why the
@@ -85,21 +90,34 @@ const always = () => true;
  * @param {string | null} method
  * @param {Record<string, any>} params
  * @param {(event: LogEvent) => boolean} [concerns]
+ * @param {string | null} [at] the moment that is asked about, instead of the present
  * @returns {{data?: any, error?: import('./rpc.js').Refusal, refresh: () => void}}
  */
-export function useQuery(method, params = {}, concerns = always) {
-  const key = `${method} ${JSON.stringify(params)}`;
-  const [state, setState] = useState({ key, answer: {}, refresh: () => {} });
+export function usePresentQuery(method, params = {}, concerns = always, at = null) {
+  const question = `${method} ${JSON.stringify(params)}`;
+  const [state, setState] = useState({ question, answer: {}, refresh: () => {} });
   useEffect(() => {
     if (method === null) return undefined;
     const live = new LiveAnswer(
-      () => call(method, params),
-      concerns,
-      (answer) => setState({ key, answer, refresh: () => live.refresh() }),
+      () => call(method, at === null ? params : { ...params, at }),
+      at === null ? concerns : never,
+      (answer) => setState({ question, answer, refresh: () => live.refresh() }),
     );
     return () => live.stop();
-  }, [key]);
-  return state.key === key ? { ...state.answer, refresh: state.refresh } : { refresh: () => {} };
+  }, [question, at]);
+  // Of another moment the answer before stays until the new one is there.
+  return state.question === question ? { ...state.answer, refresh: state.refresh } : { refresh: () => {} };
+}
+
+/**
+ * The same as of the moment on screen.
+ * @param {string | null} method
+ * @param {Record<string, any>} params
+ * @param {(event: LogEvent) => boolean} [concerns]
+ */
+export function useQuery(method, params = {}, concerns = always) {
+  const at = useSignal(moment);
+  return usePresentQuery(method, params, concerns, method && OF_THE_PRESENT.includes(method) ? null : at);
 }
 
 /** Returns whether an event is of this stream: `run/…`, `card/…`, `lock/…`. */

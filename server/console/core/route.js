@@ -21,13 +21,14 @@ addEventListener('popstate', () => {
 });
 
 /**
- * Returns the address of a page.
+ * Returns the address of a page, as of the same moment as the one on screen.
  * @param {string} page
  * @param {Record<string, string | undefined>} [params] those that are empty are left out
  */
 export function hrefOf(page, params = {}) {
   const query = new URLSearchParams({ page });
-  for (const [name, value] of Object.entries(params)) if (value) query.set(name, value);
+  const { at } = route.peek().params;
+  for (const [name, value] of Object.entries({ ...params, at: 'at' in params ? params.at : at })) if (value) query.set(name, value);
   return `?${query}`;
 }
 

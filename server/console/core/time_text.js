@@ -1,14 +1,19 @@
 /** Times and durations as short text. */
-import { signal } from '../vendor/signals-core.js';
+import { computed, signal } from '../vendor/signals-core.js';
 
-/** The present time, for ages on screen: changes once a second while the page is visible. */
-export const now = signal(Date.now());
+const ticking = signal(Date.now());
+
+/** The time of the moment that is on screen, if that isn't the present. */
+export const stoppedAt = signal(/** @type {number | null} */ (null));
+
+/** The time for ages on screen: changes once a second while the page is visible. */
+export const now = computed(() => stoppedAt.value ?? ticking.value);
 
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
+  if (!document.hidden) ticking.value = Date.now();
 }, 1000);
 document.addEventListener('visibilitychange', () => {
-  now.value = Date.now();
+  ticking.value = Date.now();
 });
 
 const UNITS = /** @type {const} */ ([

@@ -45,7 +45,9 @@ function PageOfLog({ from, types }) {
 }
 
 /** @param {{params: Record<string, string>}} props */
-export function Events({ params: { from, types, all } }) {
+export function Events({ params: { from: asked, types, all, at } }) {
+  // Of a moment of the past there is no end that grows: its last page.
+  const from = asked ?? (at ? String(Math.max(1, Number(at) - PAGE_EVENTS + 1)) : undefined);
   const position = Number(from);
   useKeys([
     { keys: 'L', text: 'The end of the log', run: () => change({ from: undefined }) },

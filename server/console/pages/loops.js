@@ -77,7 +77,7 @@ function OpenTicks() {
 
 function CrashReport() {
   const { data, error } = useQuery('server.crash_report', {}, (event) => event.stream === 'server');
-  if (error?.code === 'ARTIFACT_NOT_FOUND') return html`<section aria-label="Latest crash"><h2>Latest crash</h2><p class="faint">The log knows of no crash.</p></section>`;
+  if (error?.code === 'ARTIFACT_NOT_FOUND' || data?.report === null) return html`<section aria-label="Latest crash"><h2>Latest crash</h2><p class="faint">The log knows of no crash.</p></section>`;
   return html`<section aria-label="Latest crash"><h2>Latest crash</h2><${Answer} answer=${{ data, error }}>${(/** @type {any} */ { report, recovered_at: position }) => html`
     <p class="faint">${clockText(report.created_at)}, <${EventLink} position=${position} />, ${report.items_total} in flight, ${report.torn_bytes} torn bytes</p>
     <${Rows} label="Verdicts" heads=${['verdict', 'what', 'name', 'evidence']}><tbody>${report.items.map((/** @type {any} */ item) => html`<tr key=${`${item.kind} ${item.token} ${item.name}`}>

@@ -9,7 +9,7 @@ import { tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
 import { actionsFor, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
-import { PLACES } from './places.js';
+import { placesHere } from './places.js';
 
 /** @typedef {{text: string, about: string, command: string, run: () => void}} Entry */
 
@@ -30,7 +30,7 @@ function fixedEntries() {
       text: `${action.name} this ${action.subject}`, about: target.text, command: action.command(id),
       run: () => confirmAction(action, [target]),
     })),
-    ...PLACES.map(({ page, name, command }) => ({ text: name, about: 'page', command, run: () => go(page) })),
+    ...placesHere().map(({ page, name, command }) => ({ text: name, about: 'page', command, run: () => go(page) })),
   ];
 }
 

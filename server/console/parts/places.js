@@ -1,8 +1,10 @@
 /** The pages, as the navigation, the keys and the search name them. */
+import { has } from '../core/identity.js';
 
 /**
- * @typedef {{page: string, key: string, name: string, mark: string, command: string}} Place
- * `key` follows `g`; `command` shows the same in a terminal
+ * @typedef {{page: string, key: string, name: string, mark: string, command: string, needs?: string}} Place
+ * `key` follows `g`; `command` shows the same in a terminal; a service without the method `needs` has no
+ * such page
  */
 
 /** @type {Place[]} */
@@ -10,11 +12,15 @@ export const PLACES = [
   { page: 'inbox', key: 'i', name: 'Needs you', mark: '⚑', command: 'signalbox inbox' },
   { page: 'board', key: 'b', name: 'Board', mark: '▦', command: 'signalbox board' },
   { page: 'runs', key: 'r', name: 'Runs', mark: '≡', command: 'signalbox run list' },
+  { page: 'night', key: 'n', name: 'Night', mark: '☾', command: 'signalbox report', needs: 'timeline.get' },
   { page: 'loops', key: 'l', name: 'Locks · Loops', mark: '⟲', command: 'signalbox lock list' },
   { page: 'events', key: 'e', name: 'Events', mark: '⌁', command: 'signalbox events' },
   { page: 'projects', key: 'p', name: 'Projects', mark: '❏', command: 'signalbox project list' },
   { page: 'server', key: 's', name: 'Server', mark: '⚙', command: 'signalbox status' },
 ];
+
+/** Returns the pages that the service can fill. */
+export const placesHere = () => PLACES.filter(({ needs }) => !needs || has(needs));
 
 /** Pages that are reached from others, by the place that they belong to. */
 export const BELONGS = /** @type {Record<string, string>} */ ({ run: 'runs', card: 'board' });

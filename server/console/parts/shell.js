@@ -1,10 +1,11 @@
 /** What is on every page: navigation, the state of the connection, what needs the user. */
 import { html, useEffect } from '../vendor/htm-preact.js';
-import { identity } from '../core/identity.js';
+import { has, identity } from '../core/identity.js';
 import { countText } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
 import { connection } from '../core/live.js';
-import { useQuery } from '../core/query.js';
+import { moment } from '../core/past.js';
+import { usePresentQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
 import { go, hrefOf, route } from '../core/route.js';
 import { nextTheme, theme } from '../core/theme.js';
@@ -12,7 +13,8 @@ import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { DialogPlace, openDialog } from './dialog.js';
 import { openPalette } from './palette.js';
-import { BELONGS, PLACES } from './places.js';
+import { BELONGS, placesHere } from './places.js';
+import { TimeBar } from './time_bar.js';
 
 /** What may change what waits for a person; conditions of the service are no events. */
 const ATTENTION = /^(Run|Card|Station|Tick|Policy|Project|Lock)/;
@@ -55,12 +57,13 @@ export function Shell({ children }) {
   const who = useSignal(identity);
   const chosen = useSignal(theme);
   const { state } = useSignal(connection);
-  const waiting = useQuery('attention.list', { limit: 1 }, (event) => ATTENTION.test(event.type));
+  const at = useSignal(moment);
+  const waiting = usePresentQuery('attention.list', { limit: 1 }, (event) => ATTENTION.test(event.type));
   const total = waiting.data?.total ?? 0;
   const present = BELONGS[page] ?? page;
   useSignalOutside(total);
   useKeys([
-    ...PLACES.map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),
+    ...placesHere().map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),
     { keys: '/', text: 'Search, or do something', run: openPalette },
     { keys: '?', text: 'These keys', run: () => openDialog(Help) },
   ], []);
@@ -82,10 +85,11 @@ export function Shell({ children }) {
       <span class="who faint" title="who the service takes you for">${who ? `${who.actor} · ${who.role}` : ''}</span>
       <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>
     </header>
-    <nav aria-label="Pages">${PLACES.map(({ page: place, name, mark }) => html`
+    <nav aria-label="Pages">${placesHere().map(({ page: place, name, mark }) => html`
       <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
-    <main id="main" tabindex="-1" class=${state === 'away' ? 'stale' : ''}>${children}</main>
+    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}">${children}</main>
+    ${has('events.histogram') && html`<${TimeBar} />`}
     <${DialogPlace} />`;
 }

@@ -38,6 +38,8 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   const missed = wanted.filter((position) => !seen.includes(position));
   check(missed.length === 0, `it missed ${missed}`);
   check(new Set(seen).size === seen.length, 'an event is there twice');
+  await page.goto(stage.address('?page=loops'));
+  await page.getByText('in flight').waitFor();
 }
 
 /** Ten tabs share one stream, and each can still ask. */

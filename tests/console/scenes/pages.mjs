@@ -18,7 +18,7 @@ export async function every_page_in_every_look(stage) {
   for (const look of LOOKS) {
     const visitor = await stage.visitor({ ...look, hasAxe: true });
     const page = await stage.open('', { visitor });
-    for (const [query, text] of allPages(ids)) {
+    for (const [query, text] of await allPages(stage, ids)) {
       await page.goto(stage.address(query));
       await page.locator('main').getByText(text).first().waitFor();
       await page.getByText('● live').waitFor();

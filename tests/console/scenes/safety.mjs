@@ -10,7 +10,7 @@ const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</s
 export async function hostile_text_in_every_field(stage) {  // C3
   const ids = await fillLog(stage, path.dirname(stage.service.data), HOSTILE);
   const page = await stage.open();
-  for (const [query, text] of allPages(ids)) {
+  for (const [query, text] of await allPages(stage, ids)) {
     await page.goto(stage.address(query));
     await page.locator('main').getByText(text).first().waitFor();
     await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);

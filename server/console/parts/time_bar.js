@@ -1,0 +1,125 @@
+/**
+ * The whole log as a bar below every page: how much happened, what failed, where the service crashed.
+ * A moment on it puts every page back to what was known then.
+ */
+import { html, useEffect, useRef } from '../vendor/htm-preact.js';
+import { countText, wordsOf } from '../core/figures.js';
+import { useKeys } from '../core/keys.js';
+import { connection } from '../core/live.js';
+import { placeOfPosition, placeOfTime, positionOfPlace } from '../core/log_span.js';
+import { moment, momentTime, show } from '../core/past.js';
+import { usePresentQuery } from '../core/query.js';
+import { call } from '../core/rpc.js';
+import { clockText } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+
+const BUCKETS = 240;
+const REFRESH_MS = 10_000;
+const DRAG_MS_MIN = 80;
+const FAR = 100;
+
+const MARKS = /** @type {Record<string, [string, string]>} */ ({
+  crash: ['✖', 'bad'], start: ['▏', 'idle'], stop: ['▏', 'idle'], clock_jump: ['↷', 'wait'], retention: ['⌫', 'idle'],
+});
+
+const never = () => false;
+const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
+
+/** The moment's position as a number and its time; asks for them where the address has an age. */
+function useMoment(/** @type {string | null} */ at) {
+  useEffect(() => {
+    if (at === null) {
+      momentTime.value = null;
+      return;
+    }
+    const find = async () => {
+      const position = /^\d+$/.test(at) ? Number(at) : (await call('server.status', { at })).position;
+      const { events } = await call('events.read', { from: position, limit: 1 });
+      if (moment.peek() !== at) return;
+      if (events.length) momentTime.value = Date.parse(events[0].recorded_at);
+      if (String(position) !== at) show(position);
+    };
+    find().catch(() => {});  // the page's own queries say what is wrong with the moment
+  }, [at]);
+}
+
+/** Goes to the next mark of a kind, after the moment on screen or from the log's begin. */
+async function nextMark(/** @type {string} */ kinds) {
+  const cursor = Number(moment.peek() ?? 0);
+  const { marks } = await call('log.marks', { kinds, limit: 1, ...(cursor ? { cursor } : {}) });
+  if (marks.length) show(marks[0].position);
+}
+
+/** @param {{log: import('../core/log_span.js').Histogram}} props */
+function Bars({ log }) {
+  const most = Math.max(1, ...log.buckets.map(({ events }) => events));
+  const width = log.bucket_ms / Math.max(1, Date.parse(log.to) - Date.parse(log.from));
+  return html`${log.buckets.map(({ at, events, counts }) => {
+    const left = placeOfTime(log, Date.parse(at));
+    const style = { left: percent(left), width: `max(2px, ${percent(Math.min(width, 1 - left))})` };
+    return html`<i key=${at} class="bar-events tone-busy" style=${{ ...style, height: percent(Math.sqrt(events / most)) }}></i>
+      ${counts.failed > 0 && html`<i key=${`${at} failed`} class="bar-failed tone-bad" style=${style}></i>`}`;
+  })}`;
+}
+
+export function TimeBar() {
+  const at = useSignal(moment);
+  const time = useSignal(momentTime);
+  const { position: newest } = useSignal(connection);
+  const track = useRef(/** @type {HTMLElement | null} */ (null));
+  const draggedAt = useRef(0);
+  const { data: log, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS }, never);
+  const { data: marked, refresh: refreshMarks } = usePresentQuery('log.marks', { kinds: 'crash,start,clock_jump,retention', backwards: true, limit: 200 }, never);
+  useMoment(at);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      refresh();
+      refreshMarks();
+    }, REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [refresh, refreshMarks]);
+  const last = Math.max(newest, log?.buckets.at(-1)?.last_position ?? 1);
+  const first = log?.buckets[0]?.first_position ?? 1;
+  const position = at === null ? last : Number(at) || last;
+  const step = (/** @type {number} */ by) => show(position + by >= last ? null : Math.max(first, position + by));
+  useKeys([
+    { keys: 'L', text: 'The present', run: () => show(null) },
+    { keys: '[', text: 'One event back', run: () => step(-1) },
+    { keys: ']', text: 'One event on', run: () => step(1) },
+    { keys: '!', text: 'The next failure', run: () => nextMark('failure') },
+    { keys: 'c', text: 'The next crash', run: () => nextMark('crash') },
+  ], [position, last, first]);
+  if (!log) return html`<footer class="time-bar"></footer>`;
+
+  const drag = (/** @type {PointerEvent} */ event) => {
+    const box = track.current?.getBoundingClientRect();
+    if (!box || !(event.buttons & 1) || Date.now() - draggedAt.current < DRAG_MS_MIN) return;
+    draggedAt.current = Date.now();
+    const place = (event.clientX - box.left) / box.width;
+    show(place >= 1 ? null : positionOfPlace(log, Math.max(0, place)));
+  };
+  const press = (/** @type {PointerEvent} */ event) => {
+    track.current?.setPointerCapture(event.pointerId);
+    draggedAt.current = 0;
+    drag(event);
+  };
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -FAR, PageDown: FAR }[event.key];
+    if (by) step(by);
+    else if (event.key === 'Home') show(first);
+    else if (event.key === 'End') show(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const text = at === null ? 'live' : `${time ? clockText(new Date(time).toISOString()) : ''}, #${countText(position)}`;
+  return html`<footer class="time-bar ${at === null ? '' : 'past'}">
+    <time>${clockText(log.from)}</time>
+    <div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text}
+      onPointerDown=${press} onPointerMove=${drag} onKeyDown=${onKeyDown}>
+      <${Bars} log=${log} />
+      ${(marked?.marks ?? []).map((/** @type {any} */ mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
+        style=${{ left: percent(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}
+      <i class="bar-thumb" style=${{ left: percent(at === null ? 1 : placeOfPosition(log, position)) }}></i></div>
+    <span class="bar-text">${at === null ? html`<span class="tone-good">live</span>` : html`as of ${text} <button class="small" onClick=${() => show(null)}>live</button>`}</span></footer>`;
+}

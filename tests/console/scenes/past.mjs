@@ -1,0 +1,66 @@
+// Every page as of any moment, where the service answers about the past.
+import path from 'node:path';
+import { allPages, fillLog } from '../night.mjs';
+import { eventually } from '../service.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
+
+/** A moment shows what was known then, offers nothing to do, and leads back to the present. */
+export async function a_moment_of_the_past(stage) {
+  const { service } = stage;
+  const page = await stage.open('?page=runs');
+  if (!await stage.has('events.histogram')) {
+    check(await page.getByRole('slider').count() === 0, 'a service without a past offers it');
+    return;
+  }
+  const first = await service.startRun('before the moment', [['review']]);
+  const { position } = await service.call('server.status');
+  await service.startRun('after the moment', [['review']]);
+  await page.goto(stage.address(`?page=runs&at=${position}`));
+  await page.getByText(`as of`).waitFor();
+  const list = page.locator('.virtual');
+  await list.getByText('before the moment').waitFor();
+  check(await list.getByText('after the moment').count() === 0, 'the list has what came later');
+  check(await page.getByRole('button', { name: 'Start a run' }).getAttribute('aria-disabled') === 'true', 'the past can be changed');
+  await list.getByText('before the moment').click();
+  await page.getByRole('heading', { name: 'before the moment' }).waitFor();
+  check(new URL(page.url()).searchParams.get('at') === String(position), `a link leaves the moment: ${page.url()}`);
+  await page.keyboard.press('R');
+  check(await page.locator('dialog[open]').count() === 0, 'a dialog is open');
+  await page.keyboard.press('L');
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await list.getByText('after the moment').waitFor();
+  check((await service.run(first)).status !== 'canceled', 'the run was changed');
+  hadNoComplaint(page);
+}
+
+/** The bar is a slider: with keys event by event, to its ends, and with a pointer. */
+export async function the_bar_of_the_log(stage) {  // C2
+  if (!await stage.has('events.histogram')) return;
+  const ids = await fillLog(stage, path.dirname(stage.service.data));
+  const page = await stage.open('?page=events');
+  const slider = page.getByRole('slider');
+  await slider.waitFor();
+  const moment = () => new URL(page.url()).searchParams.get('at');
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await eventually(() => moment() === '1', 'the first event');
+  await page.keyboard.press('ArrowRight');
+  await eventually(() => moment() === '2', 'the second event');
+  await page.locator('.events').getByText('#2', { exact: true }).waitFor();
+  await page.keyboard.press('End');
+  await eventually(() => moment() === null, 'the present');
+  await page.locator('h1').click();
+  await page.keyboard.press('!');
+  const { events } = await stage.service.call('events.read', { types: ['RunFailed'] });
+  await eventually(() => moment() === String(events[0].position), 'the first failure');
+  const box = await slider.boundingBox();
+  await page.mouse.click(box.x + 2, box.y + box.height / 2);
+  await eventually(() => moment() !== null && Number(moment()) < 100, 'a moment near the begin');
+  for (const [query, text] of await allPages(stage, ids)) {
+    await page.goto(`${stage.address(query)}&at=${events[0].position + 8}`);
+    await page.getByText('as of').waitFor();
+    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query} ${text}`);
+  }
+  hadNoComplaint(page);
+}
