@@ -1,9 +1,9 @@
 /** Starts the console: who the user is, then the page that the address names, then the events. */
 import { html, render, useEffect, useErrorBoundary, useState } from './vendor/htm-preact.js';
 import { identify, identity } from './core/identity.js';
-import { follow } from './core/live.js';
+import { follow, tokenOfOtherTabs } from './core/live.js';
 import { interceptLinks, route } from './core/route.js';
-import { refusal, takeTokenFromAddress } from './core/session.js';
+import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.js';
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
 import { Problem } from './parts/notice.js';
@@ -64,5 +64,9 @@ function App() {
 }
 
 takeTokenFromAddress();
+if (!token()) {
+  const secret = await tokenOfOtherTabs();
+  if (secret) keepToken(secret, false);
+}
 interceptLinks();
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')));

@@ -17,6 +17,16 @@ function receive(port, message) {
     ports.delete(port);
     return;
   }
+  if (message.kind === 'ask') {
+    port.postMessage({ kind: 'token', secret: stream?.secret ?? '' });
+    return;
+  }
+  if (message.kind === 'forget') {
+    stream?.stop();
+    stream?.set({ state: 'refused' });
+    stream = null;
+    return;
+  }
   ports.add(port);
   if (stream === null || stream.secret !== message.secret || stream.connection.state === 'refused') {
     stream?.stop();

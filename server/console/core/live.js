@@ -2,7 +2,7 @@
 import { signal } from '../vendor/signals-core.js';
 import { EventStream } from './event_stream.js';
 import { serviceAddress } from './rpc.js';
-import { token } from './session.js';
+import { forgetToken, token } from './session.js';
 
 /** @typedef {import('./event_stream.js').LogEvent} LogEvent */
 
@@ -11,6 +11,9 @@ export const connection = signal(
     state: 'connecting', since: Date.now(), position: 0, lagMs: 0, missed: 0,
   }),
 );
+
+/** Time for another tab's answer. */
+const TOKEN_MS_MAX = 1000;
 
 /** @type {Set<(events: LogEvent[]) => void>} */
 const listeners = new Set();
@@ -40,25 +43,51 @@ function workerAddress() {
   return types.createPolicy('console-worker', { createScriptURL: () => address }).createScriptURL('');
 }
 
-function joinWorker() {
-  worker ??= new SharedWorker(workerAddress(), { type: 'module', name: 'signalbox-stream' });
+/** @type {(secret: string) => void} */
+let takeToken = () => {};
+
+function theWorker() {
+  if (worker) return worker;
+  worker = new SharedWorker(workerAddress(), { type: 'module', name: 'signalbox-stream' });
   worker.port.onmessage = ({ data }) => {
     if (data.kind === 'events') pass(data.events);
+    else if (data.kind === 'token') takeToken(data.secret);
     else connection.value = data.connection;
   };
-  worker.port.postMessage({ address: serviceAddress('v1/events'), secret: token() });
+  return worker;
+}
+
+/**
+ * Returns the token that another tab of this browser has, or an empty string: a new tab has no
+ * storage of its own yet.
+ * @returns {Promise<string>}
+ */
+export function tokenOfOtherTabs() {
+  if (typeof SharedWorker === 'undefined') return Promise.resolve('');
+  return new Promise((resolve) => {
+    takeToken = resolve;
+    setTimeout(() => resolve(''), TOKEN_MS_MAX);
+    theWorker().port.postMessage({ kind: 'ask' });
+  });
 }
 
 /** Begins to follow the events, or begins again with another token. */
 export function follow() {
   if (typeof SharedWorker !== 'undefined') {
-    joinWorker();
+    theWorker().port.postMessage({ kind: 'join', address: serviceAddress('v1/events'), secret: token() });
     return;
   }
   ownStream ??= new EventStream(serviceAddress('v1/events'), pass, (now) => {
     connection.value = now;
   });
   ownStream.start(token());
+}
+
+/** Forgets the token in this tab, on this device and in the worker, so in all tabs. */
+export function signOut() {
+  forgetToken();
+  worker?.port.postMessage({ kind: 'forget' });
+  location.replace(location.pathname);
 }
 
 addEventListener('pagehide', () => worker?.port.postMessage({ kind: 'leave' }));

@@ -12,7 +12,7 @@ import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
 /** The likeliest actions for each kind. */
 const OFFERED = /** @type {Record<string, string[]>} */ ({
   approval: ['approve', 'reject'], paused_run: ['resume', 'cancel'], failed_run: ['retry'],
-  budget: ['cancel'], lost_job: ['cancel'], blocked_card: ['unblock'], failed_card: ['unblock'],
+  budget: ['extend', 'cancel'], halted_loop: ['recover'], lost_job: ['cancel'], blocked_card: ['unblock'], failed_card: ['unblock'],
 });
 
 const ITEMS_SHOWN = 200;
@@ -23,8 +23,8 @@ const keyOf = (/** @type {any} */ item) => [item.kind, item.run_id ?? item.card_
 /** @param {any} item @returns {{actions: import('../parts/actions.js').Action[], targets: import('../parts/actions.js').Target[]}} */
 function offerOf(item) {
   const actions = (OFFERED[item.kind] ?? []).map((name) => ACTIONS[name]);
-  const isCard = actions[0]?.subject === 'card';
-  const id = isCard ? item.card_id : item.run_id;
+  const ids = { run: item.run_id, card: item.card_id, loop: item.loop };
+  const id = actions[0] && ids[actions[0].subject];
   const params = item.asked ? { asked: item.asked, station: item.station } : {};
   return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params }] };
 }

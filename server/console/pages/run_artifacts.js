@@ -3,6 +3,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { bytesText } from '../core/figures.js';
 import { plainText } from '../core/plain_text.js';
 import { artifact } from '../core/rpc.js';
+import { saveFile } from '../core/save_file.js';
 import { Empty, Problem } from '../parts/notice.js';
 
 const PREVIEW_BYTES_MAX = 512 * 1024;
@@ -16,15 +17,6 @@ async function digestOf(blob) {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Saves a blob as a file. @param {Blob} blob @param {string} name */
-function save(blob, name) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name.split('/').at(-1) ?? 'artifact';
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
 /** @param {{run: any, item: any}} props */
 function Artifact({ run, item }) {
   const [state, setState] = useState(/** @type {any} */ ({}));
@@ -33,7 +25,7 @@ function Artifact({ run, item }) {
       const blob = await artifact(run.run_id, item.name);
       const digest = await digestOf(blob);
       const isSame = digest === null ? null : digest === item.sha256;
-      if (isSaved && isSame !== false) save(blob, item.name);
+      if (isSaved && isSame !== false) saveFile(blob, item.name);
       const text = !isSaved && TEXT.test(item.media_type) ? await blob.slice(0, PREVIEW_BYTES_MAX).text() : undefined;
       const image = !isSaved && IMAGE.test(item.media_type) ? URL.createObjectURL(blob) : undefined;
       setState({ isSame, text, image });

@@ -1,6 +1,8 @@
 /** The run over time, and its stations with their attempts. */
 import { html } from '../vendor/htm-preact.js';
+import { chromeTrace } from '../core/chrome_trace.js';
 import { hrefOf } from '../core/route.js';
+import { saveFile } from '../core/save_file.js';
 import { ofStream, useQuery } from '../core/query.js';
 import { moneyText, wordsOf } from '../core/figures.js';
 import { durationText, msOf, now } from '../core/time_text.js';
@@ -32,10 +34,14 @@ function Station({ run, station }) {
     ${station.attempts.map((/** @type {any} */ attempt) => html`<${Attempt} key=${attempt.attempt} run=${run} station=${station} attempt=${attempt} />`)}</tbody>`;
 }
 
+const saveTrace = (/** @type {any} */ trace) =>
+  saveFile(new Blob([JSON.stringify(chromeTrace(trace))], { type: 'application/json' }), `run-${trace.run_id}.json`);
+
 /** @param {{run: any}} props */
 export function RunOverview({ run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id }, ofStream(`run/${run.run_id}`));
-  return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} />`}<//>
+  return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} />
+      <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//>
     <${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
     <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`;

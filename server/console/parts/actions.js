@@ -13,10 +13,14 @@ import { Command, Problem } from './notice.js';
 /**
  * @typedef {{id: string, text: string, params?: Record<string, any>}} Target what a command is
  *   about: `params` are those of this one alone, such as the question that a decision answers
- * @typedef {{name: string, method: string, subject: 'run' | 'card', tone?: string, reason: 'optional' | 'required',
- *   params?: Record<string, any>, says: string, command: (id: string) => string,
- *   allows: (thing: any) => boolean}} Action
+ * @typedef {{label: string, param: string, unit: number}} Figure a number that the user gives, in a
+ *   unit of `unit` of the param's
+ * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop', tone?: string, reason: 'optional' | 'required',
+ *   params?: Record<string, any>, budget?: Figure[], says: string, command: (id: string) => string,
+ *   allows: (thing: any) => boolean}} Action `budget` are figures of a new budget, of which one has to be given
  */
+
+const ID_PARAMS = { run: 'run_id', card: 'card_id', loop: 'loop' };
 
 const isOpen = (/** @type {any} */ run) => ['queued', 'running', 'paused'].includes(run.status);
 const asksApproval = (/** @type {any} */ run) => run.waiting_for === 'approval' && run.status !== 'paused';
@@ -43,6 +47,16 @@ export const ACTIONS = {
     says: 'The run goes on where it was.',
     command: (id) => `signalbox run resume ${id}`, allows: (run) => run.status === 'paused',
   },
+  extend: {
+    name: 'More budget', method: 'run.resume', subject: 'run', reason: 'optional',
+    budget: [
+      { label: 'Cost in all, in dollars', param: 'cost_microusd', unit: 1e6 },
+      { label: 'Tokens in all', param: 'tokens', unit: 1 },
+      { label: 'Turns in all', param: 'turns', unit: 1 },
+    ],
+    says: 'The run goes on until it has used these totals. A figure that isn’t given stays.',
+    command: (id) => `signalbox run resume ${id} --max-cost-usd DOLLARS`, allows: (run) => run.waiting_for === 'budget' && run.status !== 'paused',
+  },
   retry: {
     name: 'Retry', method: 'run.retry', subject: 'run', reason: 'optional',
     says: 'The station that failed is tried again, with all its retries. What succeeded stays.',
@@ -56,16 +70,21 @@ export const ACTIONS = {
   block: {
     name: 'Block', method: 'card.block', subject: 'card', reason: 'required',
     says: 'The board leaves the card alone until somebody unblocks it.',
-    command: (id) => `signalbox card block ${id}`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status),
+    command: (id) => `signalbox card block ${id} --reason REASON`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status),
   },
   unblock: {
     name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional',
     says: 'The card goes back to the backlog and is tried again.',
     command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status),
   },
+  recover: {
+    name: 'Recover', method: 'tick.recover', subject: 'loop', tone: 'good', reason: 'required',
+    says: 'The loop ticks again. Its last tick has no end: look first at what it left.',
+    command: (id) => `signalbox tick recover ${id} --reason REASON`, allows: (tick) => tick.status === 'halted',
+  },
 };
 
-/** Returns the actions that a thing's state allows. @param {'run' | 'card'} subject @param {any} thing */
+/** Returns the actions that a thing's state allows. @param {'run' | 'card' | 'loop'} subject @param {any} thing */
 export const actionsFor = (subject, thing) =>
   Object.values(ACTIONS).filter((action) => action.subject === subject && action.allows(thing));
 
@@ -77,8 +96,14 @@ export function runTarget(/** @type {any} */ run) {
   return { id: run.run_id, text: run.goal, params: asked ? { asked, station } : {} };
 }
 
+/** The params of the figures that were given. @param {Figure[]} figures @param {Record<string, string>} given */
+function budgetOf(figures, given) {
+  return Object.fromEntries(figures.filter(({ param }) => given[param]).map(({ param, unit }) => [param, Math.round(Number(given[param]) * unit)]));
+}
+
 /** @param {{action: Action, targets: Target[]}} props */
 function ActionDialog({ action, targets }) {
+  const [figures, setFigures] = useState(/** @type {Record<string, string>} */ ({}));
   const [reason, setReason] = useState('');
   const [done, setDone] = useState(/** @type {Map<string, any>} */ (new Map()));
   const [isRunning, setRunning] = useState(false);
@@ -94,8 +119,8 @@ function ActionDialog({ action, targets }) {
       const decision = action.params?.decision ? params : {};
       try {
         await call(action.method, {
-          [`${action.subject}_id`]: id, ...action.params, ...decision, command_id: ids.get(id),
-          ...(reason ? { reason } : {}),
+          [ID_PARAMS[action.subject]]: id, ...action.params, ...decision, command_id: ids.get(id),
+          ...(reason ? { reason } : {}), ...(action.budget ? { budget: budgetOf(action.budget, figures) } : {}),
         });
         results.set(id, {});
       } catch (error) {
@@ -115,9 +140,11 @@ function ActionDialog({ action, targets }) {
     <h2 id="dialog-title">${action.name} ${targets.length === 1 ? action.subject : plural(targets.length, action.subject)}</h2>
     <p>${action.says}</p>
     <ul class="targets">${targets.map(({ id, text }) => html`<li key=${id}>
-      <span class="id">${tailOf(id)}</span> ${text}
+      <span class="id">${action.subject === 'loop' ? '' : tailOf(id)}</span> ${text}
       ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
     </li>`)}</ul>
+    ${(action.budget ?? []).map(({ label, param }) => html`<label key=${param}>${label}<input type="number" min="0" step="any" value=${figures[param] ?? ''}
+      required=${Object.values(figures).every((value) => !value)} onInput=${(/** @type {any} */ event) => setFigures({ ...figures, [param]: event.target.value })} /></label>`)}
     <label>Reason${action.reason === 'required' ? '' : ' (optional)'}
       <input type="text" maxlength="1024" required=${action.reason === 'required'} value=${reason} autofocus
         onInput=${(/** @type {any} */ event) => setReason(event.target.value)} /></label>

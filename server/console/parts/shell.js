@@ -3,7 +3,7 @@ import { html, useEffect } from '../vendor/htm-preact.js';
 import { has, identity } from '../core/identity.js';
 import { countText } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
-import { connection } from '../core/live.js';
+import { connection, signOut } from '../core/live.js';
 import { moment } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
@@ -83,6 +83,7 @@ export function Shell({ children }) {
       <button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>
       <${Connection} />
       <span class="who faint" title="who the service takes you for">${who ? `${who.actor} · ${who.role}` : ''}</span>
+      ${who?.actor.startsWith('token:') && html`<button class="quiet who" onClick=${signOut} title="Forget the access token">sign out</button>`}
       <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>
     </header>
     <nav aria-label="Pages">${placesHere().map(({ page: place, name, mark }) => html`

@@ -1,4 +1,5 @@
 // What the user does in the console, and what the log has of it.
+import fs from 'node:fs';
 import { check, hadNoComplaint } from '../stage.mjs';
 import { eventually } from '../service.mjs';
 
@@ -72,6 +73,33 @@ export async function the_search_finds_runs_and_commands(stage) {
   await page.keyboard.press('Escape');
   await eventually(async () => (await page.locator('dialog[open]').count()) === 0, 'the dialog closes');
   hadNoComplaint(page);
+}
+
+/** A halted loop is recovered where it waits, with a reason. */
+export async function a_halted_loop_is_recovered(stage) {
+  const { service } = stage;
+  await service.call('tick.begin', { loop: 'nightly', lease_ms: 1000, stage: 'collect', reason: 'a scene' });
+  await eventually(() => service.call('tick.begin', { loop: 'nightly' }).then(() => false, ({ code }) => code === 'PREVIOUS_TICK_INCOMPLETE'), 'a halt');
+  const page = await stage.open('?page=inbox');
+  await page.getByRole('button', { name: 'Recover', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Reason' }).fill('looked at it');
+  await page.locator('dialog').getByRole('button', { name: 'Recover', exact: true }).click();
+  await page.getByText('Nothing needs you.').waitFor();
+  const { open } = await service.call('tick.list', { loop: 'nightly' });
+  check(open.length === 0, JSON.stringify(open));
+  hadNoComplaint(page);
+}
+
+/** A run is saved as a trace that other tools open. */
+export async function a_run_is_saved_as_a_trace(stage) {
+  const id = await stage.service.startRun('traced', [['first', 'true'], ['second', 'true']]);
+  await stage.service.runIs(id, 'succeeded');
+  const page = await stage.open(`?page=run&id=${id}`);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as a trace for Perfetto' }).click()]);
+  const { traceEvents } = JSON.parse(fs.readFileSync(await download.path(), 'utf8'));
+  const slices = traceEvents.filter(({ ph }) => ph === 'X').map(({ name }) => name);
+  check(JSON.stringify(slices) === JSON.stringify(['run scene', 'first', 'second']), JSON.stringify(slices));
+  check(download.suggestedFilename() === `run-${id}.json`, download.suggestedFilename());
 }
 
 /** A run is started with a form, and watched to its end. */

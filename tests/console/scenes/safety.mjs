@@ -86,4 +86,7 @@ export async function a_token_is_revoked_under_the_page(stage) {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('● live').waitFor();
   await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  await page.getByRole('button', { name: 'sign out' }).click();
+  await page.getByLabel('Access token').waitFor();
+  check(await page.evaluate(() => sessionStorage.length + localStorage.length) === 0, 'the token is still there');
 }
