@@ -27,18 +27,23 @@ export class LiveAnswer {
     this.onAnswer = onAnswer;
     /** @type {{data?: any, error?: any}} */
     this.answer = {};
+    /** Called before the answer is asked for again because events may have been missed. */
+    this.onBack = () => {};
     this.isAsking = false;
     this.isDue = false;
     this.isStopped = false;
     this.pauseMs = PAUSE_MS_MIN;
     this.endEvents = onEvents((events) => {
-      if (events.some(concerns)) this.refresh();
+      // Each is looked at: an answer in parts notes which of them are concerned.
+      if (events.filter(concerns).length > 0) this.refresh();
     });
     let { state, missed } = connection.peek();
     this.endConnection = connection.subscribe((now) => {
       const isBack = now.state === 'live' && (state !== 'live' || now.missed !== missed);
       ({ state, missed } = now);
-      if (isBack) this.refresh();
+      if (!isBack) return;
+      this.onBack();
+      this.refresh();
     });
     this.onVisible = () => {
       if (!document.hidden && this.isDue) this.run();

@@ -1,4 +1,7 @@
-/** The runs that match a filter, page by page as they are needed, and kept up to date. */
+/**
+ * The runs that match a filter, page by page as they are needed, and kept up to date: what changed is
+ * asked for again by the pages that have it, however many there are.
+ */
 import { useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { moment } from './past.js';
 import { LiveAnswer } from './query.js';
@@ -8,6 +11,98 @@ import { useSignal } from './use_signal.js';
 const PAGE_ROWS = 500;
 
 /**
+ * @typedef {{cursor: number | null, rows: any[], next: number | null}} Page the runs that started
+ *   before the position `cursor` (null: all) and not before `next` (null: the first one)
+ */
+
+export class RunPages {
+  /** @param {Record<string, any>} filter params of run.list */
+  constructor(filter) {
+    this.filter = filter;
+    /** @type {Page[]} */
+    this.pages = [];
+    /** @type {Set<string>} */
+    this.changed = new Set();
+    this.isAllOld = false;
+    this.isAdding = false;
+  }
+
+  /** Notes that an event may have changed a run. @param {import('./event_stream.js').LogEvent} event */
+  note(event) {
+    if (!event.stream.startsWith('run/')) return false;
+    this.changed.add(event.stream.slice(4));
+    return true;
+  }
+
+  /** @param {number | null} cursor @returns {Promise<Page>} */
+  async ask(cursor) {
+    const { runs, next_cursor: next } = await call('run.list', { ...this.filter, limit: PAGE_ROWS, ...(cursor === null ? {} : { cursor: String(cursor) }) });
+    return { cursor, rows: runs, next: next === null ? null : Number(next) };
+  }
+
+  /** Asks for a page's runs again, of which there may be more or fewer now. @param {Page} page */
+  async askAgain({ cursor, next }) {
+    const rows = [];
+    let from = cursor;
+    for (;;) {
+      const page = await this.ask(from);
+      rows.push(...page.rows);
+      if (page.next === null || next === null || page.next <= next) break;
+      from = page.next;
+    }
+    return { cursor, next, rows: next === null ? rows : rows.filter((run) => run.started_position >= next) };
+  }
+
+  /** Loads the first page, or brings all pages up to date. */
+  async load() {
+    if (this.pages.length === 0) {
+      this.pages = [await this.ask(null)];
+      return this.result();
+    }
+    const { changed, isAllOld } = this;
+    this.changed = new Set();
+    this.isAllOld = false;
+    try {
+      for (let index = 0; index < this.pages.length; ++index) {
+        const page = this.pages[index];
+        const isOld = index === 0 || isAllOld || page.rows.some(({ run_id: id }) => changed.has(id));
+        if (isOld) this.pages[index] = await this.askAgain(page);
+      }
+    } catch (error) {
+      this.isAllOld = true;
+      throw error;
+    }
+    this.split();
+    return this.result();
+  }
+
+  /** New runs make the first page grow: it is kept about as long as the others. */
+  split() {
+    const [{ cursor, rows, next }] = this.pages;
+    if (rows.length < 2 * PAGE_ROWS) return;
+    const border = rows[PAGE_ROWS - 1].started_position;
+    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, PAGE_ROWS), next: border }, { cursor: border, rows: rows.slice(PAGE_ROWS), next });
+  }
+
+  /** Adds the next page. Returns whether there was one. */
+  async more() {
+    const last = this.pages.at(-1);
+    if (!last || last.next === null || this.isAdding) return false;
+    this.isAdding = true;
+    try {
+      this.pages.push(await this.ask(last.next));
+      return true;
+    } finally {
+      this.isAdding = false;
+    }
+  }
+
+  result() {
+    return { rows: this.pages.flatMap(({ rows }) => rows), isWhole: this.pages.at(-1)?.next === null };
+  }
+}
+
+/**
  * Returns the runs of as many pages as were wanted. `more` wants another one.
  * @param {Record<string, string>} filter params of run.list
  * @returns {{rows?: any[], isWhole: boolean, error?: any, more: () => void}}
@@ -15,31 +110,22 @@ const PAGE_ROWS = 500;
 export function useRunPages(filter) {
   const at = useSignal(moment);
   const asked = at === null ? filter : { ...filter, at };
-  const key = JSON.stringify(filter);
-  const wanted = useRef(1);
-  const live = useRef(/** @type {LiveAnswer | null} */ (null));
+  const key = JSON.stringify(asked);
+  const present = useRef(/** @type {RunPages | null} */ (null));
   const [state, setState] = useState({ key, answer: /** @type {any} */ ({}) });
   useEffect(() => {
-    wanted.current = 1;
-    const ask = async () => {
-      const rows = [];
-      let cursor;
-      for (let page = 0; page < wanted.current && cursor !== null; ++page) {
-        const { runs, next_cursor: next } = await call('run.list', { ...asked, limit: PAGE_ROWS, ...(cursor ? { cursor } : {}) });
-        rows.push(...runs);
-        cursor = next;
-      }
-      return { rows, isWhole: cursor === null, pages: wanted.current };
+    const pages = new RunPages(asked);
+    present.current = pages;
+    const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, answer }));
+    live.onBack = () => {
+      pages.isAllOld = true;
     };
-    const answered = new LiveAnswer(ask, (event) => at === null && event.stream.startsWith('run/'), (answer) => setState({ key, answer }));
-    live.current = answered;
-    return () => answered.stop();
-  }, [key, at]);
+    return () => live.stop();
+  }, [key]);
   const { data, error } = state.key === key ? state.answer : {};
   const more = () => {
-    if (!data || data.isWhole || data.pages < wanted.current) return;
-    wanted.current += 1;
-    live.current?.refresh();
+    const pages = present.current;
+    pages?.more().then((isMore) => isMore && present.current === pages && setState({ key, answer: { data: pages.result() } }), () => {});
   };
   return { rows: data?.rows, isWhole: data?.isWhole ?? false, error, more };
 }

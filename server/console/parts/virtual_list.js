@@ -3,6 +3,8 @@ import { html, useLayoutEffect, useRef, useState } from '../vendor/htm-preact.js
 
 export const ROW_PX = 28;
 const EXTRA_ROWS = 12;
+/** A scroll by less than so many rows renders nothing. */
+const STEP_ROWS = 6;
 
 /**
  * @param {{rows: any[], row: (row: any, index: number) => any, label: string, onEnd?: () => void,
@@ -14,7 +16,8 @@ export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = 
   const [view, setView] = useState({ top: 0, height: 800 });
   const look = () => {
     const { scrollTop = 0, clientHeight = 800 } = box.current ?? {};
-    setView((old) => (old.top === scrollTop && old.height === clientHeight ? old : { top: scrollTop, height: clientHeight }));
+    const top = scrollTop - (scrollTop % (STEP_ROWS * rowPx));
+    setView((old) => (old.top === top && old.height === clientHeight ? old : { top, height: clientHeight }));
   };
   useLayoutEffect(() => {
     look();
@@ -33,7 +36,7 @@ export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = 
     if (isAtEnd && box.current) box.current.scrollTop = rows.length * rowPx;
   }, [isAtEnd, rows.length]);
   const first = Math.max(0, Math.floor(view.top / rowPx) - EXTRA_ROWS);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPx) + EXTRA_ROWS);
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPx) + STEP_ROWS + EXTRA_ROWS);
   useLayoutEffect(() => {
     if (onEnd && last >= rows.length - EXTRA_ROWS) onEnd();
   }, [last, rows.length]);

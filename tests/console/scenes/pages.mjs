@@ -45,8 +45,10 @@ export async function addresses_of_nothing(stage) {
 /** Of a long list only what is on the screen is an element, and all of it can be reached. */
 export async function long_lists(stage) {
   const runs = 700;
+  const ids = [];
   for (let number = 0; number < runs; ++number) {
-    await stage.service.call('run.start', { goal: `one of many ${number}`, pipeline: { name: 'p', station: [{ name: 'only' }] } });
+    const { run_id: id } = await stage.service.call('run.start', { goal: `one of many ${number}`, pipeline: { name: 'p', station: [{ name: 'only' }] } });
+    ids.push(id);
   }
   const page = await stage.open('?page=runs');
   await page.getByText(`one of many ${runs - 1}`).waitFor();
@@ -55,5 +57,14 @@ export async function long_lists(stage) {
     await page.locator('.virtual').evaluate((list) => list.scrollTo(0, list.scrollHeight));
     return page.getByText('one of many 0', { exact: true }).isVisible();
   }, 'the first run at the end of the list');
+  // What changes there is shown there, and what begins stands at the top.
+  await stage.service.call('run.cancel', { run_id: ids[0] });
+  await page.locator('.virtual-row', { hasText: 'one of many 0' }).last().getByText('canceled').waitFor();
+  await stage.service.call('run.start', { goal: 'the newest of all', pipeline: { name: 'p', station: [{ name: 'only' }] } });
+  await eventually(async () => {
+    await page.locator('.virtual').evaluate((list) => list.scrollTo(0, 0));
+    return page.getByText('the newest of all').isVisible();
+  }, 'the newest run at the begin of the list');
+  check(await page.getByRole('heading', { name: `Runs ${runs + 1}` }).isVisible(), 'a run is there twice, or missing');
   hadNoComplaint(page);
 }
