@@ -6,6 +6,7 @@ import { interceptLinks, route } from './core/route.js';
 import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.js';
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
+import { Kiosk, KIOSK_PAGES } from './parts/kiosk.js';
 import { Problem } from './parts/notice.js';
 import { Shell } from './parts/shell.js';
 import { SignIn } from './pages/sign_in.js';
@@ -28,7 +29,8 @@ const RETRY_MS = 1000;
 
 /** One page; a defect in it leaves the rest of the console usable. */
 function Page() {
-  const { page, params } = useSignal(route);
+  const { page: asked, params } = useSignal(route);
+  const page = KIOSK_PAGES[params.kiosk] ?? asked;
   const [defect, forget] = useErrorBoundary();
   const [shown, setShown] = useState(/** @type {{page: string, content: any, failed?: boolean}} */ ({ page: '', content: null }));
   useEffect(() => {
@@ -45,6 +47,7 @@ function Page() {
 }
 
 function App() {
+  const { params } = useSignal(route);
   const who = useSignal(identity);
   const refused = useSignal(refusal);
   const [failure, setFailure] = useState(/** @type {any} */ (null));
@@ -60,7 +63,8 @@ function App() {
   }, [refused]);
   if (refused) return html`<${SignIn} />`;
   if (!who) return html`<main class="alone"><${Problem} error=${failure} /></main>`;
-  return html`<${Shell}><${Page} /><//>`;
+  const Frame = KIOSK_PAGES[params.kiosk] ? Kiosk : Shell;
+  return html`<${Frame}><${Page} /><//>`;
 }
 
 takeTokenFromAddress();

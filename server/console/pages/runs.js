@@ -76,6 +76,8 @@ export function Runs({ params }) {
     if (!next.delete(id) && next.size < CHOSEN_MAX) next.add(id);
     setChosen(next);
   };
+  // These and no others: what begins to match later isn't among them.
+  const chooseAll = () => setChosen(new Set(shown.slice(0, CHOSEN_MAX).map(({ run_id: id }) => id)));
   const act = (/** @type {string} */ name) =>
     confirmAction(ACTIONS[name], subjects.filter(ACTIONS[name].allows).map(runTarget));
   const start = () => openDialog(StartRun);
@@ -101,7 +103,8 @@ export function Runs({ params }) {
     ${chosenRuns.length > 0 ? html`<div class="bulk"><b>${plural(chosenRuns.length, 'run')} selected</b>
         ${offered.map((action) => html`<${ActionButtons} key=${action.name} actions=${[action]} targets=${chosenRuns.filter(action.allows).map(runTarget)} small=${true} />`)}
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
-      : rows && html`<${Counts} rows=${shown} />`}
+      : rows && html`<div class="head"><${Counts} rows=${shown} />
+        ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${shown.length > CHOSEN_MAX ? `the first ${CHOSEN_MAX}` : 'all'}</button>`}</div>`}
     ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command="signalbox run start \"fix the failing test\" --watch" />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}

@@ -4,7 +4,7 @@ import { has, identity } from '../core/identity.js';
 import { countText } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
 import { connection, signOut } from '../core/live.js';
-import { moment } from '../core/past.js';
+import { moment, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
 import { go, hrefOf, route } from '../core/route.js';
@@ -61,6 +61,10 @@ export function Shell({ children }) {
   const waiting = usePresentQuery('attention.list', { limit: 1 }, (event) => ATTENTION.test(event.type));
   const total = waiting.data?.total ?? 0;
   const present = BELONGS[page] ?? page;
+  useEffect(() => {
+    // A link to a moment, on a service that answers nothing about the past.
+    if (at !== null && !has('events.histogram')) show(null);
+  }, [at]);
   useSignalOutside(total);
   useKeys([
     ...placesHere().map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),

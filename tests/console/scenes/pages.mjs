@@ -34,6 +34,21 @@ export async function every_page_in_every_look(stage) {
   }
 }
 
+/** A screen on the wall shows a page and nothing to press. */
+export async function a_kiosk(stage) {
+  const { paused } = await fillLog(stage, path.dirname(stage.service.data));
+  const page = await stage.open('?kiosk=now', { role: 'viewer', hasAxe: true, width: 1920, height: 1080 });
+  await page.getByText('write the notes').first().waitFor();
+  check(await page.getByRole('button').count() === 0, 'there is a button');
+  check(await page.getByRole('navigation').count() === 0, 'there is a navigation');
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await page.keyboard.press('u');
+  check(await page.locator('dialog[open]').count() === 0, 'it asks something');
+  check((await stage.service.run(paused)).status === 'paused', 'the run isn’t paused any more');
+  hadNoComplaint(page);
+}
+
 /** What isn't there says so. */
 export async function addresses_of_nothing(stage) {
   const page = await stage.open('?page=nothing');

@@ -10,6 +10,8 @@ export async function a_moment_of_the_past(stage) {
   const page = await stage.open('?page=runs');
   if (!await stage.has('events.histogram')) {
     check(await page.getByRole('slider').count() === 0, 'a service without a past offers it');
+    await page.goto(stage.address('?page=runs&at=1'));
+    await eventually(() => !page.url().includes('at='), 'the present');
     return;
   }
   const first = await service.startRun('before the moment', [['review']]);

@@ -1,0 +1,29 @@
+/**
+ * One page for a screen on the wall: no navigation, large type, dimmed at night. It never asks
+ * anything and offers nothing to do; a viewer's token is enough.
+ */
+import { html, useEffect } from '../vendor/htm-preact.js';
+import { connection } from '../core/live.js';
+import { ageText, now } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+
+/** The pages that a screen shows, by their names in the address: `?kiosk=now`. */
+export const KIOSK_PAGES = /** @type {Record<string, string>} */ ({ now: 'inbox', board: 'board', night: 'night' });
+
+const NIGHT_ENDS = 7;
+const NIGHT_BEGINS = 21;
+
+/** @param {{children: any}} props */
+export function Kiosk({ children }) {
+  const { state, since } = useSignal(connection);
+  const present = useSignal(now);
+  const hour = new Date(present).getHours();
+  const isNight = hour < NIGHT_ENDS || hour >= NIGHT_BEGINS;
+  useEffect(() => {
+    document.documentElement.classList.add('kiosk');
+    return () => document.documentElement.classList.remove('kiosk');
+  }, []);
+  return html`<div class="kiosk-page ${isNight ? 'dimmed' : ''} ${state === 'live' ? '' : 'stale'}">
+    <p class="connection" role="status">${state === 'live' ? html`<span class="tone-good">● live</span>` : html`<span class="tone-bad">■ no connection for ${ageText(present - since)}</span>`}</p>
+    <main id="main">${children}</main></div>`;
+}
