@@ -25,6 +25,9 @@ const ID_PARAMS = { run: 'run_id', card: 'card_id', loop: 'loop' };
 const isOpen = (/** @type {any} */ run) => ['queued', 'running', 'paused'].includes(run.status);
 const asksApproval = (/** @type {any} */ run) => run.waiting_for === 'approval' && run.status !== 'paused';
 
+/** Errors after which the command may have been carried out, or may still be. */
+const OUTCOME_UNKNOWN = ['UNREACHABLE', 'UNKNOWN_OUTCOME'];
+
 /** @type {Record<string, Action>} */
 export const ACTIONS = {
   approve: {
@@ -125,7 +128,8 @@ function ActionDialog({ action, targets }) {
         results.set(id, {});
       } catch (error) {
         results.set(id, { error });
-        ids.set(id, commandId(id));  // a refusal is an answer: the next try is another command
+        // A refusal is an answer: the next try is another command. Without one it is the same.
+        if (!OUTCOME_UNKNOWN.includes(/** @type {any} */ (error).code)) ids.set(id, commandId(id));
       }
       setDone(new Map(results));
     }

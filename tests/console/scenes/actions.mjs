@@ -59,6 +59,27 @@ export async function a_refusal_is_shown(stage) {
   check((await service.run(id)).status === 'succeeded', 'it was rejected');
 }
 
+/** What the server didn't answer is sent again as the same command. */
+export async function an_action_after_a_kill(stage) {
+  const { service } = stage;
+  const id = await service.startRun('the server is gone', [['review']]);
+  const page = await stage.open(`?page=run&id=${id}`);
+  await page.getByRole('button', { name: 'Pause', exact: true }).click();
+  const sent = [];
+  page.on('request', (request) => {
+    const body = request.method() === 'POST' && request.postDataJSON();
+    if (body?.method === 'run.pause') sent.push(body.params.command_id);
+  });
+  await service.kill();
+  const dialog = page.locator('dialog');
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  await dialog.getByRole('alert').getByText('UNREACHABLE').waitFor();
+  await service.start();
+  await dialog.getByRole('button', { name: 'Try 1 again' }).click();
+  await service.runIs(id, 'paused');
+  check(sent.length === 2 && sent[0] === sent[1], `sent with ${sent}`);
+}
+
 /** The search finds a run by its goal and shows the command that does the same. */
 export async function the_search_finds_runs_and_commands(stage) {
   const id = await stage.service.startRun('a needle in the hay', [['review']]);
