@@ -15,7 +15,7 @@
 namespace signalbox::test {
 
 inline constexpr std::size_t loaded_workers = 8;
-inline constexpr std::chrono::seconds loaded_patience{20 * slowness};
+inline constexpr std::chrono::seconds loaded_patience{90 * slowness};
 
 class LoadedServer : public ServerTest {
  protected:
