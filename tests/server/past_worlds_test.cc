@@ -22,7 +22,10 @@ namespace json = boost::json;
 
 class PastWorldsTest : public ::testing::Test, protected RpcSite {
  protected:
-  PastWorldsTest() { serve({log, clock, scratch.path(), BlockingPool(at_once, at_once)}); }
+  PastWorldsTest() {
+    api.facts.data_directory = scratch.path().string();  // answers name it
+    serve({log, clock, scratch.path(), BlockingPool(at_once, at_once)});
+  }
 
   void serve(const PastWorlds::Parts& parts) {
     worlds = std::make_unique<PastWorlds>(parts);
