@@ -30,7 +30,7 @@ std::optional<std::uint8_t> next_strategy_index(const Run& run, ErrorClass error
       return station.strategy_index;
     case ErrorClass::terminal: {
       const auto next = static_cast<std::uint8_t>(station.strategy_index + 1);
-      if (next < named_strategies(policy).size()) return next;
+      if (next < policy.strategies.size()) return next;
       if (!repeats_last_strategy(run.definition(), run.max_retries)) return std::nullopt;
       return station.strategy_index;
     }

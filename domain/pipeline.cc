@@ -9,7 +9,6 @@
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
-#include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 #include "domain/url_parts.h"
 
@@ -251,9 +250,9 @@ Decided<void> validate(const StationDefinition& station) {
       station.retry.strategies.size() > limits::strategies_max) {
     return pipeline_invalid(name, "retry.strategies", "must name one to eight strategies");
   }
-  const std::vector<Strategy> strategies = named_strategies(station.retry);
-  const std::set<Strategy> distinct(strategies.begin(), strategies.end());
-  if (distinct.size() != strategies.size()) {
+  const std::set<Strategy> distinct(station.retry.strategies.begin(),
+                                    station.retry.strategies.end());
+  if (distinct.size() != station.retry.strategies.size()) {
     return pipeline_invalid(name, "retry.strategies", "names one twice");
   }
   return {};

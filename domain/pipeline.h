@@ -50,13 +50,12 @@ BOOST_DESCRIBE_ENUM(StallAction, nudge, next_strategy, fail)
 struct RetryPolicy {
   std::uint32_t max_retries = 3;   // failed attempts allowed = 1 + max_retries
   std::int64_t backoff_ms = 1000;  // before the first retry; doubled for each further one
-  // Each terminal failure takes the next one. The last one is there twice if the definition names
-  // max_retries (retry_policy.h).
-  std::vector<Strategy> strategies = {Strategy::original};
+  std::vector<Strategy> strategies = {Strategy::original};  // a terminal failure takes the next one
+  bool max_retries_named = false;  // the definition names max_retries, above 0 (retry_policy.h)
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(RetryPolicy, (), (max_retries, backoff_ms, strategies))
+BOOST_DESCRIBE_STRUCT(RetryPolicy, (), (max_retries, backoff_ms, strategies, max_retries_named))
 
 // The coding agent of a coderunner station, and where it runs. Stored as numbers: append only.
 enum class Agent : std::uint8_t { claude = 1, codex = 2 };

@@ -16,7 +16,7 @@ namespace signalbox {
 
 // A project was created or changed. Runs under way keep the settings that they were started with.
 struct ProjectPut {
-  static constexpr EventTag tag{701, 1, "ProjectPut"};
+  static constexpr EventTag tag{701, 2, "ProjectPut"};
   KeptText repository;          // a git repository on this machine
   KeptText base;                // the branch that cards start from and are merged into
   KeptText remote;              // git remote for verified and merged work, or empty

@@ -11,30 +11,16 @@ std::string exhausted_text(std::uint32_t failures, std::uint32_t max_retries) {
 
 }  // namespace
 
-bool names_max_retries(const RetryPolicy& policy) {
-  const std::size_t count = policy.strategies.size();
-  return count >= 2 && policy.strategies[count - 1] == policy.strategies[count - 2];
-}
-
-std::vector<Strategy> named_strategies(const RetryPolicy& policy) {
-  std::vector<Strategy> strategies = policy.strategies;
-  if (names_max_retries(policy)) strategies.pop_back();
-  return strategies;
-}
-
 void name_max_retries(RetryPolicy& policy, std::uint32_t max_retries) {
-  policy.strategies = named_strategies(policy);
   policy.max_retries = max_retries;
-  // Without retries there is nothing to tell apart.
-  if (max_retries == 0 || policy.strategies.empty()) return;
-  const Strategy last = policy.strategies.back();
-  policy.strategies.push_back(last);
+  // Without retries there is nothing to repeat.
+  policy.max_retries_named = max_retries > 0;
 }
 
 bool repeats_last_strategy(const StationDefinition& station,
                            std::optional<std::uint32_t> run_max_retries) {
   if (station.executor == ExecutorKind::builtin) return false;
-  if (names_max_retries(station.retry)) return true;
+  if (station.retry.max_retries_named) return true;
   return run_max_retries.has_value() && station.executor != ExecutorKind::deep_work;
 }
 

@@ -5,22 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "domain/pipeline.h"
 #include "domain/station_events.h"
 
 namespace signalbox {
 
-// Returns the strategies that the definition names, each once.
-std::vector<Strategy> named_strategies(const RetryPolicy& policy);
-
-// Returns whether the definition names max_retries. It is stored with its last strategy twice then:
-// the shape of stored definitions is older than the difference between a number that somebody wrote
-// and the default one.
-bool names_max_retries(const RetryPolicy& policy);
-
-// Sets max_retries as a definition that names it. The policy has its strategies already.
+// Sets max_retries as a definition that names it.
 void name_max_retries(RetryPolicy& policy, std::uint32_t max_retries);
 
 // Returns whether a terminal failure with the last strategy is followed by another attempt with it,

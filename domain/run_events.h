@@ -18,7 +18,7 @@ namespace signalbox {
 // A run was accepted and waits for its first claim. The pipeline is pinned by digest. The
 // definition itself is present only if the world doesn't hold it (World::pipelines).
 struct RunStarted {
-  static constexpr EventTag tag{201, 2, "RunStarted"};
+  static constexpr EventTag tag{201, 3, "RunStarted"};
   FreeText goal;
   FreeJson input;  // a JSON value as text, or empty
   KeptText project;
@@ -109,7 +109,7 @@ BOOST_DESCRIBE_STRUCT(RunBudgetRaised, (), (budget, reason))
 // carries the whole open run (run_retry.h), because the world keeps little more of a failed run
 // than its id. Project and labels stay those of RunStarted.
 struct RunRetried {
-  static constexpr EventTag tag{209, 1, "RunRetried"};
+  static constexpr EventTag tag{209, 2, "RunRetried"};
   KeptText station;
   FreeText reason;
   Strategy strategy = Strategy::original;  // of the next attempt

@@ -7,7 +7,6 @@
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
-#include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
 
@@ -91,7 +90,7 @@ Decided<const Run*> failed_run(const World& world, const RetryRun& command) {
 }
 
 Decided<Strategy> first_strategy(const Run& run, const std::optional<Strategy>& wanted) {
-  const std::vector<Strategy> strategies = named_strategies(run.definition().retry);
+  const std::vector<Strategy>& strategies = run.definition().retry.strategies;
   if (!wanted) return strategies.front();
   if (std::find(strategies.begin(), strategies.end(), *wanted) != strategies.end()) return *wanted;
   std::vector<std::string> names;

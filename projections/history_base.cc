@@ -8,10 +8,12 @@
 #include "domain/invariants.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
+#include "projections/row_codec.h"
 #include "projections/run_index.h"
 #include "projections/run_index_keys.h"
 #include "projections/world_codec.h"
 #include "store/little_endian.h"
+#include "store/pipeline_definition_v2.h"
 
 namespace signalbox {
 namespace {
@@ -30,6 +32,7 @@ tl::unexpected<StoreError> base_error(StoreError::Kind kind, std::string message
 struct BaseParts {
   std::string bytes;
   std::uint32_t world_format = 0;
+  std::uint32_t rows_format = 0;
   std::size_t world_bytes = 0;
 
   [[nodiscard]] std::string_view world() const {
@@ -48,18 +51,19 @@ Stored<BaseParts> parts_of(std::string bytes) {
     return base_error(StoreError::Kind::damaged, "is cut short");
   }
   parts.world_format = read_integer<std::uint32_t>(parts.bytes.data());
-  const auto base_rows_format =
-      read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
-  const bool is_read = parts.world_format >= world_format_min && parts.world_format <= world_format;
-  if (!is_read || base_rows_format != RunIndex::format) {
-    return base_error(StoreError::Kind::unsupported,
-                      "was written by a version with other formats (" +
-                          std::to_string(parts.world_format) + ", " +
-                          std::to_string(base_rows_format) + "): this one reads " +
-                          std::to_string(world_format_min) + " to " + std::to_string(world_format) +
-                          ", " + std::to_string(RunIndex::format) +
-                          "; nothing was changed: start the version that dropped the records, or a "
-                          "later one that reads both");
+  parts.rows_format = read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
+  const bool is_read =
+      parts.world_format >= world_format_min && parts.world_format <= world_format &&
+      parts.rows_format >= RunIndex::format_min && parts.rows_format <= RunIndex::format;
+  if (!is_read) {
+    return base_error(
+        StoreError::Kind::unsupported,
+        "was written by a version with other formats (" + std::to_string(parts.world_format) +
+            ", " + std::to_string(parts.rows_format) + "): this one reads " +
+            std::to_string(world_format_min) + " to " + std::to_string(world_format) + ", " +
+            std::to_string(RunIndex::format_min) + " to " + std::to_string(RunIndex::format) +
+            "; nothing was changed: start the version that dropped the records, or a "
+            "later one that reads both");
   }
   parts.world_bytes = read_integer<std::uint64_t>(parts.bytes.data() + 2 * sizeof(std::uint32_t));
   if (parts.world_bytes > parts.bytes.size() - base_header_bytes) {
@@ -84,6 +88,24 @@ bool take_row(std::string_view& rows, std::string_view& key, std::string_view& v
   value = rows.substr(lengths + key_bytes, value_bytes);
   rows.remove_prefix(lengths + key_bytes + value_bytes);
   return true;
+}
+
+// Calls `visit(key, value)` for each row, with the value in today's format.
+template <class Visit>
+Stored<void> for_each_base_row(const BaseParts& parts, Visit&& visit) {
+  std::string_view rows = parts.rows();
+  while (!rows.empty()) {
+    std::string_view key;
+    std::string_view value;
+    if (!take_row(rows, key, value)) return base_error(StoreError::Kind::damaged, "is cut short");
+    if (parts.rows_format > 5 || !keys::is_pipeline(key)) {
+      visit(key, value);
+      continue;
+    }
+    auto old = TRY(decode_row<PipelineDefinitionV2>(value));
+    visit(key, encode_row(upcast(std::move(old))));
+  }
+  return {};
 }
 
 // Completes the state of a base of format 5, which has no holders: they are the actors of the
@@ -169,13 +191,9 @@ Stored<HistoryBase> read_history_base(const EventLog& log) {
   HistoryBase base;
   auto world = TRY(world_of(parts, log));
   base.world = std::move(world);
-  std::string_view rows = parts.rows();
-  while (!rows.empty()) {
-    std::string_view key;
-    std::string_view value;
-    if (!take_row(rows, key, value)) return base_error(StoreError::Kind::damaged, "is cut short");
+  TRY(for_each_base_row(parts, [&base](std::string_view key, std::string_view value) {
     base.rows.emplace(key, value);
-  }
+  }));
   return base;
 }
 
@@ -214,13 +232,8 @@ Stored<void> load_base_rows(Table& table, const EventLog& log) {
   if (parts.bytes.empty()) return {};
   const Horizon horizon = log.horizon();
   TableBatch batch;
-  std::string_view rows = parts.rows();
-  while (!rows.empty()) {
-    std::string_view key;
-    std::string_view value;
-    if (!take_row(rows, key, value)) return base_error(StoreError::Kind::damaged, "is cut short");
-    batch.put(key, value);
-  }
+  TRY(for_each_base_row(
+      parts, [&batch](std::string_view key, std::string_view value) { batch.put(key, value); }));
   std::string begun;
   keys::append_big_endian(begun, horizon.dropped_at);
   batch.put(keys::base_position, begun);

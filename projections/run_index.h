@@ -76,10 +76,13 @@ class RunIndex {
  public:
   // Format number of the rows in a base of dropped records; increases with every change of these
   // rows or of their keys.
-  static constexpr std::uint32_t format = 5;
+  static constexpr std::uint32_t format = 6;
+  // The oldest format of which a base is read: 5 has pipelines that don't say whether they name
+  // max_retries.
+  static constexpr std::uint32_t format_min = 5;
   // Format number of the table; increases with every change of its layout or of its rows. It has
   // the rows of a base, and those that are computed from the remaining records alone.
-  static constexpr std::uint32_t table_format = 6;
+  static constexpr std::uint32_t table_format = 7;
 
   // `table` must outlive the index.
   explicit RunIndex(Table& table);

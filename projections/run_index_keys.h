@@ -90,6 +90,7 @@ std::string status(char kind, Status status) {
 
 inline std::string idempotency_key(std::string_view key) { return "k" + std::string(key); }
 inline std::string pipeline(const Digest& digest) { return raw('d', digest); }
+inline bool is_pipeline(std::string_view key) { return !key.empty() && key.front() == 'd'; }
 inline std::string label(std::string_view name, std::string_view value) {
   std::string key = text('l', name);
   append_text(key, value);

@@ -8,6 +8,7 @@
 #include "domain/remote_work.h"
 #include "domain/sorted_entries.h"
 #include "store/described_archive.h"
+#include "store/pipeline_definition_v2.h"
 #include "store/policy_adopted_v1.h"
 
 namespace signalbox {
@@ -37,13 +38,23 @@ void write_pipelines(Writer& writer, const World& world) {
   }
 }
 
-void read_pipelines(Reader& reader, World& world) {
+PipelineDefinition read_pipeline(Reader& reader, std::uint32_t format) {
+  if (format > 8) {
+    PipelineDefinition definition;
+    reader.read(definition);
+    return definition;
+  }
+  PipelineDefinitionV2 old;
+  reader.read(old);
+  return upcast(std::move(old));
+}
+
+void read_pipelines(Reader& reader, World& world, std::uint32_t format) {
   for (std::uint64_t left = read_count(reader); left > 0; --left) {
     Digest digest;
-    PipelineDefinition definition;
     PinnedPipeline pinned;
     reader.read(digest);
-    reader.read(definition);
+    PipelineDefinition definition = read_pipeline(reader, format);
     reader.read(pinned.open_runs);
     reader.read(pinned.idle_since);
     if (definition.stations.empty()) throw Malformed("a pipeline without stations");
@@ -101,39 +112,34 @@ void read_ticks(Reader& reader, World& world) {
   }
 }
 
-// A project as worlds up to format 7 have it.
-struct ProjectOfFormat7 {
-  std::string name;
-  std::string repository;
-  std::string base;
-  std::string remote;
-  PipelineDefinition pipeline;
-  PolicyV1 policy;
-  Digest policy_digest;
-  Digest refused_digest;
-  Position changed_at = 0;
-};
-BOOST_DESCRIBE_STRUCT(ProjectOfFormat7, (),
-                      (name, repository, base, remote, pipeline, policy, policy_digest,
-                       refused_digest, changed_at))
+// Reads a project as worlds up to format 8 have it: field by field, with the older shapes of its
+// pipeline and, up to format 7, of its policy.
+Project read_older_project(Reader& reader, std::uint32_t format) {
+  Project project;
+  reader.read(project.name);
+  reader.read(project.repository);
+  reader.read(project.base);
+  reader.read(project.remote);
+  PipelineDefinitionV2 pipeline;
+  reader.read(pipeline);
+  project.pipeline = upcast(std::move(pipeline));
+  if (format > 7) {
+    reader.read(project.policy);
+  } else {
+    PolicyV1 policy;
+    reader.read(policy);
+    project.policy = upcast(policy);
+  }
+  reader.read(project.policy_digest);
+  reader.read(project.refused_digest);
+  reader.read(project.changed_at);
+  return project;
+}
 
 Project read_project(Reader& reader, std::uint32_t format) {
+  if (format <= 8) return read_older_project(reader, format);
   Project project;
-  if (format > 7) {
-    reader.read(project);
-    return project;
-  }
-  ProjectOfFormat7 old;
-  reader.read(old);
-  project.name = std::move(old.name);
-  project.repository = std::move(old.repository);
-  project.base = std::move(old.base);
-  project.remote = std::move(old.remote);
-  project.pipeline = std::move(old.pipeline);
-  project.policy = upcast(old.policy);
-  project.policy_digest = old.policy_digest;
-  project.refused_digest = old.refused_digest;
-  project.changed_at = old.changed_at;
+  reader.read(project);
   return project;
 }
 
@@ -293,7 +299,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
     described::decode(bytes, [&world, format](Reader& reader) {
       reader.read(world.position);
       reader.read(world.server);
-      read_pipelines(reader, world);
+      read_pipelines(reader, world, format);
       // An idempotency key maps to the newest run that has it: to an open one rather than to an
       // ended one.
       read_remembered<RunId, EndedRun>(

@@ -4,13 +4,16 @@
 #include <array>
 #include <exception>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "domain/try.h"
 #include "store/described_archive.h"
 #include "store/history.h"
 #include "store/policy_adopted_v1.h"
+#include "store/project_put_v1.h"
 #include "store/run_cancel_requested_v1.h"
+#include "store/run_retried_v1.h"
 #include "store/run_started_v1.h"
 #include "store/sha256.h"
 #include "store/station_claimed_v1.h"
@@ -118,6 +121,33 @@ Digest pipeline_digest(const PipelineDefinition& pipeline) {
   std::string bytes;
   described::encode(pipeline, bytes);
   return sha256(bytes);
+}
+
+std::string encode_pipeline(const PipelineDefinition& pipeline, const Digest& digest) {
+  std::string bytes;
+  described::encode(pipeline, bytes);
+  if (sha256(bytes) == digest) return bytes;
+  std::string before;
+  described::encode(as_stored_in_v2(pipeline), before);
+  return sha256(before) == digest ? before : bytes;
+}
+
+Stored<PipelineDefinition> decode_pipeline(std::string_view bytes) {
+  PipelineDefinition pipeline;
+  try {
+    described::decode(bytes, [&](described::Reader& reader) { reader.read(pipeline); });
+    return pipeline;
+  } catch (const std::exception&) {
+    // It may be of the shape before.
+  }
+  PipelineDefinitionV2 old;
+  try {
+    described::decode(bytes, [&](described::Reader& reader) { reader.read(old); });
+  } catch (const std::exception& malformed) {
+    return store_failure(StoreError::Kind::damaged,
+                         std::string("the pipeline has ") + malformed.what());
+  }
+  return upcast(std::move(old));
 }
 
 }  // namespace signalbox

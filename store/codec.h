@@ -31,4 +31,11 @@ Stored<void> decode_payload(std::uint16_t number, std::uint16_t version, std::st
 // by it.
 Digest pipeline_digest(const PipelineDefinition& pipeline);
 
+// Returns the payload encoding that `digest` is of: the present one, or the one before (runs on
+// users' disks have pinned their pipelines by it). If it is of neither, returns the present one.
+std::string encode_pipeline(const PipelineDefinition& pipeline, const Digest& digest);
+
+// Decodes either. Fails with `damaged` if `bytes` are neither. Never throws.
+Stored<PipelineDefinition> decode_pipeline(std::string_view bytes);
+
 }  // namespace signalbox

@@ -13,6 +13,7 @@
 
 #include "domain/run_events.h"
 #include "store/history.h"
+#include "store/run_started_v2.h"
 
 namespace signalbox {
 
@@ -26,7 +27,7 @@ struct StationDefinitionV1 {
   bool require_result = false;
   std::vector<std::string> environment;
   std::string remote;
-  RetryPolicy retry;
+  RetryPolicyV1 retry;
 };
 BOOST_DESCRIBE_STRUCT(StationDefinitionV1, (),
                       (name, executor, command, timeout_ms, heartbeat_timeout_ms, cancel_grace_ms,
@@ -55,8 +56,8 @@ BOOST_DESCRIBE_STRUCT(RunStartedV1, (),
                       (goal, input, project, labels, idempotency_key, request_digest,
                        pipeline_digest, pipeline, run_root, repository, base))
 
-inline StationDefinition upcast(StationDefinitionV1 old) {
-  StationDefinition station;
+inline StationDefinitionV2 upcast(StationDefinitionV1 old) {
+  StationDefinitionV2 station;
   station.name = std::move(old.name);
   station.executor = old.executor;
   station.command = std::move(old.command);
@@ -72,8 +73,8 @@ inline StationDefinition upcast(StationDefinitionV1 old) {
   return station;
 }
 
-inline RunStarted upcast(RunStartedV1 old) {
-  RunStarted event;
+inline RunStartedV2 upcast(RunStartedV1 old) {
+  RunStartedV2 event;
   event.goal = std::move(old.goal);
   event.input = std::move(old.input);
   event.project = std::move(old.project);
@@ -82,7 +83,7 @@ inline RunStarted upcast(RunStartedV1 old) {
   event.request_digest = old.request_digest;
   event.pipeline_digest = old.pipeline_digest;
   if (old.pipeline) {
-    PipelineDefinition& pipeline = event.pipeline.emplace();
+    PipelineDefinitionV2& pipeline = event.pipeline.emplace();
     pipeline.name = std::move(old.pipeline->name);
     for (StationDefinitionV1& station : old.pipeline->stations) {
       pipeline.stations.push_back(upcast(std::move(station)));
@@ -96,7 +97,7 @@ inline RunStarted upcast(RunStartedV1 old) {
 
 template <>
 struct History<RunStarted> {
-  using Frozen = std::tuple<RunStartedV1>;
+  using Frozen = std::tuple<RunStartedV1, RunStartedV2>;
 };
 
 }  // namespace signalbox

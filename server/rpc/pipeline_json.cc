@@ -236,23 +236,10 @@ void read_allowances(std::vector<JobAllowance> allowed, StationDefinition& stati
   }
 }
 
-// Reads max_retries, if it is given. The station has its strategies already.
-Decided<void> read_max_retries(const std::optional<std::uint32_t>& max_retries,
-                               StationDefinition& station) {
-  // A definition that repeats its last strategy means that it names max_retries.
-  if (names_max_retries(station.retry)) {
-    return reject(ErrorCode::PIPELINE_INVALID,
-                  "station " + station.name + ": retry.strategies names one twice",
-                  {{"station", station.name}, {"field", std::string("retry.strategies")}});
-  }
-  if (max_retries) name_max_retries(station.retry, *max_retries);
-  return {};
-}
-
 // Returns the number as the definition names it. What it leaves out is left out again, since the
 // default isn't the same as a number that is named; another number was stored by older versions.
 std::optional<std::uint32_t> max_retries_of(const RetryPolicy& retry) {
-  if (!names_max_retries(retry) && retry.max_retries == RetryPolicy{}.max_retries) return {};
+  if (!retry.max_retries_named && retry.max_retries == RetryPolicy{}.max_retries) return {};
   return retry.max_retries;
 }
 
@@ -282,7 +269,7 @@ Decided<StationDefinition> station_from(StationTable& table) {
   if (table.retry) {
     TRY(duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms));
     if (!table.retry->strategies.empty()) station.retry.strategies = table.retry->strategies;
-    TRY(read_max_retries(table.retry->max_retries, station));
+    if (table.retry->max_retries) name_max_retries(station.retry, *table.retry->max_retries);
   }
   return station;
 }
@@ -329,7 +316,7 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
         std::move(allowed),
         station.remote,
         RetryTable{max_retries_of(station.retry), format_duration_ms(station.retry.backoff_ms),
-                   named_strategies(station.retry)},
+                   station.retry.strategies},
         station.stall_after_ms == 0 ? std::nullopt
                                     : std::optional(format_duration_ms(station.stall_after_ms)),
         station.stall_actions,

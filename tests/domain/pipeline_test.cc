@@ -61,7 +61,7 @@ TEST(PipelineTest, EachFaultIsRefusedWithItsStationAndField) {
          s.retry.strategies = {Strategy::original, Strategy::simplified, Strategy::original};
        })},
       {"retry.strategies",
-       station([](StationDefinition& s) { s.retry.strategies.assign(3, Strategy::original); })},
+       station([](StationDefinition& s) { s.retry.strategies.assign(2, Strategy::original); })},
       {"name", [](PipelineDefinition& pipeline) { pipeline.name = ""; }},
       {"station", [](PipelineDefinition& pipeline) { pipeline.stations.clear(); }},
       {"station",

@@ -6,8 +6,6 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "domain/retry_policy.h"
-
 namespace signalbox {
 namespace {
 
@@ -45,8 +43,7 @@ PipelineDefinition definition() {
   implement.cancel_grace_ms = 500;
   implement.require_result = true;
   implement.environment = {"TOKEN"};
-  // It names max_retries, so its last strategy is there twice.
-  implement.retry = {2, 1000, {Strategy::original, Strategy::decomposed, Strategy::decomposed}};
+  implement.retry = {2, 1000, {Strategy::original, Strategy::decomposed}, true};
   StationDefinition create_pr;
   create_pr.name = "create_pr";
   create_pr.executor = ExecutorKind::builtin;
@@ -83,11 +80,11 @@ RetryPolicy retry_in(const std::string& table) {
 
 // The number that somebody wrote isn't the same as the default one, and stays written.
 TEST(ProtocolPipeline, AStationNamesItsRetriesOrLeavesThemOut) {  // A13
-  EXPECT_FALSE(names_max_retries(retry_in("{ backoff = \"1s\" }")));
-  EXPECT_FALSE(names_max_retries(retry_in("{ max_retries = 0 }"))) << "there is nothing to repeat";
+  EXPECT_FALSE(retry_in("{ backoff = \"1s\" }").max_retries_named);
+  EXPECT_FALSE(retry_in("{ max_retries = 0 }").max_retries_named) << "there is nothing to repeat";
   const RetryPolicy named = retry_in("{ max_retries = 3 }");
-  EXPECT_TRUE(names_max_retries(named));
-  EXPECT_EQ(named_strategies(named), std::vector<Strategy>{Strategy::original});
+  EXPECT_TRUE(named.max_retries_named);
+  EXPECT_EQ(named.strategies, std::vector<Strategy>{Strategy::original});
   PipelineDefinition pipeline{"p", {StationDefinition{}}};
   pipeline.stations.front().name = "a";
   for (const RetryPolicy& retry : {named, RetryPolicy{}}) {
@@ -95,7 +92,7 @@ TEST(ProtocolPipeline, AStationNamesItsRetriesOrLeavesThemOut) {  // A13
     const json::object shown =
         pipeline_to_json(pipeline).at("station").as_array().front().as_object();
     EXPECT_EQ(json::serialize(shown.at("retry").at("strategies")), R"(["original"])");
-    EXPECT_EQ(shown.at("retry").as_object().contains("max_retries"), names_max_retries(retry));
+    EXPECT_EQ(shown.at("retry").as_object().contains("max_retries"), retry.max_retries_named);
     const auto again = pipeline_from_json(pipeline_to_json(pipeline));
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, pipeline);

@@ -9,8 +9,11 @@
 #include "domain/event_parts.h"
 #include "store/codec.h"
 #include "store/policy_adopted_v1.h"
+#include "store/project_put_v1.h"
 #include "store/run_cancel_requested_v1.h"
+#include "store/run_retried_v1.h"
 #include "store/run_started_v1.h"
+#include "store/sha256.h"
 #include "store/station_claimed_v1.h"
 
 namespace signalbox {
@@ -105,6 +108,73 @@ TEST(History, APolicyThatKnewNoChangedChecksAsksAPerson) {  // A7
   EXPECT_EQ(policy.checks_changed, ChecksChanged::approve);
 }
 
+// Returns a pipeline of which one station names max_retries, and one doesn't.
+PipelineDefinitionV2 retried_in_v2() {
+  StationDefinitionV2 named;
+  named.name = "named";
+  named.timeout_ms = 7;
+  named.retry = {2, 5, {Strategy::original, Strategy::simplified, Strategy::simplified}};
+  named.stall_actions = {StallAction::fail};
+  named.checks = ChecksDefinition{};
+  StationDefinitionV2 plain;
+  plain.name = "plain";
+  plain.retry = {2, 5, {Strategy::original, Strategy::simplified}};
+  return {"both", {named, plain}, {1, 2, 3}};
+}
+
+// Expects `pipeline` to mean what retried_in_v2() meant.
+void expect_retried(const PipelineDefinition& pipeline) {
+  EXPECT_EQ(pipeline.name, "both");
+  EXPECT_EQ(pipeline.budget, (Budget{1, 2, 3}));
+  ASSERT_EQ(pipeline.stations.size(), 2U);
+  const std::vector<Strategy> each_once{Strategy::original, Strategy::simplified};
+  EXPECT_EQ(pipeline.stations[0].retry, (RetryPolicy{2, 5, each_once, true}));
+  EXPECT_EQ(pipeline.stations[1].retry, (RetryPolicy{2, 5, each_once, false}));
+  EXPECT_EQ(pipeline.stations[0].timeout_ms, 7);
+  EXPECT_EQ(pipeline.stations[0].stall_actions, std::vector<StallAction>{StallAction::fail});
+  EXPECT_TRUE(pipeline.stations[0].checks);
+}
+
+TEST(History, ALastStrategyThatIsThereTwiceMeansThatMaxRetriesIsNamed) {  // A13
+  RunStartedV2 started;
+  started.goal = "goal";
+  started.pipeline = retried_in_v2();
+  started.max_retries = 4;
+  const Event start = decoded(started, 201, 2);
+  ASSERT_TRUE(event_as<RunStarted>(start)->pipeline);
+  expect_retried(*event_as<RunStarted>(start)->pipeline);
+  EXPECT_EQ(event_as<RunStarted>(start)->goal, "goal");
+  EXPECT_EQ(event_as<RunStarted>(start)->max_retries, 4U);
+  RunRetriedV1 retried;
+  retried.pipeline = retried_in_v2();
+  retried.used.turns = 9;
+  retried.attempts = {1, 2};
+  const Event retry = decoded(retried, 209, 1);
+  ASSERT_TRUE(event_as<RunRetried>(retry)->pipeline);
+  expect_retried(*event_as<RunRetried>(retry)->pipeline);
+  EXPECT_EQ(event_as<RunRetried>(retry)->used.turns, retried.used.turns);
+  EXPECT_EQ(event_as<RunRetried>(retry)->attempts, retried.attempts);
+  const Event put = decoded(ProjectPutV1{"/repository", "main", "", retried_in_v2()}, 701, 1);
+  expect_retried(event_as<ProjectPut>(put)->pipeline);
+  EXPECT_EQ(event_as<ProjectPut>(put)->base, "main");
+}
+
+// A run on a user's disk has pinned its pipeline by the digest of the older bytes.
+TEST(History, APinnedPipelineIsEncodedAsItsDigestSays) {
+  std::string before;
+  described::encode(retried_in_v2(), before);
+  const auto pipeline = decode_pipeline(before);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  expect_retried(*pipeline);
+  EXPECT_EQ(encode_pipeline(*pipeline, sha256(before)), before);
+  std::string now;
+  described::encode(*pipeline, now);
+  EXPECT_NE(now, before);
+  EXPECT_EQ(encode_pipeline(*pipeline, pipeline_digest(*pipeline)), now);
+  EXPECT_EQ(*decode_pipeline(now), *pipeline);
+  EXPECT_FALSE(decode_pipeline("x"));
+}
+
 TEST(History, AStationThatKnewNoStallIsNeverTakenForStalled) {
   RunStartedV1 old;
   old.goal = "goal";
@@ -130,6 +200,8 @@ TEST(History, AStationThatKnewNoStallIsNeverTakenForStalled) {
   EXPECT_EQ(station.environment, (std::vector<std::string>{"HOME"}));
   EXPECT_EQ(station.remote, "origin");
   EXPECT_EQ(station.stall_after_ms, 0);
+  EXPECT_EQ(station.stall_actions, StationDefinition{}.stall_actions);
+  EXPECT_FALSE(station.retry.max_retries_named);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include "domain/try.h"
 #include "store/base64.h"
 #include "store/codec.h"
-#include "store/described_archive.h"
 #include "store/merkle_proof.h"
 #include "store/redaction.h"
+#include "store/sha256.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/run_capsule.h"
 #include "tools/cli/json_fields.h"
@@ -113,12 +113,10 @@ class CapsuleReader {
     const auto bytes = from_base64(text_at(object, "pipeline"));
     if (!run_id || !bytes) return add_finding("it doesn't say which run it is");
     capsule.run_id = *run_id;
-    try {
-      described::decode(*bytes,
-                        [this](described::Reader& reader) { reader.read(capsule.pipeline); });
-    } catch (const std::exception&) {
-      add_finding("its pipeline isn't one");
-    }
+    pipeline_digest_ = sha256(*bytes);
+    auto pipeline = decode_pipeline(*bytes);
+    if (!pipeline) return add_finding("its pipeline isn't one");
+    capsule.pipeline = *std::move(pipeline);
   }
 
   void read_record(const json::object& object, const std::string& text) {
@@ -195,7 +193,7 @@ class CapsuleReader {
     const auto* started =
         capsule.records.empty() ? nullptr : event_as<RunStarted>(capsule.records.front().event);
     if (started == nullptr) return findings.add({name_, 2, 0, "it doesn't begin with its start"});
-    if (pipeline_digest(capsule.pipeline) != started->pipeline_digest) {
+    if (pipeline_digest_ != started->pipeline_digest) {
       findings.add({name_, 1, 0, "its pipeline isn't the one that the run pinned"});
     }
   }
@@ -206,6 +204,7 @@ class CapsuleReader {
   Sha256 sha256_;
   std::string origin_;
   std::uint64_t size_ = 0;
+  Digest pipeline_digest_;
   std::vector<ProvenLeaf> leaves_;
   RedactionLedger redactions_;
 };

@@ -11,7 +11,6 @@
 #include "server/text/described_text.h"
 #include "store/base64.h"
 #include "store/codec.h"
-#include "store/described_archive.h"
 #include "store/durable_file.h"
 #include "store/merkle_proof.h"
 #include "store/redaction.h"
@@ -195,13 +194,11 @@ std::set<Digest> artifacts_of(const std::vector<Record>& records) {
   return digests;
 }
 
-std::string first_line(const TreeHead& head, const RunId& run_id,
-                       const PipelineDefinition& pipeline) {
-  std::string bytes;
-  described::encode(pipeline, bytes);
+// `pipeline` is the payload encoding of the one that the run pinned.
+std::string first_line(const TreeHead& head, const RunId& run_id, const std::string& pipeline) {
   return std::string(capsule_beginning) + "\"origin\":\"" + head.origin + "\",\"run_id\":\"" +
          to_string(run_id) + "\",\"size\":" + std::to_string(head.size) + ",\"pipeline\":\"" +
-         to_base64(bytes) + "\"}\n";
+         to_base64(pipeline) + "\"}\n";
 }
 
 std::string record_line(const FoundRecord& found, const SparseTree& tree, Sha256& sha256) {
@@ -226,7 +223,8 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
   if (pipeline == gathering.pipelines.end()) {
     return tl::unexpected(io_error("the log doesn't hold the pipeline of the run"));
   }
-  auto put = writer.line(first_line(head, request.run_id, pipeline->second));
+  auto put = writer.line(
+      first_line(head, request.run_id, encode_pipeline(pipeline->second, pipeline->first)));
   for (const FoundRecord& found : gathering.found) {
     if (put) put = writer.line(record_line(found, gathering.tree, sha256));
   }

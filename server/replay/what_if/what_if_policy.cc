@@ -139,12 +139,9 @@ Decided<WhatIfStation> station_of(const StationChange& change, std::size_t numbe
   return station;
 }
 
-// Changes the number of retries and the strategies. A number that the pipeline names stays named.
 void change_retries(const WhatIfStation& change, RetryPolicy& retry) {
-  std::optional<std::uint32_t> max_retries = change.max_retries;
-  if (!max_retries && names_max_retries(retry)) max_retries = retry.max_retries;
   if (!change.strategies.empty()) retry.strategies = change.strategies;
-  if (max_retries) name_max_retries(retry, *max_retries);
+  if (change.max_retries) name_max_retries(retry, *change.max_retries);
 }
 
 }  // namespace

@@ -1,0 +1,139 @@
+// Bases that older versions wrote: what their formats don't say is taken from elsewhere.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "domain/decide.h"
+#include "domain/evolve.h"
+#include "domain/retry_policy.h"
+#include "projections/history_base.h"
+#include "projections/memory_table.h"
+#include "projections/run_index.h"
+#include "projections/world_codec.h"
+#include "projections/world_digest.h"
+#include "store/described_archive.h"
+#include "store/little_endian.h"
+#include "store/pipeline_definition_v2.h"
+#include "tests/projections/golden_base.h"
+
+namespace signalbox::test {
+namespace {
+
+// Returns the pipeline of asking_records(), whose station names its retries.
+PipelineDefinition asking_pipeline() {
+  StationDefinition ask;
+  ask.name = "ask";
+  ask.executor = ExecutorKind::approval;
+  name_max_retries(ask.retry, 2);
+  return {"asked", {ask}};
+}
+
+// Returns a history in which a run asks for a decision, early enough to be before the horizon.
+std::vector<Record> asking_records() {
+  World world;
+  std::vector<Record> records;
+  const auto decided = [&](const Command& command) {
+    const auto events = decide(world, command, Now{});
+    if (!events) throw std::runtime_error(events.error().message);
+    for (const NewEvent& event : *events) {
+      Record record;
+      record.position = world.position + 1;
+      record.stream = event.stream;
+      record.recorded_at_ns =
+          1'700'000'000'000'000'000 + static_cast<std::int64_t>(record.position) * 1'000'000'000;
+      record.actor = "uid:1000";
+      record.cause = event.cause;
+      record.event = event.event;
+      evolve(world, record);
+      records.push_back(std::move(record));
+    }
+  };
+  decided(NoteClockJump{1, 1, "before"});
+  StartRun start;
+  start.goal = "release";
+  start.run_id.bytes.back() = 1;
+  start.pipeline_digest.bytes.front() = 1;
+  start.pipeline = asking_pipeline();
+  decided(start);
+  for (int padding = 0; padding < 12; ++padding) decided(NoteClockJump{1, 1, "after"});
+  return records;
+}
+
+// Returns the base of asking_records() with the pipeline as the formats 8 and 5 have it, in the
+// world and in its row. Both encodings are equally long: a strategy more, a flag less.
+std::string as_formats_8_and_5(const std::string& base) {
+  std::string now;
+  described::encode(asking_pipeline(), now);
+  std::string before;
+  described::encode(as_stored_in_v2(asking_pipeline()), before);
+  if (now.size() != before.size()) throw std::runtime_error("the rows have other lengths");
+  std::string old;
+  append_integer(old, std::uint32_t{8});
+  append_integer(old, std::uint32_t{5});
+  old += base.substr(old.size());
+  std::size_t places = 0;
+  // In the world the byte order isn't repeated.
+  for (std::size_t at = 0; (at = old.find(now.substr(1), at)) != std::string::npos; ++places) {
+    old.replace(at, now.size() - 1, before.substr(1));
+  }
+  if (places != 2) throw std::runtime_error("the pipeline isn't in the world and in a row");
+  return old;
+}
+
+// Returns `base`, whose world has one open question, as a version with format 6 wrote it.
+std::string as_format_6(const std::string& base) {
+  constexpr std::size_t header = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
+  constexpr std::size_t questions = sizeof(std::uint64_t) + sizeof(RunId) + sizeof(Position);
+  const auto world_bytes =
+      read_integer<std::uint64_t>(base.data() + 2 * sizeof(std::uint32_t)) - questions;
+  std::string old;
+  append_integer(old, std::uint32_t{6});
+  append_integer(old, std::uint32_t{5});
+  append_integer(old, world_bytes);
+  const std::string older = as_formats_8_and_5(base);
+  old += older.substr(header, world_bytes);
+  old += older.substr(header + world_bytes + questions);
+  return old;
+}
+
+// What the base doesn't say is in the records of the run, which are kept because it is open.
+TEST(OlderBases, OfFormat6GetTheirQuestionsFromTheRecords) {  // G10
+  const std::vector<Record> records = asking_records();
+  const std::string today = base_today(records);
+  MemoryEventLog old;
+  make_dropped(old, records, as_format_6(today));
+  MemoryEventLog now;
+  make_dropped(now, records, today);
+  const auto world = initial_world(old);
+  ASSERT_TRUE(world) << world.error().message;
+  const auto* const run = world->find_run(records.at(1).stream.run_id);
+  ASSERT_NE(run, nullptr);
+  ASSERT_NE(event_as<StationHeld>(records.at(2).event), nullptr);
+  EXPECT_EQ(run->asked_at, records.at(2).position);
+  EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
+}
+
+// A pipeline that names max_retries had its last strategy twice there.
+TEST(OlderBases, OfFormats8And5NameTheirRetriesAsTheyDid) {  // A13
+  const std::vector<Record> records = asking_records();
+  const std::string today = base_today(records);
+  MemoryEventLog old;
+  make_dropped(old, records, as_formats_8_and_5(today));
+  const Digest digest = event_as<RunStarted>(records.at(1).event)->pipeline_digest;
+  const auto world = initial_world(old);
+  ASSERT_TRUE(world) << world.error().message;
+  EXPECT_EQ(*world->pipelines.at(digest).definition, asking_pipeline());
+  MemoryTable table;
+  RunIndex index(table);
+  const auto begun = index.begin(old);
+  ASSERT_TRUE(begun) << begun.error().message;
+  EXPECT_EQ(index.find_pipeline(digest).value(), asking_pipeline());
+  const auto base = read_history_base(old);
+  ASSERT_TRUE(base) << base.error().message;
+  EXPECT_TRUE(encode_history_base(*base) == today) << "it is rewritten in today's formats";
+}
+
+}  // namespace
+}  // namespace signalbox::test
