@@ -68,7 +68,7 @@ Decided<NewEvents> decide(const World& world, const PutProject& command, const N
 Decided<NewEvents> decide(const World& world, const AdoptPolicy& command, const Now&) {
   const Project* project = known(world, command.project);
   if (project == nullptr) return project_not_found(command.project);
-  const bool is_gone = command.digest.is_zero() && had_policy_file(*project);
+  const bool is_gone = command.digest.is_zero() && project->policy_file_seen;
   const Policy policy = is_gone ? policy_without_file(project->policy) : command.policy;
   const bool is_known = project->policy_digest == command.digest && project->policy == policy &&
                         project->refused_digest.is_zero();

@@ -17,12 +17,14 @@ void evolve(World&, Project& project, const PolicyAdopted& event) {
   project.policy = event.policy;
   project.policy_digest = event.digest;
   project.refused_digest = {};
+  if (!event.digest.is_zero()) project.policy_file_seen = true;
 }
 void evolve(World&, Project& project, const PolicyRefused& event) {
   project.refused_digest = event.digest;
-  // A file was seen: if it goes, the project doesn't get the defaults. A failed read shows nothing.
-  const bool is_seen = event.line != 0;
-  if (is_seen && !had_policy_file(project)) project.policy = policy_without_file(project.policy);
+  // A failed read doesn't show that there is a file.
+  if (event.line == 0 || project.policy_file_seen) return;
+  project.policy_file_seen = true;
+  project.policy = policy_without_file(project.policy);
 }
 // Both events may also concern a worktree that world.worktrees doesn't hold.
 void evolve(World& world, Project&, const WorktreeRemoved& event) {

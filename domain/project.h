@@ -21,16 +21,17 @@ struct Project {
   std::string base;
   std::string remote;
   PipelineDefinition pipeline;
-  Policy policy;          // the last valid one, or the defaults, or policy_without_file()
-  Digest policy_digest;   // of its file; zero: there was no file
-  Digest refused_digest;  // of the present file if it is invalid, else zero
+  Policy policy;                  // the last valid one, or the defaults, or policy_without_file()
+  Digest policy_digest;           // of its file; zero: there was no file
+  Digest refused_digest;          // of the present file if it is invalid, else zero
+  bool policy_file_seen = false;  // a version of it was read once, be it valid or not
   Position changed_at = 0;
 
   friend bool operator==(const Project&, const Project&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Project, (),
                       (name, repository, base, remote, pipeline, policy, policy_digest,
-                       refused_digest, changed_at))
+                       refused_digest, policy_file_seen, changed_at))
 
 // Why nothing of a project is started or merged, whatever its policy says.
 enum class PolicyHold : std::uint8_t {
@@ -56,16 +57,10 @@ inline Policy policy_without_file(Policy policy) {
 inline PolicyHold policy_hold(const Project& project) {
   if (!project.policy_digest.is_zero()) return PolicyHold::none;
   const bool is_refused = !project.refused_digest.is_zero();
-  // The defaults start cards, so only policy_without_file() has this without a valid file.
-  if (!project.policy.process_backlog) {
+  if (project.policy_file_seen) {
     return is_refused ? PolicyHold::never_understood : PolicyHold::gone;
   }
   return is_refused ? PolicyHold::unreadable : PolicyHold::none;
-}
-
-// Returns whether a policy file of the project was ever seen, be it valid or not.
-inline bool had_policy_file(const Project& project) {
-  return !project.policy_digest.is_zero() || !project.policy.process_backlog;
 }
 
 // A worktree of a card's run that isn't removed yet. The run may have ended.

@@ -132,6 +132,11 @@ Project read_older_project(Reader& reader, std::uint32_t format) {
   }
   reader.read(project.policy_digest);
   reader.read(project.refused_digest);
+  // Only where a file was seen is there a policy of one, or policy_without_file(), which the
+  // defaults are not: they start cards. Up to format 7 a file that was never understood left the
+  // defaults in force; one that may only have been unreadable closes the project, too.
+  project.policy_file_seen = !project.policy_digest.is_zero() || !project.policy.process_backlog ||
+                             (format <= 7 && !project.refused_digest.is_zero());
   reader.read(project.changed_at);
   return project;
 }

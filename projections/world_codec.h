@@ -15,7 +15,7 @@ namespace signalbox {
 inline constexpr std::uint32_t world_format = 9;
 // The oldest format that decode_world() reads: 5 has no machines of attempts and no holders of
 // tokens, 6 has no open questions, 7 doesn't say what a change of checks needs, 8 doesn't say
-// whether a pipeline names max_retries.
+// whether a pipeline names max_retries, nor whether a project's policy file was ever seen.
 inline constexpr std::uint32_t world_format_min = 5;
 
 // Encodes everything except derived data: ready stations, runs by idempotency key, shared pointers.

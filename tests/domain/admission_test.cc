@@ -163,6 +163,17 @@ TEST_F(AdmissionTest, ThePolicyOfAProjectWithoutAFileSurvivesAFailedRead) {  // 
   EXPECT_EQ(start(), waits);
 }
 
+// Versions that knew no hold adopted the defaults then.
+TEST_F(AdmissionTest, NothingWhereTheLogAdoptedTheDefaultsForAPolicyThatWasGone) {  // A8
+  put_without_file("a");
+  given({ProjectEvent{PolicyAdopted{digest_of(1), {}}}, ProjectEvent{PolicyAdopted{{}, {}}}});
+  const CardId waits = submit("a");
+  EXPECT_EQ(policy_hold(*world.find_project("a")), PolicyHold::gone);
+  EXPECT_EQ(start(), CardId{});
+  when(AdoptPolicy{"a", digest_of(2), {}});
+  EXPECT_EQ(start(), waits);
+}
+
 TEST_F(AdmissionTest, NothingOnceThePolicyIsGone) {  // A8
   put("a", policy_of(3, 2));
   const CardId waits = submit("a");

@@ -16,6 +16,7 @@
 #include "store/described_archive.h"
 #include "store/little_endian.h"
 #include "store/pipeline_definition_v2.h"
+#include "store/policy_adopted_v1.h"
 #include "tests/projections/golden_base.h"
 
 namespace signalbox::test {
@@ -113,6 +114,55 @@ TEST(OlderBases, OfFormat6GetTheirQuestionsFromTheRecords) {  // G10
   ASSERT_NE(event_as<StationHeld>(records.at(2).event), nullptr);
   EXPECT_EQ(run->asked_at, records.at(2).position);
   EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
+}
+
+// A project as worlds of format 7 have it, up to the digest of its policy file.
+struct ProjectOfFormat7 {
+  std::string name;
+  std::string repository;
+  std::string base;
+  std::string remote;
+  PipelineDefinitionV2 pipeline;
+  PolicyV1 policy;
+};
+BOOST_DESCRIBE_STRUCT(ProjectOfFormat7, (), (name, repository, base, remote, pipeline, policy))
+
+// Returns the golden base of format 7; in it the project `site` has a policy file that was refused
+// and no version of which was ever valid.
+GoldenBase never_understood_of_format_7() {
+  for (GoldenBase& golden : read_bases()) {
+    if (golden.world != 7) continue;
+    std::string project;
+    described::encode(ProjectOfFormat7{"site", "/repository", "main", "origin", {}, {}}, project);
+    project.erase(0, 1);  // the byte order, which isn't repeated
+    const std::size_t place = golden.base.find(project);
+    if (place == std::string::npos) throw std::runtime_error("the base has no such project");
+    const std::size_t refused = place + project.size() + sizeof(Digest);
+    golden.base.replace(refused, sizeof(Digest), sizeof(Digest), '\7');
+    return std::move(golden);
+  }
+  throw std::runtime_error("there is no golden base of format 7");
+}
+
+// The policy in such a base is the default one, which starts cards.
+TEST(OlderBases, OfFormat7KeepAProjectClosedWhoseFileWasNeverUnderstoodAndGoes) {  // A8
+  const GoldenBase golden = never_understood_of_format_7();
+  MemoryEventLog log;
+  make_dropped(log, golden.records, golden.base);
+  auto begun = initial_world(log);
+  ASSERT_TRUE(begun) << begun.error().message;
+  World& world = *begun;
+  EXPECT_EQ(policy_hold(*world.find_project("site")), PolicyHold::never_understood);
+  const auto gone = decide(world, AdoptPolicy{"site", {}, {}}, Now{});
+  ASSERT_TRUE(gone) << gone.error().message;
+  ASSERT_EQ(gone->size(), 1U);
+  Record record;
+  record.position = world.position + 1;
+  record.stream = gone->front().stream;
+  record.event = gone->front().event;
+  evolve(world, record);
+  EXPECT_EQ(policy_hold(*world.find_project("site")), PolicyHold::gone);
+  EXPECT_EQ(world.find_project("site")->policy, policy_without_file({}));
 }
 
 // A pipeline that names max_retries had its last strategy twice there.

@@ -54,8 +54,7 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
     if (draft == nullptr && !adopted->digest.is_zero()) wrong(record, "nobody wrote that");
     if (draft != nullptr && draft->bad_line != 0) wrong(record, "it can't be understood");
     // Without a file nothing is started that the file before didn't allow.
-    const bool is_gone =
-        adopted->digest.is_zero() && (!project.digest.is_zero() || !project.policy.process_backlog);
+    const bool is_gone = adopted->digest.is_zero() && project.file_seen;
     if (is_gone && (adopted->policy.process_backlog || adopted->policy.retry_blocked ||
                     adopted->policy.merge_verified)) {
       wrong(record, "its file is gone");
@@ -67,6 +66,7 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
     project.policy = adopted->policy;
     project.digest = adopted->digest;
     project.refused = {};
+    project.file_seen = project.file_seen || !adopted->digest.is_zero();
   } else if (const auto* refused = event_as<PolicyRefused>(record.event)) {
     if (!repositories_.was_read_lately(project.repository, refused->digest)) {
       wrong(record, "that isn't what lies in the repository");
@@ -79,6 +79,7 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
       wrong(record, "that was said before");
     }
     // A8: a file that was seen and never understood closes the project; a failed read shows none.
+    project.file_seen = project.file_seen || draft != nullptr;
     if (draft != nullptr && project.digest.is_zero()) {
       Policy& policy = project.policy;
       policy.process_backlog = policy.retry_blocked = policy.merge_verified = false;

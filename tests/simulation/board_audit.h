@@ -64,6 +64,7 @@ class BoardAudit {
     Policy policy;
     Digest digest;
     Digest refused;
+    bool file_seen = false;
 
     // A8: without a policy that was understood nothing is started or merged.
     [[nodiscard]] bool is_held() const { return digest.is_zero() && !refused.is_zero(); }
