@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/git/git_listing.h"
 #include "server/git/hook_copy.h"
 #include "server/git/path_facts.h"
 #include "server/git/tree_removal.h"
@@ -201,6 +202,13 @@ GitOutcome PinnedRepository::in_repository(std::vector<std::string> arguments,
                                            GitOptions options) const {
   options.place = GitPlace{facts_.git_directory, common(), {}, facts_.hooks};
   return git(facts_.repository, std::move(arguments), options);
+}
+
+tl::expected<std::string, std::string> PinnedRepository::listing(std::vector<std::string> arguments,
+                                                                 GitOptions options,
+                                                                 const fs::path& scratch) const {
+  options.place = GitPlace{facts_.git_directory, common(), {}, facts_.hooks};
+  return git_listing(facts_.repository, std::move(arguments), std::move(options), scratch);
 }
 
 GitOutcome PinnedRepository::in_worktree_of_its_own(std::vector<std::string> arguments,

@@ -72,6 +72,10 @@ class PinnedRepository {
 
   // Runs git in the repository itself.
   GitOutcome in_repository(std::vector<std::string> arguments, GitOptions options = {}) const;
+  // Does the same and returns the whole output, as git_listing() does.
+  [[nodiscard]] tl::expected<std::string, std::string> listing(
+      std::vector<std::string> arguments, GitOptions options,
+      const std::filesystem::path& scratch) const;
 
   // Runs git in the repository and its own work tree, such as a submodule's.
   GitOutcome in_worktree_of_its_own(std::vector<std::string> arguments,

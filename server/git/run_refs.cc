@@ -119,13 +119,14 @@ std::vector<KeptRef> remove_run_refs(const std::filesystem::path& repository,
   return kept;
 }
 
-tl::expected<std::vector<RunRef>, std::string> list_remote_branches(const PinnedRepository& pinned,
-                                                                    const std::string& remote) {
-  const GitOutcome listed = pinned.in_repository(
-      {"ls-remote", "--", remote, std::string(branches_of_runs) + "*"}, remote_options());
-  if (!listed.ok) return tl::unexpected("git ls-remote: " + listed.message);
+tl::expected<std::vector<RunRef>, std::string> list_remote_branches(
+    const PinnedRepository& pinned, const std::string& remote,
+    const std::filesystem::path& scratch) {
+  const auto text = pinned.listing({"ls-remote", "--", remote, std::string(branches_of_runs) + "*"},
+                                   remote_options(), scratch);
+  if (!text) return tl::unexpected("git ls-remote: " + text.error());
   std::vector<RunRef> refs;
-  std::string_view rest = listed.output;
+  std::string_view rest = *text;
   while (!rest.empty()) {
     std::string_view line = take_until(rest, '\n');
     const std::string_view object = take_until(line, '\t');

@@ -51,9 +51,10 @@ std::vector<KeptRef> remove_run_refs(const std::filesystem::path& repository,
                                      const std::vector<RunRef>& refs, bool is_dry);
 
 // Lists the branches of runs at a remote, within limits::remote_refs_ms_max. `pinned` decides which
-// programs may help (pinned_repository.h). Error: a sentence.
-tl::expected<std::vector<RunRef>, std::string> list_remote_branches(const PinnedRepository& pinned,
-                                                                    const std::string& remote);
+// programs may help (pinned_repository.h). `scratch` is as above. Error: a sentence.
+tl::expected<std::vector<RunRef>, std::string> list_remote_branches(
+    const PinnedRepository& pinned, const std::string& remote,
+    const std::filesystem::path& scratch);
 
 // Removes branches from the remote, within the same time, each only if it still names the same
 // commit. Error: git's message; then some of them may be gone.

@@ -145,7 +145,8 @@ Stored<void> ExpiredRunFiles::remove_at_remote(const RunRepository& repository, 
 
 Stored<void> ExpiredRunFiles::look_at_remote(const RunRepository& repository,
                                              const PinnedRepository& pinned, StoredRefs& refs) {
-  const auto listed = list_remote_branches(pinned, repository.remote);
+  const auto listed = list_remote_branches(pinned, repository.remote,
+                                           parts_.data / pins_directory_name / refs_scratch_name);
   if (!listed) {
     refs.trouble = repository.remote + ": " + listed.error();
     return {};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "domain/nanoseconds.h"
 #include "server/platform/clock.h"
 #include "tests/fixtures/git_repository.h"
@@ -102,7 +104,7 @@ TEST_F(RunRefsTest, BranchesAtTheRemoteGoUnlessTheyWereMoved) {  // A15
   const std::string commit = make_ref(branch);
   run_git(repository_, {"push", "--quiet", "origin", branch, "main:refs/heads/signalbox/mine"});
   const PinnedRepository from = pinned();
-  const auto refs = list_remote_branches(from, "origin");
+  const auto refs = list_remote_branches(from, "origin", scratch_.path());
   ASSERT_TRUE(refs) << refs.error();
   ASSERT_EQ(refs->size(), 1U);
   EXPECT_EQ(refs->front().name, branch);
@@ -117,7 +119,23 @@ TEST_F(RunRefsTest, BranchesAtTheRemoteGoUnlessTheyWereMoved) {  // A15
   EXPECT_TRUE(removed) << removed.error();
   EXPECT_EQ(git(remote_, {"for-each-ref", "--format=%(refname)"}).output,
             "refs/heads/main\nrefs/heads/signalbox/mine\n");
-  EXPECT_FALSE(list_remote_branches(from, "nowhere"));
+  EXPECT_FALSE(list_remote_branches(from, "nowhere", scratch_.path()));
+}
+
+// What git lists of so many is longer than git() keeps.
+TEST_F(RunRefsTest, AllBranchesAtTheRemoteAreListedHoweverManyThereAre) {  // A15
+  const std::string commit = git(remote_, {"rev-parse", "refs/heads/main"}).line();
+  const std::string name = "refs/heads/signalbox/" + id_ + "-";
+  constexpr int branches = 12'000;
+  std::ofstream packed(remote_ / "packed-refs");
+  packed << "# pack-refs with: peeled fully-peeled \n";
+  packed << commit << " refs/heads/main\n";
+  for (int token = 1; token <= branches; ++token) packed << commit << ' ' << name << token << '\n';
+  packed.close();
+  const auto refs = list_remote_branches(pinned(), "origin", scratch_.path());
+  ASSERT_TRUE(refs) << refs.error();
+  EXPECT_EQ(refs->size(), static_cast<std::size_t>(branches));
+  EXPECT_GT(refs->size() * (commit.size() + name.size()), git_output_bytes_max);
 }
 
 }  // namespace
