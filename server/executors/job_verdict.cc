@@ -44,8 +44,8 @@ ErrorClass class_of(std::int32_t exit_code) {
 }
 
 // The exit code means failure; the declared result may say which one.
-JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& declared,
-                       const std::string& last_lines) {
+JobVerdict failed_exit(const StationDefinition& definition, std::int32_t exit_code,
+                       const Stored<DeclaredResult>& declared, const std::string& last_lines) {
   const std::string exited = "exit code " + std::to_string(exit_code);
   const std::string explained = last_lines.empty() ? exited : exited + ": " + last_lines;
   if (!declared) {
@@ -55,8 +55,10 @@ JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& dec
         invalid ? exited + "; its result.json is invalid: " + declared.error().message : explained);
   }
   std::string message = declared->error_message.value_or(explained);
-  // The job's own message may name the exit code already.
-  if (message.find(exited) == std::string::npos) message += " (" + exited + ")";
+  // The job's own message may name the exit code already. That of a built-in station is whole: its
+  // process is the service's own, and nobody wrote a command that could have exited.
+  const bool is_whole = definition.executor == ExecutorKind::builtin && declared->error_message;
+  if (!is_whole && message.find(exited) == std::string::npos) message += " (" + exited + ")";
   return failed(declared->error_class.value_or(class_of(exit_code)),
                 declared->error_code.value_or("EXIT_NONZERO"), message);
 }
@@ -101,7 +103,9 @@ JobVerdict job_verdict(const StationDefinition& definition, const ShimResult& fa
   if (!facts.exit_code) {
     return failed(ErrorClass::transient, "EXIT_UNKNOWN", "the command's exit was never seen");
   }
-  if (*facts.exit_code != 0) return failed_exit(*facts.exit_code, declared, last_lines);
+  if (*facts.exit_code != 0) {
+    return failed_exit(definition, *facts.exit_code, declared, last_lines);
+  }
   if (declared) return declared_end(*declared);
   if (declared.error().kind != StoreError::Kind::not_found) {
     return failed(ErrorClass::terminal, "RESULT_INVALID",

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "server/executors/job_verdict.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
@@ -55,6 +56,25 @@ TEST_F(JobReport, AnExitCodeIsExplainedByTheLastLinesOfOutput) {  // A14
                 .failure.message,
             "it ended with exit code 4")
       << "said once";
+}
+
+// Its process is the service's own: nobody wrote a command that could have exited.
+TEST_F(JobReport, AFailureOfABuiltInStationIsWhatItSays) {  // A14
+  ShimResult facts;
+  facts.exit_code = 1;
+  DeclaredResult declared;
+  declared.outcome = Outcome::failed;
+  declared.error_code = "MERGE_CONFLICT";
+  declared.error_message = "login.txt conflicts";
+  StationDefinition station = builtin_station(BuiltinStation::merge);
+  EXPECT_EQ(job_verdict(station, facts, declared, {}).failure.message, "login.txt conflicts");
+  EXPECT_EQ(
+      job_verdict(station, facts, store_failure(StoreError::Kind::not_found, "none"), "killed")
+          .failure.message,
+      "exit code 1: killed");
+  station.executor = ExecutorKind::process;
+  EXPECT_EQ(job_verdict(station, facts, declared, {}).failure.message,
+            "login.txt conflicts (exit code 1)");
 }
 
 TEST_F(JobReport, UsageCountsWhateverTheEndAndALimitHasItsReset) {
