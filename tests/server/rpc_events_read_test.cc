@@ -93,6 +93,44 @@ TEST_F(RpcEventsRead, EventsAreFoundByStreamAndByActor) {  // O5
   EXPECT_EQ(positions(R"({"stream":"lock/other"})"), Positions());
 }
 
+// The read models know where they are, so a page doesn't end among those of others.
+TEST_F(RpcEventsRead, EventsOfARunAreFoundBehindManyOthers) {  // O5
+  const auto happen = [this](int events) {
+    for (int each = 0; each < events; ++each) take(NoteClockJump{1, 1, "wall clock set"});
+  };
+  happen(20'001);  // more than a page reads
+  const Position before = log.tail();
+  const std::string run = start_run(R"({"goal":"g"})");
+  ask("run.cancel", R"({"run_id":")" + run + R"("})");
+  Positions all;
+  for (Position position = before + 1; position <= log.tail(); ++position) all.push_back(position);
+  happen(300);
+  const std::string of_run = R"({"run_id":")" + run + R"(")";
+  for (const char* more : {"}", R"(,"from":2})"}) {
+    const json::object page = read(of_run + more);
+    EXPECT_EQ(positions_in(page), all) << more;
+    EXPECT_FALSE(page.at("more").as_bool()) << more;
+  }
+  const json::object newest_first = read(of_run + R"(,"backwards":true})");
+  EXPECT_EQ(positions_in(newest_first), Positions(all.rbegin(), all.rend()));
+  EXPECT_FALSE(newest_first.at("more").as_bool());
+  EXPECT_EQ(paged(R"("run_id":")" + run + R"(",)", 1), all);
+  EXPECT_EQ(positions(of_run + R"(,"from":)" + std::to_string(log.tail()) + "}"), Positions());
+  // An open run has heartbeats, which the read models leave out.
+  const Position last = log.tail();
+  const std::string open =
+      start_run(R"({"goal":"g","pipeline":{"name":"w","station":[{"name":"build"}]}})");
+  const json::object claimed = ask("station.claim", R"({"worker":"ann","stations":["build"]})");
+  ask("station.heartbeat", R"({"run_id":")" + open + R"(","station":"build","token":)" +
+                               json::serialize(claimed.at("result").at("claim").at("token")) + "}");
+  EXPECT_EQ(event_types(log.tail()), std::vector<std::string>{"StationHeartbeat"});
+  Positions of_open;
+  for (Position position = last + 1; position <= log.tail(); ++position) {
+    of_open.push_back(position);
+  }
+  EXPECT_EQ(positions(R"({"run_id":")" + open + R"("})"), of_open);
+}
+
 TEST_F(RpcEventsRead, EveryTypeOfEventHasASentence) {  // O5
   const json::object result = ask("events.types").at("result").as_object();
   const json::array& types = result.at("types").as_array();

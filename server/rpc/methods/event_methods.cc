@@ -6,6 +6,7 @@
 
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
+#include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/agent_logs.h"
@@ -65,6 +66,26 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
   return EventFilter{run_id, {types.begin(), types.end()}, span_id};
 }
 
+// Reads the page once everything that the caller can have seen is durable, and answers with it.
+void answer_page(Api& api, const Responder& responder, EventPage page) {
+  api.engine.release_when_durable([&api, responder, page = std::move(page)](Durability) {
+    // Off the engine's thread, since a page reads many records and is large as text. Each
+    // connection has a lane: many requests of one keep no other waiting.
+    const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
+    api.log_readers.run({.name = "connection " + std::to_string(connection)},
+                        [&api, responder, page]() -> std::function<void()> {
+                          const Position tail = api.log.tail();
+                          auto read = read_event_page(api.log, tail, page);
+                          if (read && responder.hides_tokens()) hide_tokens(*read);
+                          if (!read)
+                            return [responder, why = read.error()] { responder.reject(why); };
+                          return [responder, tail, text = json::serialize(*read)] {
+                            responder.result_text(text, tail);
+                          };
+                        });
+  });
+}
+
 void read(Api& api, Call& call) {
   read_moment(call.params, "from");
   const auto params = from_json<ReadEvents>(call.params);
@@ -80,25 +101,20 @@ void read(Api& api, Call& call) {
   if (start->position && api.log.horizon().first_dropped(*start->position, *start->position)) {
     return call.responder.reject(history_dropped(api.log, *start->position));
   }
-  api.engine.release_when_durable(
-      [&api, responder = call.responder,
-       page = EventPage{*start, *limit, std::move(*filter), params->backwards}](Durability) {
-        // Off the engine's thread, since a page reads many records and is large as text. Each
-        // connection has a lane: many requests of one keep no other waiting.
-        const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
-        api.log_readers.run({.name = "connection " + std::to_string(connection)},
-                            [&api, responder, page]() -> std::function<void()> {
-                              // Everything that the caller can have seen is durable by now.
-                              const Position tail = api.log.tail();
-                              auto read = read_event_page(api.log, tail, page);
-                              if (read && responder.hides_tokens()) hide_tokens(*read);
-                              if (!read)
-                                return [responder, why = read.error()] { responder.reject(why); };
-                              return [responder, tail, text = json::serialize(*read)] {
-                                responder.result_text(text, tail);
-                              };
-                            });
-      });
+  EventPage page{*start, *limit, std::move(*filter), params->backwards};
+  if (!page.filter.run_id) return answer_page(api, call.responder, std::move(page));
+  // The read models know where a run's events are. A page doesn't wait for them, nor need them.
+  const auto answer = [&api, responder = call.responder](const EventPage& found) {
+    api.post([&api, responder, found] { answer_page(api, responder, found); });
+  };
+  api.projector.query(
+      0,
+      [answer, page](const RunIndex& index) {
+        EventPage found = page;
+        found.places = places_of_run(index, *page.filter.run_id);
+        answer(found);
+      },
+      [answer, page](const StoreError&) { answer(page); });
 }
 
 void subscribe(Api& api, Call& call, EventFeed& feed,

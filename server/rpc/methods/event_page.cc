@@ -1,6 +1,7 @@
 #include "server/rpc/methods/event_page.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -70,55 +71,69 @@ Rejection unreadable_page(const EventLog& log, const StoreError& error) {
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"}};
 }
 
+// Returns the records up to `tail`, in ranges without gaps, that the log still has and that lie in
+// one of the page's places.
+std::vector<PositionRange> ranges_to_read(const Horizon& horizon, Position tail,
+                                          const EventPage& page) {
+  std::vector<PositionRange> present = horizon.kept;
+  if (tail > horizon.position) present.push_back({horizon.position + 1, tail});
+  if (page.places.empty()) return present;
+  std::vector<PositionRange> both;
+  for (const PositionRange& place : page.places) {
+    for (const PositionRange& range : present) {
+      const PositionRange part{std::max(place.first, range.first),
+                               std::min(place.last, range.last)};
+      if (part.first <= part.last) both.push_back(part);
+    }
+  }
+  return both;
+}
+
 // Adds events from `from` on. Returns the first position that was not looked at.
-Stored<Position> read_forwards(const EventLog& log, const Horizon& horizon, Position from,
-                               Position tail, PageEvents& events) {
-  Position next = horizon.next_present(from);
-  for (Position left = read_scan_max; !events.full() && left > 0 && next <= tail;) {
-    const Position gap = horizon.first_dropped(next, tail).value_or(tail + 1);
-    const Position last = std::min(gap, next + left) - 1;
+Stored<Position> read_forwards(const EventLog& log, const std::vector<PositionRange>& ranges,
+                               Position from, Position tail, PageEvents& events) {
+  Position left = read_scan_max;
+  for (const PositionRange& range : ranges) {
+    if (range.last < from) continue;
+    Position next = std::max(from, range.first);
+    if (events.full() || left == 0) return next;
+    const Position last = std::min(range.last, next + left - 1);
     left -= last + 1 - next;
     TRY(log.scan(next, last, [&](Record&& record) {
       next = record.position + 1;
       if (events.wants(record)) events.add(record);
       return !events.full();
     }));
-    next = horizon.next_present(next);
+    if (next <= range.last) return next;
   }
-  return next;
-}
-
-// Returns the records at or before `last`, without gaps, that the log still has; nullopt if there
-// are none.
-std::optional<PositionRange> present_before(const Horizon& horizon, Position last) {
-  if (last > horizon.position) return PositionRange{horizon.position + 1, last};
-  for (auto range = horizon.kept.rbegin(); range != horizon.kept.rend(); ++range) {
-    if (range->first <= last) return PositionRange{range->first, std::min(range->last, last)};
-  }
-  return std::nullopt;
+  return std::max(from, tail + 1);
 }
 
 // Adds events from `from` on, the newest first. Returns the last position that was not looked at;
 // 0 if none is left.
-Stored<Position> read_backwards(const EventLog& log, const Horizon& horizon, Position from,
-                                PageEvents& events) {
-  auto present = present_before(horizon, from);
-  for (Position left = read_scan_max; !events.full() && left > 0 && present;) {
-    const Position records = std::min({backward_records, left, present->last + 1 - present->first});
-    const Position first = present->last + 1 - records;
-    std::vector<Record> found;
-    TRY(log.scan(first, present->last, [&](Record&& record) {
-      if (events.wants(record)) found.push_back(std::move(record));
-      return true;
-    }));
-    for (auto record = found.rbegin(); record != found.rend(); ++record) {
-      if (events.full()) return record->position;
-      events.add(*record);
+Stored<Position> read_backwards(const EventLog& log, const std::vector<PositionRange>& ranges,
+                                Position from, PageEvents& events) {
+  Position left = read_scan_max;
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+    Position last = std::min(range->last, from);
+    while (last >= range->first) {
+      if (events.full() || left == 0) return last;
+      const Position records = std::min({backward_records, left, last + 1 - range->first});
+      const Position first = last + 1 - records;
+      std::vector<Record> found;
+      TRY(log.scan(first, last, [&](Record&& record) {
+        if (events.wants(record)) found.push_back(std::move(record));
+        return true;
+      }));
+      for (auto record = found.rbegin(); record != found.rend(); ++record) {
+        if (events.full()) return record->position;
+        events.add(*record);
+      }
+      left -= records;
+      last = first - 1;
     }
-    left -= records;
-    present = present_before(horizon, first - 1);
   }
-  return present ? present->last : 0;
+  return 0;
 }
 
 // Returns the position that a page begins with.
@@ -140,9 +155,10 @@ Stored<Position> first_position(const EventLog& log, Position tail, const EventP
 Stored<json::object> read_page(const EventLog& log, Position tail, const EventPage& page) {
   const Horizon horizon = log.horizon();
   const auto from = TRY(first_position(log, tail, page));
+  const std::vector<PositionRange> ranges = ranges_to_read(horizon, tail, page);
   PageEvents events(page);
-  const auto next = TRY(page.backwards ? read_backwards(log, horizon, from, events)
-                                       : read_forwards(log, horizon, from, tail, events));
+  const auto next = TRY(page.backwards ? read_backwards(log, ranges, from, events)
+                                       : read_forwards(log, ranges, from, tail, events));
   json::object result;
   result["events"] = events.take();
   result["next_from"] = to_json(next);
@@ -167,6 +183,14 @@ Decided<EventPageStart> read_page_start(const std::optional<std::string>& from, 
   return reject(ErrorCode::INVALID_PARAMS,
                 "from must be a position, a time such as 2026-01-31T23:59:59Z or an age such as 8h",
                 {{"field", std::string("from")}, {"value", *from}});
+}
+
+std::vector<PositionRange> places_of_run(const RunIndex& index, const RunId& run_id) {
+  const Position applied = index.applied();
+  const auto row = index.find(run_id);
+  if (!row || !*row) return {};
+  const Position last = is_terminal((*row)->status) ? (*row)->last_position : applied;
+  return {{(*row)->started_position, last}, {applied + 1, std::numeric_limits<Position>::max()}};
 }
 
 Decided<json::object> read_event_page(const EventLog& log, Position tail, const EventPage& page) {
