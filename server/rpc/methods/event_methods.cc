@@ -1,6 +1,7 @@
 // `events.*`: reading the log, and subscribing to it.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <boost/json/serialize.hpp>
 
@@ -79,8 +80,8 @@ void answer_page(Api& api, const Responder& responder, EventPage page) {
                           if (read && responder.hides_tokens()) hide_tokens(*read);
                           if (!read)
                             return [responder, why = read.error()] { responder.reject(why); };
-                          return [responder, tail, text = json::serialize(*read)] {
-                            responder.result_text(text, tail);
+                          return [responder, tail, text = json::serialize(*read)]() mutable {
+                            responder.result_text(std::move(text), tail);
                           };
                         });
   });
