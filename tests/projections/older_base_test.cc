@@ -116,28 +116,18 @@ TEST(OlderBases, OfFormat6GetTheirQuestionsFromTheRecords) {  // G10
   EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
 }
 
-// A project as worlds of format 7 have it, up to the digest of its policy file.
-struct ProjectOfFormat7 {
-  std::string name;
-  std::string repository;
-  std::string base;
-  std::string remote;
-  PipelineDefinitionV2 pipeline;
-  PolicyV1 policy;
-};
-BOOST_DESCRIBE_STRUCT(ProjectOfFormat7, (), (name, repository, base, remote, pipeline, policy))
-
 // Returns the golden base of format 7; in it the project `site` has a policy file that was refused
 // and no version of which was ever valid.
 GoldenBase never_understood_of_format_7() {
   for (GoldenBase& golden : read_bases()) {
     if (golden.world != 7) continue;
-    std::string project;
-    described::encode(ProjectOfFormat7{"site", "/repository", "main", "origin", {}, {}}, project);
-    project.erase(0, 1);  // the byte order, which isn't repeated
-    const std::size_t place = golden.base.find(project);
-    if (place == std::string::npos) throw std::runtime_error("the base has no such project");
-    const std::size_t refused = place + project.size() + sizeof(Digest);
+    std::string policy;
+    described::encode(PolicyV1{}, policy);
+    policy.erase(0, 1);  // the byte order, which isn't repeated
+    const std::size_t project = golden.base.find("site");
+    const std::size_t place = golden.base.find(policy, project);
+    if (place == std::string::npos) throw std::runtime_error("the base has no such policy");
+    const std::size_t refused = place + policy.size() + sizeof(Digest);
     golden.base.replace(refused, sizeof(Digest), sizeof(Digest), '\7');
     return std::move(golden);
   }
