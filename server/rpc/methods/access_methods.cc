@@ -1,4 +1,5 @@
-// `access.*` and `server.authenticate`: access tokens, and authenticating a connection with one.
+// `access.*`, `server.authenticate` and `server.whoami`: access tokens, authenticating a connection
+// with one, and what a caller may do.
 #include "server/access/authentication.h"
 #include "server/access/secret.h"
 #include "server/engine/engine.h"
@@ -172,6 +173,25 @@ AccessParts access_parts(const Authentication& authentication) {
     });
   };
   return parts;
+}
+
+Method whoami_method(const std::vector<Method>& others) {
+  struct Needed {
+    std::string name;
+    std::optional<Role> role;
+  };
+  std::vector<Needed> needed{{"server.whoami", Role::viewer}};
+  for (const Method& each : others) needed.push_back({std::string(each.name), each.needs});
+  return {"server.whoami", false, Role::viewer, {}, [needed](Api&, Call& call) {
+            json::object result;
+            result["actor"] = call.origin.actor;
+            result["role"] = name_of(call.role);
+            json::array& methods = result["methods"].emplace_array();
+            for (const Needed& each : needed) {
+              if (!each.role || may(call.role, *each.role)) methods.emplace_back(each.name);
+            }
+            call.responder.result(std::move(result));
+          }};
 }
 
 std::vector<Method> access_methods(const AccessParts& given) {

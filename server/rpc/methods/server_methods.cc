@@ -10,8 +10,6 @@
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_place.h"
-#include "server/followers/run_root/run_root_writer.h"
-#include "server/followers/snapshotter.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
 #include "server/rpc/claim_queue.h"
@@ -32,33 +30,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t run_root_failures_shown = 16;
 constexpr std::size_t held_projects_shown = 16;
-
-json::object retention_status(const RetentionLoop& retention) {
-  json::object object;
-  object["older_than_ms"] = retention.settings().older_than_ms;
-  object["failed_runs_ms"] = retention.settings().failed_runs_ms;
-  object["archive"] = retention.settings().archives.string();
-  const auto due_ns = retention.loop().due_ns();
-  object["next_due_at"] = due_ns ? json::value(format_time(*due_ns)) : json::value(nullptr);
-  json::value& last = object["last"];
-  const auto& latest = retention.latest();
-  if (!latest) return object;
-  json::object& outcome = last.emplace_object();
-  outcome["at"] = format_time(latest->at_ns);
-  if (latest->failed()) {
-    outcome["error"] = latest->error;
-    outcome["next_commands"] =
-        json::array(latest->next_commands.begin(), latest->next_commands.end());
-    return object;
-  }
-  outcome["dropped_at"] = latest->dropped_at;
-  outcome["horizon"] = latest->horizon;
-  outcome["records_dropped"] = latest->records_dropped;
-  outcome["archive"] = latest->archive;
-  return object;
-}
 
 // Returns the projects of which nothing is started or merged (policy_hold()): the first names.
 json::object held_projects(const World& world) {
@@ -385,44 +357,6 @@ void metrics_method(Api&, Call& call, const MethodParts& parts) {
 }
 
 }  // namespace
-
-StatusPart status_of(const Snapshotter& snapshotter) {
-  return [&snapshotter](json::object& status) {
-    const auto failure = snapshotter.failure();
-    if (failure) status.at("disk_failures").as_array().emplace_back(*failure);
-  };
-}
-
-StatusPart status_of(const RunRootWriter& run_roots) {
-  return [&run_roots](json::object& status) {
-    const auto failures = run_roots.failures(run_root_failures_shown);
-    status["run_roots_position"] = run_roots.written();
-    status["run_root_failures"] = json::array(failures.begin(), failures.end());
-  };
-}
-
-StatusPart status_of(const RetentionLoop& retention) {
-  return [&retention](json::object& status) { status["retention"] = retention_status(retention); };
-}
-
-Method whoami_method(const std::vector<Method>& others) {
-  struct Needed {
-    std::string name;
-    std::optional<Role> role;
-  };
-  std::vector<Needed> needed{{"server.whoami", Role::viewer}};
-  for (const Method& each : others) needed.push_back({std::string(each.name), each.needs});
-  return {"server.whoami", false, Role::viewer, {}, [needed](Api&, Call& call) {
-            json::object result;
-            result["actor"] = call.origin.actor;
-            result["role"] = name_of(call.role);
-            json::array& methods = result["methods"].emplace_array();
-            for (const Needed& each : needed) {
-              if (!each.role || may(call.role, *each.role)) methods.emplace_back(each.name);
-            }
-            call.responder.result(std::move(result));
-          }};
-}
 
 std::vector<Method> server_methods(const MethodParts& given) {
   const auto parts = std::make_shared<const MethodParts>(given);

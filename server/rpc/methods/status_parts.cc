@@ -1,0 +1,62 @@
+// What the followers and the retention of records add to the answer of `server.status`.
+#include "server/followers/run_root/run_root_writer.h"
+#include "server/followers/snapshotter.h"
+#include "server/rpc/methods/families.h"
+#include "server/scheduler/retention_loop.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t run_root_failures_shown = 16;
+
+json::object retention_status(const RetentionLoop& retention) {
+  json::object object;
+  object["older_than_ms"] = retention.settings().older_than_ms;
+  object["failed_runs_ms"] = retention.settings().failed_runs_ms;
+  object["archive"] = retention.settings().archives.string();
+  const auto due_ns = retention.loop().due_ns();
+  object["next_due_at"] = due_ns ? json::value(format_time(*due_ns)) : json::value(nullptr);
+  json::value& last = object["last"];
+  const auto& latest = retention.latest();
+  if (!latest) return object;
+  json::object& outcome = last.emplace_object();
+  outcome["at"] = format_time(latest->at_ns);
+  if (latest->failed()) {
+    outcome["error"] = latest->error;
+    outcome["next_commands"] =
+        json::array(latest->next_commands.begin(), latest->next_commands.end());
+    return object;
+  }
+  outcome["dropped_at"] = latest->dropped_at;
+  outcome["horizon"] = latest->horizon;
+  outcome["records_dropped"] = latest->records_dropped;
+  outcome["archive"] = latest->archive;
+  return object;
+}
+
+}  // namespace
+
+StatusPart status_of(const Snapshotter& snapshotter) {
+  return [&snapshotter](json::object& status) {
+    const auto failure = snapshotter.failure();
+    if (failure) status.at("disk_failures").as_array().emplace_back(*failure);
+  };
+}
+
+StatusPart status_of(const RunRootWriter& run_roots) {
+  return [&run_roots](json::object& status) {
+    const auto failures = run_roots.failures(run_root_failures_shown);
+    status["run_roots_position"] = run_roots.written();
+    status["run_root_failures"] = json::array(failures.begin(), failures.end());
+  };
+}
+
+StatusPart status_of(const RetentionLoop& retention) {
+  return [&retention](json::object& status) { status["retention"] = retention_status(retention); };
+}
+
+}  // namespace signalbox
