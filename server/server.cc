@@ -14,6 +14,7 @@
 #include "server/rpc/responder.h"
 #include "server/scheduler/incarnation.h"
 #include "server/text/printable_text.h"
+#include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -104,6 +105,19 @@ void Server::use_tls(TlsIdentity identity) {
   listener_.use_tls(identity.context);
   certificate_watch_.watch(identity.certificate);
   tls_ = std::move(identity);
+}
+
+StatusPart Server::certificate_status() const {
+  return [this](boost::json::object& status) {
+    boost::json::value& shown = status["certificate"];
+    if (!tls_) return;
+    const Certificate& certificate = tls_->certificate;
+    shown = {{"file", certificate.file.string()},
+             {"subject", certificate.subject},
+             {"not_before", format_time(certificate.not_before_ns)},
+             {"not_after", format_time(certificate.not_after_ns)},
+             {"state", name_of(state_of(certificate, clock_.wall_ns()))}};
+  };
 }
 
 JobOwnership Server::job_ownership() const {

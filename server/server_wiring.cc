@@ -25,7 +25,6 @@
 #include "server/rpc/results.h"
 #include "server/server.h"
 #include "server/text/described_json.h"
-#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
@@ -312,19 +311,6 @@ void Server::apply_settings(const Config& config, const std::optional<TlsIdentit
   if (tls) use_tls(*tls);
   (void)resolve_run_roots();
   schedule_turn();  // there may be slots for stations that wait
-}
-
-StatusPart Server::certificate_status() const {
-  return [this](boost::json::object& status) {
-    boost::json::value& shown = status["certificate"];
-    if (!tls_) return;
-    const Certificate& certificate = tls_->certificate;
-    shown = {{"file", certificate.file.string()},
-             {"subject", certificate.subject},
-             {"not_before", format_time(certificate.not_before_ns)},
-             {"not_after", format_time(certificate.not_after_ns)},
-             {"state", name_of(state_of(certificate, clock_.wall_ns()))}};
-  };
 }
 
 AgentLogs::Context Server::agent_log_context() {
