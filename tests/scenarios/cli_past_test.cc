@@ -1,96 +1,16 @@
-// The past, by --at, `diff` and the debugger: a query as of a moment gives the answer that was
-// given then.
+// The past, by --at and the debugger: a query as of a moment gives the answer that was given then.
 #include <algorithm>
 #include <map>
 #include <sstream>
 
 #include "tests/fixtures/git_repository.h"
-#include "tests/scenarios/cli_fixture.h"
 #include "tests/scenarios/http_client.h"
+#include "tests/scenarios/past_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-class PastCliTest : public CliTest {
- protected:
-  PastCliTest() : CliTest({"--watchdog-interval", "1h", "--listen", "127.0.0.1:0"}) {}
-
-  // Makes a history, and keeps the server's answers after each part of it.
-  void live() {
-    keep();
-    first_ = start_run("the first");
-    keep();
-    const std::string token = claim(first_);
-    keep();
-    ASSERT_EQ(complete(first_, "plan", token, "succeeded").exit_code, 0);
-    keep();
-    result({"lock", "acquire", "deploy", "--owner", "ops", "--lease-ms", "3600000"});
-    keep();
-    second_ = start_run("the second");
-    ASSERT_EQ(server_.cli({"run", "cancel", second_}).exit_code, 0);
-    keep();
-    ASSERT_EQ(complete(first_, "implement", claim(first_), "failed").exit_code, 0);
-    keep();
-    result({"lock", "release", "deploy", "--token",
-            json::serialize(result({"lock", "get", "deploy"}).at("lock").as_object().at("token"))});
-    keep();
-  }
-  // All answers must be of one position: if a retry falls due in between, they are asked again.
-  void keep() {
-    Moment moment;
-    do {
-      moment.position = json::serialize(result({"status"}).at("position"));
-      moment.answers.clear();
-      for (const auto& query : queries()) moment.answers.push_back(server_.cli(query).out);
-    } while (json::serialize(result({"status"}).at("position")) != moment.position);
-    moments_.push_back(std::move(moment));
-  }
-  [[nodiscard]] std::vector<std::vector<std::string>> queries() const {
-    std::vector<std::vector<std::string>> found{{"run", "list", "--json"},
-                                                {"tick", "list", "--json"},
-                                                {"strategy", "list", "--json"},
-                                                {"server", "crash-report", "--json"}};
-    for (const std::string& run : {first_, second_}) {
-      if (!run.empty()) found.push_back({"run", "get", run, "--json"});
-    }
-    return found;
-  }
-
-  // Expects that each query, asked by `ask` about each moment, gives what it gave then.
-  using AskAt =
-      std::function<std::string(std::vector<std::string> words, const std::string& position)>;
-  void expect_what_was_given(const AskAt& ask) {
-    const std::string first = std::exchange(first_, {});
-    const std::string second = std::exchange(second_, {});
-    for (std::size_t index = 0; index < moments_.size(); ++index) {
-      if (index >= 1) first_ = first;
-      if (index >= 5) second_ = second;
-      const auto asked = queries();
-      ASSERT_EQ(asked.size(), moments_[index].answers.size());
-      for (std::size_t query = 0; query < asked.size(); ++query) {
-        EXPECT_EQ(ask(asked[query], moments_[index].position), moments_[index].answers[query])
-            << asked[query][0] << " " << asked[query][1] << " at " << moments_[index].position;
-      }
-    }
-  }
-  // Returns the address of the server, in the form that --server takes.
-  [[nodiscard]] std::string address() const {
-    constexpr std::string_view words = "listening on 127.0.0.1:";
-    const std::string messages = server_.messages();
-    const std::size_t port = messages.rfind(words) + words.size();
-    return "tcp://127.0.0.1:" + messages.substr(port, messages.find('\n', port) - port);
-  }
-
-  struct Moment {
-    std::string position;
-    std::vector<std::string> answers;
-  };
-  std::string first_;
-  std::string second_;
-  std::vector<Moment> moments_;
-};
 
 TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {  // R2
   live();
@@ -287,79 +207,6 @@ TEST_F(PastCliTest, WhatHasBeenCannotBeChanged) {
     EXPECT_EQ(server_.cli(words).exit_code, 2) << words[0];
   }
   EXPECT_TRUE(events(run, "RunCanceled").empty());
-}
-
-TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {  // R2
-  live();
-  const auto diff =
-      result({"diff", "--from", moments_[2].position, "--to", moments_[6].position, "--all"});
-  std::map<std::string, std::string> changes;
-  std::map<std::string, std::string> statuses;
-  for (const auto& each : diff.at("changes").as_array()) {
-    const std::string stream = text(each.as_object(), "stream");
-    changes[stream] = text(each.as_object(), "change") + " " + text(each.as_object(), "last_event");
-    for (const auto& field : each.at("fields").as_array()) {
-      if (field.at("field") == "status") statuses[stream] = text(field.as_object(), "to");
-    }
-  }
-  EXPECT_EQ(changes, (std::map<std::string, std::string>{{"run/" + first_, "changes RunFailed"},
-                                                         {"run/" + second_, "appears RunCanceled"},
-                                                         {"lock/deploy", "appears LockAcquired"}}));
-  EXPECT_EQ(statuses["run/" + first_], "failed");
-  EXPECT_EQ(statuses["run/" + second_], "canceled");
-  const auto none =
-      result({"diff", "--from", moments_[2].position, "--to", moments_[2].position, "--all"});
-  EXPECT_TRUE(none.at("changes").as_array().empty());
-  EXPECT_EQ(server_.cli({"diff", "--from", "5", "--to", "4"}).exit_code, 2);
-  // Before the first event there was nothing.
-  const auto all = result({"diff", "--from", "1970-01-01T00:00:00Z", "--all"});
-  EXPECT_EQ(all.at("from"), 0);
-  EXPECT_EQ(text(all.at("changes").as_array().at(0).as_object(), "stream"), "server");
-}
-
-// Without --all: counts, and names with the reason, of what somebody should look at first.
-TEST_F(PastCliTest, DiffSumsUp) {  // O3
-  live();
-  const auto group = [](const json::object& diff, const char* kind) {
-    for (const json::value& each : diff.at("summary").as_array()) {
-      if (each.at("kind") == kind) return each.as_object();
-    }
-    ADD_FAILURE() << kind << " isn't there: " << json::serialize(diff);
-    return json::object{{"total", 0}, {"counts", json::object()}, {"items", json::array()}};
-  };
-  const auto diff = result({"diff", "--from", moments_[2].position, "--to", moments_[6].position});
-  EXPECT_FALSE(diff.contains("changes"));
-  const json::object runs = group(diff, "runs");
-  EXPECT_EQ(runs.at("total").to_number<int>(), 2);
-  EXPECT_EQ(runs.at("counts").at("failed").to_number<int>(), 1);
-  const json::array& items = runs.at("items").as_array();
-  ASSERT_EQ(items.size(), 2U);
-  EXPECT_EQ(items[0].at("state"), "failed");
-  EXPECT_EQ(items[0].at("stream"), json::value("run/" + first_));
-  EXPECT_EQ(items[0].at("name"), "the first") << "it began before --from";
-  EXPECT_EQ(items[0].at("new"), false);
-  EXPECT_EQ(items[1].at("state"), "canceled");
-  EXPECT_EQ(items[1].at("name"), "the second");
-  EXPECT_EQ(items[1].at("new"), true);
-  const json::object locks = group(diff, "locks");
-  EXPECT_EQ(locks.at("items").at(0).at("state"), "held");
-  EXPECT_EQ(locks.at("items").at(0).at("name"), "deploy");
-
-  const Output shown = server_.cli({"diff", "--from", "0"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_NE(shown.out.find("runs      1 failed, 1 canceled\n"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("the first: implement"), std::string::npos) << shown.out;
-  const Output none = server_.cli({"diff", "--from", "3", "--to", "3"});
-  EXPECT_EQ(none.out, "no difference in 0 events\n");
-}
-
-TEST_F(PastCliTest, DiffOfManyRunsFitsAScreen) {  // O3, O7
-  for (int each = 0; each < 40; ++each) start_run("run number " + std::to_string(each));
-  const Output shown = server_.cli({"diff", "--from", "0"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_LE(std::count(shown.out.begin(), shown.out.end(), '\n'), 25) << shown.out;
-  EXPECT_NE(shown.out.find("40 started"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("26 more"), std::string::npos) << shown.out;
 }
 
 TEST_F(PastCliTest, TheDebuggerWalksBothWays) {  // R1
