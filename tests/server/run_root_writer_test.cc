@@ -2,54 +2,16 @@
 // their places.
 #include <gtest/gtest.h>
 
-#include <sys/stat.h>
-
 #include <boost/json/serialize.hpp>
 
-#include "server/followers/run_root/run_root_rebuild.h"
-#include "store/codec.h"
-#include "store/memory_event_log.h"
 #include "tests/server/rpc_site.h"
-#include "tests/server/run_root_site.h"
+#include "tests/server/run_root_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-
-class RunRootWriterTest : public testing::Test {
- protected:
-  void SetUp() override { site.start(); }
-
-  [[nodiscard]] std::string text_of(const std::string& path) const {
-    return content_of(fs::path(root) / path);
-  }
-  [[nodiscard]] json::object json_of(const std::string& path) const {
-    json::error_code error;
-    const json::value value = json::parse(text_of(path), error);
-    EXPECT_TRUE(value.is_object()) << path << ": " << text_of(path);
-    return value.is_object() ? value.get_object() : json::object{};
-  }
-  [[nodiscard]] bool there(const std::string& path) const {
-    return fs::exists(fs::symlink_status(fs::path(root) / path));
-  }
-  [[nodiscard]] std::vector<json::object> ledger() const {
-    std::vector<json::object> rows;
-    std::istringstream text(text_of("logs/ticks.jsonl"));
-    for (std::string row; std::getline(text, row);) {
-      rows.push_back(json::parse(row).as_object());
-    }
-    return rows;
-  }
-  Token token_of_lock(const std::string& key) { return site.world.find_lock(key)->token; }
-
-  TemporaryDirectory directory;
-  const fs::path data = directory.path() / "data";
-  const std::string root = (directory.path() / "root").string();
-  MemoryEventLog log;
-  RunRootSite site{log, data};
-};
 
 TEST_F(RunRootWriterTest, ALockIsMirroredAsLongAsItIsHeld) {  // L4
   EXPECT_EQ(site.apply({acquire_lock("deploy", "me", root)}), "");
@@ -271,98 +233,6 @@ TEST_F(RunRootWriterTest, MoreThanItHoldsIsReadFromTheLog) {  // P8
   EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
 }
 
-TEST_F(RunRootWriterTest, AfterACrashItGoesOnWhereItWas) {  // T7
-  site.apply({begin_tick("loop", root), acquire_lock("deploy", "me", root)});
-  const Token tick = site.world.find_tick("loop")->token;
-  site.stop();
-  EndTick end;
-  end.loop = "loop";
-  end.token = tick;
-  site.append({end, ReleaseLock{"deploy", token_of_lock("deploy"), {}}});
-  ASSERT_TRUE(there(".lock")) << "nobody followed yet";
-
-  RunRootSite next(log, data);
-  next.start();
-  EXPECT_EQ(next.written(), "");
-  EXPECT_FALSE(there(".lock"));
-  EXPECT_FALSE(there("logs/tick-in-progress.json"));
-  EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
-}
-
-TEST_F(RunRootWriterTest, WhatAStopDoesNotWaitForIsWrittenByTheNextStart) {  // G6, T7
-  site.apply({acquire_lock("deploy", "me", root)});
-  ASSERT_TRUE(eventually([&] { return fs::exists(data / "projections" / "run_roots.json"); }));
-  site.writer->finish_by(CallBounds::now_ms());
-  EXPECT_NE(site.apply({begin_tick("loop", root)}), "");
-  EXPECT_FALSE(there("logs/tick-in-progress.json"));
-  site.stop();
-  ASSERT_EQ(site.notes.size(), 1U);
-  EXPECT_NE(site.notes[0].second.find("the next start writes them"), std::string::npos);
-
-  RunRootSite next(log, data);
-  next.start();
-  EXPECT_EQ(next.written(), "");
-  EXPECT_TRUE(there("logs/tick-in-progress.json"));
-  EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
-}
-
-TEST_F(RunRootWriterTest, WithoutItsMemoryItWritesThePresentAndNothingOld) {  // T7
-  site.apply({begin_tick("over", root)});
-  EndTick end;
-  end.loop = "over";
-  end.token = site.world.find_tick("over")->token;
-  site.apply({end, acquire_lock("deploy", "me", root)});
-  site.stop();
-  fs::remove_all(data / "projections");
-  fs::remove_all(root);
-
-  RunRootSite next(log, data);
-  next.start();
-  EXPECT_EQ(next.written(), "");
-  const auto files = files_on_disk(root);
-  ASSERT_EQ(files.size(), 1U);
-  EXPECT_EQ(files.begin()->first, ".lock");
-  EXPECT_EQ(
-      files,
-      (std::map<std::string, std::string>{{".lock", files_from_log(log, data, root).at(".lock")}}));
-}
-
-TEST_F(RunRootWriterTest, WhatWasDeletedIsRebuiltWithTheSameBytes) {  // T7
-  StartRun start;
-  start.goal = "do it";
-  start.run_root = root;
-  start.pipeline = PipelineDefinition{"one", {StationDefinition{}}};
-  start.pipeline->stations[0].name = "work";
-  start.pipeline_digest = pipeline_digest(*start.pipeline);
-  start.run_id.bytes[0] = 7;
-  ClaimStation claim;
-  claim.worker = "me";
-  claim.span_id.bytes[0] = 9;
-  site.apply({start, claim, begin_tick("loop", root), acquire_lock("deploy", "me", root)});
-  const auto& run = *site.world.find_run(start.run_id);
-  const Token tick = site.world.find_tick("loop")->token;
-  site.apply({TimeOutStation{start.run_id, run.attempt->token, run.attempt->timer_origin(), 70'000},
-              TimeOutTick{"loop", tick, 2'000}, NoteTickIncomplete{begin_tick("loop", root)}});
-  EXPECT_EQ(json_of("manifest.json").at("schema_version").as_string(), "run_manifest.v1");
-  EXPECT_EQ(json_of("run_config.json").at("goal").as_string(), "do it");
-  EXPECT_EQ(json_of("outputs/work-1.json").at("outcome").as_string(), "timeout");
-  const auto before = files_on_disk(root);
-  EXPECT_GE(before.size(), 10U);
-
-  const auto rebuild = [&] {
-    RunRootRebuild work(log, site.writer->run_files(), start.run_id);
-    EXPECT_TRUE(work.advance(log.tail()));
-    return work.finish(/*write=*/true);
-  };
-  for (const RebuiltFile& file : rebuild()) EXPECT_EQ(file.found, RebuiltFile::Found::same);
-  fs::remove_all(root);
-  for (const RebuiltFile& file : rebuild()) {
-    EXPECT_EQ(file.found, RebuiltFile::Found::missing) << file.path;
-    EXPECT_EQ(file.error, "");
-  }
-  EXPECT_EQ(files_on_disk(root), before);
-}
-
 TEST_F(RunRootWriterTest, AnAnswerComesWhenTheFilesAreThere) {  // L4, W3
   // The writer's own log stays empty here, so the writer has to finish reading it first.
   std::promise<void> caught_up;
@@ -395,20 +265,6 @@ TEST_F(RunRootWriterTest, AnAnswerComesWhenTheFilesAreThere) {  // L4, W3
   ASSERT_TRUE(result.contains("files_error")) << json::serialize(answer);
   EXPECT_TRUE(result.at("done").as_bool()) << "the command itself succeeded";
   EXPECT_NE(result.at("files_error").as_string().find(root), std::string::npos);
-}
-
-TEST(RunRootBacklog, KeepsTheNewestStateOfAFileAndAllRowsOfALedger) {
-  RunRootBacklog backlog;
-  backlog.add({"/r", ".lock", FileChange::Kind::write, "old", 1});
-  backlog.add({"/r", "logs/ticks.jsonl", FileChange::Kind::append, "a\n", 2});
-  backlog.add({"/r", ".lock", FileChange::Kind::remove, "", 3});
-  backlog.add({"/r", "logs/ticks.jsonl", FileChange::Kind::append, "b\n", 4});
-  ASSERT_EQ(backlog.size(), 2U);
-  EXPECT_EQ(backlog.bytes(), 4U);
-  const auto lock = backlog.take_first();
-  EXPECT_EQ(lock.change.kind, FileChange::Kind::remove);
-  EXPECT_EQ(lock.first, 1U);
-  EXPECT_EQ(backlog.take_first().change.bytes, "a\nb\n");
 }
 
 }  // namespace
