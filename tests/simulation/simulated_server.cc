@@ -28,7 +28,6 @@ namespace json = boost::json;
 void fill(SeededRandom& random, std::span<std::byte> bytes) {
   for (std::byte& each : bytes) each = static_cast<std::byte>(random.below(256));
 }
-const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
 constexpr std::size_t jobs_max = 3;
 
 JobOwnership simulated_ownership() {
@@ -354,55 +353,6 @@ void SimulatedServer::wait_for_time() {
                                 run_due_loops();
                                 schedule_turn();
                               });
-}
-
-World SimulatedServer::roll_back() {
-  environment_.note("disk: full; back to " + std::to_string(disk_.log().tail()));
-  oracle_.rolled_back();
-  digest_.forget();
-  projector_.roll_back(disk_.log().tail());
-  if (stopping_) {
-    post([this] { stop_when_idle(); });
-  } else {
-    watch_for_space();
-  }
-  return fold(disk_.log(), environment_.mutant);
-}
-
-void SimulatedServer::watch_for_space() {
-  environment_.schedule.after(ns_per_s, owner_, [this] {
-    if (stopping_) return;
-    if (!disk_.has_space()) return watch_for_space();
-    environment_.note("disk: space again");
-    engine_.leave_storage_full();
-    if (engine_.world().server.incarnation != incarnation_) announce_start();
-    timer_loop_.arm();
-    oracle_.has_space();
-    oracle_.due().disturbed(environment_.schedule.monotonic_ns());
-    jobs_.adopt();
-    loops_.arm();
-    schedule_turn();
-  });
-}
-
-void SimulatedServer::stop() {
-  if (std::exchange(stopping_, true)) return;
-  dispatcher_.refuse_all(simulated_stop);
-  claims_.refuse_all(simulated_stop);
-  locks_.refuse_all(simulated_stop);
-  engine_.flush();
-  stop_when_idle();
-}
-
-void SimulatedServer::stop_when_idle() {
-  if (!engine_.idle()) return engine_.flush();
-  if (!stopped_ && !engine_.storage_full()) {
-    stopped_ = true;
-    (void)engine_.begin(by_the_service).apply(StopServer{});
-    engine_.close(simulated_stop);
-    return engine_.flush();
-  }
-  files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
 }
 
 // Read models lag behind the log by up to a second.

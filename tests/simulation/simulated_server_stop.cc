@@ -1,0 +1,65 @@
+// How the simulated service stops, and how it goes on without what a full disk didn't take.
+#include <utility>
+
+#include "domain/check.h"
+#include "server/engine/engine.h"
+#include "server/rpc/command_call.h"
+#include "tests/simulation/simulated_server.h"
+
+namespace signalbox::simulation {
+namespace {
+
+const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
+
+}  // namespace
+
+World SimulatedServer::roll_back() {
+  environment_.note("disk: full; back to " + std::to_string(disk_.log().tail()));
+  oracle_.rolled_back();
+  digest_.forget();
+  projector_.roll_back(disk_.log().tail());
+  if (stopping_) {
+    post([this] { stop_when_idle(); });
+  } else {
+    watch_for_space();
+  }
+  return fold(disk_.log(), environment_.mutant);
+}
+
+void SimulatedServer::watch_for_space() {
+  environment_.schedule.after(ns_per_s, owner_, [this] {
+    if (stopping_) return;
+    if (!disk_.has_space()) return watch_for_space();
+    environment_.note("disk: space again");
+    engine_.leave_storage_full();
+    if (engine_.world().server.incarnation != incarnation_) announce_start();
+    timer_loop_.arm();
+    oracle_.has_space();
+    oracle_.due().disturbed(environment_.schedule.monotonic_ns());
+    jobs_.adopt();
+    loops_.arm();
+    schedule_turn();
+  });
+}
+
+void SimulatedServer::stop() {
+  if (std::exchange(stopping_, true)) return;
+  dispatcher_.refuse_all(simulated_stop);
+  claims_.refuse_all(simulated_stop);
+  locks_.refuse_all(simulated_stop);
+  engine_.flush();
+  stop_when_idle();
+}
+
+void SimulatedServer::stop_when_idle() {
+  if (!engine_.idle()) return engine_.flush();
+  if (!stopped_ && !engine_.storage_full()) {
+    stopped_ = true;
+    (void)engine_.begin(by_the_service).apply(StopServer{});
+    engine_.close(simulated_stop);
+    return engine_.flush();
+  }
+  files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
+}
+
+}  // namespace signalbox::simulation
