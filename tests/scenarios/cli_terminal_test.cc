@@ -85,6 +85,36 @@ TEST_F(CliTest, TablesFitIntoEightyColumns) {  // O6
   on_80_columns("lock list", server_.data());
 }
 
+// What is pasted into the next command is there in whole, or as an end that the command takes.
+TEST_F(CliTest, NamesAndIdsOfTablesCanBePastedAtEightyColumns) {  // O6
+  const std::string key = "deploy/production/europe/west";
+  EXPECT_EQ(server_
+                .cli({"lock", "acquire", key, "--owner", std::string(40, 'o'), "--reason",
+                      std::string(60, 'r')})
+                .exit_code,
+            0);
+  EXPECT_NE(on_80_columns("lock list", server_.data()).find(key), std::string::npos);
+  const std::string loop = "a-loop-with-a-name-of-some-forty-letters";
+  result({"tick", "begin", loop, "--reason", std::string(60, 'r')});
+  EXPECT_NE(on_80_columns("tick list", server_.data()).find(loop), std::string::npos);
+
+  const std::string name = "the-token-of-the-build-server";
+  EXPECT_EQ(server_.cli({"access", "issue", name, "--role", "operator", "--expires-in", "720h"})
+                .exit_code,
+            0);
+  const auto tokens = result({"access", "list"}).at("tokens").as_array();
+  ASSERT_EQ(tokens.size(), 1U);
+  const std::string id = text(tokens.front().as_object(), "id");
+  const std::string end = id.substr(id.size() - 8);
+  const std::string list = on_80_columns("access list", server_.data());
+  EXPECT_NE(list.find(name), std::string::npos) << list;
+  EXPECT_NE(list.find(end), std::string::npos) << list;
+  const Output revoked = server_.cli({"access", "revoke", end, "--reason", std::string(40, 'x')});
+  EXPECT_EQ(revoked.out, "revoked\n") << revoked.err;
+  EXPECT_NE(on_80_columns("access list", server_.data()).find(end), std::string::npos);
+  EXPECT_EQ(server_.cli({"access", "revoke", "ffffffff", "--reason", "r"}).exit_code, 1);
+}
+
 // Returns the words that bash offers after `line`, one per line.
 std::string offered(const std::string& line, const std::vector<std::string>& environment = {}) {
   const std::string script =

@@ -23,9 +23,13 @@ class TextTable {
     Align align = Align::left;
     // On a terminal that is too narrow, columns with a rank are left out, the highest first.
     int spare_rank = 0;
-    bool has_ids = false;  // a terminal shows their ends (short_id.h)
+    bool has_ids = false;    // a terminal shows their ends (short_id.h)
+    bool is_pasted = false;  // into other commands, so it is cut only where nothing else is left
   };
-  static Column ids(std::string header) { return {std::move(header), Align::left, 0, true}; }
+  static Column ids(std::string header) { return {std::move(header), Align::left, 0, true, true}; }
+  static Column pasted(std::string header) {
+    return {std::move(header), Align::left, 0, false, true};
+  }
   static Column spare(int rank, std::string header, Align align = Align::left) {
     return {std::move(header), align, rank, false};
   }
@@ -37,7 +41,8 @@ class TextTable {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
   // Formats the table. A column without any text isn't shown. On a terminal no line is wider than
-  // that: ids are shortened, spare columns left out, then the last column and the widest are cut.
+  // that: ids are shortened, spare columns left out, then the last column, the widest, and what is
+  // pasted are cut.
   [[nodiscard]] std::string text(const Terminal& terminal) const;
 
  private:

@@ -1,6 +1,8 @@
 // `signalbox access …`: the tokens that authenticate clients other than the server's own user.
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "domain/ids.h"
 #include "domain/try.h"
@@ -9,6 +11,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/short_id.h"
 #include "tools/cli/text_table.h"
 
 namespace signalbox {
@@ -72,22 +75,34 @@ void add_issue(ToolCommand access, Invocation& invocation) {
   command.action([options, &invocation] { return issue(invocation, *options); });
 }
 
-// Returns the id of the usable token of this name, else of the last one listed; an id is returned
-// unchanged. ACCESS_TOKEN_NOT_FOUND if there is none.
-Called<std::string> id_of(const Invocation& invocation, const std::string& name_or_id) {
-  if (parse_uuid(name_or_id)) return name_or_id;
+// Returns the id of the usable token of this name, else of the last one listed, else of the one
+// whose id ends so; an id is returned unchanged. ACCESS_TOKEN_NOT_FOUND if there is none.
+// AMBIGUOUS_ID.
+Called<std::string> id_of(const Invocation& invocation, const std::string& given) {
+  if (parse_uuid(given)) return given;
   const auto listed = TRY(call_server(invocation, "access.list", {}));
-  std::string id;
+  std::string of_name;
+  std::vector<std::string> of_end;
   for (const json::value& each : array_at(listed, "tokens")) {
     const json::object& token = each.as_object();
-    if (text_at(token, "name") != name_or_id) continue;
-    id = text_at(token, "id");
-    if (text_at(token, "status") == "usable") return id;
+    const std::string id = text_at(token, "id");
+    if (text_at(token, "name") == given) {
+      of_name = id;
+      if (text_at(token, "status") == "usable") return id;
+    }
+    if (is_short_id(given) && id.ends_with(given)) of_end.push_back(id);
   }
-  if (!id.empty()) return id;
+  if (!of_name.empty()) return of_name;
+  if (of_end.size() == 1) return of_end.front();
+  if (!of_end.empty()) {
+    return tl::unexpected(from_rejection({ErrorCode::AMBIGUOUS_ID,
+                                          "several access tokens have ids that end with " + given,
+                                          {{"id", given}, {"matches", of_end}},
+                                          {"signalbox access list --full"}}));
+  }
   return tl::unexpected(from_rejection({ErrorCode::ACCESS_TOKEN_NOT_FOUND,
-                                        "no access token has the name " + name_or_id,
-                                        {{"name", name_or_id}},
+                                        "no access token has the name or the id " + given,
+                                        {{"name", given}},
                                         {"signalbox access list"}}));
 }
 
@@ -99,7 +114,8 @@ void add_revoke(ToolCommand access, Invocation& invocation) {
   ToolCommand command =
       access.add_subcommand("revoke", "Revoke an access token, from its next request on");
   const auto options = std::make_shared<Options>();
-  command.add_option("TOKEN", options->token, "The token's name or id").required();
+  command.add_option("TOKEN", options->token, "The token's name, or its id or the id's end")
+      .required();
   command.add_option("--reason", options->reason, "The reason; kept in the log").required();
   add_command_id(command, options->command_id);
   command.footer(
@@ -122,22 +138,24 @@ Style token_style(const std::string& status) {
   return status == "usable" ? Style::good : Style::faint;
 }
 
-std::string end_of(const json::object& token, std::int64_t now_ns) {
-  if (text_at(token, "status") == "revoked")
-    return clock_time(text_at(token, "revoked_at"), now_ns);
-  const std::string expires = text_at(token, "expires_at");
-  return expires.empty() ? "never" : clock_time(expires, now_ns);
+// Returns when the token ended or will end, to the minute on a terminal, which has no place for
+// more.
+std::string end_of(const json::object& token, const Terminal& terminal, std::int64_t now_ns) {
+  const bool is_revoked = text_at(token, "status") == "revoked";
+  const std::string end = text_at(token, is_revoked ? "revoked_at" : "expires_at");
+  if (end.empty()) return "never";
+  return terminal.columns ? clock_minutes(end, now_ns) : clock_time(end, now_ns);
 }
 
 std::string view_access_tokens(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
-  TextTable table({{"name"},
+  TextTable table({TextTable::pasted("name"),
                    {"role"},
                    {"status"},
                    TextTable::spare(1, "issued"),
                    TextTable::spare(2, "by"),
                    {"ends"},
-                   TextTable::spare(3, "id"),
+                   TextTable::ids("id"),
                    {"reason"}});
   for (const json::value& each : array_at(result, "tokens")) {
     const json::object& token = each.as_object();
@@ -147,7 +165,7 @@ std::string view_access_tokens(const json::object& result, const Terminal& termi
                {status, token_style(status)},
                {short_age(text_at(token, "issued_at"), now_ns)},
                {text_at(token, "issued_by")},
-               {end_of(token, now_ns)},
+               {end_of(token, terminal, now_ns)},
                {text_at(token, "id")},
                {text_at(token, "reason")}});
   }

@@ -92,7 +92,7 @@ std::string view_lock(const json::object& result, const Terminal& terminal, std:
 
 std::string view_lock_list(const json::object& result, const Terminal& terminal,
                            std::int64_t now_ns) {
-  TextTable table({{"key"},
+  TextTable table({TextTable::pasted("key"),
                    {"status"},
                    {"owner"},
                    TextTable::spare(2, "token", TextTable::Align::right),

@@ -21,7 +21,7 @@ Style style_of_tick(const std::string& status) {
 }
 
 std::string open_text(const json::object& result, const Terminal& terminal, std::int64_t now_ns) {
-  TextTable table({{"loop"},
+  TextTable table({TextTable::pasted("loop"),
                    {"status"},
                    TextTable::spare(2, "token", TextTable::Align::right),
                    TextTable::spare(1, "started"),
@@ -54,7 +54,7 @@ std::string view_tick_list(const json::object& result, const Terminal& terminal,
                            std::int64_t now_ns) {
   TextTable table({TextTable::spare(3, "position", TextTable::Align::right),
                    {"time"},
-                   {"loop"},
+                   TextTable::pasted("loop"),
                    TextTable::spare(1, "token", TextTable::Align::right),
                    {"tick"},
                    {"took", TextTable::Align::right},
