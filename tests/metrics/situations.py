@@ -48,6 +48,10 @@ def healthy(box, minutes):
     for reason in ("backoff", "deferred", "stalled", "quota", "approval", "budget"):
         series[named("signalbox_waiting_stations", f"reason={reason}")] = [
             0 if reason in ("approval", "budget") else 2] * minutes
+    for kind in ("approval", "budget", "paused_run", "blocked_card", "failed_card", "halted_loop",
+                 "refused_policy", "held_project"):
+        series[named("signalbox_attention_items", f"kind={kind}")] = [
+            1 if kind == "paused_run" else 0] * minutes
     for status in ("running", "timed_out", "halted"):
         series[named("signalbox_ticks", f"status={status}")] = [
             1 if status == "running" else 0] * minutes
@@ -141,18 +145,27 @@ SITUATIONS = [
     Situation("no commit in a hundred does", slow_commits(0), {20: [], 29: []}),
 
     Situation("a run has used up its budget and waits",
-              {"signalbox_waiting_stations{reason=budget}": [0] * 5 + [1] * 90,
+              {"signalbox_attention_items{kind=budget}": [0] * 5 + [1] * 90,
                "signalbox_waiting_stations{reason=backoff}": [9] * 95,
-               "signalbox_waiting_stations{box=b,reason=budget}": [0] * 95},
+               "signalbox_attention_items{box=b,kind=budget}": [0] * 95},
               {30: [], 64: [], 66: ["SignalboxNeedsAnOperator a"]}),
-    Situation("an approval waits for longer than an hour",
-              {"signalbox_waiting_stations{reason=approval}": [2] * 90},
-              {59: [], 61: ["SignalboxNeedsAnOperator a"]}),
     Situation("an approval is given within the hour, and the next one is asked for",
-              {"signalbox_waiting_stations{reason=approval}": [1] * 50 + [0] + [1] * 50}, {60: [], 100: []}),
-    Situation("a loop is halted",
-              {"signalbox_ticks{status=halted}": [1] * 90, "signalbox_ticks{status=running}": [3] * 90},
+              {"signalbox_attention_items{kind=approval}": [1] * 50 + [0] + [1] * 50}, {60: [], 100: []}),
+    *(Situation(f"an item of the kind {kind} waits for longer than an hour",
+                {"signalbox_attention_items{kind=approval}": [0] * 90,
+                 f"signalbox_attention_items{{kind={kind}}}": [2] * 90},
+                {59: [], 61: ["SignalboxNeedsAnOperator a"]})
+      for kind in ("approval", "blocked_card", "failed_card", "halted_loop", "refused_policy",
+                   "held_project")),
+    Situation("two kinds wait, one after the other, for longer than an hour: that is one alert",
+              {"signalbox_attention_items{kind=approval}": [1] * 40 + [0] * 50,
+               "signalbox_attention_items{kind=blocked_card}": [0] * 30 + [3] * 60},
               {59: [], 61: ["SignalboxNeedsAnOperator a"]}),
+    Situation("somebody has paused a run",
+              {"signalbox_attention_items{kind=paused_run}": [1] * 90}, {80: []}),
+    Situation("cards are blocked that the service retries",
+              {"signalbox_cards{status=blocked}": [4] * 90,
+               "signalbox_attention_items{kind=blocked_card}": [0] * 90}, {80: []}),
     Situation("runs wait for what comes by itself",
               {f"signalbox_waiting_stations{{reason={reason}}}": [5] * 90
                for reason in ("backoff", "deferred", "stalled", "quota")}, {80: []}),
@@ -232,6 +245,11 @@ TEXTS = [
      {"summary": "The service was started 7 times in half an hour"}),
     (50, "SignalboxHeartbeatStopped", {"signalbox_loop_overdue_seconds{loop=prune}": rising(60, 60)},
      {"loop": "prune"}, {"summary": "The loop prune was due 50m 0s ago and hasn't ticked since"}),
+    # `prune` frees memory and no disk.
+    (105, "SignalboxDiskFillsUp",
+     {"signalbox_data_disk_available_bytes": falling(80 * GIGABYTE, GIGABYTE // 2, 110)}, {},
+     {"summary": "The disk of the data directory is full in less than half a day",
+      "next": "df -h; signalbox loop list; signalbox loop trigger file_retention or retention, if it is listed"}),
     (10, "SignalboxDown", {"up": [0] * 20}, {},
      {"summary": "box-a gives no metrics: it is down, or refuses the scraper's token"}),
 ]
