@@ -1,14 +1,18 @@
 #include "projections/attention.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
+
+#include <boost/describe/enum_to_string.hpp>
 
 #include "domain/admission.h"
 #include "domain/job_machine.h"
 #include "domain/refusals.h"
 #include "domain/service_loops.h"
 #include "domain/station_turn.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -60,6 +64,7 @@ void add_run(const Run& run, const AttentionBounds& bounds, std::vector<Attentio
   }
   if (run.status == RunStatus::paused && !run.cancel_requested) {
     AttentionItem item = item_of(AttentionKind::paused_run, run.changed_at, run);
+    item.is_later = run.attempt.has_value();
     item.text = "the run is paused";
     item.next_commands = {command_about(item, "resume"), command_about(item, "cancel")};
     items.push_back(std::move(item));
@@ -73,6 +78,20 @@ void add_run(const Run& run, const AttentionBounds& bounds, std::vector<Attentio
   }
 }
 
+AttentionItem failed_run_item(const RunId& id, Position ended_at, std::int64_t ended_at_ns) {
+  AttentionItem item;
+  item.kind = AttentionKind::failed_run;
+  item.since_position = ended_at;
+  item.since_ns = ended_at_ns;
+  item.run_id = id;
+  item.text = "the run failed";
+  item.next_commands = {command_about(item, "why"), command_about(item, "retry")};
+  return item;
+}
+
+// Of a run that works on a card or merges one, its card waits.
+bool is_of_card(const RunRow& row) { return row.labels.contains("card"); }
+
 void add_failed_runs(const World& world, const AttentionBounds& bounds,
                      std::vector<AttentionItem>& items) {
   if (bounds.failed_runs_max == 0) return;
@@ -81,14 +100,7 @@ void add_failed_runs(const World& world, const AttentionBounds& bounds,
     if (ended.ended_at_ns < bounds.failed_since_ns) return false;
     if (ended.status != RunStatus::failed) return true;
     if (++examined > bounds.failed_runs_max) return false;
-    AttentionItem item;
-    item.kind = AttentionKind::failed_run;
-    item.since_position = ended.ended_at;
-    item.since_ns = ended.ended_at_ns;
-    item.run_id = id;
-    item.text = "the run failed";
-    item.next_commands = {command_about(item, "why"), command_about(item, "retry")};
-    items.push_back(std::move(item));
+    items.push_back(failed_run_item(id, ended.ended_at, ended.ended_at_ns));
     return true;
   });
 }
@@ -189,15 +201,68 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
   add_cards(world, items);
   add_ticks(world, items);
   add_projects(world, items);
-  // Positions are in the order of time. Several items of one event are ordered by what they are.
-  std::sort(items.begin(), items.end(), [](const AttentionItem& a, const AttentionItem& b) {
-    return std::tie(a.since_position, a.kind, a.run_id, a.card_id, a.loop, a.project) <
-           std::tie(b.since_position, b.kind, b.run_id, b.card_id, b.loop, b.project);
-  });
   return items;
 }
 
-bool is_of_card(const RunRow& row) { return row.labels.contains("card"); }
+Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
+                                               const AttentionBounds& bounds) {
+  LogMarkFilter filter;
+  filter.kinds = {LogMarkKind::failure};
+  filter.from_ns = bounds.failed_since_ns;
+  filter.until_ns = std::numeric_limits<std::int64_t>::max();
+  const auto marks =
+      TRY(index.calendar().marks(filter, ScanOrder::descending, bounds.failed_runs_max));
+  std::vector<AttentionItem> items;
+  for (const LogMark& mark : marks.rows) {
+    const auto row = TRY(index.find(mark.run_id));
+    // A run that was retried may have failed again: that is another mark.
+    if (!row || row->status != RunStatus::failed || row->ended_position != mark.position) continue;
+    if (is_of_card(*row)) continue;
+    items.push_back(failed_run_item(mark.run_id, mark.position, mark.at_ns));
+  }
+  return items;
+}
+
+std::string name_of(const AttentionItem& item) {
+  const std::string kind = boost::describe::enum_to_string(item.kind, "");
+  const auto of = [&kind](const std::string& subject) { return kind + "/" + subject; };
+  // A card may wait, go on, and wait again: the position tells the two apart. That of a run, a loop
+  // or a project isn't part of its name, because it moves on while the same thing waits.
+  const std::string since = "/" + std::to_string(item.since_position);
+  switch (item.kind) {
+    case AttentionKind::service:
+      return of(item.condition);
+    case AttentionKind::approval:
+      return of(to_string(item.run_id)) + "/" + std::to_string(item.asked);
+    case AttentionKind::failed_run:
+      return of(to_string(item.run_id)) + since;
+    case AttentionKind::budget:
+    case AttentionKind::paused_run:
+    case AttentionKind::lost_job:
+      return of(to_string(item.run_id));
+    case AttentionKind::blocked_card:
+    case AttentionKind::failed_card:
+      return of(to_string(item.card_id)) + (item.is_later ? "" : since);
+    case AttentionKind::halted_loop:
+      return of(item.loop);
+    case AttentionKind::refused_policy:
+    case AttentionKind::held_project:
+      return of(item.project);
+  }
+  return kind;
+}
+
+void sort_by_wait(std::vector<AttentionItem>& items) {
+  // Positions are in the order of time. Names are made once: they cost more than the comparisons.
+  std::vector<std::pair<std::string, AttentionItem>> named;
+  named.reserve(items.size());
+  for (AttentionItem& item : items) named.emplace_back(name_of(item), std::move(item));
+  std::sort(named.begin(), named.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.second.since_position, a.first) < std::tie(b.second.since_position, b.first);
+  });
+  items.clear();
+  for (auto& each : named) items.push_back(std::move(each.second));
+}
 
 void add_row(const RunRow& row, AttentionItem& item) {
   item.subject = row.goal;

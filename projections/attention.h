@@ -10,6 +10,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/world.h"
+#include "projections/run_index.h"
 #include "projections/run_row.h"
 
 namespace signalbox {
@@ -36,8 +37,10 @@ struct AttentionItem {
   // none.
   Position since_position = 0;
   std::int64_t since_ns = 0;  // UTC; 0: not known yet
+  bool is_later = false;      // since_position may be of a later event, and move on
   RunId run_id{};             // nil: of no run
   CardId card_id{};           // nil: of no card
+  std::string condition;      // of the service: its name, the same for as long as it lasts
   std::string project;
   std::string loop;
   std::string station;
@@ -54,13 +57,23 @@ struct AttentionBounds {
   std::function<bool(const Run&)> is_elsewhere = nullptr;
 };
 
-// Returns everything in the world that waits for a person, the longest first. The cost grows with
-// the open runs, stopped cards, ticks and projects, not with the history or the backlog. A failed
-// run may be one of a card: only its row says (is_of_card()).
+// Returns everything in the world that waits for a person, in any order. The cost grows with the
+// open runs, stopped cards, ticks and projects, not with the history or the backlog. The world
+// forgets failed runs (PruneRuns), and doesn't know which are of a card: see failed_runs().
 std::vector<AttentionItem> attention_of(const World& world, const AttentionBounds& bounds);
 
-// Returns whether a run works on a card or merges one: its card waits, not the run.
-bool is_of_card(const RunRow& row);
+// Returns the runs of no card that failed since bounds.failed_since_ns and weren't retried. Any
+// thread.
+Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
+                                               const AttentionBounds& bounds);
+
+// Returns the name of an item: it is the same for as long as the item waits, whatever else of it
+// changes, and no other item has it.
+std::string name_of(const AttentionItem& item);
+
+// Sorts items by how long they have waited, the longest first, then by name. Those of which that
+// isn't known come first.
+void sort_by_wait(std::vector<AttentionItem>& items);
 
 // Adds to an item what the row of its run knows.
 void add_row(const RunRow& row, AttentionItem& item);

@@ -184,6 +184,8 @@ inline constexpr std::size_t past_kept_world_bytes_max = 512 * 1024 * 1024;
 // Time for which a failed run waits to be looked at, and how many of them are examined.
 inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::size_t attention_failed_runs_max = 1000;
+// Time after which a loop of the service that was due, and hasn't ticked since, waits for a person.
+inline constexpr std::int64_t attention_loop_overdue_ms_min = 30 * 60 * 1000;
 
 // Records that one report.get reads: the newest of its period.
 inline constexpr std::uint64_t report_records_max = 1'000'000;

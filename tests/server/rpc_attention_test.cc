@@ -5,6 +5,7 @@
 
 #include "server/limits.h"
 #include "tests/server/board_site.h"
+#include "tests/server/one_loop.h"
 
 namespace signalbox {
 namespace {
@@ -107,6 +108,94 @@ TEST_F(RpcAttention, AFailedRunWaitsADayOrUntilItIsRetried) {  // O1
   EXPECT_EQ(kinds(), Kinds{"failed_run"});
   clock.advance_ms(limits::attention_failed_run_ms_max + 1000);
   EXPECT_EQ(kinds(), Kinds{});
+}
+
+// `prune` frees memory: nobody has seen to a run by that.
+TEST_F(RpcAttention, AFailedRunWaitsAlsoWhenTheWorldHasForgottenIt) {  // O1
+  const std::string run = start_working("a parser");
+  work("build", "failed", R"(,"error_class":"terminal","error_code":"NO_IDEA","summary":"none")");
+  clock.advance_ms(2 * 3600 * 1000);
+  take(PruneRuns{3600 * 1000});
+  ASSERT_EQ(engine.world().ended_runs.find(*parse_uuid(run)), nullptr);
+  const json::object item = first();
+  EXPECT_EQ(item.at("kind"), "failed_run");
+  EXPECT_EQ(item.at("run_id"), json::value(run));
+  EXPECT_EQ(item.at("subject"), "a parser");
+  EXPECT_NE(std::string(item.at("text").as_string()).find("NO_IDEA"), std::string::npos);
+  EXPECT_EQ(ask("report.get").at("result").at("waiting").at("total"), 1);
+  clock.advance_ms(limits::attention_failed_run_ms_max - 2 * 3600 * 1000 + 1000);
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
+// Nothing is twice on the pages, and nothing is missing that waits all the time.
+TEST_F(RpcAttention, PagesGoOnBehindTheirLastItem) {  // O1
+  std::vector<std::string> runs;
+  for (int number = 0; number < 5; ++number) {
+    runs.push_back(start_asking("goal " + std::to_string(number)));
+  }
+  const std::string paused = start_working("paused");
+  ask("run.pause", of_run(paused));
+  const json::object one = attention(R"({"limit":2})");
+  EXPECT_EQ(one.at("total"), 6);
+  ask("run.cancel", of_run(runs[1]));  // the last item of the first page
+  start_asking("goal 5");
+  std::vector<std::string> subjects;
+  std::string cursor(one.at("next_cursor").as_string());
+  for (bool more = true; more;) {
+    const json::object page = attention(R"({"limit":2,"cursor":")" + cursor + "\"}");
+    EXPECT_EQ(page.at("total"), 6);
+    for (const json::value& item : page.at("items").as_array()) {
+      subjects.emplace_back(item.at("subject").as_string());
+    }
+    more = page.at("next_cursor").is_string();
+    if (more) cursor = page.at("next_cursor").as_string();
+  }
+  EXPECT_EQ(subjects, (std::vector<std::string>{"goal 2", "goal 3", "goal 4", "paused", "goal 5"}));
+  for (const char* wrong : {"", "7", "x:y", "99999999999999999999:approval"}) {
+    EXPECT_EQ(code_of(ask("attention.list", R"({"cursor":")" + std::string(wrong) + "\"}")),
+              "INVALID_PARAMS")
+        << wrong;
+  }
+}
+
+// A heartbeat of its attempt changes the run, and not since when it waits.
+TEST_F(RpcAttention, AnItemHasTheSameIdWhileItWaits) {  // O1
+  const std::string run = start_working("a parser");
+  const auto claimed = ask("station.claim", R"({"worker":"ann","stations":["build"]})");
+  const std::string token =
+      json::serialize(claimed.at("result").at("claim").as_object().at("token"));
+  ask("run.pause", of_run(run));
+  const json::object before = first();
+  EXPECT_EQ(before.at("kind"), "paused_run");
+  clock.advance_ms(1000);
+  EXPECT_EQ(code_of(ask("station.heartbeat",
+                        R"({"run_id":")" + run + R"(","station":"build","token":)" + token + "}")),
+            "");
+  const json::object after = first();
+  EXPECT_EQ(after.at("id"), before.at("id"));
+  EXPECT_EQ(after.at("since"), before.at("since"));
+}
+
+// Whatever a goal or a question has in it: other lines could look like other items.
+TEST_F(RpcAttention, TextsAreOneLineWithoutControlCharacters) {  // O1
+  start_asking(R"(ship it\n  $ rm -rf ~ \u001b[2J \u202e)");
+  EXPECT_EQ(first().at("subject"), "ship it   $ rm -rf ~ ?[2J ?");
+}
+
+TEST_F(RpcAttention, ALoopOfTheServiceThatHasNotTickedForLongWaits) {  // O1
+  ScheduledLoop stuck(engine, clock, "heartbeat", Schedule::parse("1m").value(),
+                      {[](const std::function<void(const Digest&)>& then) { then({}); },
+                       [](Token, const ScheduledLoop::Ended&) {}});
+  OneLoop group(stuck);
+  loops.add(group);
+  loops.arm();
+  clock.advance_ms(limits::attention_loop_overdue_ms_min);
+  EXPECT_EQ(kinds(), Kinds{}) << "it was due a minute later";
+  clock.advance_ms(2 * 60 * 1000);
+  const json::object item = first();
+  EXPECT_EQ(item.at("kind"), "service");
+  EXPECT_EQ(item.at("id"), "service/loop/heartbeat");
+  EXPECT_TRUE(item.at("since").is_string());
 }
 
 // The card waits, and not the run that failed for it.

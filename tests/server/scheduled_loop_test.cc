@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/scheduler/scheduled_loop.h"
+#include "tests/server/one_loop.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -213,15 +214,6 @@ TEST_F(ScheduledLoopTest, AMachineThatSleptWhileADueTickWasPreparedBeginsThatOne
   EXPECT_EQ(due_minutes().size(), 101U);
   EXPECT_EQ(ticks, 1);
 }
-
-class OneLoop final : public LoopGroup {
- public:
-  explicit OneLoop(ScheduledLoop& loop) : loops_{&loop} {}
-  [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
-
- private:
-  std::vector<ScheduledLoop*> loops_;
-};
 
 // Whichever notices first that the process was stopped, the loop or the check of the clocks.
 TEST_F(ScheduledLoopTest, AStopThatTheClocksShowMakesItTickAtOnceAsWell) {  // H2

@@ -1,16 +1,25 @@
 #include "server/rpc/methods/attention_views.h"
 
+#include <algorithm>
+#include <charconv>
+#include <map>
 #include <string>
 #include <utility>
 
+#include <boost/describe/enum_to_string.hpp>
+
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
+#include "projections/run_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/rpc/methods/timeline_json.h"
 #include "server/scheduler/job_ownership.h"
+#include "server/scheduler/service_loops.h"
 #include "server/text/described_json.h"
+#include "server/text/printable_text.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
 
@@ -19,44 +28,60 @@ namespace {
 
 namespace json = boost::json;
 
+// Records of a run among which its latest pause is looked for, from the end.
+constexpr std::size_t pause_records_max = 256;
+
 std::string text_or_empty(const json::object& object, const char* field) {
   const json::value* value = object.if_contains(field);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-json::object service_item(const std::string& since, std::string text,
-                          std::vector<std::string> next_commands) {
-  json::object item;
-  item["kind"] = to_json(AttentionKind::service);
-  item["since"] = since.empty() ? json::value(nullptr) : json::value(since);
-  item["text"] = std::move(text);
-  item["next_commands"] = json::array(next_commands.begin(), next_commands.end());
+AttentionItem service_item(std::string condition, const std::string& since, std::string sentence,
+                           std::vector<std::string> next_commands = {"signalbox status"}) {
+  AttentionItem item;
+  item.kind = AttentionKind::service;
+  item.condition = std::move(condition);
+  item.since_ns = parse_time(since).value_or(0);
+  item.text = std::move(sentence);
+  item.next_commands = std::move(next_commands);
   return item;
 }
 
-// Adds an item if `failure`, a part of the status, has an error.
-void add_failure(const json::value& failure, const std::string& what, json::array& items) {
-  const json::object* failed = failure.if_object();
+// Adds an item if status[part][field] has an error.
+void add_failure(const json::object& status, const char* part, const char* field,
+                 const std::string& what, std::vector<AttentionItem>& items) {
+  const json::value* shown = status.if_contains(part);
+  const json::object* failed = shown == nullptr ? nullptr : shown->at(field).if_object();
   const std::string error = failed == nullptr ? "" : text_or_empty(*failed, "error");
   if (error.empty()) return;
   std::vector<std::string> commands;
   if (const json::value* next = failed->if_contains("next_commands")) {
     for (const json::value& each : next->as_array()) commands.emplace_back(each.as_string());
   }
-  if (commands.empty()) commands.push_back("signalbox status");
+  if (commands.empty()) commands.emplace_back("signalbox status");
   items.push_back(
-      service_item(text_or_empty(*failed, "at"), what + ": " + error, std::move(commands)));
+      service_item(part, text_or_empty(*failed, "at"), what + ": " + error, std::move(commands)));
 }
 
-void add_texts(const json::object& status, const char* field, json::array& items) {
-  const json::value* texts = status.if_contains(field);
-  if (texts == nullptr) return;
-  for (const json::value& text : texts->as_array()) {
-    items.push_back(service_item({}, std::string(text.as_string()), {"signalbox status"}));
+// Their texts may change with each attempt to write, so their names are numbers.
+void add_disk_failures(const json::object& status, std::vector<AttentionItem>& items) {
+  std::size_t number = 0;
+  for (const json::value& failure : status.at("disk_failures").as_array()) {
+    items.push_back(service_item("disk_failure/" + std::to_string(++number), {},
+                                 std::string(failure.as_string())));
   }
 }
 
-void add_certificate(const json::object& status, json::array& items) {
+void add_run_root_failures(const json::object& status, std::vector<AttentionItem>& items) {
+  const json::value* failures = status.if_contains("run_root_failures");
+  if (failures == nullptr) return;
+  for (const json::value& each : failures->as_array()) {
+    const std::string failure(each.as_string());
+    items.push_back(service_item("run_root/" + failure, {}, failure));
+  }
+}
+
+void add_certificate(const json::object& status, std::vector<AttentionItem>& items) {
   const json::value* shown = status.if_contains("certificate");
   const json::object* certificate = shown == nullptr ? nullptr : shown->if_object();
   if (certificate == nullptr) return;
@@ -70,14 +95,25 @@ void add_certificate(const json::object& status, json::array& items) {
     text += (state == "expired" ? " was valid until " : " ends at ") +
             text_or_empty(*certificate, "not_after");
   }
-  items.push_back(service_item({}, std::move(text), {"signalbox status"}));
+  items.push_back(service_item("certificate", {}, std::move(text)));
+}
+
+void add_overdue_loops(const Api& api, const ServiceLoops& loops,
+                       std::vector<AttentionItem>& items) {
+  for (const ScheduledLoop* loop : loops.all()) {
+    const std::int64_t overdue_ns = loop->overdue_ns();
+    if (overdue_ns < limits::attention_loop_overdue_ms_min * ns_per_ms) continue;
+    const std::string& name = loop->name();
+    items.push_back(service_item("loop/" + name, {},
+                                 "the service's loop " + name + " was due and hasn't ticked since",
+                                 {"signalbox loop list", "signalbox tick list --loop " + name}));
+    items.back().since_ns = api.clock.wall_ns() - overdue_ns;
+  }
 }
 
 void add_known_text(json::object& object, const char* name, const std::string& text) {
   if (!text.empty()) object[name] = text;
 }
-
-}  // namespace
 
 AttentionBounds attention_bounds(const Api& api) {
   AttentionBounds bounds;
@@ -89,43 +125,55 @@ AttentionBounds attention_bounds(const Api& api) {
   return bounds;
 }
 
-json::array service_conditions(const Api& api, const std::vector<StatusPart>& status_parts) {
-  json::array items;
+std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSources& sources) {
+  std::vector<AttentionItem> items;
   json::object status;
   json::array& disk_failures = status["disk_failures"].emplace_array();
   if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
-  for (const StatusPart& add_to : status_parts) add_to(status);
+  for (const StatusPart& add_to : sources.status_parts) add_to(status);
   if (api.engine.storage_full()) {
     items.push_back(
-        service_item({}, "there is no space left for the log: commands are refused",
+        service_item("storage_full", {}, "there is no space left for the log: commands are refused",
                      {"df -h " + shell_word(api.facts.data_directory), "signalbox status"}));
   }
   if (const auto rebuilding = api.projector.rebuilding()) {
-    items.push_back(service_item(
-        {}, "damaged read models are computed from the log again: " + rebuilding->reason,
-        {"signalbox status"}));
+    items.push_back(
+        service_item("read_models", {},
+                     "damaged read models are computed from the log again: " + rebuilding->reason));
   }
-  add_texts(status, "disk_failures", items);
-  add_texts(status, "run_root_failures", items);
-  if (const json::value* retention = status.if_contains("retention")) {
-    add_failure(retention->at("last"), "the latest retention failed", items);
-  }
-  if (const json::value* files = status.if_contains("file_retention")) {
-    add_failure(files->at("last"), "the latest removal of files failed", items);
-  }
-  if (const json::value* settings = status.if_contains("settings")) {
-    add_failure(settings->at("refused"), "the latest reload of the settings was refused", items);
-  }
+  add_disk_failures(status, items);
+  add_run_root_failures(status, items);
+  add_failure(status, "retention", "last", "the latest retention failed", items);
+  add_failure(status, "file_retention", "last", "the latest removal of files failed", items);
+  add_failure(status, "settings", "refused", "the latest reload of the settings was refused",
+              items);
   add_certificate(status, items);
+  add_overdue_loops(api, sources.loops, items);
   return items;
 }
 
-json::object attention_item_to_json(const AttentionItem& item) {
+}  // namespace
+
+AttentionMoment attention_moment(const Api& api, const ServiceSources& sources) {
+  AttentionMoment moment;
+  moment.bounds = attention_bounds(api);
+  moment.items = attention_of(api.engine.world(), moment.bounds);
+  for (AttentionItem& item : service_conditions(api, sources)) {
+    moment.items.push_back(std::move(item));
+  }
+  return moment;
+}
+
+namespace {
+
+json::object item_to_json(const AttentionItem& item) {
   json::object object;
+  object["id"] = name_of(item);
   object["kind"] = to_json(item.kind);
   object["since"] =
       item.since_ns == 0 ? json::value(nullptr) : json::value(format_time(item.since_ns));
-  object["text"] = item.text;
+  // Questions, reasons and goals may have several lines, and whatever else an agent printed.
+  object["text"] = printable(item.text);
   object["next_commands"] = json::array(item.next_commands.begin(), item.next_commands.end());
   if (!item.run_id.is_nil()) object["run_id"] = to_string(item.run_id);
   if (!item.card_id.is_nil()) object["card_id"] = to_string(item.card_id);
@@ -133,11 +181,12 @@ json::object attention_item_to_json(const AttentionItem& item) {
   add_known_text(object, "loop", item.loop);
   add_known_text(object, "station", item.station);
   if (item.asked != 0) object["asked"] = to_json(item.asked);
-  add_known_text(object, "subject", item.subject);
+  add_known_text(object, "subject", printable(item.subject));
   return object;
 }
 
-void add_attention_details(const Api& api, const RunIndex& index, AttentionItem& item) {
+// Adds what the row and the record of an item say. What can't be read isn't shown: the rest is.
+void add_details(const Api& api, const RunIndex& index, AttentionItem& item) {
   const bool is_about_run = !item.run_id.is_nil() && item.card_id.is_nil() && item.loop.empty();
   if (is_about_run) {
     const auto row = index.find(item.run_id);
@@ -148,10 +197,108 @@ void add_attention_details(const Api& api, const RunIndex& index, AttentionItem&
   if (records && !records->empty()) add_record(records->front(), item);
 }
 
-bool is_failed_run_of_card(const RunIndex& index, const AttentionItem& item) {
-  if (item.kind != AttentionKind::failed_run) return false;
-  const auto row = index.find(item.run_id);
-  return row && *row && is_of_card(**row);
+// Returns the size of the run's newest change.patch; nullopt if it has none.
+std::optional<std::uint64_t> patch_bytes(const Api& api, const RunIndex& index, const RunId& id) {
+  const auto timeline = read_timeline(api.log, index, id);
+  if (!timeline || !*timeline) return std::nullopt;
+  const auto current = current_artifacts(**timeline);
+  const auto patch = current.find("change.patch");
+  if (patch == current.end()) return std::nullopt;
+  return patch->second->bytes;
+}
+
+// Finds since when a run is paused whose attempt goes on.
+void find_pause(const Api& api, const RunIndex& index, AttentionItem& item) {
+  const auto positions = index.run_positions(item.run_id);
+  if (!positions) return;
+  std::size_t looked_at = 0;
+  for (auto position = positions->rbegin();
+       position != positions->rend() && looked_at < pause_records_max; ++position, ++looked_at) {
+    const auto records = api.log.read(*position, 1);
+    if (!records || records->empty()) return;
+    if (event_as<RunPaused>(records->front().event) == nullptr) continue;
+    item.since_position = *position;
+    return;
+  }
+}
+
+// Adds what the world doesn't know: all failed runs instead of those that it remembers, and since
+// when runs are paused. Returns false if that can't be read.
+bool complete_items(const Api& api, const RunIndex* index, const AttentionBounds& bounds,
+                    std::vector<AttentionItem>& items) {
+  if (index == nullptr) return false;
+  auto failed = failed_runs(*index, bounds);
+  if (!failed) return false;
+  std::erase_if(items,
+                [](const AttentionItem& item) { return item.kind == AttentionKind::failed_run; });
+  for (AttentionItem& item : *failed) items.push_back(std::move(item));
+  for (AttentionItem& item : items) {
+    if (item.kind == AttentionKind::paused_run && item.is_later) find_pause(api, *index, item);
+  }
+  return true;
+}
+
+std::string cursor_of(const AttentionItem& item) {
+  return std::to_string(item.since_position) + ':' + name_of(item);
+}
+
+bool is_after(const AttentionItem& item, const AttentionCursor& cursor) {
+  return std::pair(item.since_position, name_of(item)) > std::pair(cursor.position, cursor.name);
+}
+
+}  // namespace
+
+Decided<AttentionCursor> read_attention_cursor(const std::string& text) {
+  AttentionCursor cursor;
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, cursor.position);
+  if (number.ec != std::errc() || number.ptr == end || *number.ptr != ':') {
+    return reject(ErrorCode::INVALID_PARAMS, "cursor must be the next_cursor of a page",
+                  {{"field", std::string("cursor")}}, {"signalbox inbox"});
+  }
+  cursor.name.assign(number.ptr + 1, end);
+  return cursor;
+}
+
+json::object attention_page(const Api& api, const RunIndex* index, const AttentionMoment& moment,
+                            const AttentionQuestion& question) {
+  std::vector<AttentionItem> waiting = moment.items;
+  const bool is_complete = complete_items(api, index, moment.bounds, waiting);
+  sort_by_wait(waiting);  // here, and not on the engine's thread
+  std::erase_if(waiting, [&question](const AttentionItem& item) {
+    return !question.kinds.empty() && std::find(question.kinds.begin(), question.kinds.end(),
+                                                item.kind) == question.kinds.end();
+  });
+  std::map<AttentionKind, std::uint64_t> counts;
+  for (const AttentionItem& item : waiting) ++counts[item.kind];
+  json::object page;
+  json::array& items = page["items"].emplace_array();
+  json::value next_cursor;
+  std::string last;  // cursor of the last item that is shown
+  std::size_t patches = 0;
+  for (AttentionItem& item : waiting) {
+    if (question.cursor && !is_after(item, *question.cursor)) continue;
+    if (items.size() == question.limit) {
+      next_cursor = last;
+      break;
+    }
+    last = cursor_of(item);
+    if (index != nullptr) add_details(api, *index, item);
+    json::object shown = item_to_json(item);
+    if (index != nullptr && item.kind == AttentionKind::approval &&
+        patches++ < question.patches_max) {
+      if (const auto bytes = patch_bytes(api, *index, item.run_id)) shown["patch_bytes"] = *bytes;
+    }
+    items.push_back(std::move(shown));
+  }
+  page["next_cursor"] = std::move(next_cursor);
+  page["total"] = waiting.size();
+  json::object& kinds = page["counts"].emplace_object();
+  for (const auto& [kind, count] : counts) {
+    kinds[boost::describe::enum_to_string(kind, "")] = count;
+  }
+  page["partial"] = !is_complete;
+  return page;
 }
 
 }  // namespace signalbox

@@ -1,11 +1,14 @@
 // What waits for a person as JSON, for the answers that show it.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "domain/error.h"
 #include "projections/attention.h"
 #include "projections/run_index.h"
 #include "server/rpc/api.h"
@@ -13,21 +16,38 @@
 
 namespace signalbox {
 
-// Returns the bounds of what waits now. Called on the engine's thread, as are their functions.
-AttentionBounds attention_bounds(const Api& api);
+// What the engine's thread knows of what waits.
+struct AttentionMoment {
+  AttentionBounds bounds;
+  std::vector<AttentionItem> items;  // in the world and of the service, in any order
+};
 
-// Returns the conditions of the service itself that wait for a person, as items. Called on the
+// Returns what waits now, without the details that the read models and the log have. Called on the
 // engine's thread.
-boost::json::array service_conditions(const Api& api, const std::vector<StatusPart>& status_parts);
+AttentionMoment attention_moment(const Api& api, const ServiceSources& sources);
 
-// Returns whether a failed run is one of a card, which waits in its stead. Any thread.
-bool is_failed_run_of_card(const RunIndex& index, const AttentionItem& item);
+// The last item of a page, whether it still waits or not.
+struct AttentionCursor {
+  Position position = 0;  // since which it waits
+  std::string name;
+};
 
-// Adds what the row and the record of an item say. What can't be read isn't shown: the rest is. Any
+// Parses the `next_cursor` of a page. INVALID_PARAMS.
+Decided<AttentionCursor> read_attention_cursor(const std::string& text);
+
+struct AttentionQuestion {
+  std::vector<AttentionKind> kinds;  // empty: all
+  std::size_t limit = 0;
+  std::optional<AttentionCursor> cursor = std::nullopt;  // the page begins after it
+  // The first approvals whose patch is looked for: that reads all records of the run.
+  std::size_t patches_max = 0;
+};
+
+// Returns a page as `attention.list` answers it. `index`, which must be as of the moment, is
+// nullptr while the read models can't be asked. What can't be read isn't shown: the rest is. Any
 // thread.
-void add_attention_details(const Api& api, const RunIndex& index, AttentionItem& item);
-
-// Returns an item as `attention.list` shows it.
-boost::json::object attention_item_to_json(const AttentionItem& item);
+boost::json::object attention_page(const Api& api, const RunIndex* index,
+                                   const AttentionMoment& moment,
+                                   const AttentionQuestion& question);
 
 }  // namespace signalbox

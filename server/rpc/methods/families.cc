@@ -25,8 +25,8 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(project_methods(known_pipeline, parts.check_repository, parts.project_warnings));
   add(card_methods(parts.trigger_heartbeat));
   add(board_methods());
-  add(attention_methods(parts.status_parts));
-  add(report_methods(parts.status_parts));
+  add(attention_methods({parts.status_parts, parts.loops}));
+  add(report_methods({parts.status_parts, parts.loops}));
   add(artifact_methods(parts.rebuild_artifacts));
   add(event_methods(parts.feed, parts.subscribe_agent_logs));
   add(history_methods());

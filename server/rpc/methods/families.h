@@ -138,8 +138,13 @@ std::vector<Method> project_methods(
     ProjectWarnings project_warnings);
 std::vector<Method> card_methods(std::function<void(const std::string& reason)> trigger_heartbeat);
 std::vector<Method> board_methods();
-std::vector<Method> attention_methods(std::vector<StatusPart> status_parts);
-std::vector<Method> report_methods(std::vector<StatusPart> status_parts);
+// What is known of the service itself, for the methods that say what waits for a person.
+struct ServiceSources {
+  std::vector<StatusPart> status_parts;
+  const ServiceLoops& loops;
+};
+std::vector<Method> attention_methods(ServiceSources sources);
+std::vector<Method> report_methods(ServiceSources sources);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
 std::vector<Method> history_methods();

@@ -13,7 +13,6 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
-#include "projections/attention.h"
 #include "projections/report.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
@@ -54,8 +53,7 @@ struct ReportMoment {
   ReportSince since;
   std::map<RunStatus, std::uint64_t> open;         // runs
   std::vector<std::pair<Token, RunId>> under_way;  // attempts
-  std::vector<AttentionItem> waiting;
-  json::array service;  // conditions of the service that wait, as they are shown
+  AttentionMoment waiting;
 };
 
 // The records of the period.
@@ -96,7 +94,7 @@ Decided<ReportSince> since_from(const std::string& text, std::int64_t now_ns, Po
                 {{"field", std::string("since")}}, {"signalbox report --since 8h"});
 }
 
-ReportMoment report_moment(const Api& api, const std::vector<StatusPart>& status_parts,
+ReportMoment report_moment(const Api& api, const ServiceSources& sources,
                            const ReportSince& since) {
   const World& world = api.engine.world();
   ReportMoment moment;
@@ -110,8 +108,7 @@ ReportMoment report_moment(const Api& api, const std::vector<StatusPart>& status
     ++moment.open[run->status];
     if (run->attempt) moment.under_way.emplace_back(run->attempt->token, id);
   }
-  moment.waiting = attention_of(world, attention_bounds(api));
-  moment.service = service_conditions(api, status_parts);
+  moment.waiting = attention_moment(api, sources);
   return moment;
 }
 
@@ -210,28 +207,7 @@ json::object crash_totals(const std::vector<ReportedCrash>& crashes) {
 
 // `index` is nullptr while the read models can't be asked: the items have fewer details then.
 json::object waiting_json(const Api& api, const RunIndex* index, const ReportMoment& moment) {
-  json::array items;
-  std::map<AttentionKind, std::uint64_t> counts;
-  std::size_t total = 0;
-  for (const json::value& condition : moment.service) {
-    ++total;
-    ++counts[AttentionKind::service];
-    if (items.size() < report_entries_shown_max) items.push_back(condition);
-  }
-  for (AttentionItem item : moment.waiting) {
-    if (index != nullptr && is_failed_run_of_card(*index, item)) continue;
-    ++total;
-    ++counts[item.kind];
-    if (items.size() >= report_entries_shown_max) continue;
-    if (index != nullptr) add_attention_details(api, *index, item);
-    items.push_back(attention_item_to_json(item));
-  }
-  json::object waiting{{"items", std::move(items)}, {"total", total}};
-  json::object& kinds = waiting["counts"].emplace_object();
-  for (const auto& [kind, count] : counts) {
-    kinds[boost::describe::enum_to_string(kind, "")] = count;
-  }
-  return waiting;
+  return attention_page(api, index, moment.waiting, {{}, report_entries_shown_max});
 }
 
 json::object report_json(const Api& api, const ReportMoment& moment, const ReportPeriod& period,
@@ -315,7 +291,7 @@ void answer_with_period(Api& api, const Responder& responder,
                       });
 }
 
-using ReportParts = std::shared_ptr<const std::vector<StatusPart>>;
+using ReportParts = std::shared_ptr<const ServiceSources>;
 
 // What waits is shown with its rows, of the same position as the rest; without them while the read
 // models can't be asked.
@@ -354,8 +330,8 @@ void get_report(Api& api, Call& call, const ReportParts& parts) {
 
 }  // namespace
 
-std::vector<Method> report_methods(std::vector<StatusPart> status_parts) {
-  const auto parts = std::make_shared<const std::vector<StatusPart>>(std::move(status_parts));
+std::vector<Method> report_methods(ServiceSources sources) {
+  const auto parts = std::make_shared<const ServiceSources>(std::move(sources));
   return {{"report.get", false, Role::viewer, field_names<GetReport>(),
            [parts](Api& api, Call& call) { get_report(api, call, parts); }}};
 }
