@@ -312,10 +312,16 @@ bool may_change_attention(const Record& record) {
            is_one_of<TickIncompleteDetected, TickTimedOut, TickRecovered, TickSucceeded,
                      TickFailed>(record.event);
   }
-  return is_one_of<StationHeld, StationApprovalRequested, StationApprovalGiven, StationApproved,
-                   StationRejected, RunPaused, RunResumed, RunBudgetRaised, RunCancelRequested,
-                   RunCanceled, RunFailed, RunSucceeded, RunRetried, CardBlocked, CardFailed,
-                   CardUnblocked, PolicyAdopted, PolicyRefused, ServerStarted>(record.event);
+  if (std::holds_alternative<StationEvent>(record.event)) {
+    // An attempt may end while it waits for an answer, or while its job is elsewhere.
+    return is_one_of<StationHeld, StationApprovalRequested, StationApprovalGiven, StationApproved,
+                     StationRejected, StationReady, StationStalled, StationSucceeded,
+                     StationResultHeld, StationAttemptFailed, StationFailed, StationTimedOut,
+                     StationDeferred, StationCanceled>(record.event);
+  }
+  return is_one_of<RunPaused, RunResumed, RunBudgetRaised, RunCancelRequested, RunCanceled,
+                   RunFailed, RunSucceeded, RunRetried, CardBlocked, CardFailed, CardUnblocked,
+                   ProjectPut, PolicyAdopted, PolicyRefused, ServerStarted>(record.event);
 }
 
 }  // namespace signalbox

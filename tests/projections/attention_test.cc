@@ -1,8 +1,13 @@
-// What waits for a person: failed runs do although the world forgets them.
+// What waits for a person: the stream says whenever that changes, and failed runs wait although the
+// world forgets them.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
+#include <string>
 
 #include "projections/attention.h"
 #include "projections/memory_table.h"
@@ -10,6 +15,57 @@
 
 namespace signalbox {
 namespace {
+
+using ItemNames = std::set<std::string>;
+
+// Jobs with an even token are those of another machine.
+ItemNames names_of_items(const World& world) {
+  AttentionBounds bounds;
+  bounds.failed_runs_max = 1000;
+  bounds.is_elsewhere = [](const Run& run) { return run.attempt->token % 2 == 0; };
+  ItemNames names;
+  for (const AttentionItem& item : attention_of(world, bounds)) names.insert(name_of(item));
+  return names;
+}
+
+ItemNames without(const ItemNames& names, const ItemNames& others) {
+  ItemNames left;
+  std::set_difference(names.begin(), names.end(), others.begin(), others.end(),
+                      std::inserter(left, left.end()));
+  // Whose a job is shows at a start of the service, and not when the job is submitted.
+  std::erase_if(left, [&](const std::string& name) { return name.starts_with("lost_job/"); });
+  return left;
+}
+
+RC_GTEST_PROP(AttentionTest, TheStreamSaysWhateverBeginsToWait, ()) {  // O1
+  RandomHistory history;
+  ItemNames before;
+  for (const Step& step : *random_steps()) {
+    const auto known = static_cast<std::ptrdiff_t>(history.records.size());
+    if (!history.take(step)) continue;
+    ItemNames present = names_of_items(history.world);
+    const bool is_said =
+        std::any_of(history.records.begin() + known, history.records.end(), may_change_attention);
+    RC_ASSERT(is_said || without(present, before).empty());
+    before = std::move(present);
+  }
+}
+
+RC_GTEST_PROP(AttentionTest, TheStreamSaysWhateverIsSettled, ()) {  // O1
+  RandomHistory history;
+  ItemNames before;
+  for (const Step& step : *random_steps()) {
+    const auto known = static_cast<std::ptrdiff_t>(history.records.size());
+    if (!history.take(step)) continue;
+    ItemNames present = names_of_items(history.world);
+    const bool is_said =
+        std::any_of(history.records.begin() + known, history.records.end(), may_change_attention);
+    const bool is_settled =
+        !std::includes(present.begin(), present.end(), before.begin(), before.end());
+    RC_ASSERT(is_said || !is_settled);
+    before = std::move(present);
+  }
+}
 
 // The read models know them all, be they in the world or not.
 RC_GTEST_PROP(AttentionTest, FailedRunsAreThoseThatFailedLast, ()) {  // O1
