@@ -2,10 +2,12 @@
 
 #include "domain/try.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <boost/json/parse.hpp>
@@ -82,6 +84,26 @@ Called<json::object> Client::next_notification() {
     return first;
   }
   return receive();
+}
+
+Called<bool> Client::await_notification(std::chrono::milliseconds timeout) {
+  using std::chrono::milliseconds;
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  while (notifications_.empty()) {
+    if (received_.find('\n') == std::string::npos) {
+      const auto left =
+          std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()).count();
+      pollfd waiting{file_descriptor_, POLLIN, 0};
+      const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<milliseconds::rep>(left, 0)));
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready < 0) return tl::unexpected(socket_error(errno));
+      if (ready == 0) return false;
+    }
+    auto message = TRY(receive());
+    // The answer to a call that has failed is nobody's.
+    if (message.contains("method")) notifications_.push_back(std::move(message));
+  }
+  return true;
 }
 
 Called<void> Client::send(std::string_view line) {

@@ -38,6 +38,10 @@ class Client {
   // Returns the next notification, {"method", "params"}; waits for one if there is none.
   Called<boost::json::object> next_notification();
 
+  // Waits at most that long for a notification, which the next call of next_notification() returns.
+  // Returns whether there is one.
+  Called<bool> await_notification(std::chrono::milliseconds timeout);
+
  private:
   Client(int file_descriptor, ServerAddress server);
 

@@ -16,6 +16,8 @@ namespace json = boost::json;
 
 constexpr std::chrono::seconds reconnect_timeout{60};
 constexpr std::chrono::milliseconds reconnect_pause{100};
+// Time between a notification and the look at what it announced, which may be one of many.
+constexpr std::chrono::milliseconds look_pause{100};
 
 // Why a subscription ended: the visitor returned false, or the server closed the connection.
 enum class StreamEnd { by_visitor, by_server };
@@ -88,6 +90,43 @@ bool skip_dropped_history(const CallError& error, json::object& params) {
   return true;
 }
 
+// Takes all notifications that have come. Returns false if the server has ended the subscription:
+// the look that follows the next one sees what this one would have announced.
+Called<bool> drain(Client& client) {
+  while (TRY(client.await_notification({}))) {
+    const auto message = TRY(client.next_notification());
+    const std::string method = text_at(message, "method");
+    if (method == "lagged") return false;
+    if (method != "failed") continue;
+    const json::object& failed = object_at(message, "params");
+    if (text_at(failed, "code") == "HISTORY_DROPPED") return false;
+    return tl::unexpected(from_rejection({ErrorCode::STORAGE_DAMAGED,
+                                          text_at(failed, "message"),
+                                          {},
+                                          {"signalbox replay --verify"}}));
+  }
+  return true;
+}
+
+Called<StreamEnd> look_while_connected(Client& client, const json::object& params,
+                                       std::chrono::milliseconds interval, const Look& look) {
+  TRY(client.call("events.subscribe", params));
+  for (;;) {
+    const auto looked = look(client);
+    if (!looked && looked.error().exit_code == ExitCode::unreachable) return StreamEnd::by_server;
+    if (!looked && !is_transient(looked.error())) return tl::unexpected(looked.error());
+    const auto notified = client.await_notification(interval);
+    if (!notified) return StreamEnd::by_server;
+    if (!*notified) continue;
+    std::this_thread::sleep_for(look_pause);
+    const auto drained = drain(client);
+    if (!drained && drained.error().exit_code != ExitCode::unreachable) {
+      return tl::unexpected(drained.error());
+    }
+    if (!drained || !*drained) return StreamEnd::by_server;
+  }
+}
+
 Called<void> follow_with_reconnect(const Invocation& invocation, json::object params,
                                    const Visitors& visitors) {
   TRY(complete_ids(invocation, params));
@@ -106,6 +145,20 @@ Called<void> follow_with_reconnect(const Invocation& invocation, json::object pa
 }
 
 }  // namespace
+
+Called<void> keep_looking(const Invocation& invocation, const json::object& params,
+                          std::chrono::milliseconds interval, const Look& look) {
+  const auto server = TRY(invocation.server_address());
+  auto connected = TRY(Client::connect(server));
+  std::optional<Client> client(std::move(connected));
+  for (bool first = true;; first = false) {
+    const auto ended = look_while_connected(*client, params, interval, look);
+    if (!ended && (first || !is_transient(ended.error()))) return tl::unexpected(ended.error());
+    write_message("the connection to the server was lost; waiting for it\n");
+    auto again = TRY(reconnect(server));
+    client.emplace(std::move(again));
+  }
+}
 
 Called<void> follow_events(const Invocation& invocation, json::object params,
                            const std::function<bool(const json::object&)>& visit,

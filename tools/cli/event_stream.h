@@ -1,11 +1,13 @@
 // A subscription to events that reconnects: it has no gaps, also over restarts of the server.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
 #include <boost/json/object.hpp>
 
+#include "tools/cli/client.h"
 #include "tools/cli/invocation.h"
 
 namespace signalbox {
@@ -28,5 +30,15 @@ Called<void> follow_events(const Invocation& invocation, boost::json::object par
 Called<void> follow_run_events(const Invocation& invocation, boost::json::object params,
                                const std::function<bool(const boost::json::object&)>& visit,
                                const BroadcastVisitor& visit_broadcast);
+
+// Asks what is looked at, with calls of the client.
+using Look = std::function<Called<void>(Client& client)>;
+
+// Looks at something as long as it may change: subscribes with `params`, then calls `look` at once,
+// soon after each notification, and at least every `interval`. What happens while nobody looks is
+// seen by the next look. A look that fails for a while, such as OVERLOADED, is tried again. Blocks
+// until another failure, which it returns; reconnects, and looks again, as follow_events() does.
+Called<void> keep_looking(const Invocation& invocation, const boost::json::object& params,
+                          std::chrono::milliseconds interval, const Look& look);
 
 }  // namespace signalbox

@@ -1,10 +1,12 @@
-// `signalbox inbox`: what waits for a person, once or after each change, and a command of the
-// user's for each new item.
+// `signalbox inbox`: what waits for a person, once or with each change, and a command of the user's
+// for each new item.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +14,9 @@
 #include <unistd.h>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/platform/child_process.h"
+#include "server/text/printable_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -29,6 +33,9 @@ constexpr std::int64_t inbox_command_ms_max = 60'000;
 constexpr std::int64_t inbox_command_grace_ms_max = 2000;
 // Where nothing is cut, because the output isn't a terminal.
 constexpr std::size_t uncut_columns = 1'000'000;
+constexpr std::uint32_t page_items_max = 500;
+// Conditions of the service, such as a full disk, are no events: they are looked for this often.
+constexpr std::chrono::seconds look_interval{5};
 
 struct InboxOptions {
   std::vector<std::string> kinds;
@@ -37,12 +44,12 @@ struct InboxOptions {
   std::optional<std::string> command;
 };
 
-Called<json::object> read_inbox(const Invocation& invocation, const InboxOptions& options) {
-  json::object params{{"limit", options.limit}};
+json::object list_params(const InboxOptions& options, std::uint32_t limit) {
+  json::object params{{"limit", limit}};
   if (!options.kinds.empty()) {
     params["kinds"] = json::array(options.kinds.begin(), options.kinds.end());
   }
-  return call_server(invocation, "attention.list", std::move(params));
+  return params;
 }
 
 // Returns what an item is about, for a person.
@@ -53,27 +60,43 @@ std::string subject_of(const json::object& item) {
   return {};
 }
 
+// Returns "approval", "failed run".
+std::string kind_of(const json::object& item) {
+  std::string kind = printable(text_at(item, "kind"));
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  return kind;
+}
+
+// Everything is on one line but the commands, which are to be pasted: they are never cut.
 std::string view_item(const json::object& item, const Terminal& terminal, std::int64_t now_ns) {
   const std::size_t columns = terminal.columns.value_or(uncut_columns);
-  std::string kind = text_at(item, "kind");
-  std::replace(kind.begin(), kind.end(), '_', ' ');
-  std::string title = subject_of(item);
+  const std::string kind = kind_of(item);
+  std::string title = printable(subject_of(item));
   if (item.contains("patch_bytes")) {
     title += " (a patch of " + std::to_string(number_at(item, "patch_bytes")) + " bytes)";
   }
   const std::string age = short_age(text_at(item, "since"), now_ns);
-  std::string text = styled(terminal, Style::strong, kind);
+  std::string shown = styled(terminal, Style::strong, kind);
   std::size_t used = kind.size();
   if (!age.empty()) {
-    text += "  " + styled(terminal, Style::faint, age);
+    shown += "  " + styled(terminal, Style::faint, age);
     used += 2 + age.size();
   }
-  if (!title.empty() && used + 2 < columns) text += "  " + cut(title, columns - used - 2);
-  text += "\n  " + cut(text_at(item, "text"), columns - 2) + "\n";
+  if (!title.empty() && used + 2 < columns) shown += "  " + cut(title, columns - used - 2);
+  const std::size_t indent = std::min<std::size_t>(columns, 2);
+  shown += "\n  " + cut(printable(text_at(item, "text")), columns - indent) + "\n";
   for (const json::value& command : array_at(item, "next_commands")) {
-    text += "  $ " + scalar_text(command) + "\n";
+    shown += "  $ " + printable(scalar_text(command)) + "\n";
   }
-  return text;
+  return shown;
+}
+
+std::string view_settled(const json::object& item, const Terminal& terminal) {
+  std::string title = subject_of(item);
+  if (title.empty()) title = text_at(item, "text");
+  return cut("settled: " + kind_of(item) + "  " + printable(title),
+             terminal.columns.value_or(uncut_columns)) +
+         "\n";
 }
 
 std::string view_inbox(const json::object& inbox, const Terminal& terminal) {
@@ -89,89 +112,118 @@ std::string view_inbox(const json::object& inbox, const Terminal& terminal) {
   return text;
 }
 
-// Runs the user's command for items that it wasn't run for yet.
-class InboxCommand {
- public:
-  explicit InboxCommand(std::optional<std::string> command) : command_(std::move(command)) {}
+// Runs the user's command for an item: the item is one line of JSON on its stdin. Nothing of it is
+// in the command's words or environment, where a shell or a program could take it for something
+// else.
+void run_command_for(const json::object& item, const std::string& command) {
+  ChildProcess::Settings settings;
+  settings.argv = {"/bin/sh", "-c", command};
+  settings.input = json::serialize(item) + "\n";
+  settings.stdout_descriptor = STDOUT_FILENO;
+  settings.stderr_descriptor = STDERR_FILENO;
+  auto child = ChildProcess::start(std::move(settings));
+  if (!child) {
+    write_message(std::string("the command can't be started: ") + std::strerror(child.error()) +
+                  std::string("\n"));
+  } else if (!child->await_end(ChildProcess::now_ms() + inbox_command_ms_max)) {
+    child->end(inbox_command_grace_ms_max);
+    write_message("the command was ended: it took longer than a minute\n");
+  }
+}
 
-  void run_for_new(const json::object& inbox) {
-    if (!command_) return;
-    std::set<std::string> present;
-    for (const json::value& each : array_at(inbox, "items")) {
-      const std::string name = identity_of(each.get_object());
-      present.insert(name);
-      if (!done_.contains(name)) run_for(each.get_object());
+struct WaitingItems {
+  std::vector<json::object> items;  // the longest wait first
+  bool is_partial = false;          // the server couldn't ask its read models
+};
+
+using AskPage = std::function<Called<json::object>(json::object params)>;
+
+// Returns everything that waits, page by page.
+Called<WaitingItems> read_all(const InboxOptions& options, const AskPage& ask) {
+  WaitingItems all;
+  json::object params = list_params(options, page_items_max);
+  for (;;) {
+    const auto page = TRY(ask(params));
+    all.is_partial = all.is_partial || true_at(page, "partial");
+    for (const json::value& item : array_at(page, "items")) all.items.push_back(item.get_object());
+    const std::string cursor = text_at(page, "next_cursor");
+    if (cursor.empty()) return all;
+    params["cursor"] = cursor;
+  }
+}
+
+// What waits and what is settled since the look before: each is said once.
+class InboxChanges {
+ public:
+  InboxChanges(const Invocation& invocation, const InboxOptions& options)
+      : invocation_(invocation), options_(options) {}
+
+  void look(const WaitingItems& waiting) {
+    std::map<std::string, json::object> present;
+    for (const json::object& item : waiting.items) {
+      const std::string id = text_at(item, "id");
+      const bool is_known = present_.contains(id);
+      // Such a run may be one of a card that went on.
+      if (!is_known && waiting.is_partial && text_at(item, "kind") == "failed_run") continue;
+      if (!present.emplace(id, item).second || is_known) continue;
+      say("waiting", item);
+      if (options_.command) run_command_for(item, *options_.command);
     }
-    // An item that comes again later is a new one.
-    done_ = std::move(present);
+    for (auto& [id, item] : present_) {
+      if (present.contains(id)) continue;
+      if (waiting.is_partial) {
+        present.emplace(id, std::move(item));  // it may be one that isn't known at present
+      } else {
+        say("settled", item);
+      }
+    }
+    if (is_first_ && present.empty() && !invocation_.json) write_out("Nothing waits for you.\n");
+    is_first_ = false;
+    present_ = std::move(present);
   }
 
  private:
-  static std::string identity_of(const json::object& item) {
-    std::string identity;
-    for (const char* field : {"kind", "since", "run_id", "card_id", "loop", "project", "asked"}) {
-      identity += text_at(item, field) + '\n';
+  void say(const std::string& change, const json::object& item) const {
+    if (invocation_.json) {
+      return write_out(json::serialize(json::object{{"change", change}, {"item", item}}) + "\n");
     }
-    // Conditions of the service may have no time; two of them differ by their text.
-    if (text_at(item, "kind") == "service") identity += text_at(item, "text");
-    return identity;
+    const Terminal terminal = output_terminal(invocation_);
+    write_out(change == "settled" ? view_settled(item, terminal)
+                                  : view_item(item, terminal, wall_clock_ns()));
   }
 
-  void run_for(const json::object& item) const {
-    ChildProcess::Settings settings;
-    settings.argv = {"/bin/sh", "-c", *command_};
-    settings.input = json::serialize(item) + "\n";
-    settings.stdout_descriptor = STDOUT_FILENO;
-    settings.stderr_descriptor = STDERR_FILENO;
-    auto child = ChildProcess::start(std::move(settings));
-    if (!child) {
-      write_message(std::string("the command can't be started: ") + std::strerror(child.error()) +
-                    std::string("\n"));
-    } else if (!child->await_end(ChildProcess::now_ms() + inbox_command_ms_max)) {
-      child->end(inbox_command_grace_ms_max);
-      write_message("the command was ended: it took longer than a minute\n");
-    }
-  }
-
-  const std::optional<std::string> command_;
-  std::set<std::string> done_;  // identities of the present items
+  const Invocation& invocation_;
+  const InboxOptions& options_;
+  std::map<std::string, json::object> present_;  // by id
+  bool is_first_ = true;
 };
 
-void print_inbox(const Invocation& invocation, const json::object& inbox) {
-  if (invocation.json) return write_out(json::serialize(inbox) + "\n");
-  const Terminal terminal = terminal_of(STDOUT_FILENO);
-  if (terminal.columns) write_out("\x1b[H\x1b[2J");
-  write_out(view_inbox(printable_fields(inbox), terminal) + (terminal.columns ? "" : "\n"));
-}
-
 ExitCode follow_inbox(const Invocation& invocation, const InboxOptions& options) {
-  InboxCommand command(options.command);
-  Called<json::object> inbox = read_inbox(invocation, options);
-  if (!inbox) return answer(invocation, inbox, view_inbox);
-  print_inbox(invocation, *inbox);
-  command.run_for_new(*inbox);
-  const json::object params{{"from", number_at(*inbox, "position") + 1},
-                            {"types", json::array{"attention.changed"}}};
-  const auto no_event = [](const json::object&) { return true; };
-  const auto followed = follow_events(
-      invocation, params, no_event, [&](const std::string&, const json::object& changed) {
-        if (number_at(changed, "position") <= number_at(*inbox, "position")) return;
-        auto now = read_inbox(invocation, options);
-        if (!now) return;  // the subscription notices that the server is gone
-        inbox = std::move(now);
-        print_inbox(invocation, *inbox);
-        command.run_for_new(*inbox);
-      });
-  if (!followed) return answer(invocation, tl::unexpected(followed.error()), view_inbox);
-  return ExitCode::ok;
+  InboxChanges changes(invocation, options);
+  const auto followed =
+      keep_looking(invocation, {{"types", json::array{"attention.changed"}}}, look_interval,
+                   [&](Client& client) -> Called<void> {
+                     const auto waiting = TRY(read_all(options, [&client](json::object params) {
+                       return client.call("attention.list", std::move(params));
+                     }));
+                     changes.look(waiting);
+                     return {};
+                   });
+  return answer(invocation, tl::unexpected(followed.error()), view_inbox);
 }
 
 ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
-  const Called<json::object> inbox = read_inbox(invocation, options);
+  const Called<json::object> inbox =
+      call_server(invocation, "attention.list", list_params(options, options.limit));
   const ExitCode shown = answer(invocation, inbox, view_inbox);
-  if (!inbox) return shown;
-  InboxCommand(options.command).run_for_new(*inbox);
-  if (shown != ExitCode::ok) return shown;
+  if (!inbox || shown != ExitCode::ok) return shown;
+  if (options.command) {
+    const auto all = read_all(options, [&invocation](json::object params) {
+      return call_server(invocation, "attention.list", std::move(params));
+    });
+    if (!all) return answer(invocation, tl::unexpected(all.error()), view_inbox);
+    for (const json::object& item : all->items) run_command_for(item, *options.command);
+  }
   return number_at(*inbox, "total") > 0 ? ExitCode::refused : ExitCode::ok;
 }
 
@@ -184,11 +236,13 @@ void add_inbox_command(ToolCommand app, Invocation& invocation) {
       .repeatable();
   command.add_option("--limit", options->limit, "Items shown, 1 to 500; default: 100")
       .range(1, 500);
-  command.add_flag("--follow", options->follow, "Show it again whenever it changes, until ^C");
+  command.add_flag("--follow", options->follow,
+                   "Then show each new item and each that is settled, until ^C");
   command.add_option("--exec", options->command,
                      "Run this shell command for each new item, with its JSON on stdin");
   command.footer(
-      "Exits with 1 while something waits, and with 0 when nothing does.\n\n"
+      "Exits with 1 while something waits, and with 0 when nothing does. --follow and\n"
+      "--exec are about all items, whatever --limit is.\n\n"
       "Examples:\n"
       "  signalbox inbox\n"
       "  signalbox inbox --kind approval --json | jq -r '.result.items[].text'\n"
