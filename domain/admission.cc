@@ -59,6 +59,10 @@ bool key_is_taken(const World& world, const std::string& key) {
   return !key.empty() && !world.board.agents_of_key(key).empty();
 }
 
+std::int64_t retry_wait_ns(const World& world, const Card& card) {
+  return world.projects.find(card.project)->second.policy.blocked_retry_minutes * ns_per_minute;
+}
+
 StartRun run_for(const Project& project, const Card& card) {
   StartRun run;
   run.goal = card.brief.empty() ? card.title : card.title + "\n\n" + card.brief;
@@ -119,21 +123,31 @@ CardWait why_waiting(const World& world, const Card& card) {
   return {CardWaitReason::order, {}, 0, {next->id}};
 }
 
-const Card* next_to_merge(const World& world, const std::string& project) {
+const Card* next_to_merge(const World& world, const std::string& project, std::int64_t now_ns) {
   const auto place = world.projects.find(project);
   if (place == world.projects.end() || !place->second.policy.merge_verified) return nullptr;
   if (policy_hold(place->second) != PolicyHold::none) return nullptr;
   if (world.board.merging(project) != nullptr) return nullptr;
   const auto verified = world.board.verified().find(project);
   if (verified == world.board.verified().end()) return nullptr;
-  return world.board.find(verified->second.begin()->second);
+  const Card* longest = nullptr;  // of the cards that wait
+  for (const auto& [position, id] : verified->second) {
+    const Card* card = world.board.find(id);
+    if (!card->waits_for_merge()) return card;
+    if (longest == nullptr || card->changed_at < longest->changed_at) longest = card;
+  }
+  return merge_due_ns(world, *longest) <= now_ns ? longest : nullptr;
+}
+
+std::int64_t merge_due_ns(const World& world, const Card& card) {
+  if (!card.waits_for_merge()) return 0;
+  return card.changed_at_ns + retry_wait_ns(world, card);
 }
 
 std::int64_t retry_due_ns(const World& world, const Card& card) {
   if (card.status != CardStatus::blocked || card.retry_at_ns == 0) return 0;
   // A blocked card that is retried hasn't changed since it was blocked.
-  return card.changed_at_ns +
-         world.projects.find(card.project)->second.policy.blocked_retry_minutes * ns_per_minute;
+  return card.changed_at_ns + retry_wait_ns(world, card);
 }
 
 StartRun run_of_card(const Project& project, const Card& card) {

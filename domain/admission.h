@@ -42,9 +42,14 @@ std::set<CardId> still_working(const World& world, const std::set<CardId>& cards
 // Returns what a card of the backlog waits for.
 CardWait why_waiting(const World& world, const Card& card);
 
-// Returns the project's verified card to merge now. Returns nullptr if there is none, if a merge is
-// under way, or if the policy doesn't merge.
-const Card* next_to_merge(const World& world, const std::string& project);
+// Returns the project's verified card to merge at `now_ns` (UTC). Cards that wait because their
+// merges were deferred often come after all others, the longest wait first. Returns nullptr if
+// there is none, if a merge is under way, or if the policy doesn't merge.
+const Card* next_to_merge(const World& world, const std::string& project, std::int64_t now_ns);
+
+// Returns when (ns, UTC) a card that waits for its next merge is merged again: after the time that
+// the present policy gives a blocked card. Returns 0 if it doesn't wait.
+std::int64_t merge_due_ns(const World& world, const Card& card);
 
 // Returns when (ns, UTC) a blocked card is retried automatically: after the time that the present
 // policy gives, which may have changed since the card was blocked. Returns 0 if it never is, or if

@@ -10,6 +10,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event.h"
+#include "domain/limits.h"
 
 namespace signalbox {
 
@@ -44,6 +45,7 @@ inline constexpr std::array card_transitions = {
     CardTransition{CardStatus::verified, CardMergeStarted::tag, CardStatus::verified},
     CardTransition{CardStatus::verified, CardMergeDeferred::tag, CardStatus::verified},
     CardTransition{CardStatus::verified, CardMerged::tag, CardStatus::merged},
+    CardTransition{CardStatus::verified, CardUnblocked::tag, CardStatus::verified},
     CardTransition{CardStatus::verified, CardBlocked::tag, CardStatus::blocked},
     CardTransition{CardStatus::verified, CardFailed::tag, CardStatus::failed},
     CardTransition{CardStatus::blocked, CardBlocked::tag, CardStatus::blocked},
@@ -69,7 +71,7 @@ struct Card {
   std::int32_t priority = 0;
   Position submitted_at = 0;
   std::uint32_t runs = 0;          // runs since it was submitted or unblocked by a person
-  std::uint32_t merges = 0;        // merges begun since it was verified
+  std::uint32_t merges = 0;        // merges begun since it was verified or unblocked
   RunId run_id{};                  // its latest run, or nil
   RunId merge_run_id{};            // the merge under way, or nil
   std::string code;                // why it is blocked or failed, or its merge was deferred
@@ -86,6 +88,10 @@ struct Card {
     return status == CardStatus::running || status == CardStatus::verifying;
   }
   [[nodiscard]] bool is_merging() const { return merge_run_id != RunId{}; }
+  // Returns whether its merge was deferred so often that the next one waits (merge_due_ns()).
+  [[nodiscard]] bool waits_for_merge() const {
+    return status == CardStatus::verified && !is_merging() && merges >= limits::card_merges_max;
+  }
 
   friend bool operator==(const Card&, const Card&) = default;
 };

@@ -78,7 +78,7 @@ struct CardFailed {
 };
 BOOST_DESCRIBE_STRUCT(CardFailed, (), (run_id, code, message))
 
-// The card is back in the backlog.
+// The card is back in the backlog, or, if it was verified, it is merged without a further wait.
 struct CardUnblocked {
   static constexpr EventTag tag{807, 1, "CardUnblocked"};
   FreeText reason;

@@ -12,10 +12,16 @@
 namespace signalbox {
 namespace {
 
-// Returns whether a merge failed for a reason outside the card, so that a later merge may succeed.
+// Returns whether the same may succeed later, with nothing changed.
+bool is_passing(const RunFailed& failure) {
+  return failure.error_class == ErrorClass::transient || failure.error_class == ErrorClass::lost ||
+         failure.error_class == ErrorClass::quota;
+}
+
+// Returns whether a merge failed for a reason outside the card, so that a later merge may succeed:
+// the repository is away, or its owner has work in the base that is checked out there.
 bool may_be_merged_later(const RunFailed& failure) {
-  return failure.code == "BASE_MOVED" || failure.error_class == ErrorClass::transient ||
-         failure.error_class == ErrorClass::lost || failure.error_class == ErrorClass::quota;
+  return failure.code == "BASE_MOVED" || failure.code == "BASE_CHECKED_OUT" || is_passing(failure);
 }
 
 // Derives the card events that follow from the events of one of the card's runs.
@@ -43,7 +49,9 @@ class CardOfRun {
     const std::string& code = failure.code;
     // What a person has rejected isn't tried again until a person wants it to be.
     if (code == rejected_code) return CardBlocked{run_id_, code, failure.message, 0};
-    if (is_merge() && may_be_merged_later(failure) && card_.merges < limits::card_merges_max) {
+    // However often: the work is verified, and another run would only do it again. After some
+    // merges the card waits before the next one (merge_due_ns()).
+    if (is_merge() && may_be_merged_later(failure)) {
       return CardMergeDeferred{run_id_, code, failure.message};
     }
     // A retry doesn't repair a missing configuration.

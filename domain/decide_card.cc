@@ -111,7 +111,8 @@ Decided<NewEvents> decide(const World& world, const UnblockCard& command, const 
   TRY(require_at_most("reason", reason, limits::reason_bytes_max));
   const auto found = TRY(open_card(world, command.card_id));
   const Card& card = *found;
-  if (card.status != CardStatus::blocked && card.status != CardStatus::failed) return NewEvents{};
+  const bool is_stopped = card.status == CardStatus::blocked || card.status == CardStatus::failed;
+  if (!is_stopped && !card.waits_for_merge()) return NewEvents{};
   return NewEvents{{Stream::card(card.id),
                     {},
                     card.changed_at,
@@ -129,7 +130,7 @@ Decided<NewEvents> decide(const World& world, const StartCard& command, const No
 Decided<NewEvents> decide(const World& world, const MergeCard& command, const Now& now) {
   const auto found = TRY(open_card(world, command.card_id));
   const Card& card = *found;
-  if (next_to_merge(world, card.project) != &card) {
+  if (next_to_merge(world, card.project, now.wall_ns) != &card) {
     return busy(card, "another one is merged next, or none", {});
   }
   return start(world, card, card.run_id, CardMergeStarted{command.run.run_id}, command.run, now);

@@ -68,6 +68,10 @@ void evolve(World&, Card& card, const Record&, const CardFailed& event) {
   card.message = event.message;
 }
 void evolve(World&, Card& card, const Record&, const CardUnblocked& event) {
+  if (card.status == CardStatus::verified) {
+    card.merges = 0;
+    return;
+  }
   card.retry_at_ns = 0;
   card.commit.clear();
   if (!event.by_itself) card.runs = 0;

@@ -102,7 +102,9 @@ inline constexpr std::size_t open_cards_max = 200'000;
 inline constexpr std::size_t card_title_bytes_max = 200;
 inline constexpr std::size_t card_brief_bytes_max = goal_bytes_max - card_title_bytes_max - 16;
 inline constexpr std::int32_t card_priority_max = 1'000'000;  // the least is its negative
-inline constexpr std::uint32_t card_merges_max = 5;   // merges begun until the card is blocked
+// Merges of a card that are begun one after the other; before each further one the card waits as
+// long as a blocked card does.
+inline constexpr std::uint32_t card_merges_max = 5;
 inline constexpr std::size_t retried_cards_max = 64;  // in one commit
 inline constexpr std::int64_t prune_after_ms_default = 60 * 60 * 1000;
 

@@ -134,6 +134,30 @@ void add_cards(const World& world, std::vector<AttentionItem>& items) {
   }
 }
 
+// A verified card whose merge was deferred often may wait for something that only a person mends.
+void add_deferred_merges(const World& world, std::vector<AttentionItem>& items) {
+  for (const auto& [project, cards] : world.board.verified()) {
+    for (const auto& [position, id] : cards) {
+      const Card& card = *world.board.find(id);
+      if (!card.waits_for_merge()) continue;
+      AttentionItem item;
+      item.kind = AttentionKind::blocked_card;
+      item.since_position = card.changed_at;
+      item.since_ns = card.changed_at_ns;
+      item.is_later = true;  // each deferral moves it on
+      item.card_id = id;
+      item.run_id = card.run_id;
+      item.project = project;
+      item.subject = card.title;
+      item.text = colon("the card's merge was deferred " + std::to_string(card.merges) + " times",
+                        colon(card.code, card.message));
+      item.next_commands = {"signalbox card why " + to_string(id),
+                            "signalbox card unblock " + to_string(id)};
+      items.push_back(std::move(item));
+    }
+  }
+}
+
 void add_ticks(const World& world, std::vector<AttentionItem>& items) {
   for (const auto& [loop, tick] : world.ticks) {
     if (is_service_loop(loop)) continue;  // they recover by themselves
@@ -199,6 +223,7 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
   for (const auto& [id, run] : world.runs) add_run(*run, bounds, items);
   add_failed_runs(world, bounds, items);
   add_cards(world, items);
+  add_deferred_merges(world, items);
   add_ticks(world, items);
   add_projects(world, items);
   return items;
@@ -321,7 +346,8 @@ bool may_change_attention(const Record& record) {
   }
   return is_one_of<RunPaused, RunResumed, RunBudgetRaised, RunCancelRequested, RunCanceled,
                    RunFailed, RunSucceeded, RunRetried, CardBlocked, CardFailed, CardUnblocked,
-                   ProjectPut, PolicyAdopted, PolicyRefused, ServerStarted>(record.event);
+                   CardMergeStarted, CardMergeDeferred, ProjectPut, PolicyAdopted, PolicyRefused,
+                   ServerStarted>(record.event);
 }
 
 }  // namespace signalbox

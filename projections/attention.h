@@ -22,7 +22,7 @@ enum class AttentionKind : std::uint8_t {
   paused_run,
   failed_run,    // of no card
   lost_job,      // nobody can see how the job of a run's attempt ended: it was another machine's
-  blocked_card,  // and nothing retries it
+  blocked_card,  // and nothing retries it; or its merge was deferred often
   failed_card,
   halted_loop,     // its tick has no end
   refused_policy,  // the project's policy file is invalid: the one before it is in force

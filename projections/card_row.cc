@@ -31,8 +31,12 @@ struct ApplyToCardRow {
     row.code = event.code;
     row.message = event.message;
   }
-  // The reason for the block is kept until the card's next run.
+  // The reason is kept until the card's next run or merge.
   void operator()(const CardUnblocked& event) const {
+    if (row.status == CardStatus::verified) {
+      row.merges = 0;
+      return;
+    }
     row.retry_at_ns = 0;
     row.commit.clear();
     if (!event.by_itself) row.runs = 0;

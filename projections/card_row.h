@@ -22,7 +22,7 @@ struct CardRow {
   std::int32_t priority = 0;
   // Number of runs since the card was submitted or an operator unblocked it.
   std::uint32_t runs = 0;
-  std::uint32_t merges = 0;  // number of merges begun since the card was verified
+  std::uint32_t merges = 0;  // number of merges begun since the card was verified or unblocked
   RunId run_id{};            // its latest run, or nil
   RunId merge_run_id{};      // the run that merges or merged it, or nil
   std::string code;          // the reason why it is blocked or failed, or its merge was deferred

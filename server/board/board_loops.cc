@@ -83,15 +83,20 @@ void BoardLoops::apply(std::span<const Record> records) {
   left_worktrees_.apply(records);
   // A slot is free, or a card is unblocked: start waiting cards now, not at the next due tick.
   bool freed = false;
+  bool may_merge = false;
   for (const Record& record : records) {
     freed = freed || event_as<CardVerified>(record.event) != nullptr ||
             event_as<CardBlocked>(record.event) != nullptr ||
             event_as<CardFailed>(record.event) != nullptr ||
             event_as<StationResultHeld>(record.event) != nullptr;
     const auto* unblocked = event_as<CardUnblocked>(record.event);
-    freed = freed || (unblocked != nullptr && !unblocked->by_itself);
+    if (unblocked == nullptr || unblocked->by_itself) continue;
+    const Card* card = parts_.engine.world().board.find(record.stream.run_id);
+    may_merge = may_merge || (card != nullptr && card->status == CardStatus::verified);
+    freed = true;
   }
   if (freed && has_startable_card()) trigger_heartbeat("a place is free");
+  if (may_merge) synthesizer_.trigger("a card was unblocked", /*again=*/true);
 }
 
 bool BoardLoops::has_startable_card() const {
@@ -209,7 +214,7 @@ void BoardLoops::synthesize(Token, const ScheduledLoop::Ended& ended) {
   std::vector<std::string> names;
   for (const auto& [name, cards] : world.board.verified()) names.push_back(name);
   for (const std::string& name : names) {
-    const Card* card = next_to_merge(world, name);
+    const Card* card = next_to_merge(world, name, parts_.clock.wall_ns());
     if (card == nullptr) continue;
     MergeCard command{card->id, run_of_merge(*world.find_project(name), *card)};
     complete(command.run);

@@ -11,7 +11,7 @@ TEST_F(VerifiedCardTest, IsMergedByARunOfItsOwnAndLeavesTheBoard) {  // H11
   when(merge_of(card, run));
   then_names({"CardMergeStarted", "RunStarted"});
   EXPECT_EQ(status(), CardStatus::verified);
-  EXPECT_EQ(next_to_merge(world, project), nullptr) << "never the same card twice";
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), nullptr) << "never the same card twice";
   finish_merge(Outcome::succeeded);
   then_names({"StationSucceeded", "RunSucceeded", "CardMerged"});
   EXPECT_EQ(world.board.find(card), nullptr);
@@ -23,7 +23,7 @@ TEST_F(VerifiedCardTest, IsMergedLaterWhereTheBaseMoved) {  // H11
   finish_merge(Outcome::failed, "BASE_MOVED");
   then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
   EXPECT_EQ(status(), CardStatus::verified);
-  EXPECT_EQ(next_to_merge(world, project), &the_card());
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), &the_card());
 }
 
 TEST_F(VerifiedCardTest, IsBlockedByAConflict) {  // H11
@@ -60,7 +60,7 @@ TEST_P(CardOfAMergeThatFailed, IsMergedLater) {  // H11
   EXPECT_EQ(world.find_run(run), nullptr);
   EXPECT_EQ(status(), CardStatus::verified);
   EXPECT_EQ(the_card().code, "NO_NETWORK");
-  EXPECT_EQ(next_to_merge(world, project), &the_card());
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), &the_card());
 }
 
 INSTANTIATE_TEST_SUITE_P(Outside, CardOfAMergeThatFailed,
@@ -88,20 +88,20 @@ TEST_F(VerifiedCardTest, IsNotMergedWhereThePolicyForbidsIt) {  // H3, H11
   Policy policy;
   policy.merge_verified = false;
   when(AdoptPolicy{project, digest_of(1), policy});
-  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), nullptr);
   when(merge);
   then_rejected(ErrorCode::CARD_BUSY);
 }
 
 TEST_F(VerifiedCardTest, IsNotMergedWithoutAPolicyThatWasUnderstood) {  // A8
   when(RefusePolicy{project, digest_of(1), 3, "no such key"});
-  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), nullptr);
   when(merge_of(card, run));
   then_rejected(ErrorCode::CARD_BUSY);
   when(AdoptPolicy{project, digest_of(2), {}});
-  EXPECT_EQ(next_to_merge(world, project), &the_card());
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), &the_card());
   when(AdoptPolicy{project, {}, {}});
-  EXPECT_EQ(next_to_merge(world, project), nullptr) << "its file is gone";
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), nullptr) << "its file is gone";
 }
 
 // A conflict's retry is a whole run of the agent.
@@ -118,32 +118,92 @@ TEST_F(VerifiedCardTest, HasFailedWhenTheMergeOfItsLastRunConflicts) {  // A9
   now.wall_ns += 24 * 60 * minute_ns;
   when(RetryBlockedCards{});
   then_nothing();
-  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), nullptr);
   when(UnblockCard{card, {}});
   EXPECT_EQ(next_to_start(world), &the_card()) << "a person decides otherwise";
 }
 
-TEST_F(VerifiedCardTest, HasFailedWhenItsLastRunCanNeverBeMerged) {  // A9
+// The merges of a card whose repository doesn't come back.
+class CardOfADeferredMerge : public VerifiedCardTest {
+ protected:
+  void merge_in_vain(const std::string& code) {
+    run = uuid_of(++merges_);
+    when(merge_of(card, run));
+    then_names({"CardMergeStarted", "RunStarted"});
+    finish_merge(Outcome::failed, code);
+    then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
+    EXPECT_EQ(status(), CardStatus::verified);
+  }
+  void merge_until_it_waits(const std::string& code = "BASE_MOVED") {
+    for (std::uint32_t merge = 1; merge <= limits::card_merges_max; ++merge) merge_in_vain(code);
+  }
+  [[nodiscard]] const Card* next() const { return next_to_merge(world, project, now.wall_ns); }
+
+ private:
+  std::uint8_t merges_ = 0x20;
+};
+
+// Its work is verified, and no run of an agent would change that it can't be merged now.
+TEST_F(CardOfADeferredMerge, IsNeverWorkedOnAgain) {  // A9
   Policy policy;
   policy.max_attempts = 1;
   when(AdoptPolicy{project, digest_of(1), policy});
-  for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
-    EXPECT_EQ(status(), CardStatus::verified);
-    run = uuid_of(static_cast<std::uint8_t>(0x20 + merge));
-    when(merge_of(card, run));
-    finish_merge(Outcome::failed, "BASE_MOVED");
+  for (const std::string code : {"BASE_MOVED", "BASE_CHECKED_OUT"}) {
+    for (int merge = 0; merge < 20; ++merge) {
+      now.wall_ns += 30 * minute_ns;
+      merge_in_vain(code);
+      EXPECT_EQ(next_to_start(world), nullptr);
+    }
   }
-  EXPECT_EQ(status(), CardStatus::failed);
+  EXPECT_EQ(the_card().runs, 1U);
+  now.wall_ns += 30 * minute_ns;
+  run = uuid_of(9);
+  when(merge_of(card, run));
+  finish_merge(Outcome::succeeded);
+  EXPECT_EQ(world.board.find(card), nullptr) << "the repository is back";
 }
 
-TEST_F(VerifiedCardTest, IsNotMergedForEver) {
-  for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
-    EXPECT_EQ(status(), CardStatus::verified);
-    run = uuid_of(static_cast<std::uint8_t>(0x20 + merge));
-    when(merge_of(card, run));
-    finish_merge(Outcome::failed, "BASE_MOVED");
-  }
-  EXPECT_EQ(status(), CardStatus::blocked);
+TEST_F(CardOfADeferredMerge, WaitsAsABlockedCardDoes) {  // A9
+  merge_until_it_waits();
+  EXPECT_EQ(merge_due_ns(world, the_card()), now.wall_ns + 30 * minute_ns);
+  now.wall_ns += 30 * minute_ns - 1;
+  EXPECT_EQ(next(), nullptr);
+  when(merge_of(card, uuid_of(9)));
+  then_rejected(ErrorCode::CARD_BUSY);
+  now.wall_ns += 1;
+  EXPECT_EQ(next(), &the_card());
+  merge_in_vain("BASE_MOVED");
+  EXPECT_EQ(next(), nullptr) << "and again after each further one";
+}
+
+TEST_F(CardOfADeferredMerge, IsMergedAtOnceAfterAPersonUnblocksIt) {  // A9
+  merge_until_it_waits();
+  when(UnblockCard{card, "the disk is mounted again"});
+  then_names({"CardUnblocked"});
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(the_card().commit, "c0ffee");
+  EXPECT_EQ(the_card().runs, 1U);
+  EXPECT_EQ(merge_due_ns(world, the_card()), 0);
+  EXPECT_EQ(next(), &the_card());
+  when(UnblockCard{card, {}});
+  then_nothing();
+}
+
+TEST_F(CardOfADeferredMerge, IsNotInTheWayOfOtherMerges) {  // A9
+  merge_until_it_waits();
+  const CardId first = card;
+  card = uuid_of(0xcb);
+  given({submitted()});
+  run = uuid_of(8);
+  when(start_of(card, run));
+  work("implement", Outcome::succeeded);
+  work("verify", Outcome::succeeded, {}, "beef");
+  now.wall_ns += 30 * minute_ns;
+  EXPECT_EQ(next(), world.board.find(card)) << "also when the other's time has come";
+  run = uuid_of(9);
+  when(merge_of(card, run));
+  finish_merge(Outcome::succeeded);
+  EXPECT_EQ(next(), world.board.find(first));
 }
 
 }  // namespace

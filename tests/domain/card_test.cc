@@ -291,6 +291,7 @@ TEST(CardTransitions, TheTableSaysWhatIsMeant) {
       {{verifying, "CardFailed"}, failed},
       {{verified, "CardMergeStarted"}, verified},
       {{verified, "CardMergeDeferred"}, verified},
+      {{verified, "CardUnblocked"}, verified},
       {{verified, "CardMerged"}, merged},
       {{verified, "CardBlocked"}, blocked},
       {{verified, "CardFailed"}, failed},

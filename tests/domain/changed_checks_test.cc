@@ -45,11 +45,11 @@ TEST_F(ChangedChecksTest, APersonIsAskedBeforeTheWorkIsVerified) {  // A7
             "the work changes files that decide how it is checked: AGENTS.md and check.sh. May it "
             "be merged?");
   EXPECT_EQ(status(), CardStatus::verifying);
-  EXPECT_EQ(next_to_merge(world, project), nullptr);
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), nullptr);
   decide_with(Decision::approve);
   then_names({"StationApproved", "RunSucceeded", "CardVerified"});
   EXPECT_EQ(the_card().commit, "c0ffee");
-  EXPECT_EQ(next_to_merge(world, project), &the_card());
+  EXPECT_EQ(next_to_merge(world, project, now.wall_ns), &the_card());
 }
 
 TEST_F(ChangedChecksTest, WorkThatAPersonRejectsWaitsForAPerson) {  // A7

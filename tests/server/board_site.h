@@ -47,6 +47,18 @@ class BoardSite : public ::testing::Test, protected RpcSite {
     take(command);
     return command.run.run_id;
   }
+  // Starts the run that merges the card, by a worker's station; returns the run's id.
+  RunId start_merge(const std::string& id) {
+    const Card& verified = *engine.world().board.find(*parse_uuid(id));
+    MergeCard command{verified.id,
+                      run_of_merge(*engine.world().find_project(verified.project), verified)};
+    command.run.pipeline->stations = {StationDefinition{}};
+    command.run.pipeline->stations.front().name = "merge";
+    command.run.run_id = ids.next_run_id(0);
+    command.run.pipeline_digest.bytes.front() = 8;
+    take(command);
+    return command.run.run_id;
+  }
   // Claims `station` and completes it with `outcome`.
   void work(const std::string& station, const std::string& outcome = "succeeded",
             const std::string& more = "") {

@@ -212,6 +212,27 @@ TEST_F(RpcAttention, ACardThatNothingRetriesWaits) {  // O1
   EXPECT_EQ(kinds(), Kinds{});
 }
 
+TEST_F(RpcAttention, AMergeThatWasDeferredOftenWaits) {  // A9, O1
+  EXPECT_EQ(code_of(put("web")), "");
+  const std::string card_id = submit("Fix it");
+  start_next();
+  work("implement");
+  work("verify");
+  for (std::uint32_t merge = 0; merge < limits::card_merges_max; ++merge) {
+    EXPECT_EQ(kinds(), Kinds{});
+    start_merge(card_id);
+    work("merge", "failed",
+         R"(,"error_class":"terminal","error_code":"BASE_MOVED","error_message":"too late")");
+  }
+  const json::object item = first();
+  EXPECT_EQ(item.at("kind"), "blocked_card");
+  EXPECT_EQ(item.at("card_id"), json::value(card_id));
+  EXPECT_NE(std::string(item.at("text").as_string()).find("BASE_MOVED: too late"),
+            std::string::npos);
+  ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
 TEST_F(RpcAttention, AHaltedLoopWaitsUntilItIsRecovered) {  // O1
   take(StartServer{"v"});
   ask("tick.begin", R"({"loop":"nightly","reason":"due"})");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/limits.h"
 #include "domain/service_loops.h"
 
 namespace signalbox::simulation {
@@ -146,6 +147,7 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
     after_run(record, card, verified->run_id, /*merge=*/false, /*succeeded=*/true);
     card.column = CardStatus::verified;
     card.verified_at = record.position;
+    card.merges = 0;
   } else if (const auto* blocked = std::get_if<CardBlocked>(&event)) {
     block(record, card, *blocked);
   } else if (const auto* failed = std::get_if<CardFailed>(&event)) {
@@ -157,6 +159,8 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
   } else if (const auto* deferred = std::get_if<CardMergeDeferred>(&event)) {
     after_run(record, card, deferred->run_id, /*merge=*/true, /*succeeded=*/false);
     card.merge = {};
+    card.deferred_at = record.position;
+    card.deferred_at_ns = record.recorded_at_ns;
   } else if (const auto* merged = std::get_if<CardMerged>(&event)) {
     after_run(record, card, merged->run_id, /*merge=*/true, /*succeeded=*/true);
     card.merge = {};
@@ -221,15 +225,34 @@ void BoardAudit::start_merge(const Record& record, AuditedCard& card,
   for (const auto& [id, other] : cards_) {
     if (other.project != card.project || other.column != CardStatus::verified) continue;
     if (!other.merge.is_nil()) wrong(record, "card " + to_string(id) + " is being merged");
-    if (other.verified_at < card.verified_at) {
-      wrong(record, "card " + to_string(id) + " was verified before");
-    }
+    if (is_merged_before(other, card)) wrong(record, "card " + to_string(id) + " comes before it");
   }
+  // A9: a merge that was deferred often waits as a blocked card does.
+  const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
+  if (card.merges_slowly() &&
+      record.recorded_at_ns < card.deferred_at_ns + minutes * audited_minute_ns) {
+    wrong(record, "the merge before it was a moment ago");
+  }
+  ++card.merges;
   card.merge = started.run_id;
   if (!card_of_run_.emplace(started.run_id, record.stream.run_id).second) {
     wrong(record, "it has the run of another");
   }
   about_to_start_ = started.run_id;
+}
+
+bool BoardAudit::is_merged_before(const AuditedCard& other, const AuditedCard& card) {
+  if (other.merges_slowly() != card.merges_slowly()) return card.merges_slowly();
+  return card.merges_slowly() ? other.deferred_at < card.deferred_at
+                              : other.verified_at < card.verified_at;
+}
+
+bool BoardAudit::failed_for_what_passes(const RunId& run_id) const {
+  const auto place = failed_.find(run_id);
+  if (place == failed_.end()) return false;
+  const ErrorClass error_class = place->second.error_class;
+  return error_class == ErrorClass::transient || error_class == ErrorClass::lost ||
+         error_class == ErrorClass::quota || place->second.code == "BASE_MOVED";
 }
 
 void BoardAudit::after_run(const Record& record, const AuditedCard& card, const RunId& run_id,
@@ -251,10 +274,14 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
   } else {
     const bool merge = !card.merge.is_nil();
     after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
-    // A retry mends neither a missing configuration nor a cancellation nor a rejection.
+    const bool passes = failed_for_what_passes(blocked.run_id);
+    if (merge && passes) wrong(record, "its merge is to be tried again, and not its work");
+    // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
+    // kept finished work from being proposed is no reason to do it again.
     const auto failed = failed_.find(blocked.run_id);
     const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
-                           (merge || failed->second.error_class != ErrorClass::config);
+                           (merge || failed->second.error_class != ErrorClass::config) &&
+                           !(passes && failed->second.station == "create_pr");
     if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
     if (!by_itself && blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
     if (by_itself && card.runs >= projects_[card.project].policy.max_attempts) {
@@ -275,6 +302,9 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
 void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
   after_run(record, card, failed.run_id, !card.merge.is_nil(), /*succeeded=*/false);
   if (failed_[failed.run_id].code == "REJECTED") wrong(record, "somebody has to unblock it");
+  if (!card.merge.is_nil() && failed_for_what_passes(failed.run_id)) {
+    wrong(record, "its merge is to be tried again");
+  }
   if (card.runs < projects_[card.project].policy.max_attempts) {
     wrong(record, "it has had " + std::to_string(card.runs) + " runs, and may have more");
   }
@@ -284,7 +314,9 @@ void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed&
 
 // H5
 void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnblocked& unblocked) {
-  if (card.column != CardStatus::blocked && card.column != CardStatus::failed) {
+  const bool merges_on = card.column == CardStatus::verified;
+  const bool is_stopped = card.column == CardStatus::blocked || card.column == CardStatus::failed;
+  if (!is_stopped && !(merges_on && card.merges_slowly() && card.merge.is_nil())) {
     wrong(record, "it isn't blocked");
   }
   if (unblocked.by_itself) {
@@ -299,7 +331,11 @@ void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnbl
   } else {
     const SentCommand* sent = book_.find(record.command_id);
     if (sent == nullptr || sent->method != "card.unblock") wrong(record, "nobody has said so");
-    card.runs = 0;
+    if (!merges_on) card.runs = 0;
+  }
+  if (merges_on) {
+    card.merges = 0;
+    return;
   }
   card.column = CardStatus::backlog;
   card.retry_at_ns = 0;

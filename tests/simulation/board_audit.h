@@ -54,10 +54,15 @@ class BoardAudit {
     std::int64_t retry_at_ns = 0;
     std::int64_t blocked_at_ns = 0;
     Position verified_at = 0;
+    std::uint32_t merges = 0;  // begun since it was verified or unblocked
+    Position deferred_at = 0;  // of the latest merge that was deferred
+    std::int64_t deferred_at_ns = 0;
 
     [[nodiscard]] bool in_work() const {
       return column == CardStatus::running || column == CardStatus::verifying;
     }
+    // Its merges were deferred so often that there is time between them.
+    [[nodiscard]] bool merges_slowly() const { return merges >= limits::card_merges_max; }
   };
   struct AuditedProject {
     std::string repository;
@@ -93,6 +98,10 @@ class BoardAudit {
   void after_run(const Record& record, const AuditedCard& card, const RunId& run_id, bool merge,
                  bool succeeded);
   void finish_commit(Position position);
+  // Returns whether `other`, which is verified as well, has to be merged before `card`.
+  [[nodiscard]] static bool is_merged_before(const AuditedCard& other, const AuditedCard& card);
+  // Returns whether the run failed for what passes, so that its merge or its push is done again.
+  [[nodiscard]] bool failed_for_what_passes(const RunId& run_id) const;
   // Returns what keeps the card from being started now, or empty.
   [[nodiscard]] std::string obstacle(const AuditedCard& card) const;
   void wrong(const Record& record, const std::string& what) {

@@ -47,7 +47,8 @@ std::string card_status_after(const Record& record, const std::string& before) {
   if (is_a<CardMerged>(record)) return "merged";
   if (is_a<CardBlocked>(record)) return "blocked";
   if (is_a<CardFailed>(record)) return "failed";
-  return is_a<CardUnblocked>(record) ? "backlog" : before;
+  // Verified work waits for its merge no longer.
+  return is_a<CardUnblocked>(record) && before != "verified" ? "backlog" : before;
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ export const ACTIONS = {
   },
   unblock: {
     name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional',
-    says: 'The card goes back to the backlog and is tried again.',
-    command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status),
+    says: 'The card goes back to the backlog and is tried again. If its merge was deferred, it is merged now.',
+    command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status) || (card.status === 'verified' && !card.merging && card.code !== ''),
   },
   recover: {
     name: 'Recover', method: 'tick.recover', subject: 'loop', tone: 'good', reason: 'required',

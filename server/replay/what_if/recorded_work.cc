@@ -302,9 +302,11 @@ void WorkRecorder::apply_board(const World& world, const Record& record) {
   } else if (const auto* unblocked = event_as<CardUnblocked>(record.event)) {
     const auto place = cards_.find(record.stream.run_id);
     const auto blocked = blocked_ns_.find(record.stream.run_id);
-    if (unblocked->by_itself || place == cards_.end() || blocked == blocked_ns_.end()) return;
-    work_.cards[place->second].unblocked_after_ns.push_back(record.recorded_at_ns -
-                                                            blocked->second);
+    if (blocked == blocked_ns_.end()) return;  // it was verified: its merge waits no longer
+    const std::int64_t after_ns = record.recorded_at_ns - blocked->second;
+    blocked_ns_.erase(blocked);
+    if (unblocked->by_itself || place == cards_.end()) return;
+    work_.cards[place->second].unblocked_after_ns.push_back(after_ns);
   }
 }
 

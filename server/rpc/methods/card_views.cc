@@ -8,6 +8,7 @@
 #include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/board/policy_reader.h"
+#include "server/engine/engine.h"
 #include "server/executors/check_files.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/record_json.h"
@@ -83,6 +84,19 @@ Stored<json::array> changed_checks_of(const Api& api, const RunIndex& index, con
   if (!metadata || !metadata->is_object()) return json::array();
   const json::value* const files = metadata->get_object().if_contains(checks_changed_field);
   return files != nullptr && files->is_array() ? files->get_array() : json::array();
+}
+
+// Returns whether the CardUnblocked is of a card whose merge was deferred, and which stays
+// verified.
+bool was_deferred_before(const Api& api, const Record& unblocked) {
+  // The event before isn't in the log yet if it is as new as this one.
+  const Card* card = api.engine.world().board.find(unblocked.stream.run_id);
+  if (card != nullptr && card->changed_at == unblocked.position) {
+    return card->status == CardStatus::verified;
+  }
+  const auto before = api.log.read(std::max<Position>(unblocked.cause, 1), 1);
+  return before && !before->empty() &&
+         event_as<CardMergeDeferred>(before->front().event) != nullptr;
 }
 
 // Returns the id of the first card in the records, with its new status.
@@ -177,8 +191,12 @@ json::object block_card_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-json::object unblock_card_result(const Api&, std::span<const Record> records) {
+json::object unblock_card_result(const Api& api, std::span<const Record> records) {
   json::object result = card_result(records, "backlog");
+  for (const Record& record : records) {
+    if (event_as<CardUnblocked>(record.event) == nullptr) continue;
+    if (was_deferred_before(api, record)) result["status"] = name_of(CardStatus::verified);
+  }
   result["changed"] = true;
   return result;
 }
@@ -228,6 +246,16 @@ json::value decision_waiting(const World& world, const Card& card) {
   return waiting;
 }
 
+// Returns the wait of a card whose merge was deferred often; null if it doesn't wait.
+json::value merge_waiting(const World& world, const Card& card) {
+  if (!card.waits_for_merge()) return nullptr;
+  json::object waiting;
+  waiting["reason"] = "merge_deferred";
+  waiting["text"] = "its merge is tried again at " + format_time(merge_due_ns(world, card)) +
+                    ", or now: signalbox card unblock " + to_string(card.id);
+  return waiting;
+}
+
 }  // namespace
 
 std::string policy_hold_text(const Project& project) {
@@ -257,6 +285,7 @@ json::object card_holder(const Card& card) {
 }
 
 json::value card_waiting(const World& world, const Card& card, bool whole) {
+  if (card.status == CardStatus::verified && !card.is_merging()) return merge_waiting(world, card);
   if (card.status != CardStatus::backlog) return decision_waiting(world, card);
   const CardWait wait = why_waiting(world, card);
   json::object waiting;

@@ -31,10 +31,10 @@ boost::json::object block_card_result(const Api& api, std::span<const Record> re
 boost::json::object unblock_card_result(const Api& api, std::span<const Record> records);
 
 // Returns what a card of the backlog waits for: the result of why_waiting(), with the cards that
-// hold it up. Called on the engine's thread.
+// hold it up; or the wait for a person or for another merge. Called on the engine's thread.
 //
 // The result is {reason, text, scope?, limit?, holders?, holders_total?}, or null for a card that
-// isn't in the backlog. Lists pass false for `whole`, which leaves out the holders.
+// waits for nothing. Lists pass false for `whole`, which leaves out the holders.
 boost::json::value card_waiting(const World& world, const Card& card, bool whole);
 
 // What the world says of an open card and its row doesn't: its policy may have changed since the

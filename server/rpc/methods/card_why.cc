@@ -146,7 +146,19 @@ void explain_run(const World& world, const RunId& run_id, const char* reason, Ca
   moment.next_commands = {"signalbox run why " + to_string(run_id)};
 }
 
-void explain_verified(const World& world, CardMoment& moment) {
+// Explains a card whose merge was deferred so often that the next one waits.
+void explain_merge_wait(const World& world, CardMoment& moment) {
+  const Card& card = *moment.card;
+  moment.reason = "merge_deferred";
+  moment.text = std::to_string(card.merges) +
+                " merges of its verified work were deferred: " + card.code + ", " + card.message;
+  moment.until_ns = merge_due_ns(world, card);
+  moment.unblocked_by = "the first tick of the synthesizer after " + format_time(moment.until_ns) +
+                        ", or you: unblock it, and its work is merged before that";
+  moment.next_commands = {"signalbox card unblock " + to_string(card.id)};
+}
+
+void explain_verified(const World& world, std::int64_t now_ns, CardMoment& moment) {
   const Card& card = *moment.card;
   if (card.is_merging()) return explain_run(world, card.merge_run_id, "merging", moment);
   const Project& project = *world.find_project(card.project);
@@ -155,7 +167,8 @@ void explain_verified(const World& world, CardMoment& moment) {
     return explain_policy(world, "mergeVerified", moment);
   }
   const Card* merging = world.board.merging(card.project);
-  const Card* first = merging != nullptr ? merging : next_to_merge(world, card.project);
+  const Card* first = merging != nullptr ? merging : next_to_merge(world, card.project, now_ns);
+  if (card.waits_for_merge() && first != &card) return explain_merge_wait(world, moment);
   if (first != nullptr && first != &card) {
     moment.reason = "merge_order";
     moment.text = "\"" + first->title + "\" " +
@@ -214,7 +227,7 @@ CardMoment moment_of(Api& api, const CardId& id) {
       moment.why_run = why_of_run(api, card->run_id);
       break;
     case CardStatus::verified:
-      explain_verified(world, moment);
+      explain_verified(world, api.clock.wall_ns(), moment);
       if (card->is_merging()) moment.why_run = why_of_run(api, card->merge_run_id);
       break;
     case CardStatus::blocked:
