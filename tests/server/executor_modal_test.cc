@@ -163,6 +163,22 @@ TEST_F(ModalExecutorTest, ACancelThatNobodyConfirmsIsGivenUpAndSaidSo) {
   EXPECT_NE(result.failure.message.find("call-1"), std::string::npos) << result.failure.message;
 }
 
+// Refusals end a job, but not one that is being canceled: nothing says that it was.
+TEST_F(ModalExecutorTest, ACancelBesideAnEndpointThatRefusesIsUnconfirmed) {  // A9
+  refused_max = milliseconds(1);
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  for (int fault = 0; fault < 1000; ++fault) endpoint.fail_next({"GET", 401});
+  EXPECT_FALSE(modal->poll(one)) << "refused before the cancel, too";
+  ASSERT_TRUE(modal->cancel(one)) << "accepted, and not confirmed";
+  ASSERT_TRUE(reaches(*modal, one, JobState::finished));
+  const JobResult result = modal->fetch_result(one).value();
+  EXPECT_EQ(result.outcome, Outcome::canceled) << result.failure.code;
+  EXPECT_TRUE(result.cancel_unconfirmed);
+}
+
 TEST_F(ModalExecutorTest, AFailureOfTheJobIsItsOwn) {
   endpoint.result(R"({"outcome":"failed","error_class":"transient","error_code":"GPU_GONE",
       "error_message":"the machine was taken away"})");

@@ -160,7 +160,8 @@ Executed<JobState> ModalExecutor::end_if_refused(const Job& job, const ExecutorE
     } else if (!timing.refused_since) {
       timing.refused_since = now;
     }
-    if (!is_refusal || now - *timing.refused_since <= options_.refused_max) {
+    // A job that is being canceled ends when the endpoint says so, or unconfirmed (poll()).
+    if (!is_refusal || timing.canceled_at || now - *timing.refused_since <= options_.refused_max) {
       return tl::unexpected(error);
     }
   }

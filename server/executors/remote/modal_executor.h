@@ -69,8 +69,8 @@ class ModalExecutor final : public Executor {
   Executed<void> save_call_id(const Job& job, const std::string& call_id) const;
   Executed<std::string> submit_once(const Job& job);
   Executed<JobState> apply_state(const Job& job, const RemoteState& state);
-  // Fails the job if the endpoint has refused every question about it for refused_max; otherwise
-  // returns the error of the latest one.
+  // Fails the job if the endpoint has refused every question about it for refused_max and it isn't
+  // being canceled; otherwise returns the error of the latest one.
   Executed<JobState> end_if_refused(const Job& job, const ExecutorError& error);
   // Saves the job's result for fetch_result() of this and later servers.
   Executed<JobState> finish(const Job& job, const std::string& result);
