@@ -4,6 +4,7 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -32,9 +33,12 @@ bool is_agents_station(const StationDefinition& station) {
   return true;
 }
 
-// Returns whether only a person's decision about a result, and no agent, is left of the run.
+// Returns whether the run waits, and no agent is left of it: for a person's decision about a
+// result, or for the time when finished work is proposed again.
 bool waits_with_its_result(const Run& run) {
-  if (run.attempt || !waits_for_decision(run)) return false;
+  if (run.attempt || run.station().status != StationStatus::waiting) return false;
+  const bool is_proposing = builtin_of(run.definition()) == BuiltinStation::create_pr;
+  if (!is_proposing && !waits_for_decision(run)) return false;
   if (run.definition().executor == ExecutorKind::approval) return false;
   const auto& stations = run.pipeline->stations;
   return std::none_of(stations.begin() + static_cast<std::ptrdiff_t>(run.current) + 1,
@@ -61,6 +65,12 @@ bool key_is_taken(const World& world, const std::string& key) {
 
 std::int64_t retry_wait_ns(const World& world, const Card& card) {
   return world.projects.find(card.project)->second.policy.blocked_retry_minutes * ns_per_minute;
+}
+
+// Returns whether somebody wrote the number of retries: also where it is the default one, and not
+// where only a backoff was written.
+bool has_own_retries(const RetryPolicy& policy) {
+  return policy.max_retries_named || policy.max_retries != RetryPolicy{}.max_retries;
 }
 
 StartRun run_for(const Project& project, const Card& card) {
@@ -163,13 +173,13 @@ StartRun run_of_card(const Project& project, const Card& card) {
     const bool has_remote =
         builtin == BuiltinStation::intake || builtin == BuiltinStation::create_pr;
     if (has_remote && station.remote.empty()) station.remote = project.remote;
-    // Another run would do the agent's work again, so a push that failed is tried again for longer
-    // than other stations are, and in place of the card's further runs (card_run.cc).
-    const bool pushes = builtin == BuiltinStation::create_pr && !station.remote.empty();
-    if (pushes && station.retry == RetryPolicy{}) {
+    // Another run would do the agent's work again, so the station that proposes it is tried again
+    // for longer than others are, and in place of the card's further runs (card_run.cc).
+    if (builtin == BuiltinStation::create_pr && !has_own_retries(station.retry)) {
       const std::uint32_t max_attempts = project.policy.max_attempts;
       const std::uint32_t further = max_attempts > card.runs ? max_attempts - card.runs - 1 : 0;
-      station.retry.max_retries = std::min(limits::push_retries_max + further, limits::retries_max);
+      station.retry.max_retries =
+          std::min(limits::create_pr_retries_max + further, limits::retries_max);
     }
   }
   return run;

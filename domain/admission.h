@@ -35,8 +35,8 @@ struct CardWait {
 const Card* next_to_start(const World& world);
 
 // Returns those of the cards whose agent may still work. A card that has an agent by its status
-// doesn't count if the run's work is done and its result waits for a person's decision: nobody
-// knows for how long, and other cards needn't wait as well.
+// doesn't count if the run's work is done and waits for a person's decision, or until it can be
+// proposed: nobody knows for how long, and other cards needn't wait as well.
 std::set<CardId> still_working(const World& world, const std::set<CardId>& cards);
 
 // Returns what a card of the backlog waits for.
@@ -58,7 +58,8 @@ std::int64_t retry_due_ns(const World& world, const Card& card);
 
 // Returns the command that starts a card's run: goal, project, label, repository, base and
 // pipeline. In that pipeline the policy's agent timeout replaces the timeout of each coding agent's
-// station that has the default one. The caller fills in the id and the digests.
+// station that has the default one, and a create_pr whose retries nobody wrote has
+// limits::create_pr_retries_max and more. The caller fills in the id and the digests.
 StartRun run_of_card(const Project& project, const Card& card);
 
 // Returns the command that starts the run which merges a verified card: `merge`, the project's

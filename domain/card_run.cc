@@ -18,6 +18,14 @@ bool is_passing(const RunFailed& failure) {
          failure.error_class == ErrorClass::quota;
 }
 
+// Returns whether the run's work was done, and only proposing it failed.
+bool failed_to_propose(const Run& run, const RunFailed& failure) {
+  if (failure.code == push_failed_code) return true;
+  const auto place = run.find_station(failure.station);
+  return place && builtin_of(run.pipeline->stations[*place]) == BuiltinStation::create_pr &&
+         is_passing(failure);
+}
+
 // Returns whether a merge failed for a reason outside the card, so that a later merge may succeed:
 // the repository is away, or its owner has work in the base that is checked out there.
 bool may_be_merged_later(const RunFailed& failure) {
@@ -45,7 +53,7 @@ class CardOfRun {
     if (is_merge()) return CardMerged{run_id_, commit};
     return CardVerified{run_id_, run->started_at, commit};
   }
-  std::optional<CardEvent> after(const RunFailed& failure) const {
+  std::optional<CardEvent> after(const Run* run, const RunFailed& failure) const {
     const std::string& code = failure.code;
     // What a person has rejected isn't tried again until a person wants it to be.
     if (code == rejected_code) return CardBlocked{run_id_, code, failure.message, 0};
@@ -61,9 +69,11 @@ class CardOfRun {
     // After a failed merge, too, a retry is a whole run of the card, so the policy bounds it.
     if (card_.runs >= policy_.max_attempts) return CardFailed{run_id_, code, failure.message};
     // Another run would do the agent's work again, which is for a person to decide: the work is
-    // done, but for its push, which was tried again (run_of_card()), or for what its worktree
-    // holds.
-    if (!is_merge() && (code == push_failed_code || needs_look_at_worktree(code))) {
+    // done, but couldn't be proposed, which was tried for long (run_of_card()), or not because of
+    // what its worktree holds.
+    const bool is_done =
+        needs_look_at_worktree(code) || (run != nullptr && failed_to_propose(*run, failure));
+    if (!is_merge() && is_done) {
       return CardBlocked{run_id_, code, failure.message, 0};
     }
     return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
@@ -106,7 +116,7 @@ void add_card_events(const World& world, NewEvents& events, const Now& now) {
     } else if (event_as<RunSucceeded>(decided.event) != nullptr) {
       follows = of_run.after_success(world.find_run(decided.stream.run_id), commit);
     } else if (const auto* failed = event_as<RunFailed>(decided.event)) {
-      follows = of_run.after(*failed);
+      follows = of_run.after(world.find_run(decided.stream.run_id), *failed);
     } else if (const auto* canceled = event_as<RunCanceled>(decided.event)) {
       follows = of_run.after(*canceled);
     }

@@ -26,10 +26,10 @@ inline constexpr std::size_t label_bytes_max = 64;
 inline constexpr std::size_t stations_max = 32;
 inline constexpr std::size_t pipeline_bytes_max = 24 * 1024;
 inline constexpr std::uint32_t retries_max = 100;
-// Retries of a card's push, unless its pipeline has others: with the usual backoff of a second,
-// which is doubled for each further one, they take 17 minutes. Each further run that the policy
-// allows the card is one more.
-inline constexpr std::uint32_t push_retries_max = 10;
+// Retries of a card's create_pr, unless its pipeline names others: with the usual backoff of a
+// second, which is doubled for each further one up to an hour, they take 13 hours. Each further run
+// that the policy allows the card is one more.
+inline constexpr std::uint32_t create_pr_retries_max = 24;
 inline constexpr std::size_t strategies_max = 8;
 inline constexpr std::size_t stall_actions_max = 8;
 

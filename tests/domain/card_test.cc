@@ -87,12 +87,13 @@ TEST_F(CardTest, ItsRunBeginsAtTheProjectsRemoteAndPushesThere) {  // A3, A9
   EXPECT_EQ(stations[0].remote, "origin");
   EXPECT_EQ(stations[0].retry, RetryPolicy{});
   EXPECT_EQ(stations[1].remote, "origin");
-  EXPECT_EQ(stations[1].retry.max_retries, limits::push_retries_max + site.policy.max_attempts - 1)
-      << "a push is tried again without the agent, in place of the runs that are left";
+  const std::uint32_t further = site.policy.max_attempts - 1;
+  EXPECT_EQ(stations[1].retry.max_retries, limits::create_pr_retries_max + further)
+      << "it is tried again without the agent, in place of the runs that are left";
   Card last = the_card();
   last.runs = site.policy.max_attempts - 1;
   EXPECT_EQ(run_of_card(site, last).pipeline->stations[1].retry.max_retries,
-            limits::push_retries_max);
+            limits::create_pr_retries_max);
   site.pipeline.stations[1].retry.max_retries = 0;
   EXPECT_EQ(run_of_card(site, the_card()).pipeline->stations[1].retry.max_retries, 0U)
       << "unless the pipeline says otherwise";

@@ -25,7 +25,11 @@ bool RegisterAudit::waits_with_its_result(const RunId& id) const {
   const auto place = runs_.find(id);
   if (place == runs_.end() || !place->second.has_station()) return false;
   const AuditedRun& run = place->second;
-  if (run.holder != 0 || run.waiting != WaitReason::approval) return false;
+  // Work that is done and can't be proposed yet needs no agent either.
+  const bool is_proposing =
+      run.station().executor == ExecutorKind::builtin && run.station().name == "create_pr";
+  if (run.holder != 0 || !run.waiting) return false;
+  if (!is_proposing && run.waiting != WaitReason::approval) return false;
   if (run.station().executor == ExecutorKind::approval) return false;  // there is no result yet
   const auto next = run.stations.begin() + static_cast<std::ptrdiff_t>(run.current) + 1;
   return std::all_of(next, run.stations.end(), [](const StationDefinition& station) {

@@ -147,7 +147,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(stations_max);
   SIGNALBOX_LIMIT(pipeline_bytes_max);
   SIGNALBOX_LIMIT(retries_max);
-  SIGNALBOX_LIMIT(push_retries_max);
+  SIGNALBOX_LIMIT(create_pr_retries_max);
   SIGNALBOX_LIMIT(strategies_max);
   SIGNALBOX_LIMIT(stall_actions_max);
   SIGNALBOX_LIMIT(usage_max);

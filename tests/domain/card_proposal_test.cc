@@ -1,0 +1,79 @@
+// Cards whose work is done and can't be proposed: their run tries it again, and no agent does.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "domain/admission.h"
+#include "domain/limits.h"
+#include "domain/retry_policy.h"
+#include "tests/domain/card_fixture.h"
+
+namespace signalbox {
+namespace {
+
+// Without a remote, too: the disk may be full, or the repository away.
+TEST_F(CardTest, ItsRunProposesTheWorkForLongUnlessThePipelineSaysOtherwise) {  // A9
+  Project site = *world.find_project(project);
+  site.remote.clear();
+  site.pipeline.stations = {builtin_station(BuiltinStation::create_pr)};
+  const auto retries = [&] {
+    return run_of_card(site, the_card()).pipeline->stations[0].retry.max_retries;
+  };
+  const std::uint32_t many = limits::create_pr_retries_max + site.policy.max_attempts - 1;
+  EXPECT_EQ(retries(), many);
+  site.pipeline.stations[0].retry.backoff_ms = 5000;
+  EXPECT_EQ(retries(), many) << "a backoff is no number of retries";
+  name_max_retries(site.pipeline.stations[0].retry, RetryPolicy{}.max_retries);
+  EXPECT_EQ(retries(), RetryPolicy{}.max_retries) << "somebody wrote it, be it the usual one";
+}
+
+class CardOfADoneWork : public CardTest, public ::testing::WithParamInterface<std::string> {
+ protected:
+  // Dispatches create_pr and ends it with a failure of the parameter's code.
+  void fail_to_propose(ErrorClass error_class) {
+    when(DispatchStation{run, uuid_of(0x60), {}});
+    CompleteStation failed = end_of("create_pr", the_run().attempt->token, Outcome::failed);
+    if (GetParam() == "TIMEOUT") failed.outcome = Outcome::timeout;
+    failed.error_class = error_class;
+    failed.error_code = GetParam();
+    failed.error_message = "the disk is gone";
+    failed.from_executor = true;
+    when(failed);
+  }
+  void implement() {
+    ProjectPut put{"/repositories/site", "main", "", {}};
+    put.pipeline.name = "site";
+    put.pipeline.stations = {worker_station("implement"),
+                             builtin_station(BuiltinStation::create_pr)};
+    given({ProjectEvent{put}});
+    when(start_of(card, run));
+    work("implement", Outcome::succeeded);
+  }
+};
+
+// The agent's work is done, and what kept it from being proposed passes.
+TEST_P(CardOfADoneWork, IsProposedAgainForHoursAndNeverDoneAgain) {  // A9
+  implement();
+  const std::int64_t begin_ns = now.wall_ns;
+  for (int failures = 1; failures <= 100; ++failures) {
+    fail_to_propose(ErrorClass::transient);
+    if (world.find_run(run) == nullptr) break;
+    EXPECT_TRUE(the_card().has_agent());
+    EXPECT_TRUE(still_working(world, world.board.agents()).empty()) << "no agent is left of it";
+    now.wall_ns = the_run().station().waiting_until_ns;
+    when(WakeStation{run});
+  }
+  EXPECT_GT(now.wall_ns - begin_ns, 12 * 60 * minute_ns);
+  EXPECT_EQ(status(), CardStatus::blocked);
+  EXPECT_EQ(the_card().code, GetParam());
+  EXPECT_EQ(the_card().retry_at_ns, 0) << "another run is for a person to decide";
+  when(UnblockCard{card, {}});
+  EXPECT_EQ(next_to_start(world), &the_card());
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, CardOfADoneWork,
+                         ::testing::Values("REPOSITORY_AWAY", "GIT_FAILED", "STORAGE_FAILED",
+                                           "TIMEOUT", "PUSH_FAILED"));
+
+}  // namespace
+}  // namespace signalbox
