@@ -13,6 +13,9 @@ namespace signalbox {
 // Code of the failure of a run because a person rejected an approval.
 inline constexpr std::string_view rejected_code = "REJECTED";
 
+// Code of the failure of a run whose work changes what checks it, where the policy refuses that.
+inline constexpr std::string_view checks_changed_code = "CHECKS_CHANGED";
+
 // The code of a push that failed: all other work of its run is done.
 inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
 

@@ -156,7 +156,7 @@ NewEvents end_of_attempt(const World& world, const Run& run, const CompleteStati
       }
       if (rule == ChecksChanged::refuse) {
         return end_attempt(run,
-                           {Outcome::failed, ErrorClass::config, "CHECKS_CHANGED",
+                           {Outcome::failed, ErrorClass::config, std::string(checks_changed_code),
                             changed_checks_text(command) + ", which the policy refuses"},
                            std::move(result), now);
       }

@@ -11,7 +11,9 @@ namespace signalbox {
 // Returns the input of the card's next run as JSON. If the merge of its work ended with a conflict,
 // that is {"merge_conflict": {branch, message, task}}, so that whoever does the work again
 // sees which places conflicted and can read the earlier work. If the run before failed because of
-// what its worktree holds, it is {"earlier_work": {ref, message, task}}. Otherwise returns nullopt.
+// what its worktree holds, it is {"earlier_work": {ref, message, task}}. If its work was refused,
+// or couldn't be proposed, it is {"earlier_work": {reason, message, branches, ref, task}}.
+// Otherwise returns nullopt.
 std::optional<std::string> input_of_card_run(const Card& card);
 
 }  // namespace signalbox

@@ -6,6 +6,10 @@ std::string branch_of(const RunId& run_id, Token run_token) {
   return "signalbox/" + to_string(run_id) + "-" + std::to_string(run_token);
 }
 
+std::string branch_pattern_of(const RunId& run_id) {
+  return "signalbox/" + to_string(run_id) + "-*";
+}
+
 std::string base_ref_of(const std::string& run_id) { return "refs/signalbox/base/" + run_id; }
 
 }  // namespace signalbox

@@ -11,6 +11,10 @@ namespace signalbox {
 // branch.
 std::string branch_of(const RunId& run_id, Token run_token);
 
+// Returns "signalbox/<run id>-*", a pattern for `git branch --list`: the run's branch, where its
+// token isn't known.
+std::string branch_pattern_of(const RunId& run_id);
+
 // Returns "refs/signalbox/base/<run id>".
 std::string base_ref_of(const std::string& run_id);
 

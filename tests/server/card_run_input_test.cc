@@ -44,6 +44,29 @@ TEST(CardRunInput, HasTheRefOfTheWorkThatAPersonLookedAt) {  // A1
   EXPECT_EQ(earlier.at("message"), boost::json::value(card.message));
 }
 
+TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
+  for (const std::string code : {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "STORAGE_FAILED"}) {
+    SCOPED_TRACE(code);
+    Card card;
+    card.run_id.bytes.front() = 7;
+    card.code = code;
+    EXPECT_TRUE(input_of_card_run(card));
+    card.message = "the parser must not guess: see the second comment";
+    const auto input = input_of_card_run(card);
+    ASSERT_TRUE(input);
+    const auto parsed = parse_json(*input);
+    ASSERT_TRUE(parsed);
+    const boost::json::object& earlier = parsed->at("earlier_work").as_object();
+    EXPECT_EQ(earlier.at("reason"), boost::json::value(code));
+    EXPECT_EQ(earlier.at("message"), boost::json::value(card.message));
+    EXPECT_EQ(earlier.at("branches"),
+              boost::json::value("signalbox/" + to_string(card.run_id) + "-*"));
+  }
+  Card refused_at_its_start;
+  refused_at_its_start.code = "REJECTED";
+  EXPECT_FALSE(input_of_card_run(refused_at_its_start)) << "there was no run";
+}
+
 TEST(CardRunInput, IsEmptyForAnyOtherCard) {  // A9
   EXPECT_FALSE(input_of_card_run(Card{}));
   Card card = conflicting_card();

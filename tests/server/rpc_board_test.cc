@@ -327,39 +327,6 @@ TEST_F(RpcBoard, ListsCardsWithWhatTheyWaitFor) {
   EXPECT_EQ(code_of(ask("card.list", R"({"status":"done"})")), "INVALID_PARAMS");
 }
 
-// Nothing is wrong with its work, so it isn't done again: the card says what to do, and when it is
-// merged otherwise.
-TEST_F(RpcBoard, AMergeThatWasDeferredOftenSaysSoAndGoesOn) {  // A9
-  put("web");
-  const std::string id = submit("First");
-  start_next();
-  work("implement");
-  work("verify", "succeeded", R"(,"external_ref":"c0ffee")");
-  for (std::uint32_t merge = 0; merge < limits::card_merges_max; ++merge) {
-    EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "merge_next");
-    start_merge(id);
-    work("merge", "failed",
-         R"(,"error_class":"terminal","error_code":"BASE_MOVED","error_message":"too late")");
-  }
-  EXPECT_EQ(card(id).at("status"), "verified");
-  EXPECT_EQ(card(id).at("waiting").at("reason"), "merge_deferred");
-  const auto reason = why(id).at("reasons").at(0);
-  EXPECT_EQ(reason.at("reason"), "merge_deferred");
-  EXPECT_TRUE(reason.as_object().contains("until"));
-  EXPECT_EQ(reason.at("next_commands").at(0), json::value("signalbox card unblock " + id));
-  const std::string unblock = R"({"card_id":")" + id + R"(","command_id":"u1"})";
-  const auto unblocked = ask("card.unblock", unblock).at("result");
-  EXPECT_EQ(unblocked.at("changed"), true);
-  EXPECT_EQ(unblocked.at("status"), "verified");
-  EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "merge_next");
-  start_merge(id);
-  const auto repeated = ask("card.unblock", unblock).at("result");
-  EXPECT_EQ(repeated.at("replayed"), true);
-  EXPECT_EQ(repeated.at("status"), "verified");
-  work("merge", "succeeded", R"(,"external_ref":"beef")");
-  EXPECT_EQ(card(id).at("status"), "merged");
-}
-
 // Such a run has no worktree any more, and would be a second agent beside the card's next run.
 TEST_F(RpcBoard, NoRunOfACardIsRetriedOnItsOwn) {
   put("web");

@@ -7,6 +7,7 @@
 #include "domain/admission.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
+#include "server/board/card_run_input.h"
 #include "server/board/policy_reader.h"
 #include "server/engine/engine.h"
 #include "server/rpc/methods/card_views.h"
@@ -192,7 +193,9 @@ void explain_stop(const World& world, CardMoment& moment) {
   moment.reason = is_blocked ? "blocked" : "failed";
   moment.text = card.code + ": " + card.message;
   moment.until_ns = retry_due_ns(world, card);
-  moment.unblocked_by = "you: fix the cause, then unblock it";
+  moment.unblocked_by = input_of_card_run(card)
+                            ? "you: unblock it: another run begins, whose input has this reason"
+                            : "you: fix the cause, then unblock it";
   if (is_blocked && card.retry_at_ns != 0) {
     const bool retries = world.find_project(card.project)->policy.retry_blocked;
     moment.unblocked_by = retries ? "its next try at " + format_time(moment.until_ns) +
