@@ -1,6 +1,8 @@
 #include "domain/admission.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
@@ -45,8 +47,18 @@ bool waits_with_its_result(const Run& run) {
                       stations.end(), is_agents_station);
 }
 
-bool is_full(const World& world, const std::set<CardId>& agents, std::uint32_t limit) {
-  return agents.size() >= limit && still_working(world, agents).size() >= limit;
+// Returns what keeps another card from joining those that have an agent by their status: `limit`
+// cards at work, or too many that are held with their work done. Returns nullopt if nothing does.
+std::optional<CardWait> why_full(const World& world, const std::string& scope,
+                                 const std::set<CardId>& agents, std::uint32_t limit) {
+  if (agents.size() < limit) return std::nullopt;
+  const std::set<CardId> working = still_working(world, agents);
+  if (working.size() >= limit) return concurrency(scope, limit, working);
+  if (agents.size() < limit + std::size_t{limits::held_cards_max}) return std::nullopt;
+  std::set<CardId> held;
+  std::set_difference(agents.begin(), agents.end(), working.begin(), working.end(),
+                      std::inserter(held, held.end()));
+  return concurrency("held", limits::held_cards_max, held);
 }
 
 // Returns whether the policy and the limits of concurrency let the project start any card.
@@ -54,9 +66,9 @@ bool may_start(const World& world, const Project& project) {
   const Policy& policy = project.policy;
   if (policy_hold(project) != PolicyHold::none) return false;
   return policy.process_backlog &&
-         !is_full(world, world.board.agents(), policy.max_concurrent_agents) &&
-         !is_full(world, world.board.agents_of_project(project.name),
-                  policy.max_concurrent_agents_per_project);
+         !why_full(world, "all", world.board.agents(), policy.max_concurrent_agents) &&
+         !why_full(world, "project", world.board.agents_of_project(project.name),
+                   policy.max_concurrent_agents_per_project);
 }
 
 bool key_is_taken(const World& world, const std::string& key) {
@@ -119,13 +131,12 @@ CardWait why_waiting(const World& world, const Card& card) {
   if (!policy.process_backlog || policy_hold(project) != PolicyHold::none) {
     return {CardWaitReason::policy, {}, 0, {}};
   }
-  if (const auto& holders = board.agents_of_project(project.name);
-      is_full(world, holders, policy.max_concurrent_agents_per_project)) {
-    return concurrency("project", policy.max_concurrent_agents_per_project,
-                       still_working(world, holders));
+  if (auto wait = why_full(world, "project", board.agents_of_project(project.name),
+                           policy.max_concurrent_agents_per_project)) {
+    return *std::move(wait);
   }
-  if (is_full(world, board.agents(), policy.max_concurrent_agents)) {
-    return concurrency("all", policy.max_concurrent_agents, still_working(world, board.agents()));
+  if (auto wait = why_full(world, "all", board.agents(), policy.max_concurrent_agents)) {
+    return *std::move(wait);
   }
   if (key_is_taken(world, card.key)) return concurrency("key", 1, board.agents_of_key(card.key));
   const Card* next = next_to_start(world);

@@ -23,9 +23,9 @@ BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order)
 // Why a card of the backlog isn't started yet.
 struct CardWait {
   CardWaitReason reason = CardWaitReason::none;
-  std::string scope;            // concurrency: "all", "project" or "key"
-  std::int64_t limit = 0;       // concurrency: cards that may have an agent at a time
-  std::vector<CardId> holders;  // concurrency: the cards that have one; order: the next card
+  std::string scope;            // concurrency: "all", "project", "key" or "held"
+  std::int64_t limit = 0;       // concurrency: cards that may have an agent at a time, or be held
+  std::vector<CardId> holders;  // concurrency: those cards; order: the next card
 
   friend bool operator==(const CardWait&, const CardWait&) = default;
 };

@@ -102,6 +102,9 @@ inline constexpr std::size_t open_cards_max = 200'000;
 inline constexpr std::size_t card_title_bytes_max = 200;
 inline constexpr std::size_t card_brief_bytes_max = goal_bytes_max - card_title_bytes_max - 16;
 inline constexpr std::int32_t card_priority_max = 1'000'000;  // the least is its negative
+// Cards beyond the policy's number of agents whose work is done, but waits for a person or until it
+// can be proposed: of one project, and of all. No further card starts before one of them goes on.
+inline constexpr std::uint32_t held_cards_max = 32;
 // Merges of a card that are begun one after the other; before each further one the card waits as
 // long as a blocked card does.
 inline constexpr std::uint32_t card_merges_max = 5;

@@ -141,6 +141,31 @@ TEST_F(ChangedChecksTest, OtherCardsGoOnWhileOneWaits) {  // A7, H4
   EXPECT_EQ(why_waiting(world, *world.board.find(second)).reason, CardWaitReason::none);
 }
 
+// Each of them has cost an agent's run, and nobody has looked at one.
+TEST_F(ChangedChecksTest, NoCardStartsBesideTooManyThatWait) {  // A7, H4
+  // One of them in place of the agent that the policy allows.
+  const std::uint32_t held_max = limits::held_cards_max + 1;
+  for (std::uint32_t held = 1; held <= held_max; ++held) {
+    if (held > 1) {
+      card = uuid_of(static_cast<std::uint8_t>(0x80 + held));
+      given({submitted()});
+      run = uuid_of(static_cast<std::uint8_t>(held));
+    }
+    ASSERT_EQ(next_to_start(world), &the_card());
+    propose();
+    then_names({"StationApprovalRequested", "StationResultHeld"});
+  }
+  card = uuid_of(0x70);
+  given({submitted()});
+  EXPECT_EQ(next_to_start(world), nullptr);
+  const CardWait wait = why_waiting(world, the_card());
+  EXPECT_EQ(wait.scope, "held");
+  EXPECT_EQ(wait.limit, limits::held_cards_max);
+  EXPECT_EQ(wait.holders.size(), held_max);
+  decide_with(Decision::approve);
+  EXPECT_EQ(next_to_start(world), &the_card());
+}
+
 // An agent's station follows the wait: its place is kept, or there would be one agent too many.
 TEST_F(ChangedChecksTest, AWaitBeforeAnAgentsStationKeepsItsPlace) {  // H4
   const CardId first = card;

@@ -174,16 +174,27 @@ std::string BoardAudit::obstacle(const AuditedCard& card) const {
   if (projects_.at(card.project).is_held()) return "its project's policy was never understood";
   std::size_t all = 0;
   std::size_t of_project = 0;
+  std::size_t held = 0;
+  std::size_t held_of_project = 0;
   for (const auto& [id, other] : cards_) {
     if (!other.in_work()) continue;
     if (!card.key.empty() && other.key == card.key) return "its key is taken";
-    if (is_decided_only_(other.run)) continue;
+    if (is_decided_only_(other.run)) {
+      ++held;
+      held_of_project += other.project == card.project ? 1 : 0;
+      continue;
+    }
     ++all;
     of_project += other.project == card.project ? 1 : 0;
   }
   if (all >= policy.max_concurrent_agents) return std::to_string(all) + " agents are at work";
   if (of_project >= policy.max_concurrent_agents_per_project) {
     return std::to_string(of_project) + " agents of its project are at work";
+  }
+  if (all + held >= std::size_t{policy.max_concurrent_agents} + limits::held_cards_max ||
+      of_project + held_of_project >=
+          std::size_t{policy.max_concurrent_agents_per_project} + limits::held_cards_max) {
+    return "too many cards are held";
   }
   return {};
 }

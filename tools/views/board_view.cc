@@ -63,6 +63,7 @@ Line state_line(const json::object& card) {
       const std::string limit = text_at(waiting, "limit");
       return {scope == "key"       ? "key " + text_at(card, "key") + " is taken"
               : scope == "project" ? text_at(card, "project") + " is full (" + limit + ")"
+              : scope == "held"    ? limit + " others are held"
                                    : "all agents busy (" + limit + ")",
               Style::faint};
     }

@@ -230,6 +230,10 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
       break;
   }
   if (wait.scope == "key") return "a card of the same key, " + card.key + ", is being worked on";
+  if (wait.scope == "held") {
+    return std::to_string(wait.holders.size()) +
+           " cards whose work is done wait for a decision, or to be proposed";
+  }
   if (wait.limit == 0) return "its project's policy allows no agents";
   return all_busy(wait.limit, wait.scope == "project" ? " of " + card.project : "");
 }

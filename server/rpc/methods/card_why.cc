@@ -110,8 +110,9 @@ void explain_backlog(const World& world, CardMoment& moment) {
   moment.cause_position = latest_start(world, wait);
   moment.caused_by_policy = wait.limit == 0;
   moment.unblocked_by =
-      wait.scope == "key"
-          ? "the end of that card's run"
+      wait.scope == "key" ? "the end of that card's run"
+      : wait.scope == "held"
+          ? "a decision about one of these cards, which `signalbox inbox` lists"
           : "the end of one of these runs, or a greater limit in " + policy_file_of(world, card);
   for (const CardId& id : wait.holders) {
     if (moment.next_commands.size() == 3) break;

@@ -260,6 +260,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(card_title_bytes_max);
   SIGNALBOX_LIMIT(card_brief_bytes_max);
   SIGNALBOX_LIMIT(card_priority_max);
+  SIGNALBOX_LIMIT(held_cards_max);
   SIGNALBOX_LIMIT(card_merges_max);
   SIGNALBOX_LIMIT(retried_cards_max);
   SIGNALBOX_LIMIT(prune_after_ms_default);
