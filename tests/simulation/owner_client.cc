@@ -175,7 +175,9 @@ void OwnerClient::on_listed(const Reply& reply) {
   environment_.expect(cards.size() >= known_cards_, "a card that was acknowledged isn't listed");
   if (!calm() || cards.empty()) return wait();
   const json::object& first = cards.front().as_object();
-  if (first.at("status") != "blocked") return wait();
+  const json::object* const waiting = first.at("waiting").if_object();
+  const bool merges_slowly = waiting != nullptr && waiting->at("reason") == "merge_deferred";
+  if (first.at("status") != "blocked" && !merges_slowly) return wait();
   card_id_ = std::string(first.at("card_id").as_string());
   ask("card.unblock", {{"card_id", card_id_}}, owner_patience_ms, &OwnerClient::on_changed);
 }

@@ -1,0 +1,268 @@
+// The part of the audit of the board that follows single cards: when each may start, be merged,
+// blocked and unblocked.
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/service_loops.h"
+#include "tests/simulation/board_audit.h"
+
+namespace signalbox::simulation {
+namespace {
+
+constexpr std::int64_t audited_minute_ns = 60 * ns_per_s;
+
+bool says(const boost::json::object& params, const char* name, const std::string& text) {
+  const boost::json::value* value = params.if_contains(name);
+  return value == nullptr ? text.empty() : value->as_string() == text;
+}
+
+}  // namespace
+
+void BoardAudit::read_card(const Record& record) {
+  if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
+    return submit(record, *submitted);
+  }
+  const auto place = cards_.find(record.stream.run_id);
+  if (place == cards_.end()) return wrong(record, "there is no such card");
+  if (place->second.column == CardStatus::merged) wrong(record, "it is merged");
+  touched_.insert(place->first);
+  read_card(record, place->second, std::get<CardEvent>(record.event));
+}
+
+void BoardAudit::submit(const Record& record, const CardSubmitted& submitted) {
+  if (!projects_.contains(submitted.project)) wrong(record, "there is no such project");
+  const SentCommand* sent = book_.find(record.command_id);
+  if (sent == nullptr || sent->method != "card.submit" ||
+      !says(sent->params, "project", submitted.project) ||
+      !says(sent->params, "title", submitted.title) || !says(sent->params, "key", submitted.key)) {
+    return wrong(record, "nobody has submitted that");
+  }
+  AuditedCard card;
+  card.project = submitted.project;
+  card.key = submitted.key;
+  const boost::json::value* priority = sent->params.if_contains("priority");
+  card.priority = priority == nullptr ? 0 : priority->to_number<std::int32_t>();
+  card.submitted_at = record.position;
+  if (!cards_.emplace(record.stream.run_id, std::move(card)).second) {
+    wrong(record, "for the second time");
+  }
+}
+
+void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEvent& event) {
+  if (const auto* started = std::get_if<CardStarted>(&event)) {
+    start(record, card, *started);
+  } else if (const auto* verification = std::get_if<CardVerificationStarted>(&event)) {
+    if (card.column != CardStatus::running || card.run != verification->run_id) {
+      wrong(record, "no such run of it is under way");
+    }
+    card.column = CardStatus::verifying;
+  } else if (const auto* verified = std::get_if<CardVerified>(&event)) {
+    after_run(record, card, verified->run_id, /*merge=*/false, /*succeeded=*/true);
+    card.column = CardStatus::verified;
+    card.verified_at = record.position;
+    card.merges = 0;
+  } else if (const auto* blocked = std::get_if<CardBlocked>(&event)) {
+    block(record, card, *blocked);
+  } else if (const auto* failed = std::get_if<CardFailed>(&event)) {
+    fail(record, card, *failed);
+  } else if (const auto* unblocked = std::get_if<CardUnblocked>(&event)) {
+    unblock(record, card, *unblocked);
+  } else if (const auto* merge = std::get_if<CardMergeStarted>(&event)) {
+    start_merge(record, card, *merge);
+  } else if (const auto* deferred = std::get_if<CardMergeDeferred>(&event)) {
+    after_run(record, card, deferred->run_id, /*merge=*/true, /*succeeded=*/false);
+    card.merge = {};
+    card.deferred_at = record.position;
+    card.deferred_at_ns = record.recorded_at_ns;
+  } else if (const auto* merged = std::get_if<CardMerged>(&event)) {
+    after_run(record, card, merged->run_id, /*merge=*/true, /*succeeded=*/true);
+    card.merge = {};
+    card.column = CardStatus::merged;
+  }
+}
+
+std::string BoardAudit::obstacle(const AuditedCard& card) const {
+  const Policy& policy = projects_.at(card.project).policy;
+  if (!policy.process_backlog) return "its project's policy starts nothing";
+  if (projects_.at(card.project).is_held()) return "its project's policy was never understood";
+  std::size_t all = 0;
+  std::size_t of_project = 0;
+  std::size_t held = 0;
+  std::size_t held_of_project = 0;
+  for (const auto& [id, other] : cards_) {
+    if (!other.in_work()) continue;
+    if (!card.key.empty() && other.key == card.key) return "its key is taken";
+    if (is_decided_only_(other.run)) {
+      ++held;
+      held_of_project += other.project == card.project ? 1 : 0;
+      continue;
+    }
+    ++all;
+    of_project += other.project == card.project ? 1 : 0;
+  }
+  if (all >= policy.max_concurrent_agents) return std::to_string(all) + " agents are at work";
+  if (of_project >= policy.max_concurrent_agents_per_project) {
+    return std::to_string(of_project) + " agents of its project are at work";
+  }
+  if (all + held >= std::size_t{policy.max_concurrent_agents} + limits::held_cards_max ||
+      of_project + held_of_project >=
+          std::size_t{policy.max_concurrent_agents_per_project} + limits::held_cards_max) {
+    return "too many cards are held";
+  }
+  return {};
+}
+
+// H4
+void BoardAudit::start(const Record& record, AuditedCard& card, const CardStarted& started) {
+  if (card.column != CardStatus::backlog) wrong(record, "it isn't in the backlog");
+  if (!beating_.contains(std::string(heartbeat_loop_name))) {
+    wrong(record, "outside of a tick of the heartbeat");
+  }
+  if (const std::string why = obstacle(card); !why.empty()) wrong(record, why);
+  for (const auto& [id, other] : cards_) {
+    const bool before = other.priority > card.priority ||
+                        (other.priority == card.priority && other.submitted_at < card.submitted_at);
+    if (before && other.column == CardStatus::backlog && obstacle(other).empty()) {
+      wrong(record, "card " + to_string(id) + " comes before it");
+    }
+  }
+  if (started.attempt != ++card.runs) wrong(record, "its runs have no gaps");
+  card.column = CardStatus::running;
+  card.run = started.run_id;
+  if (!card_of_run_.emplace(started.run_id, record.stream.run_id).second) {
+    wrong(record, "it has the run of another");
+  }
+  about_to_start_ = started.run_id;
+}
+
+// H11
+void BoardAudit::start_merge(const Record& record, AuditedCard& card,
+                             const CardMergeStarted& started) {
+  if (card.column != CardStatus::verified || !card.merge.is_nil()) {
+    wrong(record, "it isn't to be merged");
+  }
+  if (!beating_.contains(std::string(synthesizer_loop_name))) {
+    wrong(record, "outside of a tick of the synthesizer");
+  }
+  if (!projects_[card.project].policy.merge_verified) wrong(record, "against the policy");
+  if (projects_[card.project].is_held()) wrong(record, "its policy was never understood");
+  for (const auto& [id, other] : cards_) {
+    if (other.project != card.project || other.column != CardStatus::verified) continue;
+    if (!other.merge.is_nil()) wrong(record, "card " + to_string(id) + " is being merged");
+    if (is_merged_before(other, card)) wrong(record, "card " + to_string(id) + " comes before it");
+  }
+  // A9: a merge that was deferred often waits as a blocked card does.
+  const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
+  if (card.merges_slowly() &&
+      record.recorded_at_ns < card.deferred_at_ns + minutes * audited_minute_ns) {
+    wrong(record, "the merge before it was a moment ago");
+  }
+  ++card.merges;
+  card.merge = started.run_id;
+  if (!card_of_run_.emplace(started.run_id, record.stream.run_id).second) {
+    wrong(record, "it has the run of another");
+  }
+  about_to_start_ = started.run_id;
+}
+
+bool BoardAudit::is_merged_before(const AuditedCard& other, const AuditedCard& card) {
+  if (other.merges_slowly() != card.merges_slowly()) return card.merges_slowly();
+  return card.merges_slowly() ? other.deferred_at < card.deferred_at
+                              : other.verified_at < card.verified_at;
+}
+
+bool BoardAudit::failed_for_what_passes(const RunId& run_id) const {
+  const auto place = failed_.find(run_id);
+  if (place == failed_.end()) return false;
+  const ErrorClass error_class = place->second.error_class;
+  return error_class == ErrorClass::transient || error_class == ErrorClass::lost ||
+         error_class == ErrorClass::quota || place->second.code == "BASE_MOVED";
+}
+
+void BoardAudit::after_run(const Record& record, const AuditedCard& card, const RunId& run_id,
+                           bool merge, bool succeeded) {
+  if (merge ? run_id != card.merge : run_id != card.run || !card.in_work()) {
+    return wrong(record, "no such run of it was under way");
+  }
+  const auto ended = ended_.find(run_id);
+  if (ended == ended_.end()) return wrong(record, "the run goes on");
+  if (ended->second != succeeded) wrong(record, "the run ended otherwise");
+}
+
+void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocked& blocked) {
+  if (blocked.run_id.is_nil()) {
+    const SentCommand* sent = book_.find(record.command_id);
+    if (sent == nullptr || sent->method != "card.block") wrong(record, "nobody has said so");
+    if (card.in_work() || !card.merge.is_nil()) wrong(record, "its run goes on");
+    if (blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
+  } else {
+    const bool merge = !card.merge.is_nil();
+    after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
+    const bool passes = failed_for_what_passes(blocked.run_id);
+    if (merge && passes) wrong(record, "its merge is to be tried again, and not its work");
+    // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
+    // kept finished work from being proposed is no reason to do it again.
+    const auto failed = failed_.find(blocked.run_id);
+    const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
+                           (merge || failed->second.error_class != ErrorClass::config) &&
+                           !(passes && failed->second.station == "create_pr");
+    if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
+    if (!by_itself && blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
+    if (by_itself && card.runs >= projects_[card.project].policy.max_attempts) {
+      wrong(record, "the policy allows it no other run");
+    }
+  }
+  const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
+  if (blocked.retry_at_ns != 0 &&
+      blocked.retry_at_ns != record.recorded_at_ns + minutes * audited_minute_ns) {
+    wrong(record, "the policy says something else about the next try");
+  }
+  card.column = CardStatus::blocked;
+  card.merge = {};
+  card.retry_at_ns = blocked.retry_at_ns;
+  card.blocked_at_ns = record.recorded_at_ns;
+}
+
+void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
+  after_run(record, card, failed.run_id, !card.merge.is_nil(), /*succeeded=*/false);
+  if (failed_[failed.run_id].code == "REJECTED") wrong(record, "somebody has to unblock it");
+  if (!card.merge.is_nil() && failed_for_what_passes(failed.run_id)) {
+    wrong(record, "its merge is to be tried again");
+  }
+  if (card.runs < projects_[card.project].policy.max_attempts) {
+    wrong(record, "it has had " + std::to_string(card.runs) + " runs, and may have more");
+  }
+  card.column = CardStatus::failed;
+  card.merge = {};
+}
+
+// H5
+void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnblocked& unblocked) {
+  const bool merges_on = card.column == CardStatus::verified;
+  const bool is_stopped = card.column == CardStatus::blocked || card.column == CardStatus::failed;
+  if (!is_stopped && !(merges_on && card.merges_slowly() && card.merge.is_nil())) {
+    wrong(record, "it isn't blocked");
+  }
+  if (unblocked.by_itself) {
+    if (!projects_[card.project].policy.retry_blocked) wrong(record, "against the policy");
+    if (card.retry_at_ns == 0) wrong(record, "somebody has to unblock it");
+    // A8: the policy counts that is in force now.
+    const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
+    const std::int64_t due_ns = card.blocked_at_ns + minutes * audited_minute_ns;
+    if (record.recorded_at_ns < due_ns) {
+      wrong(record, std::to_string((due_ns - record.recorded_at_ns) / ns_per_ms) + " ms too early");
+    }
+  } else {
+    const SentCommand* sent = book_.find(record.command_id);
+    if (sent == nullptr || sent->method != "card.unblock") wrong(record, "nobody has said so");
+    if (!merges_on) card.runs = 0;
+  }
+  if (merges_on) {
+    card.merges = 0;
+    return;
+  }
+  card.column = CardStatus::backlog;
+  card.retry_at_ns = 0;
+}
+
+}  // namespace signalbox::simulation
