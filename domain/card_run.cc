@@ -27,9 +27,12 @@ bool failed_to_propose(const Run& run, const RunFailed& failure) {
 }
 
 // Returns whether a merge failed for a reason outside the card, so that a later merge may succeed:
-// the repository is away, or its owner has work in the base that is checked out there.
+// the repository is away, its owner has work in the base that is checked out there, or something
+// isn't configured. A commit that is gone has to be made again.
 bool may_be_merged_later(const RunFailed& failure) {
-  return failure.code == "BASE_MOVED" || failure.code == "BASE_CHECKED_OUT" || is_passing(failure);
+  if (failure.code == "BASE_MOVED" || failure.code == "BASE_CHECKED_OUT") return true;
+  if (failure.error_class == ErrorClass::config) return failure.code != "COMMIT_NOT_FOUND";
+  return is_passing(failure);
 }
 
 // Derives the card events that follow from the events of one of the card's runs.

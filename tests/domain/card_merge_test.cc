@@ -126,11 +126,11 @@ TEST_F(VerifiedCardTest, HasFailedWhenTheMergeOfItsLastRunConflicts) {  // A9
 // The merges of a card whose repository doesn't come back.
 class CardOfADeferredMerge : public VerifiedCardTest {
  protected:
-  void merge_in_vain(const std::string& code) {
+  void merge_in_vain(const std::string& code, ErrorClass error_class = ErrorClass::terminal) {
     run = uuid_of(++merges_);
     when(merge_of(card, run));
     then_names({"CardMergeStarted", "RunStarted"});
-    finish_merge(Outcome::failed, code);
+    finish_merge(Outcome::failed, code, error_class);
     then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
     EXPECT_EQ(status(), CardStatus::verified);
   }
@@ -161,6 +161,15 @@ TEST_F(CardOfADeferredMerge, IsNeverWorkedOnAgain) {  // A9
   when(merge_of(card, run));
   finish_merge(Outcome::succeeded);
   EXPECT_EQ(world.board.find(card), nullptr) << "the repository is back";
+}
+
+// The agent can't configure the repository; it can only make a commit again that is gone.
+TEST_F(CardOfADeferredMerge, IsNotWorkedOnAgainForWhatIsNotConfigured) {  // A9
+  merge_in_vain("BASE_NOT_FOUND", ErrorClass::config);
+  run = uuid_of(9);
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "COMMIT_NOT_FOUND", ErrorClass::config);
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
 }
 
 TEST_F(CardOfADeferredMerge, WaitsAsABlockedCardDoes) {  // A9

@@ -112,7 +112,7 @@ void explain_backlog(const World& world, CardMoment& moment) {
   moment.unblocked_by =
       wait.scope == "key" ? "the end of that card's run"
       : wait.scope == "held"
-          ? "a decision about one of these cards, which `signalbox inbox` lists"
+          ? "a decision about one of these cards, or the time when one can be proposed"
           : "the end of one of these runs, or a greater limit in " + policy_file_of(world, card);
   for (const CardId& id : wait.holders) {
     if (moment.next_commands.size() == 3) break;
