@@ -13,7 +13,7 @@ namespace json = boost::json;
 constexpr const char* agents_file_of_base =
     "## Checks\n\n```sh\ntest -f done.txt\nsh tools/check\n```\n";
 
-// Stands in for an agent: does what the card's title says.
+// Stands in for an agent: does what the card's title says, and what it is told about earlier work.
 constexpr const char* pipeline_of_cards = R"(
 name = "card"
 [[station]]
@@ -22,7 +22,7 @@ executor = "builtin"
 [[station]]
 name = "implement"
 executor = "process"
-command = ["sh", "-c", "case $SIGNALBOX_GOAL in Cheat*) printf '## Checks\\n\\n```sh\\ntrue\\n```\\n' >AGENTS.md ;; Extend*) echo done >done.txt; echo '# Extended' >>AGENTS.md ;; *) echo done >done.txt; echo work >work.txt ;; esac"]
+command = ["sh", "-c", "case $SIGNALBOX_GOAL in Cheat*) printf '## Checks\\n\\n```sh\\ntrue\\n```\\n' >AGENTS.md ;; Extend*) echo done >done.txt; case $SIGNALBOX_INPUT in *earlier_work*AGENTS.md*) echo work >work.txt ;; *) echo '# Extended' >>AGENTS.md ;; esac ;; *) echo done >done.txt; echo work >work.txt ;; esac"]
 retry = { max_retries = 0 }
 [[station]]
 name = "verify"
@@ -123,13 +123,20 @@ TEST_F(ChangedChecks, APersonDecidesAndTheOtherCardsGoOn) {  // A7
   EXPECT_EQ(card(id).at("checks_changed"), json::array({"AGENTS.md"})) << "it is still shown";
 }
 
-TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7
+TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7, A9
   put("## Synthesizer\n- checksChanged: refuse\n");
   const std::string id = submit("Extend the checks");
   await_card(id, "blocked");
   const json::object shown = card(id);
   EXPECT_EQ(text(shown, "code"), "CHECKS_CHANGED") << json::serialize(shown);
   EXPECT_TRUE(shown.at("retry_at").is_null());
+  EXPECT_EQ(merged_agents_file(), agents_file_of_base);
+
+  // The next run is given why, and does without.
+  const json::object why = result({"card", "why", id});
+  const std::string unblock(why.at("reasons").at(0).at("next_commands").at(0).as_string());
+  EXPECT_EQ(paste(unblock).exit_code, 0) << unblock;  // A9
+  await_card(id, "merged");
   EXPECT_EQ(merged_agents_file(), agents_file_of_base);
 }
 
