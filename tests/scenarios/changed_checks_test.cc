@@ -135,6 +135,8 @@ TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7, A9
   // The next run is given why, and does without.
   const json::object why = result({"card", "why", id});
   const std::string unblock(why.at("reasons").at(0).at("next_commands").at(0).as_string());
+  const Output got = server_.cli({"card", "get", id});
+  EXPECT_NE(got.out.find(unblock + "\n"), std::string::npos) << got.out;
   EXPECT_EQ(paste(unblock).exit_code, 0) << unblock;  // A9
   await_card(id, "merged");
   EXPECT_EQ(merged_agents_file(), agents_file_of_base);

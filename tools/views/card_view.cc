@@ -127,6 +127,9 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
       {stopped ? "error" : "previous error",
        {code_and_message(card), stopped ? Style::bad : Style::faint}},
       {"retry at", {clock_time(text_at(card, "retry_at"), now_ns)}},
+      {"next",
+       {stopped ? "signalbox card unblock " + text_at(card, "card_id") : std::string(),
+        Style::plain, /*is_command=*/true}},
       {"commit", {text_at(card, "commit")}},
       {"submitted", {moment_text(text_at(card, "submitted_at"), now_ns)}},
       {"changed", {moment_text(text_at(card, "changed_at"), now_ns)}}};

@@ -106,7 +106,7 @@ constexpr std::array event_sentences = {
     Sentence{"CardVerified", "The card's run succeeded, the push included."},
     Sentence{"CardBlocked", "The card waits for its retry, or until somebody unblocks it."},
     Sentence{"CardFailed", "The last run that the policy allows the card failed, or its merge."},
-    Sentence{"CardUnblocked", "The card is back in the backlog."},
+    Sentence{"CardUnblocked", "The card goes on: back in the backlog, or to its merge."},
     Sentence{"CardMergeStarted", "The run that merges the card starts with the next event."},
     Sentence{"CardMergeDeferred", "The merge failed for an outside reason; another one follows."},
     Sentence{"CardMerged", "The card's work is merged."},
