@@ -1,5 +1,6 @@
 #include "server/board/run_change.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <string_view>
@@ -11,66 +12,106 @@
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
-#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Runs git where the change is.
-using RunGit = std::function<GitOutcome(std::vector<std::string> arguments)>;
+using ReceiveOutput = std::function<void(std::string_view bytes)>;
 
-std::uint64_t leading_number(std::string_view& line) {
-  std::uint64_t number = 0;  // also for "-", of a binary file
-  const auto parsed = std::from_chars(line.data(), line.data() + line.size(), number);
-  line.remove_prefix(static_cast<std::size_t>(parsed.ptr - line.data()));
-  const std::size_t tab = line.find('\t');
-  line.remove_prefix(tab == std::string_view::npos ? line.size() : tab + 1);
-  return number;
-}
+// Runs git where the change is. Its output goes to `receive`, if there is one.
+using RunGit =
+    std::function<GitOutcome(std::vector<std::string> arguments, const ReceiveOutput& receive)>;
 
-void add_counts(std::string_view numstat, RunChange& change) {
-  while (!numstat.empty()) {
-    const std::size_t end = numstat.find('\n');
-    std::string_view line = numstat.substr(0, end);
-    numstat.remove_prefix(end == std::string_view::npos ? numstat.size() : end + 1);
-    if (line.empty()) continue;
-    ++change.files;
-    change.added += leading_number(line);
-    change.removed += leading_number(line);
+// Counts the files and lines of what `git diff` prints, in pieces. `git diff --numstat` doesn't
+// count the lines of files that .gitattributes calls binary, not even with --text.
+class ChangeCounter {
+ public:
+  void add(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+      line_ += bytes.substr(0, std::min(end, line_bytes_max - line_.size()));
+      if (end == bytes.size()) return;
+      add_line();
+      line_.clear();
+      bytes.remove_prefix(end + 1);
+    }
   }
-}
+  void put_into(RunChange& change) const {
+    change.files = files_;
+    change.added = added_;
+    change.removed = removed_;
+  }
 
-// Fills in the text and the counts of the difference between `base` and `head`, or the worktree if
-// `head` is empty.
+ private:
+  // Enough of a line to know its kind: "@@ -1,2 +3,4 @@".
+  static constexpr std::size_t line_bytes_max = 128;
+
+  void add_line() {
+    if (old_left_ == 0 && new_left_ == 0) return add_header();
+    const char kind = line_.empty() ? ' ' : line_.front();
+    if (kind == '\\') return;  // "\ No newline at end of file"
+    if (kind == '+') ++added_;
+    if (kind == '-') ++removed_;
+    if (kind != '+' && old_left_ > 0) --old_left_;
+    if (kind != '-' && new_left_ > 0) --new_left_;
+  }
+  void add_header() {
+    if (line_.starts_with("diff --git ")) ++files_;
+    if (!line_.starts_with("@@ -")) return;
+    old_left_ = lines_of_range(line_.find('-'));
+    new_left_ = lines_of_range(line_.find('+'));
+  }
+  // Returns the lines of a range such as "-1,2"; one that names no number has one line.
+  [[nodiscard]] std::uint64_t lines_of_range(std::size_t begin) const {
+    if (begin == std::string::npos) return 0;
+    const std::size_t end = line_.find_first_not_of("0123456789", begin + 1);
+    if (end == std::string::npos || line_[end] != ',') return 1;
+    std::uint64_t number = 0;
+    std::from_chars(line_.data() + end + 1, line_.data() + line_.size(), number);
+    return number;
+  }
+
+  std::string line_;            // the beginning of the present one
+  std::uint64_t old_left_ = 0;  // lines of the present hunk
+  std::uint64_t new_left_ = 0;
+  std::uint64_t files_ = 0;
+  std::uint64_t added_ = 0;
+  std::uint64_t removed_ = 0;
+};
+
+// Fills in the text from byte `from` on, and the counts, of the difference between `base` and
+// `head`, or the worktree if `head` is empty.
 tl::expected<RunChange, std::string> compare(const RunGit& run, RunChange change,
-                                             const std::string& path) {
-  std::vector<std::string> range{"--no-color",     "--no-ext-diff",     "--no-textconv",
-                                 "--find-renames", "--submodule=short", "--end-of-options",
-                                 change.base};
-  if (!change.head.empty()) range.push_back(change.head);
-  range.emplace_back("--");
-  if (!path.empty()) range.push_back(":(literal)" + path);
-  std::vector<std::string> counting{"diff", "--numstat"};
-  counting.insert(counting.end(), range.begin(), range.end());
-  const GitOutcome counts = run(std::move(counting));
-  if (!counts.ok) return tl::unexpected("git diff: " + counts.message);
-  add_counts(counts.output, change);
-  std::vector<std::string> showing{"diff"};
-  showing.insert(showing.end(), range.begin(), range.end());
-  const GitOutcome shown = run(std::move(showing));
+                                             const std::string& path, std::uint64_t from) {
+  // --text: a worktree's own .gitattributes could declare any file to be binary, and hide it so.
+  std::vector<std::string> showing{
+      "diff",           "--no-color",        "--no-ext-diff",    "--no-textconv", "--text",
+      "--find-renames", "--submodule=short", "--end-of-options", change.base};
+  if (!change.head.empty()) showing.push_back(change.head);
+  showing.emplace_back("--");
+  if (!path.empty()) showing.push_back(":(literal)" + path);
+  ChangeCounter counter;
+  TextPartReader reader(from, run_change_bytes_max);
+  const GitOutcome shown = run(std::move(showing), [&](std::string_view bytes) {
+    counter.add(bytes);
+    reader.add(bytes);
+  });
   if (!shown.ok) return tl::unexpected("git diff: " + shown.message);
-  change.text = with_replacements(shown.output);
-  change.is_cut = change.text.size() > run_change_bytes_max;
-  if (change.is_cut) change.text = shortened(change.text, run_change_bytes_max);
+  counter.put_into(change);
+  change.part = reader.finish();
   return change;
 }
 
-std::string commit_named(const RunGit& run, const std::string& name) {
+// Returns the commit; empty if there is none of this name.
+tl::expected<std::string, std::string> commit_named(const RunGit& run, const std::string& name) {
+  constexpr int missing = 1;
   const GitOutcome found =
-      run({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
-  return found.ok ? found.line() : std::string();
+      run({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}, {});
+  if (found.ok) return found.line();
+  if (!found.timed_out && found.exit_code == missing) return std::string();
+  return tl::unexpected("git rev-parse: " + found.message);
 }
 
 // An index of its own, in which new files are named, so that the difference shows them. The
@@ -101,52 +142,59 @@ class ChangeIndex {
 
 tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& place,
                                                         const GitPlace& there, std::string base,
-                                                        const std::string& path) {
+                                                        const std::string& path,
+                                                        std::uint64_t from) {
   const ChangeIndex index(there.git_directory / "index", place.pin);
   GitOptions options;
   options.place = there;
   options.place->hooks = "/dev/null";
   options.environment = {index.variable()};
-  const RunGit run = [&](std::vector<std::string> arguments) {
+  const RunGit run = [&](std::vector<std::string> arguments, const ReceiveOutput& receive) {
+    options.receive = receive;
     return git(place.workspace, std::move(arguments), options);
   };
-  const GitOutcome named = run({"add", "--intent-to-add", "--", "."});
+  const GitOutcome named = run({"add", "--intent-to-add", "--", "."}, {});
   if (!named.ok) return tl::unexpected("git add: " + named.message);
   RunChange change;
   change.source = "worktree";
   change.base = std::move(base);
-  return compare(run, std::move(change), path);
+  return compare(run, std::move(change), path, from);
 }
 
 }  // namespace
 
 tl::expected<std::optional<RunChange>, std::string> run_change(const RunChangePlace& place,
-                                                               const std::string& path) {
+                                                               const std::string& path,
+                                                               std::uint64_t from) {
+  std::error_code error;
+  if (!fs::exists(place.repository, error)) return std::nullopt;
   const std::string run_id = to_string(place.run_id);
   const auto pinned = PinnedRepository::open_recorded(place.pin);
-  const RunGit in_repository = [&](std::vector<std::string> arguments) {
-    return pinned ? pinned->in_repository(std::move(arguments))
-                  : git(place.repository, std::move(arguments));
+  const RunGit in_repository = [&](std::vector<std::string> arguments,
+                                   const ReceiveOutput& receive) {
+    GitOptions options;
+    options.receive = receive;
+    return pinned ? pinned->in_repository(std::move(arguments), std::move(options))
+                  : git(place.repository, std::move(arguments), options);
   };
   std::string base = pinned ? pinned->facts().base_commit : std::string();
-  if (base.empty()) base = commit_named(in_repository, base_ref_of(run_id));
+  if (base.empty()) base = TRY(commit_named(in_repository, base_ref_of(run_id)));
   if (base.empty()) return std::nullopt;
-  std::error_code error;
   if (pinned && fs::is_directory(place.workspace, error)) {
     const auto there = pinned->place_of(place.workspace);
     if (!there) return tl::unexpected(there.error());
-    return TRY(change_of_worktree(place, *there, base, path));
+    return TRY(change_of_worktree(place, *there, base, path, from));
   }
   const std::pair<const char*, std::string> refs[] = {
       {"rescue", rescue_ref_of(run_id)},
       {"branch", "refs/heads/" + branch_of(place.run_id, place.run_token)}};
   for (const auto& [source, ref] : refs) {
     RunChange change;
-    change.head = commit_named(in_repository, ref);
+    change.head = TRY(commit_named(in_repository, ref));
     if (change.head.empty()) continue;
     change.source = source;
     change.base = base;
-    return TRY(compare(in_repository, std::move(change), path));
+    return TRY(compare(in_repository, std::move(change), path, from));
   }
   return std::nullopt;
 }

@@ -10,10 +10,11 @@
 #include <tl/expected.hpp>
 
 #include "domain/ids.h"
+#include "server/text/text_part.h"
 
 namespace signalbox {
 
-// Bytes of a change that are shown.
+// Bytes of a change that one answer shows.
 inline constexpr std::size_t run_change_bytes_max = 512 * 1024;
 
 struct RunChangePlace {
@@ -28,8 +29,7 @@ struct RunChange {
   std::string source;  // "worktree", "branch" or "rescue"
   std::string base;    // the commit that the run began at
   std::string head;    // the commit; empty for a worktree, which may have more than commits
-  std::string text;    // as `git diff` prints it; valid UTF-8
-  bool is_cut = false;
+  TextPart part;       // of what `git diff` prints
   std::uint64_t files = 0;
   std::uint64_t added = 0;    // lines
   std::uint64_t removed = 0;  // lines
@@ -37,9 +37,12 @@ struct RunChange {
 
 // Returns the change of the whole run, or of one file or directory of it (`path`; empty: of all):
 // that of the worktree with its uncommitted and new files or, once it is gone, of its branch or of
-// the rescue ref. Returns nullopt if none of them is there. Nothing that was set up in the worktree
-// runs, and nothing is changed in the repository. Blocks on git. Error: a sentence.
+// the rescue ref. Shows what follows byte `from` of it, at most run_change_bytes_max. What
+// `.gitattributes` says of a file doesn't hide its lines. Returns nullopt if none of them is there.
+// Nothing that was set up in the worktree runs, and nothing is changed in the repository. Blocks on
+// git. Error: why git failed, as a sentence.
 tl::expected<std::optional<RunChange>, std::string> run_change(const RunChangePlace& place,
-                                                               const std::string& path);
+                                                               const std::string& path,
+                                                               std::uint64_t from = 0);
 
 }  // namespace signalbox

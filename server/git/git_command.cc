@@ -132,10 +132,12 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
     outcome.message = "git wasn't started: the time for this work is over";
     return outcome;
   }
+  ChildProcess::Sink to = options.receive ? options.receive : out.sink();
+  if (file) to = {};
   auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
                                     .environment = environment_with(options),
-                                    .stdout_sink = file ? ChildProcess::Sink() : out.sink(),
+                                    .stdout_sink = std::move(to),
                                     .stderr_sink = err.sink(),
                                     .stdout_descriptor = file.get()});
   if (!child) return not_started(child.error());

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/limits.h"
@@ -47,6 +49,8 @@ struct GitOptions {
   std::optional<GitPlace> place = {};
   // Reads core.hooksPath as it is configured. For calls that run no hook.
   bool show_configured_hooks = false;
+  // Receives stdout instead of `output`, all of it, in pieces. Called on the calling thread.
+  std::function<void(std::string_view bytes)> receive = {};
 };
 
 // Runs git with `directory` as its working directory. Blocks until git has ended or the timeout has

@@ -1,5 +1,7 @@
 #include "server/text/utf8_text.h"
 
+#include <algorithm>
+
 namespace signalbox {
 
 std::string with_replacements(std::string_view bytes) {
@@ -25,6 +27,16 @@ bool is_utf8(std::string_view bytes) {
     bytes.remove_prefix(length);
   }
   return true;
+}
+
+std::size_t incomplete_end(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(bytes.size(), 3); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // in the middle of a character
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
 }
 
 std::string shortened(std::string_view text, std::size_t bytes_max) {

@@ -40,6 +40,21 @@ class ApproveTest : public CliTest {
   [[nodiscard]] std::string worktree() const {
     return text(run(run_id_), "run_root") + "/workspace";
   }
+  // Adds a file whose change is longer than one answer.
+  void add_long_file() const {
+    std::string lines;
+    for (int line = 1; line <= long_file_lines; ++line) lines += std::to_string(line) + "\n";
+    write_text(worktree() + "/zz.txt", lines);
+  }
+  // Runs `run approve` on a terminal, on which this is typed.
+  [[nodiscard]] Output approve(const std::string& typed) const {
+    const std::string input = (scratch_.path() / "typed").string();
+    write_text(input, typed);
+    return shell("script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve --data '" +
+                 server_.data().string() + "'\" /dev/null <'" + input + "'");
+  }
+
+  static constexpr int long_file_lines = 150'000;
 
   std::string run_id_;
 };
@@ -72,23 +87,78 @@ TEST_F(ApproveTest, ARunWithoutARepositoryHasNoChange) {  // O2
   EXPECT_EQ(code_of(none), "ARTIFACT_NOT_FOUND");
 }
 
+// More than one answer holds, and than git() keeps of an output.
+TEST_F(ApproveTest, ALongChangeIsReadWhole) {  // O2
+  add_long_file();
+  const std::string whole = server_.cli({"run", "diff", run_id_}).out;
+  EXPECT_TRUE(whole.ends_with("\n+149999\n+150000\n")) << whole.substr(whole.size() - 200);
+  EXPECT_EQ(change().at("is_cut"), false);
+  EXPECT_EQ(text(change(), "text"), whole);
+
+  const json::object first = rpc("run.diff", {{"run_id", run_id_}});
+  EXPECT_EQ(first.at("is_cut"), true);
+  EXPECT_EQ(first.at("end").to_number<std::size_t>(), whole.size());
+  const auto next = first.at("next_offset").to_number<std::size_t>();
+  const json::object second = rpc("run.diff", {{"run_id", run_id_}, {"offset", next}});
+  EXPECT_EQ(second.at("sha256"), first.at("sha256"));
+  EXPECT_EQ(text(second, "text"), whole.substr(next, text(second, "text").size()));
+}
+
+// An agent writes .gitattributes like any other file.
+TEST_F(ApproveTest, AFileThatIsCalledBinaryIsShownAllTheSame) {  // O2
+  write_text(worktree() + "/.gitattributes", "*.txt -diff\n");
+  const json::object shown = change();
+  EXPECT_NE(text(shown, "text").find("+two\n"), std::string::npos) << text(shown, "text");
+  EXPECT_EQ(shown.at("added"), 3);
+}
+
+TEST_F(ApproveTest, AFailureOfGitIsNotAMissingChange) {  // O2
+  const std::filesystem::path objects = repository() + "/.git/objects";
+  const std::filesystem::path elsewhere = repository() + "/.git/elsewhere";
+  std::filesystem::rename(objects, elsewhere);
+  const Output failed = server_.cli({"run", "diff", run_id_, "--json"});
+  std::filesystem::rename(elsewhere, objects);
+  EXPECT_EQ(failed.exit_code, 74);
+  EXPECT_EQ(code_of(failed), "GIT_FAILED") << failed.out;
+  EXPECT_EQ(change().at("files"), 2);
+}
+
+TEST_F(ApproveTest, WhoHasntSeenAllOfAChangeIsTold) {  // O2
+  add_long_file();
+  const Output skipped = approve("s\n");
+  EXPECT_NE(skipped.out.find("3 files changed, 150002 lines added"), std::string::npos)
+      << skipped.out;
+  EXPECT_NE(skipped.out.find("THIS IS NOT THE WHOLE CHANGE"), std::string::npos) << skipped.out;
+  EXPECT_NE(skipped.out.find("signalbox run diff " + run_id_ + " | less"), std::string::npos)
+      << skipped.out;
+  EXPECT_EQ(skipped.out.find("+150000"), std::string::npos);
+  EXPECT_NE(skipped.out.find("0 approved, 0 rejected, 1 still waiting"), std::string::npos);
+
+  const Output seen = approve("d\ns\n");
+  EXPECT_NE(seen.out.find("+150000"), std::string::npos);
+}
+
 TEST_F(ApproveTest, WithoutATerminalItSaysWhichCommandDecides) {  // O2
   const Output refused = server_.cli({"run", "approve"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find("--decision approve --asked"), std::string::npos) << refused.err;
   await_status(run_id_, "running");
+  // The commands are whole: they can be pasted.
+  const Output typed = server_.cli({"run", "approve", "--json"});
+  const json::array commands =
+      one_object(typed).at("error").at("data").at("next_commands").as_array();
+  ASSERT_EQ(commands.size(), 3U) << typed.out;
+  EXPECT_EQ(paste(std::string(commands.at(1).as_string())).exit_code, 0) << commands;
+  await_status(run_id_, "succeeded");
 }
 
 TEST_F(ApproveTest, OnATerminalThePersonSeesTheChangeAndDecides) {  // O2
-  const std::string typed = (scratch_.path() / "typed").string();
-  write_text(typed, "a\n");
-  const Output decided =
-      shell("script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve --data '" +
-            server_.data().string() + "'\" /dev/null <'" + typed + "'");
+  const Output decided = approve("a\n");
   EXPECT_EQ(decided.exit_code, 0) << decided.out << decided.err;
   EXPECT_NE(decided.out.find("change it"), std::string::npos) << decided.out;
   EXPECT_NE(decided.out.find("+two"), std::string::npos) << decided.out;
   EXPECT_NE(decided.out.find("1 approved"), std::string::npos) << decided.out;
+  EXPECT_EQ(decided.out.find("NOT THE WHOLE CHANGE"), std::string::npos) << decided.out;
   await_status(run_id_, "succeeded");
 }
 

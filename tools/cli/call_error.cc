@@ -24,7 +24,9 @@ ExitCode exit_code_of(std::string_view code) {
       code == "INVALID_PARAMS" || code == "PIPELINE_INVALID") {
     return ExitCode::usage;
   }
-  if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL") return ExitCode::io;
+  if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL" || code == "GIT_FAILED") {
+    return ExitCode::io;
+  }
   if (code == "OVERLOADED" || code == "SHUTTING_DOWN") return ExitCode::try_again;
   if (code == "READ_MODELS_REBUILDING" || code == "TICK_IN_PROGRESS") return ExitCode::try_again;
   if (code == "NOT_ALLOWED" || code == "FORBIDDEN" || code == "UNAUTHENTICATED") {

@@ -1,16 +1,19 @@
 // `signalbox run approve`: shows what waits for a decision, one by one with its change, and asks.
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/commands/whole_change.h"
 
 namespace signalbox {
 namespace {
@@ -19,6 +22,7 @@ namespace json = boost::json;
 
 // Lines of a change that are shown before the question; `d` shows all of them.
 constexpr std::size_t change_lines_shown_max = 60;
+constexpr std::uint32_t inbox_items_max = 500;
 
 struct ApproveOptions {
   std::optional<std::string> run_id;
@@ -27,30 +31,73 @@ struct ApproveOptions {
 struct Decisions {
   std::size_t approved = 0;
   std::size_t rejected = 0;
-  std::size_t skipped = 0;
-  std::size_t refused = 0;  // by the server
+  std::size_t refused = 0;  // by the server: decided meanwhile, for example
   bool quit = false;
 };
 
-// Returns the first lines of the text, and the number of lines that are left out.
-std::string first_lines(const std::string& text, std::size_t lines_max) {
+// The beginning of a change, as it is shown before the question.
+struct ShownChange {
+  std::string summary;  // empty if there is nothing to count
+  std::string text;
+  std::string left_out;  // what the person doesn't see; empty if all is shown
+};
+
+// Returns the first lines of the text; the number of those that follow them is in `left`.
+std::string first_lines(const std::string& text, std::size_t lines_max, std::size_t& left) {
   std::size_t end = 0;
   for (std::size_t line = 0; line < lines_max && end < text.size(); ++line) {
     const std::size_t line_end = text.find('\n', end);
     end = line_end == std::string::npos ? text.size() : line_end + 1;
   }
-  const auto left = std::count(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(), '\n');
-  if (left == 0) return text;
-  return text.substr(0, end) + "… " + std::to_string(left) + " more lines\n";
+  left = static_cast<std::size_t>(
+      std::count(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(), '\n'));
+  if (end < text.size() && text.back() != '\n') ++left;
+  return text.substr(0, end);
 }
 
-// Returns the run's change, or why there is none to show.
-std::string change_of(const Invocation& invocation, const std::string& run_id) {
+std::string number_of(std::uint64_t number, const std::string& noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+// Says how much of the change isn't shown. Of one that is cut, the lines aren't known.
+std::string left_out_of(const json::object& change, std::size_t lines_left) {
+  if (true_at(change, "is_cut")) {
+    return "THIS IS NOT THE WHOLE CHANGE: it has " + text_at(change, "end") +
+           " bytes, and only its first lines are shown.\n";
+  }
+  if (lines_left == 0) return {};
+  return "THIS IS NOT THE WHOLE CHANGE: " + number_of(lines_left, "more line") + "\n";
+}
+
+// Returns the beginning of the run's change, or why there is none to show.
+ShownChange change_of(const Invocation& invocation, const std::string& run_id) {
   const auto change = call_server(invocation, "run.diff", {{"run_id", run_id}});
-  if (!change) return "(no change is shown: " + text_at(change.error().error, "message") + ")\n";
-  const json::object shown = printable_fields(*change);
-  const std::string text = text_at(shown, "text");
-  return text.empty() ? "(nothing is changed)\n" : text;
+  if (!change) {
+    const std::string why = text_at(printable_fields(change.error().error), "message");
+    return {{}, {}, "NO CHANGE IS SHOWN: " + why + "\n"};
+  }
+  const json::object printed = printable_fields(*change);
+  std::size_t left = 0;
+  ShownChange shown;
+  shown.text = first_lines(text_at(printed, "text"), change_lines_shown_max, left);
+  shown.left_out = left_out_of(printed, left);
+  if (shown.text.empty()) shown.text = "(nothing is changed)\n";
+  if (!text_at(printed, "files").empty()) {
+    shown.summary = number_of(number_at(printed, "files"), "file") + " changed, " +
+                    number_of(number_at(printed, "added"), "line") + " added, " +
+                    number_of(number_at(printed, "removed"), "line") + " removed\n";
+  }
+  return shown;
+}
+
+void show_whole_change(const Invocation& invocation, const std::string& run_id) {
+  const auto change = read_whole_change(invocation, {{"run_id", run_id}});
+  if (!change) {
+    write_out("NO CHANGE IS SHOWN: " + text_at(printable_fields(change.error().error), "message") +
+              "\n");
+    return;
+  }
+  write_out(text_at(printable_fields(*change), "text"));
 }
 
 // Returns the next line that the person types; nullopt at the end of the input.
@@ -87,9 +134,15 @@ void decide_question(const Invocation& invocation, const json::object& item,
 
 void decide_item(const Invocation& invocation, const json::object& item, Decisions& made) {
   const json::object shown = printable_fields(item);
-  const std::string change = change_of(invocation, text_at(item, "run_id"));
+  const std::string run_id = text_at(item, "run_id");
+  const ShownChange change = change_of(invocation, run_id);
   write_out("\n" + text_at(shown, "subject") + "\n" + text_at(shown, "text") + "\nrun " +
-            text_at(shown, "run_id") + "\n\n" + first_lines(change, change_lines_shown_max) + "\n");
+            text_at(shown, "run_id") + "\n" + change.summary + "\n" + change.text + "\n" +
+            change.left_out);
+  if (!change.left_out.empty()) {
+    write_out("`d` shows all of it here, and this page by page:\n  signalbox run diff " + run_id +
+              " | less\n");
+  }
   for (;;) {
     const auto answer = ask("[a]pprove, [r]eject, [d]iff in full, [s]kip or [q]uit? ");
     if (!answer || *answer == "q") {
@@ -97,51 +150,72 @@ void decide_item(const Invocation& invocation, const json::object& item, Decisio
       return;
     }
     if (*answer == "a") return decide_question(invocation, item, "approve", "", made);
-    if (*answer == "s") {
-      ++made.skipped;
-      return;
-    }
-    if (*answer == "d") write_out(change);
+    if (*answer == "s") return;
+    if (*answer == "d") show_whole_change(invocation, run_id);
     if (*answer != "r") continue;
     const auto reason = ask("why? ");
     if (reason) return decide_question(invocation, item, "reject", *reason, made);
   }
 }
 
-CallError not_a_terminal() {
-  return usage_error("run approve asks on a terminal; elsewhere name the run and its question",
-                     {"signalbox inbox --kind approval",
-                      "signalbox run resume RUN --decision approve --asked POSITION",
-                      "signalbox run resume RUN --decision reject --asked POSITION --reason WHY"});
+// Returns the questions that are asked: of one run, or all that the server shows.
+std::vector<json::object> questions_in(const json::object& inbox,
+                                       const std::optional<std::string>& run_id) {
+  std::vector<json::object> questions;
+  for (const json::value& each : array_at(inbox, "items")) {
+    const json::object& item = each.get_object();
+    if (!run_id || text_at(item, "run_id") == *run_id) questions.push_back(item);
+  }
+  return questions;
+}
+
+// Names the commands that decide the first question, as they can be pasted.
+CallError not_a_terminal(const std::vector<json::object>& questions) {
+  std::vector<std::string> commands{"signalbox inbox --kind approval"};
+  if (!questions.empty()) {
+    for (const json::value& each : array_at(questions.front(), "next_commands")) {
+      commands.push_back(scalar_text(each));
+    }
+  }
+  return usage_error("run approve asks on a terminal; elsewhere decide each question by itself",
+                     std::move(commands));
 }
 
 ExitCode approve(const Invocation& invocation, const ApproveOptions& options) {
   const View view = [](const json::object&, const Terminal&) { return std::string(); };
-  if (invocation.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
-    return answer(invocation, tl::unexpected(not_a_terminal()), view);
-  }
   json::object only;
   set_param(only, "run_id", options.run_id);
   if (auto whole = complete_ids(invocation, only); !whole) {
     return answer(invocation, tl::unexpected(std::move(whole.error())), view);
   }
   const auto inbox = call_server(invocation, "attention.list",
-                                 {{"kinds", json::array{"approval"}}, {"limit", 500}});
+                                 {{"kinds", json::array{"approval"}}, {"limit", inbox_items_max}});
   if (!inbox) return answer(invocation, inbox, view);
-  Decisions made;
-  std::size_t found = 0;
-  for (const json::value& each : array_at(*inbox, "items")) {
-    const json::object& item = each.get_object();
-    if (options.run_id && text_at(item, "run_id") != text_at(only, "run_id")) continue;
-    ++found;
-    if (!made.quit) decide_item(invocation, item, made);
+  std::optional<std::string> run_id;
+  if (options.run_id) run_id = text_at(only, "run_id");
+  const std::vector<json::object> questions = questions_in(*inbox, run_id);
+  if (invocation.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
+    return answer(invocation, tl::unexpected(not_a_terminal(questions)), view);
   }
-  if (found == 0) {
-    write_out("Nothing waits for a decision.\n");
+  Decisions made;
+  for (const json::object& question : questions) {
+    if (!made.quit) decide_item(invocation, question, made);
+  }
+  const std::size_t total = number_at(*inbox, "total");
+  const std::size_t listed = array_at(*inbox, "items").size();
+  if (questions.empty()) {
+    write_out(!run_id || listed == total
+                  ? "Nothing waits for a decision.\n"
+                  : "It isn't among the " + std::to_string(listed) + " that wait the longest.\n");
     return ExitCode::ok;
   }
-  write_out("\n" + std::to_string(made.approved) + " approved, " + std::to_string(made.rejected) +
-            " rejected, " + std::to_string(found - made.approved - made.rejected) +
+  // Of those that weren't listed, none was asked about.
+  const std::size_t waiting = run_id ? questions.size() : questions.size() + (total - listed);
+  std::string summary =
+      std::to_string(made.approved) + " approved, " + std::to_string(made.rejected) + " rejected, ";
+  if (made.refused > 0) summary += std::to_string(made.refused) + " not taken, ";
+  write_out("\n" + summary +
+            std::to_string(waiting - made.approved - made.rejected - made.refused) +
             " still waiting\n");
   return made.refused == 0 ? ExitCode::ok : ExitCode::refused;
 }

@@ -8,6 +8,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/commands/whole_change.h"
 
 namespace signalbox {
 namespace {
@@ -22,10 +23,7 @@ struct DiffOptions {
 ExitCode diff(const Invocation& invocation, const DiffOptions& options) {
   json::object params{{"run_id", options.run_id}};
   set_param(params, "path", options.path);
-  const auto change = call_server(invocation, "run.diff", std::move(params));
-  if (change && true_at(*change, "is_cut")) {
-    write_message("the change is longer than what is shown; name a path with --path\n");
-  }
+  const auto change = read_whole_change(invocation, std::move(params));
   // Unchanged for a program, as `git apply` needs it.
   if (change && !invocation.json && !terminal_of(STDOUT_FILENO).columns) {
     write_out(text_at(*change, "text"));
@@ -46,8 +44,10 @@ void add_run_diff_command(ToolCommand run, Invocation& invocation) {
   command.add_option("RUN", options->run_id, "The run's id, its end, or `last`").required();
   command.add_option("--path", options->path, "Only this file or directory");
   command.footer(
+      "It is shown whole, however long it is, and files that .gitattributes calls binary\n"
+      "are shown as text.\n\n"
       "Examples:\n"
-      "  signalbox run diff \"$run\"\n"
+      "  signalbox run diff \"$run\" | less\n"
       "  signalbox run diff \"$run\" | git apply --check\n"
       "  signalbox run diff \"$run\" --json | jq '.result | {source, files, added}'");
   command.action([options, &invocation] { return diff(invocation, *options); });

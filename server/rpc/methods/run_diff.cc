@@ -15,7 +15,7 @@
 #include "server/rpc/methods/timeline_json.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
-#include "server/text/utf8_text.h"
+#include "server/text/text_part.h"
 
 namespace signalbox {
 namespace {
@@ -26,6 +26,7 @@ namespace json = boost::json;
 struct ChangeQuestion {
   RunChangePlace place;
   std::string path;
+  std::uint64_t offset = 0;
   std::optional<Digest> patch;  // of the run's newest change.patch
 };
 
@@ -44,6 +45,7 @@ Decided<ChangeQuestion> change_question(const Api& api, const RunIndex& index,
   question.place = {asked.run_id, run.started_position, std::string(run.started.repository),
                     root / "workspace", data / "workspaces" / id};
   question.path = asked.path.value_or("");
+  question.offset = asked.offset.value_or(0);
   const auto current = current_artifacts(run);
   const auto patch = current.find("change.patch");
   if (patch != current.end()) question.patch = patch->second->sha256;
@@ -55,6 +57,23 @@ Rejection no_change(const ChangeQuestion& question, const std::string& why) {
   return {ErrorCode::ARTIFACT_NOT_FOUND, why, {{"run_id", id}}, {"signalbox run get " + id}};
 }
 
+Rejection git_failed(const ChangeQuestion& question, const std::string& why) {
+  const std::string id = to_string(question.place.run_id);
+  return {ErrorCode::GIT_FAILED,
+          "the change can't be shown now: " + why,
+          {{"run_id", id}, {"repository", question.place.repository.string()}},
+          {"signalbox run get " + id}};
+}
+
+void add_part(const TextPart& part, json::object& result) {
+  result["is_cut"] = part.offset != 0 || part.next_offset != part.end;
+  result["offset"] = part.offset;
+  result["next_offset"] = part.next_offset;
+  result["end"] = part.end;
+  result["sha256"] = to_hex(part.sha256);
+  result["text"] = part.text;
+}
+
 json::object change_json(const RunId& run_id, const RunChange& change) {
   json::object result;
   result["run_id"] = to_string(run_id);
@@ -64,8 +83,7 @@ json::object change_json(const RunId& run_id, const RunChange& change) {
   result["files"] = change.files;
   result["added"] = change.added;
   result["removed"] = change.removed;
-  result["is_cut"] = change.is_cut;
-  result["text"] = change.text;
+  add_part(change.part, result);
   return result;
 }
 
@@ -82,9 +100,9 @@ Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& q
   for (const char* unknown : {"base", "head", "files", "added", "removed"}) {
     result[unknown] = nullptr;
   }
-  const std::string text = with_replacements(*content);
-  result["is_cut"] = text.size() > run_change_bytes_max;
-  result["text"] = shortened(text, run_change_bytes_max);
+  TextPartReader reader(question.offset, run_change_bytes_max);
+  reader.add(*content);
+  add_part(reader.finish(), result);
   return result;
 }
 
@@ -94,8 +112,8 @@ Decided<json::object> answer_of(const Api& api, const ChangeQuestion& question) 
   if (question.place.repository.empty()) {
     return tl::unexpected(no_change(question, "the run has no repository"));
   }
-  auto change = run_change(question.place, question.path);
-  if (!change) return tl::unexpected(no_change(question, change.error()));
+  auto change = run_change(question.place, question.path, question.offset);
+  if (!change) return tl::unexpected(git_failed(question, change.error()));
   if (!*change) return change_of_artifact(api, question);
   return change_json(question.place.run_id, **change);
 }

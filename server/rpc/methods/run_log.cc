@@ -1,7 +1,6 @@
 // `run.log`: what the job of an attempt printed.
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -66,17 +65,6 @@ Decided<LogQuestion> find_attempt(const Api& api, const RunIndex& index, const R
                                     "the run has no such attempt with a job of the service"));
   }
   return question;
-}
-
-// Returns the number of bytes at the end of `text` that begin a character without completing it.
-std::size_t incomplete_end(std::string_view text) {
-  for (std::size_t back = 1; back <= std::min<std::size_t>(text.size(), 3); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0U) == 0x80U) continue;  // in the middle of a character
-    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
-    return length > back ? back : 0;
-  }
-  return 0;
 }
 
 // Blocks on the disk.

@@ -95,10 +95,12 @@ void get_timeline(Api& api, Call& call);
 // The params of `run.diff`, which shows what a run has changed.
 struct DiffRun {
   RunId run_id{};
-  std::optional<std::string> path;  // of one file or directory; else all
+  std::optional<std::string> path;      // of one file or directory; else all
+  std::optional<std::uint64_t> offset;  // of the first byte of the text; else 0
 };
-BOOST_DESCRIBE_STRUCT(DiffRun, (), (run_id, path))
-// Handles `run.diff`. RUN_NOT_FOUND; ARTIFACT_NOT_FOUND if nothing of the change is left.
+BOOST_DESCRIBE_STRUCT(DiffRun, (), (run_id, path, offset))
+// Handles `run.diff`. RUN_NOT_FOUND; ARTIFACT_NOT_FOUND if nothing of the change is left;
+// GIT_FAILED if that can't be said.
 void diff_run(Api& api, Call& call);
 
 // The params of `run.log`, which reads the output of an attempt's job.

@@ -92,6 +92,7 @@ unsigned status_of(ErrorCode code) {
       return 429;
     case ErrorCode::INTERNAL:
     case ErrorCode::STORAGE_DAMAGED:
+    case ErrorCode::GIT_FAILED:
       return 500;
     case ErrorCode::UNKNOWN_OUTCOME:
     case ErrorCode::STORAGE_FULL:
