@@ -109,5 +109,21 @@ TEST_F(RpcPosition, CardsThatComeWhileAListIsMadeAreShownWithWhatTheyWaitFor) { 
   EXPECT_EQ(listed.at("cards").as_array().size(), 2U);
 }
 
+// A card comes whenever a page is there.
+TEST_F(RpcPosition, AListEndsAlthoughCardsComeAllTheTime) {  // O9
+  auto client = send_from("card.list", R"({"limit":2})");
+  for (int round = 0; round < 4; ++round) {
+    commit_all();
+    send_from("card.submit", R"({"project":"web","title":"one more"})");
+    ASSERT_TRUE(projector.catch_up().has_value());
+  }
+  commit_all();
+  ASSERT_FALSE(client->lines.empty());
+  const json::object listed = client->next().at("result").as_object();
+  const json::array& cards = listed.at("cards").as_array();
+  ASSERT_EQ(cards.size(), 2U);
+  for (const json::value& each : cards) EXPECT_TRUE(each.at("waiting").is_object()) << each;
+}
+
 }  // namespace
 }  // namespace signalbox

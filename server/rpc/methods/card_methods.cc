@@ -1,5 +1,7 @@
 // `card.*`: the items on the board. `card.why` is in card_why.cc.
 #include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <boost/json/serialize.hpp>
@@ -142,46 +144,58 @@ std::vector<CardId> cards_of(const json::object& page) {
   return ids;
 }
 
-bool has_all(const PresentCards& present, const json::object& page) {
-  const json::array& cards = page.at("cards").as_array();
-  return std::all_of(cards.begin(), cards.end(), [&](const json::value& card) {
-    const bool is_merged = card.at("status") == json::value(name_of(CardStatus::merged));
-    const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
-    return is_merged || present.contains(*id);
-  });
+// Returns the open cards that the page of the world's position can have: the newest of those that
+// the filter lets through.
+std::vector<CardId> open_cards_of(const World& world, const CardListing& listing) {
+  std::vector<std::pair<Position, CardId>> found;
+  for (const auto& [id, card] : world.board.cards()) {
+    if (listing.filter.project && card->project != *listing.filter.project) continue;
+    if (listing.filter.status && card->status != *listing.filter.status) continue;
+    if (listing.cursor != 0 && card->submitted_at >= listing.cursor) continue;
+    found.emplace_back(card->submitted_at, id);
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  if (found.size() > listing.limit) found.resize(listing.limit);
+  std::vector<CardId> ids;
+  for (const auto& [position, id] : found) ids.push_back(id);
+  return ids;
 }
 
-void answer_list(const Responder& responder, const PresentCards& present, json::object page,
-                 Position shown) {
+void add_present_states(const PresentCards& present, json::object& page) {
   for (json::value& card : page.at("cards").as_array()) {
     add_present_state(present, card.as_object());
   }
-  responder.result(std::move(page), shown);
+}
+
+// Answers with the page of the present position, and what its cards wait for then. Goes through all
+// open cards, to ask the world about those that can be on the page before the page is there.
+void list_cards_of_moment(Api& api, const Responder& responder, const CardListing& listing) {
+  answer_from_moment(api, responder, [&api, listing]() -> RowsView {
+    const World& world = api.engine.world();
+    return [listing, present = present_cards(world, open_cards_of(world, listing),
+                                             /*whole=*/false)](const RunIndex& index) {
+      auto page = card_list_view(index, listing.filter, listing.limit, listing.cursor);
+      if (page) add_present_states(present, *page);
+      return page;
+    };
+  });
 }
 
 // Answers with a page of cards, each with what it waits for at the same position. Only the page
 // says which cards these are: usually nothing has happened when it is there, and the world still is
-// that of the page. Otherwise the page is read again, after the world was asked about the cards of
-// the page before (`likely`); this ends as soon as a page has no card that the one before hadn't.
-void list_cards_at(Api& api, const Responder& responder, const CardListing& listing,
-                   const std::vector<CardId>& likely) {
-  const Position moment = api.engine.world().position;
+// that of the page. Otherwise the page is that of a later moment.
+void list_cards_at(Api& api, const Responder& responder, const CardListing& listing) {
   query_read_models(
-      api, responder, moment,
-      [&api, responder, moment, listing,
-       present = present_cards(api.engine.world(), likely, /*whole=*/false)](
-          const RunIndex& index) -> std::function<void()> {
+      api, responder, api.engine.world().position,
+      [&api, responder, listing](const RunIndex& index) -> std::function<void()> {
         auto page = card_list_view(index, listing.filter, listing.limit, listing.cursor);
-        return [&api, responder, moment, listing, present, shown = index.applied(),
-                page = std::move(page)] {
+        return [&api, responder, listing, shown = index.applied(), page = std::move(page)] {
           if (!page) return responder.reject(page.error());
-          if (shown == moment && has_all(present, *page)) {
-            return answer_list(responder, present, *page, shown);
-          }
-          const std::vector<CardId> ids = cards_of(*page);
           const World& world = api.engine.world();
-          if (world.position != shown) return list_cards_at(api, responder, listing, ids);
-          answer_list(responder, present_cards(world, ids, /*whole=*/false), *page, shown);
+          if (world.position != shown) return list_cards_of_moment(api, responder, listing);
+          json::object answered = *page;
+          add_present_states(present_cards(world, cards_of(answered), /*whole=*/false), answered);
+          responder.result(std::move(answered), shown);
         };
       });
 }
@@ -196,8 +210,7 @@ void list_cards(Api& api, Call& call) {
   const auto limit = page_limit(params->limit, 50, card_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
   list_cards_at(api, call.responder,
-                {CardFilter{params->project, params->status}, *limit, params->cursor.value_or(0)},
-                {});
+                {CardFilter{params->project, params->status}, *limit, params->cursor.value_or(0)});
 }
 
 }  // namespace
