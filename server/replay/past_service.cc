@@ -232,7 +232,7 @@ std::optional<std::string> PastService::answer(std::string_view line, const Prin
 json::object PastService::call(std::string_view method, const json::object& params) {
   for (const Method& each : parts_->dispatcher.methods()) {
     if (each.name != method || answers_about_past(each)) continue;
-    return {{"error", rejection_to_json(not_about_past(each))}};
+    return {{"error", rejection_to_json(not_about_past(each, params))}};
   }
   const json::object request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
   const auto line = answer(json::serialize(request), {"past", Role::admin});

@@ -51,7 +51,9 @@ Decided<void> check_rights(const Principal& principal, const Method& method,
 Decided<std::optional<std::string>> take_moment(const Method& method, Request& request) {
   const boost::json::value* const at = request.params.if_contains("at");
   if (at == nullptr) return std::nullopt;
-  if (!answers_about_past(method)) return tl::unexpected(not_about_past(method));
+  if (!answers_about_past(method)) {
+    return tl::unexpected(not_about_past(method, request.params));
+  }
   std::string moment;
   if (at->is_string()) {
     moment.assign(at->get_string().data(), at->get_string().size());

@@ -3,13 +3,28 @@
 #include <algorithm>
 #include <array>
 
+#include "domain/refusals.h"
+
 namespace signalbox {
 namespace {
 
-// Queries of the present only: a stream, a file of this process's measurements, a repository as it
-// is now, and who asks.
-constexpr std::array<std::string_view, 4> present_only = {"events.subscribe", "server.metrics",
-                                                          "run.diff", "server.whoami"};
+// Queries of the present only: a stream, a file of this process's measurements, a repository and
+// the output of a job as they are now, and who asks.
+constexpr std::array<std::string_view, 5> present_only = {"events.subscribe", "server.metrics",
+                                                          "run.diff", "run.log", "server.whoami"};
+
+// Returns the command that shows the same of the present.
+std::string command_about_present(const Method& method, const boost::json::object& params) {
+  const boost::json::value* const run_id = params.if_contains("run_id");
+  const bool names_run = run_id != nullptr && run_id->is_string();
+  if (names_run && method.name == "run.diff") {
+    return "signalbox run diff " + shell_word(std::string(run_id->get_string()));
+  }
+  if (names_run && method.name == "run.log") {
+    return "signalbox run logs " + shell_word(std::string(run_id->get_string()));
+  }
+  return "signalbox rpc " + std::string(method.name);
+}
 
 }  // namespace
 
@@ -19,14 +34,14 @@ bool answers_about_past(const Method& method) {
   return method.needs == Role::viewer || method.name == "access.list";
 }
 
-Rejection not_about_past(const Method& method) {
+Rejection not_about_past(const Method& method, const boost::json::object& params) {
   const std::string name(method.name);
   const bool is_query = !method.mutates && method.needs == Role::viewer;
   return {ErrorCode::NOT_ALLOWED,
           is_query ? name + " shows the present only, so it takes no `at`"
                    : name + " isn't a query: what has been can't be changed",
           {{"method", name}},
-          {"signalbox rpc " + name}};
+          {command_about_present(method, params)}};
 }
 
 }  // namespace signalbox

@@ -44,7 +44,8 @@ struct Method {
 // follows from the log.
 bool answers_about_past(const Method& method);
 
-// Returns NOT_ALLOWED, for a call about a moment of the past of any other method.
-Rejection not_about_past(const Method& method);
+// Returns NOT_ALLOWED, for a call about a moment of the past of any other method. It names the
+// command that answers about the present.
+Rejection not_about_past(const Method& method, const boost::json::object& params);
 
 }  // namespace signalbox

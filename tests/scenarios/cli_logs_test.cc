@@ -46,6 +46,21 @@ TEST_F(LogsTest, TheOutputIsReadWhileTheJobRunsAndAfterIt) {  // O2
   EXPECT_EQ(server_.cli({"run", "logs", run_id, "--grep", "^s"}).out, "second\n");
 }
 
+// Neither is of the log, and the present isn't passed off as the past.
+TEST_F(LogsTest, OutputAndChangesOfThePastAreRefused) {  // O4
+  const std::string run_id = start_printing("echo first");
+  await([&] { return printed(run_id) == "first\n"; });
+  for (const char* command : {"logs", "diff"}) {
+    const Output local = server_.cli({"run", command, run_id, "--at", "1h", "--json"});
+    EXPECT_EQ(code_of(local), "NOT_ALLOWED") << local.out;
+    EXPECT_EQ(local.exit_code, 77);
+    const Output served = server_.cli(
+        {"run", command, run_id, "--at", "1h", "--json", "--socket", server_.socket().string()});
+    EXPECT_EQ(code_of(served), "NOT_ALLOWED") << served.out;
+  }
+  EXPECT_EQ(server_.cli({"run", "logs", run_id, "--at", "1h"}).out, "");
+}
+
 // More than is kept in one answer.
 TEST_F(LogsTest, ALongOutputIsReadInParts) {  // O2
   const std::string run_id = start_printing("seq 1 60000");

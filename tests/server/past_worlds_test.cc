@@ -134,10 +134,13 @@ TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
 
 TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
   live();
-  for (const char* method :
-       {"run.cancel", "events.subscribe", "server.metrics", "run.diff", "server.whoami"}) {
+  for (const char* method : {"run.cancel", "events.subscribe", "server.metrics", "run.diff",
+                             "run.log", "server.whoami"}) {
     EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
   }
+  const json::object refused = ask("run.log", R"({"at":1,"run_id":")" + run + "\"}");
+  EXPECT_EQ(refused.at("error").at("data").at("next_commands").at(0),
+            json::value("signalbox run logs " + run));
 }
 
 TEST_F(PastWorldsTest, AtMostFourWorldsAreRememberedAndTheyGoForward) {  // O4
