@@ -1,5 +1,8 @@
 // One action for many runs on the command line: shown and counted first, each with a command of its
 // own.
+#include <csignal>
+#include <cstdlib>
+
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -9,6 +12,12 @@ namespace json = boost::json;
 
 class BulkTest : public CliTest {
  protected:
+  // The commands keep their lists here.
+  void SetUp() override {
+    ::setenv("XDG_STATE_HOME", (scratch_.path() / "state").c_str(), 1);
+    CliTest::SetUp();
+  }
+  void TearDown() override { ::unsetenv("XDG_STATE_HOME"); }
   std::string start_labelled(const std::string& goal, const std::string& team) const {
     return text(result({"run", "start", goal, "--pipeline", pipeline(), "--label", "team=" + team}),
                 "run_id");
@@ -31,6 +40,11 @@ TEST_F(BulkTest, TheRunsAreShownAndNothingIsChangedWithoutYes) {  // O2
   EXPECT_EQ(unasked.exit_code, 2);
   EXPECT_NE(unasked.err.find("this would cancel 1 run; --yes"), std::string::npos) << unasked.err;
   EXPECT_EQ(status_of(blue), "queued");
+  // The command to try selects the same runs.
+  const std::size_t tried = unasked.err.find("try: ") + 5;
+  const std::string command = unasked.err.substr(tried, unasked.err.find('\n', tried) - tried);
+  EXPECT_NE(command.find(" --label team=blue "), std::string::npos) << command;
+  EXPECT_EQ(paste(command).out, shown.out);
 }
 
 TEST_F(BulkTest, ASecondBatchOfTheSameIdChangesNothingMore) {  // O2
@@ -51,6 +65,95 @@ TEST_F(BulkTest, ASecondBatchOfTheSameIdChangesNothingMore) {  // O2
   EXPECT_EQ(again.at("done"), 2);
   EXPECT_EQ(events(first, "RunPaused").size(), 1U);
   EXPECT_EQ(events(second, "RunPaused").size(), 1U);
+}
+
+// The command is killed after its first run. Meanwhile that run is resumed, and another one comes.
+TEST_F(BulkTest, ACommandThatWasInterruptedGoesOnWithTheSameRuns) {  // O2
+  for (const char* goal : {"first", "second", "third"}) start_labelled(goal, "blue");
+  const std::vector<std::string> words{"run", "pause", "--all", "--label", "team=blue", "--yes"};
+  // It connects once for each list, of queued and of running runs, and once for each run.
+  std::vector<std::string> killed{"strace",
+                                  "-qq",
+                                  "-o",
+                                  "/dev/null",
+                                  "-e",
+                                  "trace=connect",
+                                  "-e",
+                                  "inject=connect:signal=SIGKILL:when=4",
+                                  SIGNALBOX_BINARY};
+  killed.insert(killed.end(), words.begin(), words.end());
+  killed.insert(killed.end(), {"--data", server_.data().string()});
+  EXPECT_EQ(run_process(killed).exit_code, 128 + SIGKILL);
+  const json::object paused = rpc("run.list", {{"status", "paused"}});
+  ASSERT_EQ(paused.at("runs").as_array().size(), 1U);
+  const std::string resumed = text(paused.at("runs").at(0).as_object(), "run_id");
+  ASSERT_EQ(server_.cli({"run", "resume", resumed}).exit_code, 0);
+  const std::string later = start_labelled("later", "blue");
+
+  const json::object done = result(words);
+  EXPECT_EQ(done.at("goes_on"), true);
+  EXPECT_EQ(done.at("total"), 3);
+  EXPECT_EQ(done.at("done"), 3);
+  EXPECT_EQ(status_of(later), "queued");
+  EXPECT_NE(status_of(resumed), "paused") << "it was paused already, by the same command";
+  EXPECT_EQ(events(resumed, "RunPaused").size(), 1U);
+
+  // That batch has its end: the next one has the runs that match by now.
+  const json::object next = result(words);
+  EXPECT_EQ(next.at("goes_on"), false);
+  EXPECT_EQ(next.at("total"), 2);
+  EXPECT_EQ(status_of(later), "paused");
+  // By its name, the first one is what it was.
+  const json::object first = result(
+      {"run", "pause", "--all", "--label", "team=blue", "--yes", "--batch", text(done, "batch")});
+  EXPECT_EQ(first.at("runs"), done.at("runs"));
+}
+
+TEST_F(BulkTest, TheNameOfABatchStandsForOneCommand) {  // O2
+  start_labelled("first", "blue");
+  EXPECT_EQ(result({"run", "pause", "--all", "--yes", "--batch", "lunch"}).at("done"), 1);
+  const Output other = server_.cli({"run", "resume", "--all", "--yes", "--batch", "lunch"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("batch lunch is of another command"), std::string::npos) << other.err;
+}
+
+TEST_F(BulkTest, WithoutTheServerItSaysHowToGoOn) {  // O2
+  start_labelled("first", "blue");
+  std::vector<std::string> stopping{"strace",
+                                    "-qq",
+                                    "-o",
+                                    "/dev/null",
+                                    "-e",
+                                    "trace=connect",
+                                    "-e",
+                                    "inject=connect:error=ECONNREFUSED:when=3",
+                                    SIGNALBOX_BINARY};
+  stopping.insert(stopping.end(), {"run", "pause", "--all", "--label", "team=blue", "--yes",
+                                   "--data", server_.data().string()});
+  const Output stopped = run_process(stopping);
+  EXPECT_EQ(stopped.exit_code, 69) << stopped.err;
+  EXPECT_NE(stopped.err.find("0 of 1 run tried"), std::string::npos) << stopped.err;
+  const std::size_t tried = stopped.err.find("try: ") + 5;
+  const Output done = paste(stopped.err.substr(tried, stopped.err.find('\n', tried) - tried));
+  EXPECT_NE(done.out.find("1 of 1 runs done"), std::string::npos) << done.out << done.err;
+  EXPECT_NE(done.err.find("This goes on with the batch"), std::string::npos) << done.err;
+}
+
+// A card is tried again as a whole, so its runs can't be.
+TEST_F(BulkTest, RetryLeavesOutTheRunsOfCards) {  // O2
+  const std::string own = start_labelled("own", "blue");
+  const std::string of_card =
+      text(result({"run", "start", "a card's", "--pipeline", pipeline(), "--label", "card=1"}),
+           "run_id");
+  for (const std::string& run_id : {own, of_card}) {
+    ASSERT_EQ(complete(run_id, "plan", claim(run_id), "succeeded").exit_code, 0);
+    ASSERT_EQ(complete(run_id, "implement", claim(run_id), "failed").exit_code, 0);
+  }
+  const json::object retried = result({"run", "retry", "--all", "--yes"});
+  EXPECT_EQ(retried.at("total"), 1);
+  EXPECT_EQ(retried.at("of_cards"), 1);
+  EXPECT_EQ(status_of(own), "running");
+  EXPECT_EQ(status_of(of_card), "failed");
 }
 
 TEST_F(BulkTest, OneOfARunAndAllIsNamed) {  // O2

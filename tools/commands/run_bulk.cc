@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <utility>
 
 #include <unistd.h>
+#include <boost/json/serialize.hpp>
 
 #include "domain/refusals.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
+#include "server/text/time_text.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/run_batch.h"
 
 namespace signalbox {
 namespace {
@@ -20,10 +25,58 @@ namespace json = boost::json;
 
 constexpr std::int64_t bulk_page_rows = 500;
 constexpr std::size_t batch_bytes_max = 64;  // a command's id has the run's beside it
+constexpr std::size_t kept_goal_bytes_max = 200;
 
-// Adds the runs of one status to `runs`.
+// Returns the words as they can be pasted.
+std::string pasted_words(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) {
+    // Options need no quotes because they begin with dashes.
+    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+    const std::string rest = word.substr(dashes);
+    const bool is_plain = !rest.empty() && shell_word(rest) == rest;
+    command += (command.empty() ? "" : " ") + (is_plain ? word : shell_word(word));
+  }
+  return command;
+}
+
+// Returns the command line as it was typed, with more words that it doesn't have.
+std::string command_again(const Invocation& invocation, const std::vector<std::string>& more) {
+  std::vector<std::string> words{"signalbox"};
+  for (char** word = invocation.words; word != nullptr && *word != nullptr; ++word) {
+    if (word != invocation.words) words.emplace_back(*word);
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  return pasted_words(words);
+}
+
+// Returns the options that select the runs, without the status.
+std::vector<std::string> selecting_words(const RunSelection& selection) {
+  std::vector<std::string> words;
+  const std::pair<const char*, const std::optional<std::string>*> options[] = {
+      {"--project", &selection.project},
+      {"--label", &selection.label},
+      {"--since", &selection.since},
+      {"--until", &selection.until}};
+  for (const auto& [name, value] : options) {
+    if (*value) words.insert(words.end(), {name, **value});
+  }
+  return words;
+}
+
+// Returns the command that lists the selected runs of one status, or of any.
+std::string list_command(const RunSelection& selection, const std::optional<std::string>& status) {
+  std::vector<std::string> words = selecting_words(selection);
+  words.insert(words.begin(), {"signalbox", "run", "list"});
+  if (status) words.insert(words.end(), {"--status", *status});
+  return pasted_words(words);
+}
+
+// Adds the runs of one status to the batch, each once: one that changes its status meanwhile may be
+// listed twice.
 Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selection,
-                         const std::string& status, json::array& runs) {
+                         const BulkAction& action, const std::string& status,
+                         std::set<std::string>& known, RunBatch& batch) {
   json::object params{{"status", status}, {"limit", bulk_page_rows}};
   set_param(params, "project", selection.project);
   set_param(params, "label", selection.label);
@@ -31,11 +84,22 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
   set_param(params, "until", selection.until);
   for (;;) {
     const auto page = TRY(call_server(invocation, "run.list", params));
-    for (const json::value& run : array_at(page, "runs")) runs.push_back(run);
-    if (runs.size() > bulk_runs_max) {
+    for (const json::value& each : array_at(page, "runs")) {
+      const json::object& run = each.get_object();
+      if (!known.insert(text_at(run, "run_id")).second) continue;
+      if (!action.takes_cards && object_at(run, "labels").contains("card")) {
+        ++batch.of_cards;
+        continue;
+      }
+      batch.runs.push_back(
+          {{"run_id", text_at(run, "run_id")},
+           {"status", text_at(run, "status")},
+           {"goal", std::string(utf8_prefix(text_at(run, "goal"), kept_goal_bytes_max))}});
+    }
+    if (batch.runs.size() > bulk_runs_max) {
       return tl::unexpected(
           usage_error("more than " + std::to_string(bulk_runs_max) + " runs match; select fewer",
-                      {"signalbox run list --help"}));
+                      {list_command(selection, selection.status)}));
     }
     const std::string cursor = text_at(page, "next_cursor");
     if (cursor.empty()) return {};
@@ -43,23 +107,50 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
   }
 }
 
-// Returns the selected runs that the action applies to. The list stays as it is from now on.
-Called<json::array> selected_runs(const Invocation& invocation, const RunSelection& selection,
-                                  const BulkAction& action) {
-  std::vector<std::string> statuses = action.statuses;
-  if (selection.status) {
-    if (std::find(statuses.begin(), statuses.end(), *selection.status) == statuses.end()) {
-      return tl::unexpected(
-          usage_error("run " + action.verb + " doesn't apply to a run that is " + *selection.status,
-                      {"signalbox run list --status " + shell_word(*selection.status)}));
-    }
-    statuses = {*selection.status};
+// Returns the statuses that runs are selected by.
+Called<std::vector<std::string>> selected_statuses(const RunSelection& selection,
+                                                   const BulkAction& action) {
+  if (!selection.status) return action.statuses;
+  if (std::find(action.statuses.begin(), action.statuses.end(), *selection.status) ==
+      action.statuses.end()) {
+    return tl::unexpected(
+        usage_error("run " + action.verb + " doesn't apply to a run that is " + *selection.status,
+                    {list_command(selection, selection.status)}));
   }
-  json::array runs;
+  return std::vector<std::string>{*selection.status};
+}
+
+// Returns what makes two commands the same, beginning with the line of the server.
+Called<std::string> command_text(const Invocation& invocation, const RunSelection& selection,
+                                 const BulkAction& action) {
+  const auto server = TRY(invocation.server_address());
+  std::vector<std::string> words = selecting_words(selection);
+  if (selection.status) words.insert(words.end(), {"--status", *selection.status});
+  return server.text() + "\n" + action.method + " " + json::serialize(action.params) + "\n" +
+         pasted_words(words);
+}
+
+std::string new_batch() {
+  return "batch-" + std::to_string(wall_clock_ns()) + "-" + std::to_string(::getpid());
+}
+
+// Returns the frozen batch that the command goes on with, or else a new one of the runs that match
+// now, which isn't stored yet.
+Called<RunBatch> batch_of(const Invocation& invocation, const RunSelection& selection,
+                          const BulkAction& action, const RunBatches& batches) {
+  const auto statuses = TRY(selected_statuses(selection, action));
+  const auto command = TRY(command_text(invocation, selection, action));
+  auto frozen = TRY(batches.find(selection.batch, command, wall_clock_ns()));
+  if (frozen) return *std::move(frozen);
+  RunBatch batch;
+  batch.id = selection.batch.value_or(new_batch());
+  batch.command = command;
+  batch.made_at_ns = wall_clock_ns();
+  std::set<std::string> known;
   for (const std::string& status : statuses) {
-    TRY(add_runs_of(invocation, selection, status, runs));
+    TRY(add_runs_of(invocation, selection, action, status, known, batch));
   }
-  return runs;
+  return batch;
 }
 
 std::string view_selected(const json::array& runs, const Terminal& terminal) {
@@ -77,52 +168,95 @@ std::string counted(std::size_t runs) {
   return std::to_string(runs) + (runs == 1 ? " run" : " runs");
 }
 
+// Returns what a person has to know of the list beside its runs.
+std::string notes_of(const RunBatch& batch) {
+  std::string notes;
+  if (batch.goes_on) {
+    notes += "This goes on with the batch " + batch.id + ", with the runs that were listed at " +
+             clock_time(format_time(batch.made_at_ns), wall_clock_ns()) + ".\n";
+  }
+  if (batch.of_cards > 0) {
+    notes += counted(batch.of_cards) +
+             " of cards left out: a card is tried again as a whole, by `signalbox card unblock`.\n";
+  }
+  return notes;
+}
+
 // Returns whether the person wants it. Elsewhere than on a terminal, --yes has to say so.
 Called<bool> confirmed(const Invocation& invocation, const RunSelection& selection,
-                       const BulkAction& action, const json::array& runs) {
-  if (selection.yes || runs.empty()) return true;
+                       const BulkAction& action, const RunBatch& batch) {
+  const json::array& runs = batch.runs;
+  if (selection.yes || runs.empty()) {
+    if (!invocation.json) write_message(notes_of(batch));
+    return true;
+  }
   if (invocation.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
     return tl::unexpected(
         usage_error("this would " + action.verb + " " + counted(runs.size()) +
                         "; --yes does it without a question, --dry-run shows them",
-                    {"signalbox run " + action.verb + " --all --dry-run"}));
+                    {command_again(invocation, {"--dry-run"})}));
   }
-  write_out(view_selected(runs, terminal_of(STDOUT_FILENO)) + action.verb + " " +
+  write_out(view_selected(runs, terminal_of(STDOUT_FILENO)) + notes_of(batch) + action.verb + " " +
             counted(runs.size()) + "? [y/N] ");
   std::string line;
   return std::getline(std::cin, line) && (line == "y" || line == "yes");
 }
 
-json::object result_of(const json::array& runs, const std::string& batch) {
+json::object result_of(const RunBatch& batch) {
   json::object result;
-  result["batch"] = batch;
-  result["total"] = runs.size();
+  result["batch"] = batch.id;
+  result["goes_on"] = batch.goes_on;
+  result["total"] = batch.runs.size();
+  result["of_cards"] = batch.of_cards;
   result["done"] = 0;
   result["refused"] = 0;
   result["runs"].emplace_array();
   return result;
 }
 
+// Returns whether the failure is one of the server, of the way to it or of the caller's rights, and
+// not of the run: then the next run has it, too.
+bool ends_batch(const CallError& error) {
+  return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again ||
+         error.exit_code == ExitCode::io || error.exit_code == ExitCode::not_allowed;
+}
+
+// Returns the failure with the command that goes on with the batch.
+CallError interrupted_batch(const Invocation& invocation, const RunSelection& selection,
+                            CallError error, const RunBatch& batch, std::size_t tried) {
+  std::vector<std::string> more;
+  if (!selection.batch) more = {"--batch", batch.id};
+  if (!selection.yes) more.emplace_back("--yes");
+  error.error["message"] = std::to_string(tried) + " of " + counted(batch.runs.size()) +
+                           " tried; the rest is left: " + message_of(error);
+  json::array next{command_again(invocation, more)};
+  for (std::string& command : next_commands_of(error)) next.emplace_back(std::move(command));
+  json::value& data = error.error["data"];
+  if (!data.is_object()) data.emplace_object();
+  data.as_object()["next_commands"] = std::move(next);
+  return error;
+}
+
 // Applies the action to each run. A run that has changed since it was listed is refused by itself.
-Called<json::object> apply_to_each(const Invocation& invocation, const BulkAction& action,
-                                   const json::array& runs, const std::string& batch) {
-  json::object result = result_of(runs, batch);
+Called<json::object> apply_to_each(const Invocation& invocation, const RunSelection& selection,
+                                   const BulkAction& action, const RunBatch& batch) {
+  json::object result = result_of(batch);
   std::size_t done = 0;
   std::size_t refused = 0;
-  for (const json::value& each : runs) {
+  for (const json::value& each : batch.runs) {
     const std::string run_id = text_at(each.get_object(), "run_id");
     json::object params = action.params;
     params["run_id"] = run_id;
-    params["command_id"] = batch + "/" + run_id;
+    params["command_id"] = batch.id + "/" + run_id;
     auto answered = call_server(invocation, action.method, std::move(params));
     json::object row{{"run_id", run_id}};
     if (answered) {
       ++done;
       row["status"] = text_at(*answered, "status");
     } else {
-      // Without a server the rest is left: the same batch goes on later.
-      if (answered.error().exit_code == ExitCode::unreachable) {
-        return tl::unexpected(answered.error());
+      if (ends_batch(answered.error())) {
+        return tl::unexpected(interrupted_batch(invocation, selection, std::move(answered.error()),
+                                                batch, done + refused));
       }
       ++refused;
       row["error"] = answered.error().error;
@@ -145,8 +279,24 @@ std::string view_applied(const json::object& result, const Terminal&) {
          text_at(result, "refused") + " refused; batch " + text_at(result, "batch") + "\n";
 }
 
-std::string new_batch() {
-  return "batch-" + std::to_string(wall_clock_ns()) + "-" + std::to_string(::getpid());
+// Freezes the list, applies the action to each of its runs, and notes that all were tried.
+Called<json::object> apply_batch(const Invocation& invocation, const RunSelection& selection,
+                                 const BulkAction& action, const RunBatches& batches,
+                                 RunBatch batch) {
+  if (batch.runs.empty()) return result_of(batch);
+  if (!batch.goes_on) TRY(batches.write(batch));
+  auto result = TRY(apply_to_each(invocation, selection, action, batch));
+  batch.finished = true;
+  TRY(batches.write(batch));
+  return result;
+}
+
+json::object dry_run_result(const RunBatch& batch) {
+  return {{"dry_run", true},
+          {"batch", batch.goes_on ? json::value(batch.id) : json::value(nullptr)},
+          {"total", batch.runs.size()},
+          {"of_cards", batch.of_cards},
+          {"runs", batch.runs}};
 }
 
 }  // namespace
@@ -184,23 +334,24 @@ ExitCode apply_to_all(const Invocation& invocation, const RunSelection& selectio
   if (selection.batch && selection.batch->size() > batch_bytes_max) {
     return answer(invocation, tl::unexpected(usage_error("--batch is too long")), view_applied);
   }
-  const auto runs = selected_runs(invocation, selection, action);
-  if (!runs) return answer(invocation, tl::unexpected(runs.error()), view_applied);
+  const auto batches = RunBatches::open();
+  if (!batches) return answer(invocation, tl::unexpected(batches.error()), view_applied);
+  const auto batch = batch_of(invocation, selection, action, *batches);
+  if (!batch) return answer(invocation, tl::unexpected(batch.error()), view_applied);
   if (selection.dry_run) {
-    json::object shown{{"dry_run", true}, {"total", runs->size()}, {"runs", *runs}};
-    return answer(invocation, Called<json::object>(std::move(shown)),
-                  [&runs](const json::object&, const Terminal& terminal) {
-                    return view_selected(*runs, terminal) + counted(runs->size()) + "\n";
+    return answer(invocation, Called<json::object>(dry_run_result(*batch)),
+                  [&batch](const json::object&, const Terminal& terminal) {
+                    return view_selected(batch->runs, terminal) + notes_of(*batch) +
+                           counted(batch->runs.size()) + "\n";
                   });
   }
-  const auto wanted = confirmed(invocation, selection, action, *runs);
+  const auto wanted = confirmed(invocation, selection, action, *batch);
   if (!wanted) return answer(invocation, tl::unexpected(wanted.error()), view_applied);
   if (!*wanted) {
     write_out("nothing was changed\n");
     return ExitCode::refused;
   }
-  const auto result =
-      apply_to_each(invocation, action, *runs, selection.batch.value_or(new_batch()));
+  const auto result = apply_batch(invocation, selection, action, *batches, *batch);
   const ExitCode shown = answer(invocation, result, view_applied);
   if (!result || shown != ExitCode::ok) return shown;
   return number_at(*result, "refused") == 0 ? ExitCode::ok : ExitCode::refused;

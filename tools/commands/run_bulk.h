@@ -1,5 +1,5 @@
-// One action for many runs: the list is read once, shown and counted, and each run gets a command
-// of its own, so that repeating the whole does nothing twice.
+// One action for many runs: the list is read once, frozen (run_batch.h), shown and counted, and
+// each run gets a command of its own, so that repeating the whole does nothing twice.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,7 @@ struct BulkAction {
   std::string method;                 // "run.cancel"
   std::vector<std::string> statuses;  // of runs that it applies to
   boost::json::object params;         // of each call, beside run_id and command_id
+  bool takes_cards = true;            // false: runs of cards are left out
 };
 
 // Adds --all and the options that go with it.
@@ -38,7 +39,8 @@ Called<void> require_run_or_all(const RunSelection& selection, const std::string
                                 const std::string& verb);
 
 // Lists the selected runs, asks on a terminal unless --yes is given, and applies the action to each
-// of them. Returns ExitCode::refused if one was refused.
+// of them. The same command, said again after it was interrupted, goes on with the same runs.
+// Returns ExitCode::refused if one was refused.
 ExitCode apply_to_all(const Invocation& invocation, const RunSelection& selection,
                       const BulkAction& action);
 

@@ -1,0 +1,53 @@
+// The frozen list of a bulk action: the runs that it applies to, in a file of the user's, so that
+// an action that was interrupted goes on with the same runs and not with those that match by then.
+//
+// The files are in signalbox-batches/ in the user's state directory, one for each batch.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "tools/cli/call_error.h"
+
+namespace signalbox {
+
+// A batch can be gone on with for so long; then it is removed.
+inline constexpr std::int64_t batch_ms_max = 24LL * 60 * 60 * 1000;
+
+struct RunBatch {
+  std::string id;       // the command of each run is called <id>/<run id>
+  std::string command;  // the action and what selected the runs, as text
+  std::int64_t made_at_ns = 0;
+  bool finished = false;       // each run was tried
+  boost::json::array runs;     // {run_id, status, goal}
+  std::uint64_t of_cards = 0;  // runs that were left out, since only their cards can be retried
+  bool goes_on = false;        // not stored: it was found, not made
+};
+
+class RunBatches {
+ public:
+  // Takes the place of the files: $XDG_STATE_HOME, else ~/.local/state. Fails with IO_FAILED if it
+  // can't be made.
+  static Called<RunBatches> open();
+
+  // Returns the batch of this id or, without one, the newest batch of `command` that isn't
+  // finished; nullopt if there is none. USAGE if the batch is of another command. Removes batches
+  // that are too old. Blocks on the disk.
+  [[nodiscard]] Called<std::optional<RunBatch>> find(const std::optional<std::string>& id,
+                                                     const std::string& command,
+                                                     std::int64_t now_ns) const;
+  // Stores the batch, durably. Fails with IO_FAILED.
+  [[nodiscard]] Called<void> write(const RunBatch& batch) const;
+
+ private:
+  explicit RunBatches(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  std::filesystem::path directory_;
+};
+
+}  // namespace signalbox
