@@ -72,6 +72,23 @@ TEST_F(LogsTest, ALongOutputIsReadInParts) {  // O2
   EXPECT_NE(all.find("\n30000\n"), std::string::npos);
 }
 
+// A search that goes back and forth, or into itself, would take all time or all of the stack.
+TEST_F(LogsTest, AnyPatternIsSearchedForInAnyLine) {  // O2
+  const std::string run_id =
+      start_printing("head -c 400000 /dev/zero | tr '\\0' a; echo; echo last");
+  let_go();
+  await_status(run_id, "succeeded");
+  const auto grep = [&](const std::string& pattern) {
+    return server_.cli({"run", "logs", run_id, "--grep", pattern});
+  };
+  EXPECT_EQ(grep("(a|b)*c|^last$").out, "last\n");
+  EXPECT_EQ(grep("^((a+)+)+$").out.size(), 400'001U);
+  EXPECT_EQ(grep("((a*)*)*x").out, "");
+  for (const char* wrong : {"(", "(a)\\1", "a{1000}{1000}"}) {
+    EXPECT_EQ(grep(wrong).exit_code, 2) << wrong;
+  }
+}
+
 TEST_F(LogsTest, AnAttemptWithoutAJobHasNoOutput) {  // O2
   const std::string run_id = start_run("of a worker");
   EXPECT_EQ(code_of(server_.cli({"run", "logs", run_id, "--json"})), "ARTIFACT_NOT_FOUND");

@@ -2,11 +2,11 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include "tools/cli/commands.h"
@@ -31,10 +31,16 @@ struct LogsOptions {
   bool follow = false;
 };
 
+// A longer line is searched in pieces of this size.
+constexpr std::size_t searched_line_bytes_max = 1024 * 1024;
+
 // Prints whole lines that match the pattern, or everything without one.
+//
+// The pattern is the user's, and the text that of an agent: RE2 takes time in proportion to the
+// text and a bounded amount of memory, whatever both are. <regex> recurses with the line's length.
 class LogPrinter {
  public:
-  explicit LogPrinter(std::optional<std::regex> pattern) : pattern_(std::move(pattern)) {}
+  explicit LogPrinter(std::unique_ptr<const RE2> pattern) : pattern_(std::move(pattern)) {}
 
   void print(const std::string& text) {
     if (!pattern_) return write_out(text);
@@ -42,31 +48,37 @@ class LogPrinter {
     std::size_t begin = 0;
     for (std::size_t end = rest_.find('\n'); end != std::string::npos;
          end = rest_.find('\n', begin)) {
-      print_line(rest_.substr(begin, end + 1 - begin));
+      print_line(std::string_view(rest_).substr(begin, end - begin));
       begin = end + 1;
     }
     rest_.erase(0, begin);
+    if (rest_.size() >= searched_line_bytes_max) finish();
   }
   void finish() {
-    if (!rest_.empty()) print_line(std::exchange(rest_, {}) + "\n");
+    if (!rest_.empty()) print_line(rest_);
+    rest_.clear();
   }
 
  private:
-  void print_line(const std::string& line) const {
-    if (std::regex_search(line, *pattern_)) write_out(line);
+  // `line` is without its line end.
+  void print_line(std::string_view line) const {
+    if (RE2::PartialMatch({line.data(), line.size()}, *pattern_)) {
+      write_out(std::string(line) + "\n");
+    }
   }
 
-  const std::optional<std::regex> pattern_;
-  std::string rest_;  // the beginning of a line
+  const std::unique_ptr<const RE2> pattern_;  // nullptr: everything is printed
+  std::string rest_;                          // the beginning of a line
 };
 
-Called<std::optional<std::regex>> pattern_of(const LogsOptions& options) {
-  if (!options.pattern) return std::nullopt;
-  try {
-    return std::regex(*options.pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    return tl::unexpected(usage_error(std::string("--grep: ") + error.what()));
-  }
+// Returns nullptr without a pattern.
+Called<std::unique_ptr<const RE2>> pattern_of(const LogsOptions& options) {
+  if (!options.pattern) return nullptr;
+  RE2::Options quiet;
+  quiet.set_log_errors(false);
+  auto pattern = std::make_unique<const RE2>(*options.pattern, quiet);
+  if (!pattern->ok()) return tl::unexpected(usage_error("--grep: " + pattern->error()));
+  return pattern;
 }
 
 json::object log_params(const LogsOptions& options) {
@@ -135,7 +147,8 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation) {
   command.add_option("--attempt", options->attempt, "Of this attempt; default: the latest");
   command.add_flag("--stderr", options->is_stderr, "Standard error instead of standard output");
   command.add_flag("--follow", options->follow, "Go on until the job has ended");
-  command.add_option("--grep", options->pattern, "Only lines that match this regular expression");
+  command.add_option("--grep", options->pattern,
+                     "Only lines that match this regular expression (RE2)");
   command.footer(
       "Of a stream longer than 1 MiB the first and the newest 512 KiB are kept.\n\n"
       "Examples:\n"
