@@ -1,5 +1,6 @@
 // `signalbox run approve` and `signalbox run diff`: a person sees the change and decides it.
 #include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -80,6 +81,17 @@ TEST_F(ApproveTest, TheChangeIsShownWhileItIsInTheWorktreeAndFromTheBranchLater)
   EXPECT_EQ(later.at("source"), "branch");
   EXPECT_EQ(later.at("added"), 2);
   EXPECT_NE(text(later, "text").find("+new\n"), std::string::npos) << text(later, "text");
+}
+
+TEST_F(ApproveTest, TheChangeIsShownOverHttp) {  // O2
+  HttpClient client(server_.socket());
+  const HttpReply shown = client.get("/v1/runs/" + run_id_ + "/diff?path=added.txt");
+  ASSERT_EQ(shown.status, 200U) << shown.body();
+  EXPECT_EQ(shown.json().at("files"), 1);
+  EXPECT_NE(text(shown.json(), "text").find("+new\n"), std::string::npos) << shown.body();
+  const HttpReply past = client.get("/v1/runs/" + run_id_ + "/diff?at=1");
+  EXPECT_EQ(past.status, 403U);
+  EXPECT_EQ(past.code(), "NOT_ALLOWED");
 }
 
 TEST_F(ApproveTest, ARunWithoutARepositoryHasNoChange) {  // O2

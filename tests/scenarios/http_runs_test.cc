@@ -101,6 +101,18 @@ TEST_F(HttpRuns, S2TheSameKeyIsTheSameRunAlsoAfterAKill) {  // S2
   EXPECT_EQ(client().get("/v1/runs").json().at("runs").as_array().size(), 1U);
 }
 
+TEST_F(HttpRuns, TheOutputOfAJobIsReadByRange) {  // O2
+  const std::string id = finished("echo hello; echo oops >&2");
+  const HttpReply part = client().get("/v1/runs/" + id + "/log?offset=1&bytes=3");
+  ASSERT_EQ(part.status, 200U) << part.body();
+  EXPECT_EQ(part.json().at("text"), "ell");
+  EXPECT_EQ(part.json().at("end"), 6);
+  EXPECT_EQ(client().get("/v1/runs/" + id + "/log?stream=stderr").json().at("text"), "oops\n");
+  const HttpReply none = client().get("/v1/runs/" + id + "/diff");
+  EXPECT_EQ(none.status, 404U);
+  EXPECT_EQ(none.code(), "ARTIFACT_NOT_FOUND");
+}
+
 TEST_F(HttpRuns, ListsPageByPageAlongTheLinks) {
   std::set<std::string> started;
   for (int number = 0; number < 7; ++number) {

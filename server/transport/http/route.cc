@@ -10,11 +10,13 @@ namespace {
 
 constexpr std::string_view command = "command_id";
 
-constexpr std::array<Route, 20> table = {{
+constexpr std::array<Route, 22> table = {{
     {"POST", "/v1/runs", "run.start", RouteKind::call, 202, "idempotency_key", show_started_run},
     {"GET", "/v1/runs", "run.list", RouteKind::call, 200, {}, show_run_page},
     {"GET", "/v1/runs/{run_id}", "run.get"},
     {"GET", "/v1/runs/{run_id}/why", "run.why"},
+    {"GET", "/v1/runs/{run_id}/diff", "run.diff"},
+    {"GET", "/v1/runs/{run_id}/log", "run.log"},
     {"POST", "/v1/runs/{run_id}/cancel", "run.cancel", RouteKind::call, 200, command},
     {"POST", "/v1/runs/{run_id}/pause", "run.pause", RouteKind::call, 200, command},
     {"POST", "/v1/runs/{run_id}/resume", "run.resume", RouteKind::call, 200, command},
