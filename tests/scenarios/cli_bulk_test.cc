@@ -22,6 +22,25 @@ class BulkTest : public CliTest {
     return text(result({"run", "start", goal, "--pipeline", pipeline(), "--label", "team=" + team}),
                 "run_id");
   }
+  // Runs the command with this fault at one of its connections. It connects once for each list, of
+  // queued and of running runs, and then once for each run.
+  [[nodiscard]] Output run_with_fault(const std::string& fault,
+                                      const std::vector<std::string>& words) const {
+    std::vector<std::string> traced{"strace",
+                                    "-qq",
+                                    "-o",
+                                    "/dev/null",
+                                    "-E",
+                                    "ASAN_OPTIONS=detect_leaks=0",
+                                    "-e",
+                                    "trace=connect",
+                                    "-e",
+                                    "inject=connect:" + fault,
+                                    SIGNALBOX_BINARY};
+    traced.insert(traced.end(), words.begin(), words.end());
+    traced.insert(traced.end(), {"--data", server_.data().string()});
+    return run_process(traced);
+  }
   [[nodiscard]] std::string status_of(const std::string& run_id) const {
     return text(run(run_id), "status");
   }
@@ -71,19 +90,7 @@ TEST_F(BulkTest, ASecondBatchOfTheSameIdChangesNothingMore) {  // O2
 TEST_F(BulkTest, ACommandThatWasInterruptedGoesOnWithTheSameRuns) {  // O2
   for (const char* goal : {"first", "second", "third"}) start_labelled(goal, "blue");
   const std::vector<std::string> words{"run", "pause", "--all", "--label", "team=blue", "--yes"};
-  // It connects once for each list, of queued and of running runs, and once for each run.
-  std::vector<std::string> killed{"strace",
-                                  "-qq",
-                                  "-o",
-                                  "/dev/null",
-                                  "-e",
-                                  "trace=connect",
-                                  "-e",
-                                  "inject=connect:signal=SIGKILL:when=4",
-                                  SIGNALBOX_BINARY};
-  killed.insert(killed.end(), words.begin(), words.end());
-  killed.insert(killed.end(), {"--data", server_.data().string()});
-  EXPECT_EQ(run_process(killed).exit_code, 128 + SIGKILL);
+  EXPECT_EQ(run_with_fault("signal=SIGKILL:when=4", words).exit_code, 128 + SIGKILL);
   const json::object paused = rpc("run.list", {{"status", "paused"}});
   ASSERT_EQ(paused.at("runs").as_array().size(), 1U);
   const std::string resumed = text(paused.at("runs").at(0).as_object(), "run_id");
@@ -119,18 +126,8 @@ TEST_F(BulkTest, TheNameOfABatchStandsForOneCommand) {  // O2
 
 TEST_F(BulkTest, WithoutTheServerItSaysHowToGoOn) {  // O2
   start_labelled("first", "blue");
-  std::vector<std::string> stopping{"strace",
-                                    "-qq",
-                                    "-o",
-                                    "/dev/null",
-                                    "-e",
-                                    "trace=connect",
-                                    "-e",
-                                    "inject=connect:error=ECONNREFUSED:when=3",
-                                    SIGNALBOX_BINARY};
-  stopping.insert(stopping.end(), {"run", "pause", "--all", "--label", "team=blue", "--yes",
-                                   "--data", server_.data().string()});
-  const Output stopped = run_process(stopping);
+  const Output stopped = run_with_fault("error=ECONNREFUSED:when=3",
+                                        {"run", "pause", "--all", "--label", "team=blue", "--yes"});
   EXPECT_EQ(stopped.exit_code, 69) << stopped.err;
   EXPECT_NE(stopped.err.find("0 of 1 run tried"), std::string::npos) << stopped.err;
   const std::size_t tried = stopped.err.find("try: ") + 5;
