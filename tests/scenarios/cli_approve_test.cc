@@ -1,4 +1,9 @@
 // `signalbox run approve` and `signalbox run diff`: a person sees the change and decides it.
+#include <fstream>
+#include <string>
+
+#include <sys/stat.h>
+
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
@@ -148,6 +153,28 @@ TEST_F(ApproveTest, WhoHasntSeenAllOfAChangeIsTold) {  // O2
 
   const Output seen = approve("d\ns\n");
   EXPECT_NE(seen.out.find("+150000"), std::string::npos);
+}
+
+TEST_F(ApproveTest, WhatWasntShownIsntApproved) {  // O2
+  const std::string typed = (scratch_.path() / "typed").string();
+  ASSERT_EQ(::mkfifo(typed.c_str(), 0600), 0);
+  BackgroundCommand approving(
+      {"sh", "-c",
+       "script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve --data '" +
+           server_.data().string() + "'\" /dev/null <'" + typed + "'"},
+      scratch_.path() / "approve");
+  std::ofstream keyboard(typed);
+  await([&] { return approving.out().find("[q]uit?") != std::string::npos; });
+  write_text(worktree() + "/later.txt", "later\n");
+  keyboard << "a" << std::endl;
+  await([&] { return approving.out().find("+later") != std::string::npos; });
+  EXPECT_NE(approving.out().find("Nothing is decided"), std::string::npos) << approving.out();
+  EXPECT_EQ(text(run(run_id_), "status"), "running");
+  keyboard << "a" << std::endl;
+  await([&] { return approving.out().find("1 approved") != std::string::npos; });
+  keyboard.close();
+  EXPECT_EQ(approving.wait(), 0);
+  await_status(run_id_, "succeeded");
 }
 
 TEST_F(ApproveTest, WithoutATerminalItSaysWhichCommandDecides) {  // O2

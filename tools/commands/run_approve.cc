@@ -40,6 +40,7 @@ struct ShownChange {
   std::string summary;  // empty if there is nothing to count
   std::string text;
   std::string left_out;  // what the person doesn't see; empty if all is shown
+  std::string sha256;    // of the whole change; empty if none is shown
 };
 
 // Returns the first lines of the text; the number of those that follow them is in `left`.
@@ -74,11 +75,12 @@ ShownChange change_of(const Invocation& invocation, const std::string& run_id) {
   const auto change = call_server(invocation, "run.diff", {{"run_id", run_id}});
   if (!change) {
     const std::string why = text_at(printable_fields(change.error().error), "message");
-    return {{}, {}, "NO CHANGE IS SHOWN: " + why + "\n"};
+    return {{}, {}, "NO CHANGE IS SHOWN: " + why + "\n", {}};
   }
   const json::object printed = printable_fields(*change);
   std::size_t left = 0;
   ShownChange shown;
+  shown.sha256 = text_at(printed, "sha256");
   shown.text = first_lines(text_at(printed, "text"), change_lines_shown_max, left);
   shown.left_out = left_out_of(printed, left);
   if (shown.text.empty()) shown.text = "(nothing is changed)\n";
@@ -90,14 +92,34 @@ ShownChange change_of(const Invocation& invocation, const std::string& run_id) {
   return shown;
 }
 
-void show_whole_change(const Invocation& invocation, const std::string& run_id) {
-  const auto change = read_whole_change(invocation, {{"run_id", run_id}});
-  if (!change) {
-    write_out("NO CHANGE IS SHOWN: " + text_at(printable_fields(change.error().error), "message") +
+void show_beginning(const ShownChange& change, const std::string& run_id) {
+  write_out(change.summary + "\n" + change.text + "\n" + change.left_out);
+  if (change.left_out.empty()) return;
+  write_out("`d` shows all of it here, and this page by page:\n  signalbox run diff " + run_id +
+            " | less\n");
+}
+
+// Shows all of the change, which is then the one that is decided.
+void show_whole_change(const Invocation& invocation, const std::string& run_id,
+                       ShownChange& change) {
+  const auto whole = read_whole_change(invocation, {{"run_id", run_id}});
+  if (!whole) {
+    write_out("NO CHANGE IS SHOWN: " + text_at(printable_fields(whole.error().error), "message") +
               "\n");
     return;
   }
-  write_out(text_at(printable_fields(*change), "text"));
+  write_out(text_at(printable_fields(*whole), "text"));
+  change.sha256 = text_at(*whole, "sha256");
+}
+
+// Returns whether the change still is the one that was shown; else shows it anew.
+bool is_as_shown(const Invocation& invocation, const std::string& run_id, ShownChange& change) {
+  ShownChange now = change_of(invocation, run_id);
+  if (now.sha256 == change.sha256) return true;
+  change = std::move(now);
+  write_out("\nNothing is decided: the change isn't the one any more that was shown.\n");
+  show_beginning(change, run_id);
+  return false;
 }
 
 // Returns the next line that the person types; nullopt at the end of the input.
@@ -135,23 +157,22 @@ void decide_question(const Invocation& invocation, const json::object& item,
 void decide_item(const Invocation& invocation, const json::object& item, Decisions& made) {
   const json::object shown = printable_fields(item);
   const std::string run_id = text_at(item, "run_id");
-  const ShownChange change = change_of(invocation, run_id);
+  ShownChange change = change_of(invocation, run_id);
   write_out("\n" + text_at(shown, "subject") + "\n" + text_at(shown, "text") + "\nrun " +
-            text_at(shown, "run_id") + "\n" + change.summary + "\n" + change.text + "\n" +
-            change.left_out);
-  if (!change.left_out.empty()) {
-    write_out("`d` shows all of it here, and this page by page:\n  signalbox run diff " + run_id +
-              " | less\n");
-  }
+            text_at(shown, "run_id") + "\n");
+  show_beginning(change, run_id);
   for (;;) {
     const auto answer = ask("[a]pprove, [r]eject, [d]iff in full, [s]kip or [q]uit? ");
     if (!answer || *answer == "q") {
       made.quit = true;
       return;
     }
-    if (*answer == "a") return decide_question(invocation, item, "approve", "", made);
+    if (*answer == "a") {
+      if (!is_as_shown(invocation, run_id, change)) continue;
+      return decide_question(invocation, item, "approve", "", made);
+    }
     if (*answer == "s") return;
-    if (*answer == "d") show_whole_change(invocation, run_id);
+    if (*answer == "d") show_whole_change(invocation, run_id, change);
     if (*answer != "r") continue;
     const auto reason = ask("why? ");
     if (reason) return decide_question(invocation, item, "reject", *reason, made);
