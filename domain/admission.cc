@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "domain/attempt_end.h"
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/retry_policy.h"
@@ -107,12 +108,26 @@ const Card* next_to_start(const World& world) {
     for (const auto& [order, key] : world.board.backlog(name)->heads) {
       if (best != nullptr && best_order < order) break;
       if (key_is_taken(world, key)) continue;
-      best = world.board.find(order.id);
+      const Card* card = world.board.find(order.id);
+      if (waits_for_worktree(world, *card)) continue;
+      best = card;
       best_order = order;
       break;
     }
   }
   return best;
+}
+
+bool waits_for_worktree(const World& world, const Card& card) {
+  return needs_look_at_worktree(card.code) && world.worktrees.contains(card.run_id);
+}
+
+bool waits_for_look(const World& world, const RunId& run_id) {
+  const Card* card = world.board.find_by_run(run_id);
+  if (card == nullptr || card->run_id != run_id) return false;
+  if (card->status != CardStatus::blocked && card->status != CardStatus::failed) return false;
+  // A person's block replaces the code of the failure.
+  return needs_look_at_worktree(card->code) || card->code == blocked_by_person_code;
 }
 
 std::set<CardId> still_working(const World& world, const std::set<CardId>& cards) {
@@ -139,6 +154,7 @@ CardWait why_waiting(const World& world, const Card& card) {
     return *std::move(wait);
   }
   if (key_is_taken(world, card.key)) return concurrency("key", 1, board.agents_of_key(card.key));
+  if (waits_for_worktree(world, card)) return {CardWaitReason::worktree, {}, 0, {}};
   const Card* next = next_to_start(world);
   if (next == nullptr || next == &card) return {};
   return {CardWaitReason::order, {}, 0, {next->id}};

@@ -17,8 +17,9 @@ enum class CardWaitReason : std::uint8_t {
   concurrency = 2,  // the concurrency limit of `scope` is used up by `holders`
   policy = 3,       // its project's policy doesn't process the backlog, or the project is held
   order = 4,        // another card precedes it
+  worktree = 5,     // its run goes on with the work of the one before, whose worktree is there yet
 };
-BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order)
+BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order, worktree)
 
 // Why a card of the backlog isn't started yet.
 struct CardWait {
@@ -33,6 +34,15 @@ struct CardWait {
 // Returns the card to start now, or nullptr. The cost grows with the lanes that are blocked by a
 // limit or a key, not with the length of the backlog.
 const Card* next_to_start(const World& world);
+
+// Returns whether a card of the backlog is to go on with what its latest run left in its worktree,
+// and that isn't removed yet: only then is there the ref that the next run is given. Meanwhile it
+// holds up the cards behind it that have the same key, or that have none, either.
+bool waits_for_worktree(const World& world, const Card& card);
+
+// Returns whether the worktree of an ended run stays because a person has yet to look into it: its
+// card is blocked or failed because of what that holds, until somebody unblocks it.
+bool waits_for_look(const World& world, const RunId& run_id);
 
 // Returns those of the cards whose agent may still work. A card that has an agent by its status
 // doesn't count if the run's work is done and waits for a person's decision, or until it can be

@@ -24,7 +24,7 @@ inline constexpr std::string_view nested_repository_code = "NESTED_REPOSITORY";
 inline constexpr std::string_view file_too_large_code = "FILE_TOO_LARGE";
 
 // Returns whether a run failed because of what its worktree holds, so that a person has to look
-// into that before anything else is done with it.
+// into that before anything else is done with it. A card's run keeps its worktree until then.
 constexpr bool needs_look_at_worktree(std::string_view code) {
   return code == nested_repository_code || code == file_too_large_code;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
@@ -30,6 +31,9 @@ struct CardTransition {
   EventTag on;
   CardStatus to;
 };
+
+// The code of a card that a person blocked.
+inline constexpr std::string_view blocked_by_person_code = "BLOCKED";
 
 // The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array card_transitions = {

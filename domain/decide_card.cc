@@ -98,12 +98,13 @@ Decided<NewEvents> decide(const World& world, const BlockCard& command, const No
   if (card.has_agent()) return busy(card, "its run is in progress", card.run_id);
   if (card.status == CardStatus::failed) return NewEvents{};
   const bool is_blocked = card.status == CardStatus::blocked && card.retry_at_ns == 0 &&
-                          card.code == "BLOCKED" && card.message == command.reason;
+                          card.code == blocked_by_person_code && card.message == command.reason;
   if (is_blocked) return NewEvents{};
-  return NewEvents{{Stream::card(card.id),
-                    {},
-                    card.changed_at,
-                    CardEvent{CardBlocked{RunId{}, "BLOCKED", command.reason, 0}}}};
+  return NewEvents{
+      {Stream::card(card.id),
+       {},
+       card.changed_at,
+       CardEvent{CardBlocked{RunId{}, std::string(blocked_by_person_code), command.reason, 0}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const UnblockCard& command, const Now&) {

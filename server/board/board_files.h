@@ -30,9 +30,11 @@ class BoardFiles {
   virtual Stored<std::shared_ptr<const PolicyReading>> read_policy(
       const std::filesystem::path& repository, const std::string& base, std::int64_t now_ns) = 0;
 
-  // Removes the worktree of a run that has ended. Returns the command that records the result. May
-  // be repeated after a crash at any point.
-  virtual NoteWorktree remove_worktree(const CardWorktree& worktree) = 0;
+  // Removes the worktree of a run that has ended, after keeping what no ref has. If the work
+  // `is_handed_on`, commits that only the run's branch has are kept by the rescue ref, too: the
+  // card's next run is given that one. Returns the command that records the result. May be repeated
+  // after a crash at any point.
+  virtual NoteWorktree remove_worktree(const CardWorktree& worktree, bool is_handed_on) = 0;
 
   // Returns the ids (as text) of the runs that have a worktree of the repository. The error is a
   // sentence that says why they can't be listed.

@@ -58,7 +58,6 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
       prune_after_ms_(settings.prune_after_ms),
       coderunner_mode_(mode),
       worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.runs_over, parts_.log),
-      left_worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.log),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
                   [this](Token token, const auto& ended) { run_heartbeat(token, ended); }}),
@@ -74,14 +73,13 @@ BoardLoops::~BoardLoops() = default;
 
 void BoardLoops::on_armed() {
   worktrees_.arm();
-  left_worktrees_.arm();
   if (has_startable_card()) heartbeat_.trigger("start of the service");
 }
 
 void BoardLoops::apply(std::span<const Record> records) {
   worktrees_.apply(records);
-  left_worktrees_.apply(records);
-  // A slot is free, or a card is unblocked: start waiting cards now, not at the next due tick.
+  // A slot is free, a card is unblocked, or the worktree that it waited for is gone: start waiting
+  // cards now, not at the next due tick.
   bool freed = false;
   bool may_merge = false;
   for (const Record& record : records) {
@@ -90,6 +88,7 @@ void BoardLoops::apply(std::span<const Record> records) {
             event_as<CardFailed>(record.event) != nullptr ||
             event_as<StationResultHeld>(record.event) != nullptr;
     const auto* unblocked = event_as<CardUnblocked>(record.event);
+    freed = freed || is_end_of_worktree(record);
     if (unblocked == nullptr || unblocked->by_itself) continue;
     const Card* card = parts_.engine.world().board.find(record.stream.run_id);
     may_merge = may_merge || (card != nullptr && card->status == CardStatus::verified);
@@ -97,6 +96,15 @@ void BoardLoops::apply(std::span<const Record> records) {
   }
   if (freed && has_startable_card()) trigger_heartbeat("a place is free");
   if (may_merge) synthesizer_.trigger("a card was unblocked", /*again=*/true);
+}
+
+bool BoardLoops::is_end_of_worktree(const Record& record) const {
+  const auto* removed = event_as<WorktreeRemoved>(record.event);
+  const auto* left = event_as<WorktreeLeft>(record.event);
+  if (removed == nullptr && left == nullptr) return false;
+  const RunId& run_id = removed != nullptr ? removed->run_id : left->run_id;
+  const Card* card = parts_.engine.world().board.find_by_run(run_id);
+  return card != nullptr && card->status == CardStatus::backlog;
 }
 
 bool BoardLoops::has_startable_card() const {

@@ -14,7 +14,6 @@
 
 #include "server/board/board_files.h"
 #include "server/board/board_settings.h"
-#include "server/board/left_worktrees.h"
 #include "server/board/worktree_keeper.h"
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
@@ -75,6 +74,9 @@ class BoardLoops final : public LoopGroup {
   void prune(Token token, const ScheduledLoop::Ended& ended);
   // Returns true if a tick of the heartbeat would start a card.
   [[nodiscard]] bool has_startable_card() const;
+  // Returns whether the record says what became of a worktree whose run is the latest one of a card
+  // in the backlog.
+  [[nodiscard]] bool is_end_of_worktree(const Record& record) const;
   // Fills in the run's id, digest and coderunner modes.
   void complete(StartRun& run);
 
@@ -82,7 +84,6 @@ class BoardLoops final : public LoopGroup {
   const std::int64_t prune_after_ms_;
   const CoderunnerMode coderunner_mode_;
   WorktreeKeeper worktrees_;
-  LeftWorktrees left_worktrees_;
   ScheduledLoop heartbeat_;
   ScheduledLoop synthesizer_;
   ScheduledLoop prune_;

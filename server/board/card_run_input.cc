@@ -15,7 +15,7 @@
 namespace signalbox {
 namespace {
 
-// A person has looked into the worktree of the run before, and it was removed (left_worktrees.h).
+// A person has looked into the worktree of the run before, and it was removed (worktree_keeper.h).
 std::string input_after_look(const Card& card) {
   boost::json::object earlier;
   earlier["ref"] = rescue_ref_of(to_string(card.run_id));

@@ -49,7 +49,7 @@ Stored<std::shared_ptr<const PolicyReading>> GitBoardFiles::read_policy(const fs
   return policies_.read(repository, base, now_ns);
 }
 
-NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
+NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool is_handed_on) {
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
   NoteWorktree note;
   note.project = worktree.project;
@@ -65,6 +65,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
   request.path = note.path;
   request.run_id = id;
   request.pins = runs_directory_.parent_path() / pins_directory_name / id;
+  request.keeps_branch_work = is_handed_on;
   const RemovalOutcome outcome = signalbox::remove_worktree(request);
   note.removed = outcome.result != Removal::left;
   note.rescue_ref = outcome.rescue_ref;

@@ -15,7 +15,7 @@ class GitBoardFiles final : public BoardFiles {
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
                                                            const std::string& base,
                                                            std::int64_t now_ns) override;
-  NoteWorktree remove_worktree(const CardWorktree& worktree) override;
+  NoteWorktree remove_worktree(const CardWorktree& worktree, bool is_handed_on) override;
   tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path& repository) override;
   tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(

@@ -3,15 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "domain/admission.h"
+#include "domain/attempt_end.h"
+#include "server/board/worktree_lane.h"
 #include "server/engine/engine.h"
 
 namespace signalbox {
-namespace {
-
-// Each repository has a lane, so that one that hangs keeps no worktree of another.
-Lane worktree_lane(const std::string& repository) { return {.name = "worktrees of " + repository}; }
-
-}  // namespace
 
 WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
                                std::shared_ptr<BoardFiles> files, RunsOver runs_over, Log log)
@@ -23,36 +20,61 @@ WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
 
 void WorktreeKeeper::arm() {
   under_way_.clear();
+  waiting_.clear();
   const World& world = engine_.world();
   std::vector<RunId> ended;
   for (const auto& [run_id, worktree] : world.worktrees) {
-    if (world.find_run(run_id) == nullptr) ended.push_back(run_id);
+    if (world.find_run(run_id) != nullptr) continue;
+    if (waits_for_look(world, run_id)) {
+      wait_for_look(run_id);
+    } else {
+      ended.push_back(run_id);
+    }
   }
   for (const RunId& run_id : ended) remove_of(run_id);
   for (const auto& [name, project] : world.projects) remove_orphans_of(project);
 }
 
 void WorktreeKeeper::apply(std::span<const Record> records) {
-  const World& world = engine_.world();
   for (const Record& record : records) {
     // It isn't enough that the world has no such run: its end may be applied, but not durable.
     const bool ended = event_as<RunSucceeded>(record.event) != nullptr ||
                        event_as<RunFailed>(record.event) != nullptr ||
                        event_as<RunCanceled>(record.event) != nullptr;
-    if (ended && world.worktrees.contains(record.stream.run_id)) remove_of(record.stream.run_id);
+    const auto* failed = event_as<RunFailed>(record.event);
+    if (failed != nullptr && needs_look_at_worktree(failed->code)) {
+      wait_for_look(record.stream.run_id);
+    } else if (ended) {
+      remove_of(record.stream.run_id);
+    } else if (event_as<CardUnblocked>(record.event) != nullptr) {
+      const auto waiting = waiting_.extract(record.stream.run_id);
+      if (!waiting.empty()) remove_of(waiting.mapped());
+    }
   }
 }
 
+void WorktreeKeeper::wait_for_look(const RunId& run_id) {
+  const Card* card = engine_.world().board.find_by_run(run_id);
+  // It is no card's, or the card is worked on again already.
+  if (card == nullptr) return remove_of(run_id);
+  waiting_.insert_or_assign(card->id, run_id);
+}
+
 void WorktreeKeeper::remove_of(const RunId& run_id) {
-  if (!under_way_.insert(run_id).second) return;
-  const CardWorktree worktree = engine_.world().worktrees.at(run_id);
-  blocking_.run(worktree_lane(worktree.repository),
-                [this, worktree, files = files_]() -> std::function<void()> {
-                  return [this, note = files->remove_worktree(worktree)] {
-                    under_way_.erase(note.run_id);
-                    this->note(note);
-                  };
-                });
+  const World& world = engine_.world();
+  const auto found = world.worktrees.find(run_id);
+  if (found == world.worktrees.end() || !under_way_.insert(run_id).second) return;
+  const Card* card = world.board.find_by_run(run_id);
+  const bool is_handed_on =
+      card != nullptr && card->run_id == run_id && needs_look_at_worktree(card->code);
+  blocking_.run(
+      worktree_lane(found->second.repository),
+      [this, worktree = found->second, is_handed_on, files = files_]() -> std::function<void()> {
+        return [this, note = files->remove_worktree(worktree, is_handed_on)] {
+          under_way_.erase(note.run_id);
+          this->note(note);
+        };
+      });
 }
 
 // The worktrees are listed first, and only then compared with the known runs. A run that begins in

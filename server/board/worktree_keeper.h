@@ -1,12 +1,16 @@
 // Removes the worktrees of cards' runs that have ended, and at a start orphaned worktrees: those of
 // runs that are over for good. Each result is recorded as an event. A failed run that is no card's
-// keeps its worktree, since it can be retried; a retention decides about that one.
+// keeps its worktree, since it can be retried; a retention decides about that one. A card's run
+// that failed because of what its worktree holds keeps it until somebody unblocks the card: a
+// person has to look into it first. Then its work is kept by a ref, which the card's next run is
+// given.
 //
 // A worktree stays in the world until that event is applied, so its removal is repeated after a
 // crash at any point. All calls come from the engine thread; removals run on a blocking pool.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -36,11 +40,15 @@ class WorktreeKeeper {
   // Removes the worktrees of all ended runs, and the orphans in the projects' repositories. Called
   // at the start, and when the world was rolled back.
   void arm();
-  // Removes the worktrees of runs that the records of a durable commit end.
+  // Removes the worktrees of runs that the records of a durable commit end, and those that waited
+  // for a card which the records unblock.
   void apply(std::span<const Record> records);
 
  private:
+  // Removes the worktree of an ended run, if the world has it.
   void remove_of(const RunId& run_id);
+  // Leaves the worktree of an ended run until its card is unblocked.
+  void wait_for_look(const RunId& run_id);
   void remove_orphans_of(const Project& project);
   void remove_orphans(const std::string& project, const std::string& repository,
                       std::set<std::string> run_ids);
@@ -51,7 +59,8 @@ class WorktreeKeeper {
   const std::shared_ptr<BoardFiles> files_;  // shared with removals under way
   const RunsOver runs_over_;
   const Log log_;
-  std::set<RunId> under_way_;  // runs whose worktree is being removed
+  std::set<RunId> under_way_;        // runs whose worktree is being removed
+  std::map<CardId, RunId> waiting_;  // by card: runs whose worktree waits for a person's look
 };
 
 }  // namespace signalbox

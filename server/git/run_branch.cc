@@ -10,6 +10,10 @@ std::string branch_pattern_of(const RunId& run_id) {
   return "signalbox/" + to_string(run_id) + "-*";
 }
 
+std::string run_branches_pattern(const std::string& run_id) {
+  return "refs/heads/signalbox/" + run_id + "-*";
+}
+
 std::string base_ref_of(const std::string& run_id) { return "refs/signalbox/base/" + run_id; }
 
 }  // namespace signalbox

@@ -15,6 +15,9 @@ std::string branch_of(const RunId& run_id, Token run_token);
 // token isn't known.
 std::string branch_pattern_of(const RunId& run_id);
 
+// Returns the pattern of the full names of all branches of a run.
+std::string run_branches_pattern(const std::string& run_id);
+
 // Returns "refs/signalbox/base/<run id>".
 std::string base_ref_of(const std::string& run_id);
 

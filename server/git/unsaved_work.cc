@@ -157,7 +157,8 @@ std::string rescue_ref_of(const std::string& run_id) { return "refs/signalbox/re
 
 tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
                                                          const GitPlace& place,
-                                                         bool merges_can_be_remade) {
+                                                         bool merges_can_be_remade,
+                                                         const std::string& uncounted_refs) {
   const Here here{path, place};
   auto status = read_worktree_status(path, here.options(), here.scratch(), IgnoredFiles::list);
   if (!status) return tl::unexpected("git status: " + status.error());
@@ -177,7 +178,9 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
   }
   // an unborn branch has no commits to lose
   if (here.commit_at("HEAD^{commit}").empty()) return work;
-  std::vector<std::string> arguments{"rev-list", "--max-count=1", "HEAD", "--not", "--glob=refs/*"};
+  std::vector<std::string> arguments{"rev-list", "--max-count=1", "HEAD", "--not"};
+  if (!uncounted_refs.empty()) arguments.push_back("--exclude=" + uncounted_refs);
+  arguments.emplace_back("--glob=refs/*");
   if (merges_can_be_remade) arguments.insert(arguments.begin() + 1, "--no-merges");
   const GitOutcome unnamed = here.run(std::move(arguments));
   if (!unnamed.ok) return tl::unexpected("git rev-list: " + unnamed.message);

@@ -24,11 +24,12 @@ struct UnsavedWork {
 
 // Inspects the worktree whose top directory is `path`; `place` is that of a PinnedRepository, so
 // that nothing that was set up in the worktree runs. With `merges_can_be_remade`, merge commits
-// that no ref reaches don't count. Blocks on git. Error: a sentence that says why the state can't
-// be determined.
+// that no ref reaches don't count. Refs that match the pattern `uncounted_refs` don't count as ones
+// that keep commits. Blocks on git. Error: a sentence that says why the state can't be determined.
 tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::path& path,
                                                          const GitPlace& place,
-                                                         bool merges_can_be_remade);
+                                                         bool merges_can_be_remade,
+                                                         const std::string& uncounted_refs = {});
 
 // Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
 // with more work: the ref then names the newest state, with the earlier states as parents. Content

@@ -138,7 +138,9 @@ IgnoredNames names_of(const std::vector<std::string>& ignored) {
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
                                                     const GitPlace& place, IgnoredNames& ignored) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
-  const auto work = TRY(find_unsaved_work(request.path, place, is_merge));
+  const std::string own_branches =
+      request.keeps_branch_work ? run_branches_pattern(request.run_id) : std::string();
+  const auto work = TRY(find_unsaved_work(request.path, place, is_merge, own_branches));
   if (!is_merge) ignored = names_of(work.ignored);
   if (!work.any()) {
     if (!is_merge) TRY(list_left_out(request, work));

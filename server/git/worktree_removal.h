@@ -20,6 +20,9 @@ struct RemovalRequest {
   std::string branch;          // the run's branch, named in the rescue commit's message
   bool run_live = false;       // true: nothing is removed
   bool rescue_unsaved = true;  // false: a worktree with unsaved work is left as it is
+  // Commits that only the run's branch has count as unsaved work: somebody is to find them by the
+  // rescue ref.
+  bool keeps_branch_work = false;
   // Others may use the path as well: a worktree that isn't known to be this run's is left.
   bool is_shared = false;
   // The open directory in which `path` is (held_directory()): the worktree is removed from there,

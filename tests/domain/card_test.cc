@@ -134,8 +134,16 @@ TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
     now.wall_ns += 600 * minute_ns;
     when(RetryBlockedCards{});
     then_nothing();
+    EXPECT_TRUE(waits_for_look(world, run));
     when(UnblockCard{card, {}});
     EXPECT_EQ(status(), CardStatus::backlog);
+    EXPECT_FALSE(waits_for_look(world, run));
+    EXPECT_EQ(next_to_start(world), nullptr) << "its next run goes on with what is kept of it";
+    EXPECT_EQ(why_waiting(world, the_card()).reason, CardWaitReason::worktree);
+    when(start_of(card, uuid_of(9)));
+    EXPECT_TRUE(rejection.has_value());
+    when(NoteWorktree{project, run, "/repositories/site/w", true, "refs/signalbox/rescue/1", ""});
+    EXPECT_EQ(next_to_start(world), &the_card());
     run = uuid_of(9);
   }
 }

@@ -1,8 +1,10 @@
 // A card whose agent leaves what no commit should hold, from outside: real git, jobs and heartbeat.
-// The card waits for a person, and what that one says to do is enough for its work to be kept and
-// for the card to be tried again.
+// The card waits for a person, with its worktree as it was left. What that one says to do is enough
+// for its work to be kept and for the card to be tried again, also if the server is killed
+// meanwhile.
 #include <gtest/gtest.h>
 
+#include "server/git/repository_lock.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
@@ -12,19 +14,28 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Stands in for an agent: leaves a repository, and the next time takes over what was kept of it.
+// Stand in for agents: the next run takes over what was kept of the one before, which has to be
+// there when it starts.
 constexpr const char* agent_with_repository = R"sh(set -e
 if [ -z "$SIGNALBOX_INPUT" ]; then
   mkdir vendor; cd vendor; git init --quiet; echo precious >precious.txt; git add .
   git -c user.name=e -c user.email=e@e commit --quiet -m precious
 else
   ref=$(printf %s "$SIGNALBOX_INPUT" | sed 's/.*"ref":"\([^"]*\)".*/\1/')
-  while ! git rev-parse --quiet --verify "$ref^{commit}" >/dev/null; do sleep 0.05; done
   git show "$ref:vendor/precious.txt" >precious.txt
 fi
 )sh";
+constexpr const char* agent_with_large_commit = R"sh(set -e
+if [ -z "$SIGNALBOX_INPUT" ]; then
+  head -c 2000 /dev/zero >large.bin; echo precious >precious.txt; git add .
+  git -c user.name=e -c user.email=e@e commit --quiet -m both
+else
+  ref=$(printf %s "$SIGNALBOX_INPUT" | sed 's/.*"ref":"\([^"]*\)".*/\1/')
+  git show "$ref:precious.txt" >precious.txt
+fi
+)sh";
 
-constexpr const char* pipeline_with_repository = R"(
+constexpr const char* pipeline_of_agent = R"(
 name = "card"
 [[station]]
 name = "intake"
@@ -49,14 +60,13 @@ class LeftWorktree : public CliTest {
     server_.start();
     make_repository(repository(), {{"file.txt", "one\n"}});
     set_identity(repository());
-    const fs::path agent = scratch_.path() / "agent.sh";
-    write_text(agent, agent_with_repository);
-    std::string stations = pipeline_with_repository;
-    stations.replace(stations.find("AGENT"), 5, agent.string());
+    std::string stations = pipeline_of_agent;
+    stations.replace(stations.find("AGENT"), 5, agent().string());
     write_text(pipeline(), stations);
     (void)result(
         {"project", "put", "web", "--repository", repository().string(), "--pipeline", pipeline()});
   }
+  [[nodiscard]] fs::path agent() const { return scratch_.path() / "agent.sh"; }
   [[nodiscard]] fs::path repository() const { return scratch_.path() / "web"; }
   [[nodiscard]] fs::path workspace_of_run(const std::string& run_id) const {
     return server_.data() / "runs" / run_id / "workspace";
@@ -70,40 +80,121 @@ class LeftWorktree : public CliTest {
         .as_array()
         .size();
   }
+  // Submits a card for this agent and blocks until it waits for a person. Returns the card.
+  [[nodiscard]] json::object blocked_card(const std::string& script) const {
+    write_text(agent(), script);
+    const std::string id =
+        text(result({"card", "submit", "Add it", "--project", "web"}), "card_id");
+    await([&] { return text(card(id), "status") == "blocked"; });
+    const json::object blocked = card(id);
+    EXPECT_TRUE(blocked.at("retry_at").is_null()) << json::serialize(blocked);
+    return blocked;
+  }
+  // Runs all commands that the message names, and expects them to succeed. Returns how many.
+  std::size_t paste_commands_of(const std::string& message) const {
+    std::size_t pasted = 0;
+    for (std::size_t begin = message.find('`'); begin != std::string::npos; ++pasted) {
+      const std::size_t end = message.find('`', begin + 1);
+      const std::string command = message.substr(begin + 1, end - begin - 1);
+      const Output output = paste(command);
+      EXPECT_EQ(output.exit_code, 0) << command << ": " << output.out << output.err;
+      begin = end == std::string::npos ? end : message.find('`', end + 1);
+    }
+    return pasted;
+  }
+  void unblock(const std::string& id) const {
+    EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);
+  }
+  // Blocks until another run of the card has taken over `precious.txt`, and expects the work of the
+  // first one under its rescue ref, as `kept`.
+  void expect_taken_over(const json::object& blocked, const std::string& kept) const {
+    const std::string id = text(blocked, "card_id");
+    const std::string first = text(blocked, "run_id");
+    await([&] {
+      const std::string status = text(card(id), "status");
+      return status == "verified" || status == "blocked";
+    });
+    EXPECT_EQ(text(card(id), "status"), "verified") << json::serialize(card(id));
+    const std::string second = text(card(id), "run_id");
+    EXPECT_NE(second, first);
+    EXPECT_FALSE(fs::exists(workspace_of_run(first)));
+    const std::string ref = "refs/signalbox/rescue/" + first;
+    EXPECT_EQ(run_git(repository(), {"show", ref + ":" + kept}), "precious");
+    const std::string branch = run_git(repository(), {"for-each-ref", "--format=%(refname)",
+                                                      "refs/heads/signalbox/" + second + "-*"});
+    EXPECT_EQ(run_git(repository(), {"show", branch + ":precious.txt"}), "precious");
+  }
 };
 
 TEST_F(LeftWorktree, WaitsForAPersonAndIsThenKeptAndTriedAgain) {  // A1
-  const std::string id = text(result({"card", "submit", "Add it", "--project", "web"}), "card_id");
-  await([&] { return text(card(id), "status") == "blocked"; });
-  const json::object blocked = card(id);
+  const json::object blocked = blocked_card(agent_with_repository);
   EXPECT_EQ(text(blocked, "code"), "NESTED_REPOSITORY") << json::serialize(blocked);
-  EXPECT_TRUE(blocked.at("retry_at").is_null()) << json::serialize(blocked);
   const std::string first = text(blocked, "run_id");
-  await([&] { return count_of("WorktreeLeft") == 1; });
   const fs::path nested = workspace_of_run(first) / "vendor";
   EXPECT_EQ(content_of(nested / "precious.txt"), "precious\n");
 
   // The commands that the message names, and the one that the second of them names.
   const std::string message = text(blocked, "message");
   EXPECT_NE(message.find("rm -rf " + (nested / ".git").string()), std::string::npos) << message;
-  EXPECT_NE(message.find("signalbox run why " + first), std::string::npos) << message;
-  EXPECT_EQ(paste("rm -rf " + (nested / ".git").string()).exit_code, 0);
+  EXPECT_EQ(paste_commands_of(message), 2U) << message;
   const Output why = paste("signalbox run why " + first);
   EXPECT_NE(why.out.find("signalbox card unblock "), std::string::npos) << why.out << why.err;
-  EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);
+  unblock(text(blocked, "card_id"));
+  expect_taken_over(blocked, "vendor/precious.txt");
+}
 
-  await([&] { return !fs::exists(workspace_of_run(first)); });
-  const std::string ref = "refs/signalbox/rescue/" + first;
-  EXPECT_EQ(run_git(repository(), {"show", ref + ":vendor/precious.txt"}), "precious");
-  await([&] { return text(card(id), "status") == "verified"; });
-  const std::string second = text(card(id), "run_id");
-  EXPECT_NE(second, first);
-  const std::string branch =
-      git(repository(), {"for-each-ref", "--format=%(refname)", "refs/heads/signalbox/"}).output;
-  const std::size_t of_second = branch.find("refs/heads/signalbox/" + second);
-  ASSERT_NE(of_second, std::string::npos) << branch;
-  const std::string name = branch.substr(of_second, branch.find('\n', of_second) - of_second);
-  EXPECT_EQ(run_git(repository(), {"show", name + ":precious.txt"}), "precious");
+// Nothing in its worktree is uncommitted, so nothing but the wait for a person keeps it.
+TEST_F(LeftWorktree, OneWithALargeCommitIsThereForThePersonAlsoAfterAKill) {  // A1
+  run_git(repository(), {"config", "signalbox.fileBytesMax", "1000"});
+  const json::object blocked = blocked_card(agent_with_large_commit);
+  EXPECT_EQ(text(blocked, "code"), "FILE_TOO_LARGE") << json::serialize(blocked);
+  server_.kill();
+  server_.start();
+  const fs::path workspace = workspace_of_run(text(blocked, "run_id"));
+  ASSERT_TRUE(fs::exists(workspace / "large.bin"));
+  fs::rename(workspace / "large.bin", scratch_.path() / "large.bin");
+  const std::string message = text(blocked, "message");
+  EXPECT_EQ(paste_commands_of(message), 4U) << message;
+  EXPECT_EQ(count_of("WorktreeRemoved") + count_of("WorktreeLeft"), 0U);
+  unblock(text(blocked, "card_id"));
+  expect_taken_over(blocked, "precious.txt");
+}
+
+TEST_F(LeftWorktree, ItsCommitsAreHandedOnAsTheyAre) {  // A1
+  run_git(repository(), {"config", "signalbox.fileBytesMax", "1000"});
+  const json::object blocked = blocked_card(agent_with_large_commit);
+  run_git(repository(), {"config", "signalbox.fileBytesMax", "2000"});
+  unblock(text(blocked, "card_id"));
+  expect_taken_over(blocked, "precious.txt");
+}
+
+// Whoever holds the repository's lock keeps the worktree from being removed.
+TEST_F(LeftWorktree, AKillBeforeItsRemovalKeepsTheCardWaitingForThat) {  // A1
+  const json::object blocked = blocked_card(agent_with_repository);
+  const fs::path workspace = workspace_of_run(text(blocked, "run_id"));
+  fs::remove_all(workspace / "vendor" / ".git");
+  {
+    const auto lock = RepositoryLock::take(repository());
+    ASSERT_TRUE(lock.has_value());
+    unblock(text(blocked, "card_id"));
+    const std::size_t ticks = count_of("TickStarted");
+    await([&] { return count_of("TickStarted") >= ticks + 2; });  // of the heartbeat
+    EXPECT_EQ(count_of("CardStarted"), 1U) << "what its next run is given isn't there yet";
+    EXPECT_EQ(text(card(text(blocked, "card_id")).at("waiting").as_object(), "reason"), "worktree");
+    server_.kill();
+  }
+  EXPECT_TRUE(fs::exists(workspace));
+  server_.start();
+  expect_taken_over(blocked, "vendor/precious.txt");
+}
+
+TEST_F(LeftWorktree, AKillDuringItsRemovalLosesNothing) {  // A1
+  const json::object blocked = blocked_card(agent_with_repository);
+  fs::remove_all(workspace_of_run(text(blocked, "run_id")) / "vendor" / ".git");
+  unblock(text(blocked, "card_id"));
+  server_.kill();
+  server_.start();
+  expect_taken_over(blocked, "vendor/precious.txt");
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ class ListedWorktrees final : public BoardFiles {
                                                            std::int64_t) override {
     return std::make_shared<PolicyReading>();
   }
-  NoteWorktree remove_worktree(const CardWorktree& worktree) override {
+  NoteWorktree remove_worktree(const CardWorktree& worktree, bool is_handed_on) override {
+    if (is_handed_on) handed_on.insert(to_string(worktree.run_id));
     return removed(worktree.project, to_string(worktree.run_id));
   }
   tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
@@ -39,6 +40,7 @@ class ListedWorktrees final : public BoardFiles {
   }
 
   std::set<std::string> there;
+  std::set<std::string> handed_on;
 
  private:
   NoteWorktree removed(const std::string& project, const std::string& id) {
@@ -147,6 +149,38 @@ TEST_F(WorktreeKeeperTest, AFailedRunOfACardIsAnOrphan) {  // H6
   files->there.insert(to_string(run));  // as if it couldn't be removed then
   arm();
   EXPECT_TRUE(files->there.empty());
+}
+
+// A person has to look into what no commit should hold.
+TEST_F(WorktreeKeeperTest, ACardThatWaitsForALookKeepsItsWorktree) {  // A1
+  const std::string card_id = submit("a change");
+  const RunId run = start_next();
+  files->there.insert(to_string(run));
+  work("implement", "failed",
+       R"(,"error_class":"terminal","error_code":"FILE_TOO_LARGE","error_message":"big.bin")");
+  arm();
+  EXPECT_EQ(files->there, std::set{to_string(run)});
+  ask("card.block", R"({"card_id":")" + card_id + R"(","reason":"on holiday"})");
+  arm();
+  EXPECT_EQ(files->there, std::set{to_string(run)}) << "until the card is unblocked";
+  ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
+  arm();
+  EXPECT_TRUE(files->there.empty());
+}
+
+// As after a kill: nothing but the log says that the worktree was to be removed.
+TEST_F(WorktreeKeeperTest, ItsWorkIsHandedOnOnceTheCardIsUnblocked) {  // A1
+  const std::string card_id = submit("a change");
+  const RunId run = start_next();
+  files->there.insert(to_string(run));
+  work("implement", "failed",
+       R"(,"error_class":"terminal","error_code":"NESTED_REPOSITORY","error_message":"vendor")");
+  ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
+  EXPECT_EQ(next_to_start(engine.world()), nullptr);
+  arm();
+  EXPECT_TRUE(files->there.empty());
+  EXPECT_EQ(files->handed_on, std::set{to_string(run)});
+  EXPECT_NE(next_to_start(engine.world()), nullptr);
 }
 
 }  // namespace

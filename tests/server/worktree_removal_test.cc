@@ -68,6 +68,19 @@ TEST_F(WorktreeRemoval, ACleanOneGoesAndItsBranchStays) {  // H6
   EXPECT_EQ(remove_worktree(request).result, Removal::nothing_there);
 }
 
+TEST_F(WorktreeRemoval, CommitsOfItsBranchAreKeptForWhoeverTakesThemOver) {  // A1
+  const Job job = worktree();
+  write_text(workspace_of(job) / "file.txt", "mine\n");
+  commit_all(workspace_of(job), "mine");
+  RemovalRequest request = request_for(job);
+  request.keeps_branch_work = true;
+  const RemovalOutcome outcome = remove_worktree(request);
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(outcome.rescue_ref, "refs/signalbox/rescue/" + to_string(job.run_id));
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "mine\n");
+  expect_gone(job);
+}
+
 TEST_F(WorktreeRemoval, UncommittedWorkIsKeptWithoutTouchingABranchOrRunningAHook) {  // H6
   write_text(repository / ".gitignore", "*.log\n");
   commit_all(repository, "ignore");

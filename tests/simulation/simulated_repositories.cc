@@ -92,7 +92,7 @@ NoteWorktree SimulatedRepositories::remove(const std::string& project, const Run
   return note;
 }
 
-NoteWorktree SimulatedRepositories::remove_worktree(const CardWorktree& worktree) {
+NoteWorktree SimulatedRepositories::remove_worktree(const CardWorktree& worktree, bool) {
   return remove(worktree.project, worktree.run_id);
 }
 

@@ -245,10 +245,9 @@ class WorkCommit {
             ". Nothing was pushed. To leave them out, move them out of the workspace and run `git "
             "-C " +
             shell_word(request_.workspace.string()) + " reset --soft " + base_.substr(0, 12) +
-            "`; to commit them, run `git config --file " +
-            shell_word((request_.pins / "git/config").string()) + " " + setting +
-            " (for later runs `git -C " + shell_word(request_.repository.string()) + " config " +
-            setting + ")" + next());
+            "`; to commit them, run `git -C " + shell_word(request_.repository.string()) +
+            " config " + setting + ", and for this run `git config --file " +
+            shell_word((request_.pins / "git/config").string()) + " " + setting + next());
   }
 
   [[nodiscard]] std::string next() const {

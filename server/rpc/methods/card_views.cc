@@ -226,6 +226,8 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
       const Card* first = world.board.find(wait.holders.front());
       return "\"" + first->title + "\" is ahead of it";
     }
+    case CardWaitReason::worktree:
+      return "the worktree of its run before is being removed, and what is in it kept";
     case CardWaitReason::concurrency:
       break;
   }

@@ -104,6 +104,11 @@ void explain_backlog(const World& world, CardMoment& moment) {
       moment.next_commands = {"signalbox card why " + to_string(wait.holders.front()),
                               "signalbox board"};
       return;
+    case CardWaitReason::worktree:
+      moment.moving = true;
+      moment.unblocked_by = "the end of that removal";
+      moment.next_commands = {"signalbox run why " + to_string(card.run_id)};
+      return;
     case CardWaitReason::concurrency:
       break;
   }

@@ -6,6 +6,7 @@
 #include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/board/run_change.h"
+#include "server/board/worktree_lane.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
@@ -120,9 +121,8 @@ Decided<json::object> answer_of(const Api& api, const ChangeQuestion& question) 
 
 void run_git(Api& api, const Responder& responder, const ChangeQuestion& question,
              Position position) {
-  // The lane of those who remove worktrees of the repository.
-  Lane lane{.name = "worktrees of " + question.place.repository.string(),
-            .deadline_ms = limits::run_diff_ms_max};
+  Lane lane = worktree_lane(question.place.repository.string());
+  lane.deadline_ms = limits::run_diff_ms_max;
   lane.failed = [responder](LaneFailure) {
     responder.reject({ErrorCode::OVERLOADED,
                       "git doesn't answer, or others work in the repository: try again soon",
