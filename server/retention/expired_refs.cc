@@ -1,6 +1,7 @@
 // The refs of ExpiredRunFiles: branches and rescue refs of runs that ended long ago. What nothing
 // else has goes only after the age that the operator has set, and only what has the name of a run
-// that the log has. Once records were dropped, a run that it doesn't have counts as one of those.
+// that the log has. Once records were dropped, a run that it doesn't have counts as one of those in
+// a repository, but not at a remote, where other servers may push.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -64,7 +65,10 @@ void ExpiredRunFiles::list_repositories() {
   are_repositories_listed_ = true;
 }
 
-Stored<bool> ExpiredRunFiles::remove_refs() {
+Stored<bool> ExpiredRunFiles::remove_refs(const NeededWork& needed) {
+  needed_ = needed;
+  std::ranges::sort(needed_.runs);
+  std::ranges::sort(needed_.cards);
   if (!are_repositories_listed_) list_repositories();
   if (next_repository_ == repositories_.cend() || parts_.stopped) return false;
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max, &parts_.stopped);
@@ -97,7 +101,7 @@ Stored<void> ExpiredRunFiles::remove_local_refs(const RunRepository& repository,
   std::size_t looked_at = 0;
   for (const RunRef& ref : *listed) {
     if (parts_.stopped) return {};
-    if (going.size() < limits::file_retention_refs_max && TRY(is_given_up(ref.run_id, ref.at_ns))) {
+    if (going.size() < limits::file_retention_refs_max && TRY(is_given_up(repository, ref))) {
       going.push_back(ref);
       continue;
     }
@@ -156,10 +160,10 @@ Stored<void> ExpiredRunFiles::look_at_remote(const RunRepository& repository,
     if (parts_.stopped) return {};
     // Asked before the commit is looked at, which takes a process.
     const bool may_go =
-        going.size() < limits::file_retention_refs_max && TRY(is_given_up(ref.run_id, ref.at_ns));
+        going.size() < limits::file_retention_refs_max && TRY(is_given_up(repository, ref));
     const auto at_ns = may_go ? commit_time_ns(pinned, ref.object) : std::nullopt;
     ref.at_ns = at_ns.value_or(0);
-    if (at_ns && TRY(is_given_up(ref.run_id, ref.at_ns))) {
+    if (at_ns && TRY(is_given_up(repository, ref))) {
       going.push_back(ref);
       continue;
     }
@@ -192,21 +196,24 @@ void ExpiredRunFiles::remove_branch(const ExpiredRun& run, const ClearedWorktree
   keep_part(run, kept_branch_text(run.repository, branch), outcome.reason, freed);
 }
 
-Stored<bool> ExpiredRunFiles::is_given_up(const RunId& run_id, std::int64_t at_ns) const {
+Stored<bool> ExpiredRunFiles::is_given_up(const RunRepository& repository,
+                                          const RunRef& ref) const {
+  const RunId& run_id = ref.run_id;
   const auto started_ns = start_of_run_ns(run_id);
   if (!round_.branches_ms || !started_ns) return false;
-  if (std::ranges::binary_search(round_.needed_runs, run_id)) return false;
+  if (std::ranges::binary_search(needed_.runs, run_id)) return false;
   const auto is_old = [this](std::int64_t ns) {
     return (round_.now_ns - ns) / ns_per_ms >= *round_.branches_ms;
   };
-  if (!is_old(*started_ns) || !is_old(at_ns)) return false;
+  if (!is_old(*started_ns) || !is_old(ref.at_ns)) return false;
+  const auto card = TRY(index().cards().find_by_run(run_id));
+  if (card && std::ranges::binary_search(needed_.cards, card->card_id)) return false;
   const auto row = TRY(index().find(run_id));
-  if (!row) return parts_.log.horizon().position != 0;
+  // Other servers push to the remote, too: a run that the log doesn't have may be theirs.
+  if (!row) return repository.remote.empty() && parts_.log.horizon().position != 0;
   if (!is_terminal(row->status) || row->ended_at_ns == 0 || !is_old(row->ended_at_ns)) return false;
   if (row->status != RunStatus::failed || markers_.has(run_id)) return true;
-  // It can be retried, unless it is a card's: that one gets another run.
-  const auto card = TRY(index().cards().find_by_run(run_id));
-  return card.has_value();
+  return card.has_value();  // else it can be retried; a card gets another run
 }
 
 Stored<bool> ExpiredRunFiles::was_dropped(const RunId& run_id) const {

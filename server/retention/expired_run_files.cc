@@ -42,7 +42,6 @@ ExpiredRunFiles::ExpiredRunFiles(Parts parts)
 
 Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   round_ = round;
-  std::ranges::sort(round_.needed_runs);
   report_ = {};
   report_.is_dry = round.is_dry;
   kept_.clear();

@@ -59,7 +59,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void keep(const ExpiredRun& run, const std::string& reason) override;
   void pause(const ExpiredRun& run) override;
   Stored<bool> remove_artifacts() override;
-  Stored<bool> remove_refs() override;
+  Stored<bool> remove_refs(const NeededWork& needed) override;
   FileRetentionReport end() override;
 
  private:
@@ -118,8 +118,8 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Stored<void> remove_at_remote(const RunRepository& repository, StoredRefs& refs);
   Stored<void> look_at_remote(const RunRepository& repository, const PinnedRepository& pinned,
                               StoredRefs& refs);
-  // Returns whether a ref whose commit was made at `at_ns` may go, as far as its run is concerned.
-  Stored<bool> is_given_up(const RunId& run_id, std::int64_t at_ns) const;
+  // Returns whether the ref may go, as far as its run is concerned.
+  Stored<bool> is_given_up(const RunRepository& repository, const RunRef& ref) const;
   // Returns whether the log had the run, and it ended so long ago that its files would go.
   Stored<bool> was_dropped(const RunId& run_id) const;
   void name_kept_ref(const RunRepository& repository, const KeptRef& kept);
@@ -132,6 +132,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   const Parts parts_;
   const RunFileMarkers markers_;
   FileRound round_;
+  NeededWork needed_;  // sorted
   FileRetentionReport report_;
   bool are_repositories_listed_ = false;  // of this round
   // Repositories of this round, by path, each with the names of its remotes.

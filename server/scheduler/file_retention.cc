@@ -83,7 +83,6 @@ void FileRetention::begin_next() {
   for (const auto& [name, project] : parts_.engine.world().projects) {
     round.repositories.push_back({project.repository, project.remote});
   }
-  if (round.branches_ms) round.needed_runs = needed_runs(round.now_ns);
   compared_ = 0;
   if (!round.is_dry) removed_before_ = std::exchange(removing_, {});
   on_lane([this, round, cleaner = cleaner_]() -> std::function<void()> {
@@ -170,20 +169,24 @@ std::string FileRetention::reason_to_keep(const ExpiredRun& run) const {
   return {};
 }
 
-// The work of a card that is blocked or failed is given up once it has been so for that long.
-std::vector<RunId> FileRetention::needed_runs(std::int64_t now_ns) const {
+// The work of a card that is blocked or failed is given up once it has been so for that long. That
+// of any other card is needed with all its runs: the run under way may take over an earlier one's.
+NeededWork FileRetention::needed_work() const {
+  NeededWork needed;
+  if (!settings_.branches_ms) return needed;
   const World& world = parts_.engine.world();
-  std::vector<RunId> needed;
-  needed.reserve(world.runs.size() + world.worktrees.size() + world.board.cards().size());
-  for (const auto& [id, run] : world.runs) needed.push_back(id);
-  for (const auto& [id, worktree] : world.worktrees) needed.push_back(id);
-  const std::int64_t given_up_ns = now_ns - settings_.branches_ms.value_or(0) * ns_per_ms;
+  needed.runs.reserve(world.runs.size() + world.worktrees.size());
+  for (const auto& [id, run] : world.runs) needed.runs.push_back(id);
+  for (const auto& [id, worktree] : world.worktrees) needed.runs.push_back(id);
+  const std::int64_t given_up_ns = parts_.clock.wall_ns() - *settings_.branches_ms * ns_per_ms;
   for (const auto& [id, card] : world.board.cards()) {
     const bool has_stopped =
         card->status == CardStatus::blocked || card->status == CardStatus::failed;
     if (has_stopped && card->changed_at_ns <= given_up_ns) continue;
+    needed.cards.push_back(id);
+    // The read model may not have these as runs of the card yet.
     for (const RunId& run_id : {card->run_id, card->merge_run_id}) {
-      if (!run_id.is_nil()) needed.push_back(run_id);
+      if (!run_id.is_nil()) needed.runs.push_back(run_id);
     }
   }
   return needed;
@@ -199,8 +202,8 @@ void FileRetention::remove_artifacts() {
 }
 
 void FileRetention::remove_refs() {
-  on_lane([this, cleaner = cleaner_]() -> std::function<void()> {
-    const auto more = cleaner->remove_refs();
+  on_lane([this, needed = needed_work(), cleaner = cleaner_]() -> std::function<void()> {
+    const auto more = cleaner->remove_refs(needed);
     if (!more) return [this, why = more.error().message] { end(why); };
     if (*more) return [this] { remove_refs(); };
     return [this] { end({}); };

@@ -145,8 +145,13 @@ struct FileRound {
   // nullopt: refs that nothing else has the commits of stay.
   std::optional<std::int64_t> branches_ms = std::nullopt;
   std::vector<RunRepository> repositories = {};  // of the projects
-  // Runs whose refs stay, in any order; only if branches_ms says that some go.
-  std::vector<RunId> needed_runs = {};
+};
+
+// What nobody has given up: the refs of these runs stay, and those of all runs of these cards. In
+// any order; empty if branches_ms says that none goes.
+struct NeededWork {
+  std::vector<RunId> runs;
+  std::vector<CardId> cards;
 };
 
 // The files themselves. All calls of a round come one after the other, on threads that may block,
@@ -171,9 +176,9 @@ class RunFileCleaner {
   virtual void pause(const ExpiredRun& run) = 0;
   // Removes some artifacts that no kept run has. Returns whether there may be more.
   virtual Stored<bool> remove_artifacts() = 0;
-  // Removes refs of runs that ended long ago, of one repository after the other. Returns whether
-  // there may be more.
-  virtual Stored<bool> remove_refs() = 0;
+  // Removes refs of runs that ended long ago, of one repository after the other. `needed` is as of
+  // now, since a round may take long. Returns whether there may be more.
+  virtual Stored<bool> remove_refs(const NeededWork& needed) = 0;
   // Measures what is left and returns the round's report.
   virtual FileRetentionReport end() = 0;
 };
@@ -234,8 +239,8 @@ class FileRetention final : public LoopGroup {
   void remove_refs();
   void end(const std::string& error);
   [[nodiscard]] std::string reason_to_keep(const ExpiredRun& run) const;
-  // Returns the runs of which the work isn't given up.
-  [[nodiscard]] std::vector<RunId> needed_runs(std::int64_t now_ns) const;
+  // Returns the runs and cards of which the work isn't given up.
+  [[nodiscard]] NeededWork needed_work() const;
 
   const Parts parts_;
   const FileRetentionSettings settings_;

@@ -68,6 +68,12 @@ class BranchRetention : public CliTest {
     await([&] { return !fs::exists(server_.data() / "runs" / run_id / "workspace"); });
     return run_id;
   }
+  [[nodiscard]] std::size_t adopted_policies() const {
+    return rpc("events.read", {{"types", json::array{"PolicyAdopted"}}, {"limit", 100}})
+        .at("events")
+        .as_array()
+        .size();
+  }
   [[nodiscard]] bool is_idle() const {
     const json::object loops = result({"loop", "list"});
     for (const json::value& each : loops.at("loops").as_array()) {
@@ -148,6 +154,55 @@ TEST_F(BranchRetention, WhatARunThatGoesOnHasStays) {  // A15
   EXPECT_NE(refs_of(repository(), "refs/signalbox/rescue/" + open), "");
   EXPECT_EQ(server_.cli({"run", "cancel", open}).exit_code, 0);
   await_gone(open);
+}
+
+// The run under way may take over what an earlier one has done.
+TEST_F(BranchRetention, WorkOfAllRunsOfAnUnblockedCardStays) {  // A15
+  const std::string first = given_up_run();
+  const std::string id = text(result({"card", "list"}).at("cards").at(0).as_object(), "card_id");
+  result({"card", "unblock", id});
+  await([&] { return text(card(id), "status") == "blocked" && text(card(id), "run_id") != first; });
+  const std::string second = text(card(id), "run_id");
+  const std::size_t policies = adopted_policies();
+  write_text(repository() / "HEARTBEAT.md", "## Builder\n- [ ] processBacklog\n");
+  await([&] { return adopted_policies() > policies; });
+  result({"card", "unblock", id});
+  // What goes by the same age, and ended later.
+  const std::string ended = start_run_of(worker_pipeline, "end");
+  EXPECT_EQ(server_.cli({"run", "cancel", ended}).exit_code, 0);
+  run_git(repository(), {"update-ref", "refs/signalbox/rescue/" + ended, "HEAD"});
+  serve_under("files_branches = \"1s\"\n");
+  await([&] {
+    round();
+    return refs_of(repository(), "refs/signalbox/rescue/" + ended).empty();
+  });
+  EXPECT_EQ(text(card(id), "status"), "backlog");
+  for (const std::string& each : {first, second}) {
+    const std::string branch = "refs/heads/signalbox/" + each + "-*";
+    EXPECT_NE(refs_of(repository(), branch), "");
+    EXPECT_NE(refs_of(remote(), branch), "");
+  }
+}
+
+// A round that is cut short at any point leaves the rest to the next one.
+TEST_F(BranchRetention, AKillDuringARoundLosesNothingElse) {  // A15
+  const std::string run_id = given_up_run();
+  const std::string branch = "refs/heads/signalbox/" + run_id + "-*";
+  const std::string open = start_run_of(worker_pipeline, "go on");
+  run_git(repository(), {"update-ref", "refs/signalbox/rescue/" + open, "HEAD"});
+  serve_under("files_branches = \"1s\"\n");
+  for (int kills = 0; kills < 3; ++kills) {
+    result({"loop", "trigger", "file_retention"});
+    server_.kill();
+    server_.start();
+  }
+  await([&] {
+    round();
+    return refs_of(repository(), branch).empty() && refs_of(remote(), branch).empty();
+  });
+  EXPECT_NE(refs_of(repository(), "refs/signalbox/rescue/" + open), "");
+  EXPECT_EQ(refs_of(remote(), "refs/heads/"), "refs/heads/main\n");
+  run_git(repository(), {"fsck", "--connectivity-only", "--no-dangling"});
 }
 
 TEST_F(BranchRetention, ARemoteThatIsAwayIsNamedAndHoldsUpNothing) {  // A15

@@ -150,6 +150,31 @@ TEST_F(DroppedRunFilesTest, BranchesWithoutWorkGoAndOthersAfterTheAgeThatIsSet) 
   });
 }
 
+// Nothing says whose run it was, and another server may push to the same remote.
+TEST_F(DroppedRunFilesTest, BranchesOfUnknownRunsStayAtTheRemote) {  // A15
+  const fs::path remote = scratch_.path() / "remote.git";
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  make_remote(repository(), remote);
+  (void)result({"project", "put", "web", "--repository", repository().string(), "--remote",
+                "origin", "--pipeline", pipeline()});
+  (void)ended_run_of(plain_pipeline);
+  server_.stop();
+  drop_runs();
+  remove_files_under("files_branches = \"1s\"\n");
+  const std::string unknown = "018f0000-0000-7000-8000-000000000001";
+  const std::string branch = "refs/heads/signalbox/" + unknown + "-7";
+  const std::string rescue = "refs/signalbox/rescue/" + unknown;
+  run_git(remote, {"update-ref", branch, "refs/heads/main"});
+  run_git(repository(), {"update-ref", rescue, "HEAD"});
+  server_.start();
+  await([&] {
+    result({"loop", "trigger", "file_retention"});
+    await([&] { return is_idle(); });
+    return git(repository(), {"for-each-ref", rescue}).output.empty();
+  });
+  run_git(remote, {"rev-parse", "--verify", branch});
+}
+
 TEST_F(DroppedRunFilesTest, AWorkspaceThatMayHaveBeenAWorktreeStays) {  // A15
   make_repository(repository(), {{"file.txt", "one\n"}});
   const std::string plain = ended_run_of(plain_pipeline);

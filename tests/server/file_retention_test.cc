@@ -43,7 +43,7 @@ class ThreeRuns final : public RunFileCleaner {
     report_.is_partial = true;
   }
   Stored<bool> remove_artifacts() override { return false; }
-  Stored<bool> remove_refs() override { return false; }
+  Stored<bool> remove_refs(const NeededWork&) override { return false; }
   FileRetentionReport end() override { return report_; }
 
  private:
