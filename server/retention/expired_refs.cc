@@ -49,20 +49,16 @@ bool has_ref(const std::vector<KeptRef>& kept, const RunRef& ref) {
 
 }  // namespace
 
-void ExpiredRunFiles::remember_repository(const std::string& repository) {
-  if (repository.empty() || run_repositories_.size() >= limits::projects_max) return;
-  run_repositories_.insert(repository);
-}
-
 void ExpiredRunFiles::list_repositories() {
   repositories_.clear();
   for (const RunRepository& each : round_.repositories) {
     std::set<std::string>& remotes = repositories_[each.path];
     if (!each.remote.empty()) remotes.insert(each.remote);
   }
-  for (const std::string& each : run_repositories_) repositories_.try_emplace(each);
+  for (const std::string& each : run_repositories_.paths()) repositories_.try_emplace(each);
   next_repository_ = repositories_.cbegin();
   are_repositories_listed_ = true;
+  if (!round_.is_dry) (void)run_repositories_.save();  // else the next round does
 }
 
 Stored<bool> ExpiredRunFiles::remove_refs(const NeededWork& needed) {

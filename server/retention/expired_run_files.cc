@@ -38,6 +38,7 @@ ExpiredRunFiles::ExpiredRunFiles(Parts parts)
     : parts_(std::move(parts)),
       markers_(parts_.data),
       next_repository_(repositories_.cend()),
+      run_repositories_(parts_.data),
       next_on_disk_(on_disk_.cend()) {}
 
 Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
@@ -61,6 +62,7 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
       return parts_.stopped || !row || row->has_value();
     });
   }
+  run_repositories_.load();
   are_repositories_listed_ = false;
   list_directories();
   next_on_disk_ = on_disk_.cbegin();
@@ -184,7 +186,7 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
   if (started == nullptr) return std::nullopt;
   const std::string named = started->run_root;
   run.repository = started->repository;
-  remember_repository(run.repository);
+  run_repositories_.add(run.repository);
   // A client may name <data>/runs/<id of the run> only before it knows the id, so this is another.
   run.is_named = !named.empty();
   if (run.is_named) run.root = named;
@@ -214,7 +216,7 @@ std::optional<ExpiredRun> ExpiredRunFiles::expired_unknown(const RunId& run_id,
       PinnedRepository::open_recorded(parts_.data / pins_directory_name / to_string(run_id));
   if (pinned) {
     run.repository = pinned->facts().repository;
-    remember_repository(run.repository);
+    run_repositories_.add(run.repository);
   }
   run.knows_repository = pinned || had_no_repository(run_id, run.root) ||
                          had_no_repository(run_id, run.root + removing_suffix);
@@ -300,9 +302,10 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
   }
   for (const std::string& job : on_disk.jobs) remove_tree(run, "jobs", job, freed);
   if (!round_.is_dry && freed.is_complete) {
-    if (auto done = markers_.complete(run.run_id, round_.now_ns); !done) {
-      return left(run.root, done.error().message);
-    }
+    // From then on nothing else says in which repository the run has worked.
+    auto done = run_repositories_.save();
+    if (done) done = markers_.complete(run.run_id, round_.now_ns);
+    if (!done) return left(run.root, done.error().message);
     partly_kept_.erase(run.run_id);
   }
   if (freed.bytes == 0 && !freed.is_complete) return true;

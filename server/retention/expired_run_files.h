@@ -30,6 +30,7 @@
 #include "server/platform/owned_tree.h"
 #include "server/retention/expired_worktrees.h"
 #include "server/retention/run_file_markers.h"
+#include "server/retention/run_repositories.h"
 #include "server/scheduler/file_retention.h"
 #include "store/event_log.h"
 
@@ -112,7 +113,6 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void remove_root(const ExpiredRun& run, Freed& freed);
   void remove_branch(const ExpiredRun& run, const ClearedWorktrees& cleared, Freed& freed);
 
-  void remember_repository(const std::string& repository);
   void list_repositories();
   Stored<void> remove_local_refs(const RunRepository& repository, StoredRefs& refs);
   Stored<void> remove_at_remote(const RunRepository& repository, StoredRefs& refs);
@@ -138,7 +138,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   // Repositories of this round, by path, each with the names of its remotes.
   std::map<std::string, std::set<std::string>> repositories_;
   std::map<std::string, std::set<std::string>>::const_iterator next_repository_;
-  std::set<std::string> run_repositories_;  // of runs that were looked at since the start
+  RunRepositories run_repositories_;
   std::map<RunId, OnDisk> on_disk_;
   std::map<RunId, OnDisk>::const_iterator next_on_disk_;
   std::optional<Paused> paused_;

@@ -205,6 +205,28 @@ TEST_F(BranchRetention, AKillDuringARoundLosesNothingElse) {  // A15
   run_git(repository(), {"fsck", "--connectivity-only", "--no-dangling"});
 }
 
+// Nothing of the run is left by then but its ref.
+TEST_F(BranchRetention, RepositoriesOfRunsWhoseFilesWentAreKnownAfterAStart) {  // A15
+  const fs::path other = make_repository(scratch_.path() / "other", {{"file.txt", "one\n"}});
+  const std::string run_id =
+      start_run_of("name = \"only\"\n[[station]]\nname = \"intake\"\nexecutor = \"builtin\"\n",
+                   "begin", {"--repository", other.string()});
+  await_status(run_id, "succeeded");
+  const std::string rescue = "refs/signalbox/rescue/" + run_id;
+  run_git(other, {"update-ref", rescue, "HEAD"});
+  await([&] {
+    round();
+    return !fs::exists(server_.data() / "runs" / run_id) &&
+           refs_of(other, "refs/heads/signalbox/").empty();
+  });
+  EXPECT_NE(refs_of(other, rescue), "") << "no age is set";
+  serve_under("files_branches = \"1s\"\n");
+  await([&] {
+    round();
+    return refs_of(other, rescue).empty();
+  });
+}
+
 TEST_F(BranchRetention, ARemoteThatIsAwayIsNamedAndHoldsUpNothing) {  // A15
   (void)given_up_run();
   serve_under("files_branches = \"366d\"\n");

@@ -314,6 +314,7 @@ void limits_method(Api& api, Call& call) {
   result["file_retention_compared_max"] = limits::file_retention_compared_max;
   result["partly_kept_runs_max"] = limits::partly_kept_runs_max;
   result["file_retention_refs_max"] = limits::file_retention_refs_max;
+  result["run_repositories_bytes_max"] = limits::run_repositories_bytes_max;
   result["owner_connections_max"] = owner_connections_max;
   result["caller_connections_max"] = api.facts.caller_connections_max;
   result["newcomers_max"] = newcomers_max;
