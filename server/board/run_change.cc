@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "domain/try.h"
+#include "server/git/check_scratch.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
+#include "server/git/worktree_status.h"
 
 namespace signalbox {
 namespace {
@@ -153,7 +155,14 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
     options.receive = receive;
     return git(place.workspace, std::move(arguments), options);
   };
-  const GitOutcome named = run({"add", "--intent-to-add", "--", "."}, {});
+  const auto status = read_worktree_status(place.workspace, options, place.pin, IgnoredFiles::skip);
+  if (!status) return tl::unexpected("git status: " + status.error());
+  // git refuses to name a repository without commits, and would name any other as a link.
+  std::vector<std::string> naming{"add", "--intent-to-add", "--", ".", exclude_check_scratch};
+  for (const std::string& each : status->repositories) {
+    naming.push_back(":(exclude,top,literal)" + each);
+  }
+  const GitOutcome named = run(std::move(naming), {});
   if (!named.ok) return tl::unexpected("git add: " + named.message);
   RunChange change;
   change.source = "worktree";
