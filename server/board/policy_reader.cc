@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/path_facts.h"
+#include "server/git/tree_entry.h"
 #include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 #include "store/sha256.h"
@@ -120,22 +120,13 @@ Stored<Content> content_of_branch(const fs::path& repository, const std::string&
   if (!listed.ok) return git_failed(repository, listed);
   if (listed.output.empty()) return Content{};
 
-  // "100644 blob 6f2…b1     123\tHEARTBEAT.md\0"
-  const std::string_view line = listed.output;
-  const std::string_view entry = line.substr(0, line.find('\t'));
+  const TreeEntry entry = parse_tree_entry(listed.output);
   const fs::path shown = repository / (branch + ":" + policy_file_name);
-  if (!entry.starts_with("100644 blob ") && !entry.starts_with("100755 blob ")) {
-    return refuse(shown, "is not a regular file");
-  }
-  const std::string_view rest = entry.substr(std::string_view("100644 blob ").size());
-  const std::string blob(rest.substr(0, rest.find(' ')));
-  const std::string_view digits = rest.substr(rest.rfind(' ') + 1);
-  std::size_t bytes = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
-  if (bytes > policy_file_bytes_max) {
+  if (!entry.is_regular) return refuse(shown, "is not a regular file");
+  if (entry.bytes > policy_file_bytes_max) {
     return refuse(shown, "is longer than " + std::to_string(policy_file_bytes_max) + " bytes");
   }
-  GitOutcome content = git(repository, {"cat-file", "blob", blob});
+  GitOutcome content = git(repository, {"cat-file", "blob", entry.object});
   if (!content.ok) return git_failed(repository, content);
   return Content{true, std::move(content.output)};
 }

@@ -10,6 +10,7 @@
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -162,9 +163,7 @@ Stored<std::set<std::string>> remembered_named_files(const fs::path& pins) {
   }
   std::string_view rest = *text;
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\0'), rest.size());
-    names.emplace(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    names.emplace(take_until(rest, '\0'));
   }
   return names;
 }
@@ -173,14 +172,9 @@ Stored<std::set<std::string>> remembered_named_files(const fs::path& pins) {
 std::vector<ChangedFile> parse_raw_diff(std::string_view output) {
   constexpr std::string_view executable_mode = "100755";
   std::vector<ChangedFile> files;
-  const auto next_text = [&output] {
-    const std::string_view part = output.substr(0, output.find('\0'));
-    output.remove_prefix(std::min(part.size() + 1, output.size()));
-    return part;
-  };
   while (!output.empty()) {
-    const std::string_view facts = next_text();
-    const std::string_view path = next_text();
+    const std::string_view facts = take_until(output, '\0');
+    const std::string_view path = take_until(output, '\0');
     if (path.empty()) continue;
     const bool executable = facts.size() > 14 && (facts.substr(1, 6) == executable_mode ||
                                                   facts.substr(8, 6) == executable_mode);

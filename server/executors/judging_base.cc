@@ -1,11 +1,11 @@
 #include "server/executors/judging_base.h"
 
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "domain/limits.h"
 #include "server/git/git_names.h"
+#include "server/git/tree_entry.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -14,29 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path merge_base_file(const fs::path& pins) { return pins / "merge_base"; }
-
-// A file of a commit, as a line of `git ls-tree -l` describes it.
-struct TreeEntry {
-  bool is_regular = false;
-  std::string object;
-  std::size_t bytes = 0;
-};
-
-// Parses "100644 blob 6f2…b1     123\tAGENTS.md\0".
-TreeEntry parse_tree_entry(std::string_view line) {
-  TreeEntry entry;
-  const std::string_view fields = line.substr(0, line.find('\t'));
-  constexpr std::string_view regular_modes[] = {"100644 blob ", "100755 blob "};
-  for (const std::string_view mode : regular_modes) {
-    if (!fields.starts_with(mode)) continue;
-    const std::string_view rest = fields.substr(mode.size());
-    entry.object = std::string(rest.substr(0, rest.find(' ')));
-    const std::string_view digits = rest.substr(rest.rfind(' ') + 1);
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), entry.bytes);
-    entry.is_regular = parsed.ec == std::errc{} && is_object_id(entry.object);
-  }
-  return entry;
-}
 
 tl::unexpected<Failure> not_readable(const std::string& why) {
   return tl::unexpected(Failure{Outcome::failed, ErrorClass::config, "CHECKS_MISSING", why});

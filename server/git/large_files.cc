@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "domain/try.h"
 #include "server/git/git_listing.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -19,12 +19,6 @@ namespace {
 // A failure has to have room for what to do about it (limits::reason_bytes_max).
 constexpr std::size_t large_files_shown_max = 3;
 constexpr std::size_t large_path_shown_bytes_max = 80;
-
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : 0;
-}
 
 // Returns the size of a regular file; 0 for anything else.
 std::uint64_t regular_size(const std::filesystem::path& path) {
@@ -36,11 +30,7 @@ std::uint64_t regular_size(const std::filesystem::path& path) {
 // Calls `visit` with each line.
 template <class Visit>
 void for_each_listed(std::string_view text, Visit&& visit) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    visit(line);
-  }
+  while (!text.empty()) visit(take_until(text, '\n'));
 }
 
 }  // namespace
@@ -52,8 +42,8 @@ tl::expected<std::uint64_t, std::string> committed_file_bytes_max(
       git(worktree, {"config", "--type=int", "--get", file_bytes_max_key}, options);
   if (!found.ok && found.exit_code == missing) return limits::committed_file_bytes_max;
   if (!found.ok) return tl::unexpected(found.message);
-  const std::uint64_t bytes = number_of(found.line());
-  if (bytes != 0) return bytes;
+  const auto bytes = whole_number<std::uint64_t>(found.line());
+  if (bytes && *bytes != 0) return *bytes;
   return tl::unexpected(std::string(file_bytes_max_key) + " is " + found.line() +
                         ", which is no size: write one such as 200m");
 }
@@ -73,16 +63,11 @@ tl::expected<std::vector<LargeFile>, std::string> large_untracked_files(
   if (!filters.ok) return tl::unexpected("git check-attr: " + filters.message);
   // "<path>\0filter\0<value>\0", in the order of the arguments
   std::string_view rest = filters.output;
-  const auto next_part = [&rest] {
-    const std::string_view part = rest.substr(0, rest.find('\0'));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    return part;
-  };
   std::vector<LargeFile> large;
   for (LargeFile& file : found) {
-    next_part();
-    next_part();
-    const std::string_view filter = next_part();
+    (void)take_until(rest, '\0');
+    (void)take_until(rest, '\0');
+    const std::string_view filter = take_until(rest, '\0');
     if (filter == "unspecified" || filter == "unset" || filter == "set") {
       large.push_back(std::move(file));
     }
@@ -118,7 +103,8 @@ tl::expected<std::vector<LargeFile>, std::string> large_committed_files(
   for (const auto& [object, path] : paths) {
     const GitOutcome size = git(worktree, {"cat-file", "-s", object}, options);
     if (!size.ok) return tl::unexpected("git cat-file: " + size.message);
-    large.push_back({path.empty() ? object : path, number_of(size.line())});
+    large.push_back(
+        {path.empty() ? object : path, whole_number<std::uint64_t>(size.line()).value_or(0)});
   }
   return large;
 }

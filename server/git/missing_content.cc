@@ -13,6 +13,7 @@
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -56,8 +57,7 @@ tl::expected<MissingContent, std::string> find_missing_content(
       git_listing(worktree, {"ls-files", "-z", "--", ":(top,attr:filter=lfs)"}, options, scratch));
   std::string_view rest = listed;
   while (!rest.empty()) {
-    const std::string path(rest.substr(0, rest.find('\0')));
-    rest.remove_prefix(std::min(path.size() + 1, rest.size()));
+    const std::string path(take_until(rest, '\0'));
     if (is_lfs_pointer(worktree / path)) missing.lfs_files.push_back(path);
   }
   return missing;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -96,8 +97,7 @@ std::string header_of(const Key& key) {
 template <class Take>
 void for_each_entry(std::string_view listed, Take&& take) {
   while (!listed.empty()) {
-    const std::string_view entry = listed.substr(0, listed.find('\0'));
-    listed.remove_prefix(std::min(entry.size() + 1, listed.size()));
+    const std::string_view entry = take_until(listed, '\0');
     take(entry.substr(0, entry.find('\n')), entry);
   }
 }

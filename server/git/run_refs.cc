@@ -1,7 +1,6 @@
 #include "server/git/run_refs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -28,17 +28,8 @@ bool is_token_suffix(std::string_view text) {
 }
 
 std::optional<std::int64_t> seconds_of(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds <= 0) return std::nullopt;
-  return seconds;
-}
-
-// Returns the part before the next `separator`, and removes both from `rest`.
-std::string_view take_until(std::string_view& rest, char separator) {
-  const std::string_view part = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-  return part;
+  const auto seconds = whole_number<std::int64_t>(text);
+  return seconds && *seconds > 0 ? seconds : std::nullopt;
 }
 
 GitOptions remote_options() {

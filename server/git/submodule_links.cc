@@ -10,6 +10,7 @@
 #include "server/git/git_listing.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -17,13 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view link_mode = "160000";
-
-// Removes the first part of `rest`, which ends with NUL, and returns it.
-std::string_view take_part(std::string_view& rest) {
-  const std::string_view part = rest.substr(0, rest.find('\0'));
-  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-  return part;
-}
 
 tl::expected<std::vector<std::string>, std::string> bounded(std::vector<std::string> paths) {
   std::sort(paths.begin(), paths.end());
@@ -43,7 +37,7 @@ tl::expected<std::vector<std::string>, std::string> submodule_links(const fs::pa
   std::vector<std::string> paths;
   std::string_view rest = text;
   while (!rest.empty()) {
-    const std::string_view entry = take_part(rest);
+    const std::string_view entry = take_until(rest, '\0');
     const std::size_t tab = entry.find('\t');
     if (!entry.starts_with(link_mode) || tab == std::string_view::npos) continue;
     paths.emplace_back(entry.substr(tab + 1));
@@ -63,8 +57,8 @@ tl::expected<std::vector<std::string>, std::string> changed_submodule_links(
   std::vector<std::string> paths;
   std::string_view rest = text;
   while (!rest.empty()) {
-    const std::string_view entry = take_part(rest);
-    const std::string_view path = take_part(rest);
+    const std::string_view entry = take_until(rest, '\0');
+    const std::string_view path = take_until(rest, '\0');
     if (entry.size() <= new_mode_at || !entry.substr(new_mode_at).starts_with(link_mode)) continue;
     paths.emplace_back(path);
   }
@@ -83,7 +77,7 @@ std::vector<DeclaredSubmodule> declared_submodules(const fs::path& worktree,
   std::vector<DeclaredSubmodule> declared;
   std::string_view rest = listed.ok ? std::string_view(listed.output) : std::string_view();
   while (!rest.empty()) {  // "submodule.<name>.path\n<path>\0"
-    const std::string_view entry = take_part(rest);
+    const std::string_view entry = take_until(rest, '\0');
     const std::string_view key = entry.substr(0, entry.find('\n'));
     const bool is_whole = key.size() < entry.size() && key.starts_with(before_name) &&
                           key.size() > before_name.size() + after_name.size();

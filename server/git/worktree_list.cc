@@ -6,6 +6,7 @@
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -26,9 +27,7 @@ std::vector<ListedWorktree> parse_worktree_list(std::string_view text) {
   constexpr std::string_view heads = "refs/heads/";
   std::vector<ListedWorktree> worktrees;
   while (!text.empty()) {
-    const std::size_t end = text.find('\0');
-    const std::string_view line = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    const std::string_view line = take_until(text, '\0');
     std::string_view rest;
     if (strip_prefix(line, "worktree ", rest)) {
       worktrees.push_back({std::filesystem::path(rest), {}, {}, false});

@@ -1,12 +1,12 @@
 #include "server/git/worktree_status.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
 #include "server/git/git_listing.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -31,13 +31,8 @@ std::string left_out_text(const std::vector<std::string>& ignored) {
 
 WorktreeStatus parse_worktree_status(std::string_view text) {
   WorktreeStatus status;
-  const auto next_text = [&text] {
-    const std::string_view part = text.substr(0, text.find('\0'));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    return part;
-  };
   while (!text.empty()) {
-    const std::string_view entry = next_text();
+    const std::string_view entry = take_until(text, '\0');
     if (entry.size() < 3) continue;
     const std::string name(entry.substr(2));
     if (entry.front() == '!') {
@@ -54,7 +49,8 @@ WorktreeStatus parse_worktree_status(std::string_view text) {
     if (entry.front() != '?' && entry.size() > 5 && entry[5] == 'S') {
       status.submodule_changed = true;
     }
-    if (entry.front() == '2') next_text();  // skip the earlier name of a renamed file
+    // skip the earlier name of a renamed file
+    if (entry.front() == '2') (void)take_until(text, '\0');
   }
   return status;
 }

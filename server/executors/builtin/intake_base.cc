@@ -1,6 +1,5 @@
 #include "server/executors/builtin/intake_base.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "domain/try.h"
@@ -9,6 +8,7 @@
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/run_branch.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -88,12 +88,9 @@ class BaseSearch {
   // Finds the ref in lines of "<commit>\t<ref>": git lists every ref that ends like it.
   static std::string listed_commit(std::string_view lines, const std::string& ref) {
     while (!lines.empty()) {
-      const std::string_view line = lines.substr(0, lines.find('\n'));
-      lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-      const std::size_t tab = line.find('\t');
-      if (tab == std::string_view::npos || line.substr(tab + 1) != ref) continue;
-      const std::string_view commit = line.substr(0, tab);
-      if (is_object_id(commit)) return std::string(commit);
+      std::string_view line = take_until(lines, '\n');
+      const std::string_view commit = take_until(line, '\t');
+      if (line == ref && is_object_id(commit)) return std::string(commit);
     }
     return {};
   }

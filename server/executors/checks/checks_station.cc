@@ -2,7 +2,6 @@
 
 #include <sysexits.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -128,9 +128,7 @@ tl::expected<std::vector<ChangedFile>, std::string> changes_since(const JudgingB
                       there, job.directory));
   std::vector<ChangedFile> files = parse_raw_diff(differing);
   for (std::string_view rest = untracked; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\0'), rest.size());
-    const std::string path(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string path(take_until(rest, '\0'));
     std::error_code error;
     const fs::file_status status = fs::symlink_status(job.workspace / path, error);
     const bool executable = fs::is_regular_file(status) &&

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "server/git/git_identity.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -101,10 +101,8 @@ bool is_in_path(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    const fs::path file = fs::path(rest.substr(0, colon)) / program;
+    const fs::path file = fs::path(take_until(rest, ':')) / program;
     if (::access(file.c_str(), X_OK) == 0) return true;
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
   return false;
 }
