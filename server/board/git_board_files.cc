@@ -5,6 +5,7 @@
 #include "domain/try.h"
 #include "server/git/orphan_worktrees.h"
 #include "server/git/pinned_repository.h"
+#include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_removal.h"
 #include "server/limits.h"
@@ -15,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the path of the run's worktree; empty if it has none. The path comes from git's list,
-// because the directory's name depends on the kind of run.
-std::string worktree_below(const fs::path& repository, const fs::path& run_root) {
+// Returns the run's worktree; one without a path if it has none. It comes from git's list, because
+// the directory's name depends on the kind of run.
+ListedWorktree worktree_below(const fs::path& repository, const fs::path& run_root) {
   const auto listed = list_worktrees(repository);
   if (!listed) return {};
   for (const ListedWorktree& each : *listed) {
-    if (each.path.parent_path() == run_root) return each.path;
+    if (each.path.parent_path() == run_root) return each;
   }
   return {};
 }
@@ -55,9 +56,11 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   note.project = worktree.project;
   note.run_id = worktree.run_id;
   const std::string id = to_string(worktree.run_id);
-  note.path = worktree_below(worktree.repository, runs_directory_ / id);
+  const ListedWorktree found = worktree_below(worktree.repository, runs_directory_ / id);
+  note.path = found.path;
   if (note.path.empty()) {
-    note.removed = true;  // the run has no worktree
+    note.removed = true;  // the run has no worktree, or a process before this one removed it
+    note.rescue_ref = existing_rescue_ref(worktree.repository, id);
     return note;
   }
   RemovalRequest request;
@@ -65,6 +68,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   request.path = note.path;
   request.run_id = id;
   request.pins = runs_directory_.parent_path() / pins_directory_name / id;
+  request.branch = found.branch;
   request.keeps_branch_work = is_handed_on;
   const RemovalOutcome outcome = signalbox::remove_worktree(request);
   note.removed = outcome.result != Removal::left;

@@ -155,6 +155,14 @@ class Rescue {
 
 std::string rescue_ref_of(const std::string& run_id) { return "refs/signalbox/rescue/" + run_id; }
 
+std::string existing_rescue_ref(const fs::path& repository, const std::string& run_id) {
+  GitOptions options;
+  options.timeout_ms = limits::removal_git_ms_max;
+  std::string ref = rescue_ref_of(run_id);
+  const bool exists = git(repository, {"show-ref", "--verify", "--quiet", "--", ref}, options).ok;
+  return exists ? ref : std::string();
+}
+
 tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
                                                          const GitPlace& place,
                                                          bool merges_can_be_remade,

@@ -42,4 +42,7 @@ tl::expected<std::string, std::string> rescue_work(const std::filesystem::path& 
 // Returns "refs/signalbox/rescue/<run id>".
 std::string rescue_ref_of(const std::string& run_id);
 
+// Returns that ref if the repository has it; else an empty string. Blocks on git.
+std::string existing_rescue_ref(const std::filesystem::path& repository, const std::string& run_id);
+
 }  // namespace signalbox

@@ -162,8 +162,7 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
 
 // Returns the rescue ref if this or an earlier call made it; else an empty string.
 std::string rescued_before(const RemovalRequest& request) {
-  const std::string ref = rescue_ref_of(request.run_id);
-  return git_in(request.repository, {"show-ref", "--verify", "--quiet", "--", ref}).ok ? ref : "";
+  return existing_rescue_ref(request.repository, request.run_id);
 }
 
 // Does the steps after the directory was renamed away; none of them can lose work.

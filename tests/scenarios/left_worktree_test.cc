@@ -120,6 +120,15 @@ class LeftWorktree : public CliTest {
     EXPECT_FALSE(fs::exists(workspace_of_run(first)));
     const std::string ref = "refs/signalbox/rescue/" + first;
     EXPECT_EQ(run_git(repository(), {"show", ref + ":" + kept}), "precious");
+    const std::string why = git(repository(), {"log", "-1", "--format=%B", ref}).output;
+    EXPECT_NE(why.find("its branch was signalbox/" + first + "-"), std::string::npos) << why;
+    const json::array removed =
+        rpc("events.read", {{"types", json::array{"WorktreeRemoved"}}, {"limit", 100}})
+            .at("events")
+            .as_array();
+    ASSERT_FALSE(removed.empty());
+    const json::object data = removed.at(0).at("data").as_object();
+    EXPECT_EQ(text(data, "rescue_ref"), ref) << json::serialize(data);
     const std::string branch = run_git(repository(), {"for-each-ref", "--format=%(refname)",
                                                       "refs/heads/signalbox/" + second + "-*"});
     EXPECT_EQ(run_git(repository(), {"show", branch + ":precious.txt"}), "precious");
@@ -192,6 +201,17 @@ TEST_F(LeftWorktree, AKillDuringItsRemovalLosesNothing) {  // A1
   const json::object blocked = blocked_card(agent_with_repository);
   fs::remove_all(workspace_of_run(text(blocked, "run_id")) / "vendor" / ".git");
   unblock(text(blocked, "card_id"));
+  server_.kill();
+  server_.start();
+  expect_taken_over(blocked, "vendor/precious.txt");
+}
+
+TEST_F(LeftWorktree, NeitherDoesOneOnceItsWorkIsKept) {  // A1
+  const json::object blocked = blocked_card(agent_with_repository);
+  const std::string first = text(blocked, "run_id");
+  fs::remove_all(workspace_of_run(first) / "vendor" / ".git");
+  unblock(text(blocked, "card_id"));
+  await([&] { return fs::exists(repository() / ".git/refs/signalbox/rescue" / first); });
   server_.kill();
   server_.start();
   expect_taken_over(blocked, "vendor/precious.txt");
