@@ -4,6 +4,7 @@
 
 #include "domain/try.h"
 #include "server/git/orphan_worktrees.h"
+#include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
@@ -17,14 +18,16 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns the run's worktree; one without a path if it has none. It comes from git's list, because
-// the directory's name depends on the kind of run.
-ListedWorktree worktree_below(const fs::path& repository, const fs::path& run_root) {
-  const auto listed = list_worktrees(repository);
-  if (!listed) return {};
-  for (const ListedWorktree& each : *listed) {
-    if (each.path.parent_path() == run_root) return each;
+// the directory's name depends on the kind of run; git lists paths without links. Error: a
+// sentence.
+tl::expected<ListedWorktree, std::string> worktree_below(const fs::path& repository,
+                                                         const fs::path& run_root) {
+  const auto listed = TRY(list_worktrees(repository));
+  const fs::path resolved_root = resolved_path(run_root);
+  for (const ListedWorktree& each : listed) {
+    if (resolved_path(each.path.parent_path()) == resolved_root) return each;
   }
-  return {};
+  return ListedWorktree{};
 }
 
 NoteWorktree note_of(const std::string& project, const OrphanOutcome& each) {
@@ -56,8 +59,13 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   note.project = worktree.project;
   note.run_id = worktree.run_id;
   const std::string id = to_string(worktree.run_id);
-  const ListedWorktree found = worktree_below(worktree.repository, runs_directory_ / id);
-  note.path = found.path;
+  const auto found = worktree_below(worktree.repository, runs_directory_ / id);
+  if (!found) {  // such as that of a repository whose disk isn't mounted
+    note.path = runs_directory_ / id;
+    note.reason = found.error();
+    return note;
+  }
+  note.path = found->path;
   if (note.path.empty()) {
     note.removed = true;  // the run has no worktree, or a process before this one removed it
     note.rescue_ref = existing_rescue_ref(worktree.repository, id);
@@ -68,7 +76,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   request.path = note.path;
   request.run_id = id;
   request.pins = runs_directory_.parent_path() / pins_directory_name / id;
-  request.branch = found.branch;
+  request.branch = found->branch;
   request.keeps_branch_work = is_handed_on;
   const RemovalOutcome outcome = signalbox::remove_worktree(request);
   note.removed = outcome.result != Removal::left;
