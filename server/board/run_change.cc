@@ -10,6 +10,7 @@
 
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
+#include "server/git/hidden_files.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
@@ -155,6 +156,9 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
     options.receive = receive;
     return git(place.workspace, std::move(arguments), options);
   };
+  if (auto revealed = reveal_hidden_files(place.workspace, options, place.pin); !revealed) {
+    return tl::unexpected(revealed.error());
+  }
   const auto status = read_worktree_status(place.workspace, options, place.pin, IgnoredFiles::skip);
   if (!status) return tl::unexpected("git status: " + status.error());
   // git refuses to name a repository without commits, and would name any other as a link.

@@ -7,6 +7,7 @@
 
 #include "domain/try.h"
 #include "server/git/git_identity.h"
+#include "server/git/hidden_files.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/git/worktree_status.h"
@@ -83,6 +84,9 @@ class Rescue {
     if (has_index && error) return tl::unexpected("can't copy the index: " + error.message());
     // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
+    if (auto revealed = reveal_hidden_files(here_.path, options(), here_.scratch()); !revealed) {
+      return tl::unexpected(revealed.error());
+    }
     const auto added = add_changes(here_.path, options(), here_.scratch());
     if (!added) return tl::unexpected("git add: " + added.error());
     const GitOutcome tree = run({"write-tree"});
@@ -177,6 +181,8 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
     set_obstacle(work, status->repositories.front() + " is a git repository of its own");
   }
   if (status->submodule_changed) set_obstacle(work, "a submodule was changed");
+  const auto hidden = TRY(hidden_files(path, here.options(), here.scratch()));
+  if (!hidden.empty()) work.uncommitted = true;  // git doesn't say whether they were changed
 
   const auto links = TRY(submodule_links(path, here.options(), here.scratch()));
   const auto declared =

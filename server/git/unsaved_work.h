@@ -14,7 +14,9 @@
 namespace signalbox {
 
 struct UnsavedWork {
-  bool uncommitted = false;          // changed or untracked files; ignored files don't count
+  // Changed or untracked files, and those that are marked as unchanged (hidden_files.h); ignored
+  // files don't count.
+  bool uncommitted = false;
   bool unnamed_commits = false;      // HEAD has commits that no ref reaches
   std::vector<std::string> ignored;  // files, and directories that are ignored as a whole ("out/")
   std::string cannot_be_kept;        // why a commit can't hold the work; or empty

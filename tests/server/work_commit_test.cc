@@ -337,6 +337,30 @@ TEST_F(WorkOfAnAgent, ABranchThatTheAgentDeletedIsMadeAgain) {  // A1
   EXPECT_EQ(run("rev-list --count main.." + branch_of_run(intake), repository), "1");
 }
 
+// git takes the agent's word for it.
+TEST_F(WorkOfAnAgent, WhatItMarkedAsUnchangedIsCommittedAllTheSame) {  // A1
+  write_text(repository / "other.txt", "one\n");
+  commit_all(repository, "other");
+  const Job intake = begun();
+  run("update-index --assume-unchanged file.txt", workspace_of(intake));
+  run("update-index --skip-worktree other.txt", workspace_of(intake));
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  write_text(workspace_of(intake) / "other.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":file.txt", repository), "two");
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":other.txt", repository), "two");
+}
+
+TEST_F(WorkOfAnAgent, AndIsKeptWhenTheWorktreeGoes) {  // A1
+  const Job intake = begun();
+  run("update-index --skip-worktree file.txt", workspace_of(intake));
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(run("show " + outcome.rescue_ref + ":file.txt", repository), "two");
+}
+
 TEST_F(WorkOfAnAgent, ADeletedGitFileLosesNothing) {  // A1
   const Job intake = begun();
   write_text(workspace_of(intake) / "new.txt", "new\n");

@@ -8,6 +8,7 @@
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/git_identity.h"
+#include "server/git/hidden_files.h"
 #include "server/git/large_files.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
@@ -60,6 +61,9 @@ class WorkCommit {
   }
 
   [[nodiscard]] tl::expected<WorktreeStatus, Failure> status() const {
+    if (auto revealed = reveal_hidden_files(request_.workspace, there_, request_.pins); !revealed) {
+      return git_failed("cannot read what is marked as unchanged", revealed.error());
+    }
     auto found =
         read_worktree_status(request_.workspace, there_, request_.pins, IgnoredFiles::list);
     if (!found) return git_failed("cannot read what changed", found.error());

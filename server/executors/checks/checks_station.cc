@@ -19,6 +19,7 @@
 #include "server/executors/judging_base.h"
 #include "server/git/check_scratch.h"
 #include "server/git/git_listing.h"
+#include "server/git/hidden_files.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
@@ -126,9 +127,13 @@ tl::expected<std::vector<ChangedFile>, std::string> changes_since(const JudgingB
                       {"--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z",
                        "--", ".", exclude_check_scratch},
                       there, job.directory));
-  std::vector<ChangedFile> files = parse_raw_diff(differing);
+  // git doesn't say whether these were changed, so they count.
+  auto more = TRY(hidden_files(job.workspace, there, job.directory));
   for (std::string_view rest = untracked; !rest.empty();) {
-    const std::string path(take_until(rest, '\0'));
+    more.emplace_back(take_until(rest, '\0'));
+  }
+  std::vector<ChangedFile> files = parse_raw_diff(differing);
+  for (const std::string& path : more) {
     std::error_code error;
     const fs::file_status status = fs::symlink_status(job.workspace / path, error);
     const bool executable = fs::is_regular_file(status) &&
