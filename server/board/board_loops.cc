@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
+#include "domain/attempt_end.h"
 #include "domain/service_loops.h"
 #include "server/board/card_run_input.h"
 #include "server/engine/engine.h"
@@ -88,7 +89,7 @@ void BoardLoops::apply(std::span<const Record> records) {
             event_as<CardFailed>(record.event) != nullptr ||
             event_as<StationResultHeld>(record.event) != nullptr;
     const auto* unblocked = event_as<CardUnblocked>(record.event);
-    freed = freed || is_end_of_worktree(record);
+    freed = freed || is_end_of_wait(record);
     if (unblocked == nullptr || unblocked->by_itself) continue;
     const Card* card = parts_.engine.world().board.find(record.stream.run_id);
     may_merge = may_merge || (card != nullptr && card->status == CardStatus::verified);
@@ -98,13 +99,14 @@ void BoardLoops::apply(std::span<const Record> records) {
   if (may_merge) synthesizer_.trigger("a card was unblocked", /*again=*/true);
 }
 
-bool BoardLoops::is_end_of_worktree(const Record& record) const {
+bool BoardLoops::is_end_of_wait(const Record& record) const {
   const auto* removed = event_as<WorktreeRemoved>(record.event);
   const auto* left = event_as<WorktreeLeft>(record.event);
   if (removed == nullptr && left == nullptr) return false;
   const RunId& run_id = removed != nullptr ? removed->run_id : left->run_id;
   const Card* card = parts_.engine.world().board.find_by_run(run_id);
-  return card != nullptr && card->status == CardStatus::backlog;
+  return card != nullptr && card->status == CardStatus::backlog &&
+         needs_look_at_worktree(card->code);
 }
 
 bool BoardLoops::has_startable_card() const {

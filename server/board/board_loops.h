@@ -74,9 +74,9 @@ class BoardLoops final : public LoopGroup {
   void prune(Token token, const ScheduledLoop::Ended& ended);
   // Returns true if a tick of the heartbeat would start a card.
   [[nodiscard]] bool has_startable_card() const;
-  // Returns whether the record says what became of a worktree whose run is the latest one of a card
-  // in the backlog.
-  [[nodiscard]] bool is_end_of_worktree(const Record& record) const;
+  // Returns whether the record says what became of the worktree that a card of the backlog has
+  // waited for (waits_for_worktree()).
+  [[nodiscard]] bool is_end_of_wait(const Record& record) const;
   // Fills in the run's id, digest and coderunner modes.
   void complete(StartRun& run);
 
