@@ -62,10 +62,7 @@ Decided<void> check_root(const PutProject& command) {
 
 Decided<void> check_base(const PutProject& command) {
   const std::string base = command.base.value_or("main");
-  if (is_branch_name(base) &&
-      git(command.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
-                               "refs/heads/" + base + "^{commit}"})
-          .ok) {
+  if (is_branch_name(base) && git(command.repository, commit_query("refs/heads/" + base)).ok) {
     return {};
   }
   const std::string head = git(command.repository, {"symbolic-ref", "--short", "HEAD"}).line();

@@ -10,6 +10,7 @@
 
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
+#include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
@@ -110,8 +111,7 @@ tl::expected<RunChange, std::string> compare(const RunGit& run, RunChange change
 // Returns the commit; empty if there is none of this name.
 tl::expected<std::string, std::string> commit_named(const RunGit& run, const std::string& name) {
   constexpr int missing = 1;
-  const GitOutcome found =
-      run({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}, {});
+  const GitOutcome found = run(commit_query(name), {});
   if (found.ok) return found.line();
   if (!found.timed_out && found.exit_code == missing) return std::string();
   return tl::unexpected("git rev-parse: " + found.message);

@@ -36,4 +36,8 @@ bool is_branch_name(std::string_view name) {
   }
 }
 
+std::vector<std::string> commit_query(const std::string& name) {
+  return {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"};
+}
+
 }  // namespace signalbox

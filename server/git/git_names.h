@@ -2,7 +2,9 @@
 // requests that others write, and a name that begins with a dash would be an option.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox {
 
@@ -13,5 +15,9 @@ bool is_object_id(std::string_view text);
 // Returns whether `name` can be a branch: "refs/heads/" + `name` satisfies the rules of
 // git-check-ref-format(1), and `name` doesn't begin with a dash.
 bool is_branch_name(std::string_view name);
+
+// Returns the arguments with which git prints the id of the commit that `name` leads to. If there
+// is none, git fails without a message.
+std::vector<std::string> commit_query(const std::string& name);
 
 }  // namespace signalbox

@@ -29,10 +29,7 @@ constexpr std::size_t files_bytes_max = 700;
 tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
                                                const PinnedRepository& pinned,
                                                const MergeInput& input) {
-  const auto resolve = [&] {
-    return pinned.in_repository(
-        {"rev-parse", "--verify", "--quiet", "--end-of-options", input.commit + "^{commit}"});
-  };
+  const auto resolve = [&] { return pinned.in_repository(commit_query(input.commit)); };
   GitOutcome commit = resolve();
   if (!commit.ok && !request.remote.empty()) {
     const GitOutcome fetched = pinned.in_repository(

@@ -76,9 +76,7 @@ class BaseSearch {
     return pinned_.in_repository({"show-ref", "--verify", "--quiet", "--", ref}).ok;
   }
   [[nodiscard]] std::string commit_at(const std::string& name) const {
-    return pinned_
-        .in_repository({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"})
-        .line();
+    return pinned_.in_repository(commit_query(name)).line();
   }
   // Returns the commit that the repository saw last as that of the remote's branch.
   [[nodiscard]] std::string known_remote_commit(const std::string& branch) const {

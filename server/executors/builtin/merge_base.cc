@@ -90,8 +90,7 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
     }
     ref = fetched;
   }
-  const GitOutcome commit = pinned.in_repository(
-      {"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"});
+  const GitOutcome commit = pinned.in_repository(commit_query(ref));
   if (commit.ok) return commit.line();
   return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
                          "there is no branch " + branch + " in " + request.repository.string());

@@ -8,6 +8,7 @@
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/git_identity.h"
+#include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
 #include "server/git/large_files.h"
 #include "server/git/path_facts.h"
@@ -156,7 +157,7 @@ class WorkCommit {
     return git(request_.workspace, std::move(arguments), there_);
   }
   [[nodiscard]] std::string commit_at(const std::string& name) const {
-    return run({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}).line();
+    return run(commit_query(name)).line();
   }
 
   // Keeps the branch's commits that aren't in `head` by a ref, and returns a note about them.
