@@ -35,10 +35,10 @@ TEST_F(ChangeOfAWorktree, RepositoriesInItAreNoObstacle) {  // A1, O2
   write_text(workspace / "vendor/mine.txt", "mine\n");
   const RunChange change = change_of(job);
   EXPECT_EQ(change.source, "worktree");
-  EXPECT_EQ(change.files, 2U) << change.text;
-  EXPECT_NE(change.text.find("+new\n"), std::string::npos) << change.text;
-  EXPECT_NE(change.text.find("+mine\n"), std::string::npos) << change.text;
-  EXPECT_EQ(change.text.find("inner"), std::string::npos) << change.text;
+  EXPECT_EQ(change.files, 2U) << change.part.text;
+  EXPECT_NE(change.part.text.find("+new\n"), std::string::npos) << change.part.text;
+  EXPECT_NE(change.part.text.find("+mine\n"), std::string::npos) << change.part.text;
+  EXPECT_EQ(change.part.text.find("inner"), std::string::npos) << change.part.text;
   EXPECT_EQ(run("status --porcelain", workspace).find("A "), std::string::npos)
       << "the worktree's own index stays as it is";
 }
@@ -49,8 +49,8 @@ TEST_F(ChangeOfAWorktree, TheScratchDirectoryOfChecksIsLeftOut) {  // O2
   write_text(workspace_of(job) / ".smoke-data/cache", "noise\n");
   write_text(workspace_of(job) / "file.txt", "two\n");
   const RunChange change = change_of(job);
-  EXPECT_EQ(change.files, 1U) << change.text;
-  EXPECT_EQ(change.text.find("noise"), std::string::npos) << change.text;
+  EXPECT_EQ(change.files, 1U) << change.part.text;
+  EXPECT_EQ(change.part.text.find("noise"), std::string::npos) << change.part.text;
 }
 
 }  // namespace
