@@ -21,8 +21,9 @@ struct PutProject {
   std::optional<std::string> base;             // a branch; default: "main"
   std::optional<std::string> remote;           // default: no remote, nothing is pushed
   std::optional<PipelineDefinition> pipeline;  // default: card_pipeline()
+  bool keep_pipeline = false;                  // instead of `pipeline`: the one that it has
 };
-BOOST_DESCRIBE_STRUCT(PutProject, (), (name, repository, base, remote, pipeline))
+BOOST_DESCRIBE_STRUCT(PutProject, (), (name, repository, base, remote, pipeline, keep_pipeline))
 
 // Reports that the project's policy file was read. Without a file (digest zero), `policy` counts
 // only if there never was one; else the project is held (policy_hold()).

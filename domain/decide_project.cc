@@ -11,6 +11,10 @@ namespace {
 Decided<void> validate(const PutProject& command) {
   if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) return ok;
   if (auto ok = require_absolute("repository", command.repository); !ok) return ok;
+  if (command.keep_pipeline && command.pipeline) {
+    return reject(ErrorCode::INVALID_PARAMS, "keep_pipeline keeps the one that there is",
+                  {{"field", std::string("pipeline")}});
+  }
   if (command.base) {
     if (auto ok = require_line("base", *command.base, limits::name_bytes_max); !ok) return ok;
     if (command.base->starts_with('-')) {
@@ -41,18 +45,23 @@ tl::unexpected<Rejection> project_not_found(const std::string& name) {
 
 Decided<NewEvents> decide(const World& world, const PutProject& command, const Now&) {
   TRY(validate(command));
+  const Project* before = known(world, command.name);
+  if (command.keep_pipeline && before == nullptr) return project_not_found(command.name);
   ProjectPut put;
   put.repository = command.repository;
   put.base = command.base.value_or("main");
   put.remote = command.remote.value_or("");
-  put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
+  if (command.keep_pipeline) {
+    put.pipeline = before->pipeline;
+  } else {
+    put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
+  }
   TRY(validate(put.pipeline));
   // The project's checks are part of the merge pipeline, too, which has to be valid as well.
   Project project;
   project.remote = put.remote;
   project.pipeline = put.pipeline;
   TRY(validate(*run_of_merge(project, {}).pipeline));
-  const Project* before = known(world, command.name);
   if (before == nullptr && world.projects.size() >= limits::projects_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "there are too many projects",
                   {{"projects_max", static_cast<std::int64_t>(limits::projects_max)}},

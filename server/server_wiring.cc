@@ -289,10 +289,8 @@ MethodParts Server::method_parts() {
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.redact = redact_records(redactions_);
-  parts.project_warnings = [mode = config_.coderunner_mode](const Project& project) {
-    boost::json::array all;
-    for (const ProjectWarning& each : project_warnings(project, mode)) all.push_back(to_json(each));
-    return all;
+  parts.check_project = [mode = config_.coderunner_mode](const Project& project) {
+    return to_json(project_warnings(project, mode)).as_object();
   };
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;

@@ -26,6 +26,26 @@ TEST_F(ProjectTest, HasABranchAndAPipelineUnlessItIsGivenThem) {
   then({ProjectEvent{ProjectPut{"/repositories/site", "main", "origin", card_pipeline("origin")}}});
 }
 
+TEST_F(ProjectTest, ItsPipelineStaysIfItIsToBeKept) {  // O8
+  const PipelineDefinition own = *put.pipeline;
+  put.keep_pipeline = true;
+  when(put);
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  put.pipeline.reset();
+  when(put);
+  then_rejected(ErrorCode::PROJECT_NOT_FOUND);
+  put.keep_pipeline = false;
+  put.pipeline = own;
+  when(put);
+  put.keep_pipeline = true;
+  put.pipeline.reset();
+  put.remote = "origin";
+  when(put);
+  then({ProjectEvent{ProjectPut{"/repositories/site", "main", "origin", own}}});
+  when(put);
+  then_nothing();
+}
+
 TEST_F(ProjectTest, EachOfItsSettingsIsAChange) {
   when(put);
   then_names({"ProjectPut"});

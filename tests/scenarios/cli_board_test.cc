@@ -139,6 +139,25 @@ TEST_F(CliBoard, PutSaysWhatACardWillMiss) {  // O8
   EXPECT_EQ(server_.cli({"project", "check", "none"}).exit_code, 1);
 }
 
+TEST_F(CliBoard, TheSuggestedRemoteLeavesAllElseAsItIs) {  // O8
+  make_remote(repository(), scratch_.path() / "web.git");
+  const json::object before = result({"project", "get", "web"}).at("project").as_object();
+  const json::object checked = result({"project", "check", "web"});
+  EXPECT_EQ(checked.at("not_checked"), json::value(json::array()));
+  std::string suggested;
+  for (const json::value& each : checked.at("warnings").as_array()) {
+    if (text(each.as_object(), "code") != "no_remote") continue;
+    suggested = std::string(each.at("next_commands").as_array().back().as_string());
+  }
+  const Output pasted = server_.paste(suggested);
+  EXPECT_EQ(pasted.exit_code, 0) << suggested << "\n" << pasted.err;
+  const json::object after = result({"project", "get", "web"}).at("project").as_object();
+  EXPECT_EQ(text(after, "remote"), "origin");
+  for (const char* kept : {"repository", "base", "pipeline", "policy"}) {
+    EXPECT_EQ(after.at(kept), before.at(kept)) << suggested;
+  }
+}
+
 TEST_F(CliBoard, TheBoardIsNoWiderThanItsTerminal) {
   const std::string blocked = submit("Décision");
   EXPECT_EQ(server_.cli({"card", "block", blocked, "--reason", "wait"}).exit_code, 0);

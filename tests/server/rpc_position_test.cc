@@ -125,5 +125,20 @@ TEST_F(RpcPosition, AListEndsAlthoughCardsComeAllTheTime) {  // O9
   for (const json::value& each : cards) EXPECT_TRUE(each.at("waiting").is_object()) << each;
 }
 
+// git is asked about the project as it was, however long that takes.
+TEST_F(RpcPosition, ACheckIsOfTheProjectThatItBeganWith) {  // O9
+  const Position asked_at = engine.world().position;
+  check_project = [this](const Project&) {
+    PutProject other;
+    other.name = "other";
+    other.repository = "/repositories/other";
+    take(other);
+    return json::object{{"warnings", json::array()}};
+  };
+  const json::object answer = ask("project.check", R"({"name":"web"})").at("result").as_object();
+  EXPECT_GT(engine.world().position, asked_at);
+  EXPECT_EQ(json::serialize(answer.at("position")), std::to_string(asked_at));
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -222,6 +222,7 @@ class RpcSite {
   StepQueue steps{api, [] {}};
   ServiceLoops loops{engine};
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
+  CheckProject check_project = [](const Project&) { return boost::json::object(); };
   Authentication authentication{engine, clock, {}};
   Api api{engine,
           log,
@@ -251,6 +252,7 @@ class RpcSite {
                       trace_resource("signalbox", "/data")};
     parts.access = access_parts(authentication);
     parts.trigger_heartbeat = [this](const std::string& reason) { trigger_heartbeat(reason); };
+    parts.check_project = [this](const Project& project) { return check_project(project); };
     return parts;
   }
   World fold() const {

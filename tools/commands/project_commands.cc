@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "domain/refusals.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -18,9 +19,10 @@ namespace json = boost::json;
 struct PutProjectOptions {
   std::string name, repository;
   std::optional<std::string> base, remote, pipeline, command_id;
+  bool keep_pipeline = false;
 };
 
-// One line for each warning, and the commands below it.
+// One line for each warning, and the commands below it; then what the server couldn't check.
 std::string warnings_text(const json::object& result) {
   std::string text;
   for (const json::value& each : array_at(result, "warnings")) {
@@ -31,7 +33,11 @@ std::string warnings_text(const json::object& result) {
       text += "  try: " + printable(scalar_text(command)) + "\n";
     }
   }
-  return text;
+  const json::array& not_checked = array_at(result, "not_checked");
+  if (not_checked.empty()) return text;
+  text += "warning: git didn't answer in time, so these weren't checked:\n ";
+  for (const json::value& code : not_checked) text += " " + printable(scalar_text(code));
+  return text + "\n  try: signalbox project check " + shell_word(text_at(result, "name")) + "\n";
 }
 
 ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
@@ -49,6 +55,7 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   }
   set_param(params, "base", options.base);
   set_param(params, "remote", options.remote);
+  if (options.keep_pipeline) params["keep_pipeline"] = true;
   set_param(params, "command_id", options.command_id);
   const auto result = call_server(invocation, "project.put", std::move(params));
   if (result && !invocation.json) {
@@ -91,6 +98,9 @@ void add_put(ToolCommand project, Invocation& invocation) {
       .add_option("--pipeline", options->pipeline,
                   "Stations of a card's run; default: intake, implement, verify, create_pr")
       .type_name("FILE.toml|FILE.json");
+  command.add_flag("--keep-pipeline", options->keep_pipeline,
+                   "Keep the stations that the project has");
+  command.excludes("--keep-pipeline", {"--pipeline"});
   add_command_id(command, options->command_id);
   command.footer(
       "HEARTBEAT.md in the repository holds the policy for its cards.\n\n"

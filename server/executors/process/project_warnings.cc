@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -28,13 +29,28 @@ std::string git_command_in(const Project& project, const std::string& arguments)
   return "git -C " + shell_word(project.repository) + " " + arguments;
 }
 
+// Returns the name of a remote of the repository: origin, if it is one. Empty: it has none.
+std::string remote_name_in(const std::string& repository) {
+  const std::string names = "\n" + git(repository, {"remote"}).output;
+  if (names.find("\norigin\n") != std::string::npos) return "origin";
+  return names.substr(1, names.find('\n', 1) - 1);
+}
+
+// The command that gives the project a remote and keeps all else. The pipeline of a project that
+// has named none follows the remote.
 void warn_of_remote(const Project& project, Warnings& warnings) {
   if (!project.remote.empty()) return;
+  const std::string remote = remote_name_in(project.repository);
+  std::string put = "signalbox project put " + shell_word(project.name) + " --repository " +
+                    shell_word(project.repository) + " --base " + shell_word(project.base) +
+                    " --remote " + (remote.empty() ? "origin" : shell_word(remote));
+  if (project.pipeline != card_pipeline(project.remote)) put += " --keep-pipeline";
+  std::vector<std::string> next_commands;
+  if (remote.empty()) next_commands.push_back(git_command_in(project, "remote add origin URL"));
+  next_commands.push_back(std::move(put));
   warnings.push_back({"no_remote",
                       "the project has no remote: what is merged stays in its repository",
-                      {"signalbox project put " + shell_word(project.name) + " --repository " +
-                       shell_word(project.repository) + " --base " + shell_word(project.base) +
-                       " --remote origin"}});
+                      std::move(next_commands)});
 }
 
 void warn_of_identity(const Project& project, Warnings& warnings) {
@@ -127,22 +143,35 @@ void warn_of_agent(const StationDefinition& station, CoderunnerMode default_mode
        {install_command(station.coderunner->agent)}});
 }
 
+// Adds the warnings of `look`, which asks git about one kind of them. Once the time is over git is
+// silent, which would be taken for an answer: the kind wasn't checked then.
+template <class Look>
+void look_for(const char* code, ProjectWarnings& found, const Look& look) {
+  Warnings warnings;
+  look(warnings);
+  if (CallBounds::now_ms() < CallBounds::deadline_ms()) {
+    std::move(warnings.begin(), warnings.end(), std::back_inserter(found.warnings));
+  } else if (found.not_checked.empty() || found.not_checked.back() != code) {
+    found.not_checked.emplace_back(code);
+  }
+}
+
 }  // namespace
 
-std::vector<ProjectWarning> project_warnings(const Project& project, CoderunnerMode mode) {
+ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode) {
   const CallBounds bounds(CallBounds::now_ms() + limits::repository_check_ms_max);
-  Warnings warnings;
-  warn_of_remote(project, warnings);
-  warn_of_identity(project, warnings);
-  warn_of_changes(project, warnings);
-  warn_of_submodules(project, warnings);
+  ProjectWarnings found;
+  warn_of_remote(project, found.warnings);  // which git only helps to mend
   for (const StationDefinition& station : project.pipeline.stations) {
-    warn_of_checks(project, station, warnings);
-    warn_of_agent(station, mode, warnings);
+    warn_of_agent(station, mode, found.warnings);
   }
-  // Without answers of git in time, its silence would be taken for an answer.
-  if (CallBounds::now_ms() >= CallBounds::deadline_ms()) return {};
-  return warnings;
+  look_for("no_identity", found, [&](Warnings& to) { warn_of_identity(project, to); });
+  look_for("dirty_base", found, [&](Warnings& to) { warn_of_changes(project, to); });
+  look_for("submodules", found, [&](Warnings& to) { warn_of_submodules(project, to); });
+  for (const StationDefinition& station : project.pipeline.stations) {
+    look_for("no_checks", found, [&](Warnings& to) { warn_of_checks(project, station, to); });
+  }
+  return found;
 }
 
 }  // namespace signalbox

@@ -19,9 +19,15 @@ struct ProjectWarning {
 };
 BOOST_DESCRIBE_STRUCT(ProjectWarning, (), (code, text, next_commands))
 
+struct ProjectWarnings {
+  std::vector<ProjectWarning> warnings;
+  std::vector<std::string> not_checked;  // codes: git didn't answer about these in time
+};
+BOOST_DESCRIBE_STRUCT(ProjectWarnings, (), (warnings, not_checked))
+
 // Returns the warnings about a project whose repository passes check_repository(). `mode` is that
 // of coding agents whose station names none. Blocks on git for at most repository_check_ms_max +
-// git_grace_ms_max, and leaves out what it couldn't find out by then. Any thread.
-std::vector<ProjectWarning> project_warnings(const Project& project, CoderunnerMode mode);
+// git_grace_ms_max. Any thread.
+ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode);
 
 }  // namespace signalbox

@@ -22,7 +22,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(lock_methods(parts.locks));
   add(tick_methods());
   add(loop_methods(parts.loops, parts.plan_files));
-  add(project_methods(known_pipeline, parts.check_repository, parts.project_warnings));
+  add(project_methods(known_pipeline, parts.check_repository, parts.check_project));
   add(card_methods(parts.trigger_heartbeat));
   add(board_methods());
   add(attention_methods({parts.status_parts, parts.loops}));

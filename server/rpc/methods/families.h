@@ -74,7 +74,9 @@ StatusPart status_of(const FileRetention& retention);
 struct FileRetentionReport;
 using PlanFiles = std::function<bool(std::function<void(const FileRetentionReport&)> planned)>;
 
-using ProjectWarnings = std::function<boost::json::array(const Project& project)>;
+// Returns what the cards of a project will miss, as `project.check` answers it: `warnings` and
+// `not_checked`. Blocks, as check_repository() does; called on a thread that may.
+using CheckProject = std::function<boost::json::object(const Project& project)>;
 
 // Subscribes a peer to the output of agents, of one run or without `run_id` of all runs.
 using SubscribeAgentLogs = std::function<void(std::shared_ptr<Peer> peer, std::string subscription,
@@ -112,9 +114,10 @@ struct MethodParts {
   // that may.
   std::function<Decided<void>(const PutProject& command)> check_repository =
       signalbox::check_repository;
-  // Says what the cards of a project will miss, as `project.check` returns it. Blocks, as
-  // check_repository does; called on a thread that may.
-  ProjectWarnings project_warnings = [](const Project&) { return boost::json::array(); };
+  CheckProject check_project = [](const Project&) {
+    return boost::json::object{{"warnings", boost::json::array()},
+                               {"not_checked", boost::json::array()}};
+  };
   PlanFiles plan_files = nullptr;
   Handler redact = refuse_redaction;
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
@@ -135,7 +138,7 @@ std::vector<Method> loop_methods(const ServiceLoops& loops, const PlanFiles& pla
 std::vector<Method> project_methods(
     std::shared_ptr<KnownPipeline> known_pipeline,
     std::function<Decided<void>(const PutProject& command)> check_repository,
-    ProjectWarnings project_warnings);
+    CheckProject find_warnings);
 std::vector<Method> card_methods(std::function<void(const std::string& reason)> trigger_heartbeat);
 std::vector<Method> board_methods();
 // What is known of the service itself, for the methods that say what waits for a person.

@@ -92,8 +92,9 @@ struct GetProject {
 };
 BOOST_DESCRIBE_STRUCT(GetProject, (), (name))
 
-// Answers with what the project's cards will miss, which is found off the engine's thread.
-void check_project(Api& api, Call& call, const ProjectWarnings& warnings) {
+// Answers with what the project's cards will miss, which is found off the engine's thread, for the
+// project as it is now.
+void check_project(Api& api, Call& call, const CheckProject& check) {
   const auto params = from_json<GetProject>(call.params);
   if (!params) return call.responder.reject(params.error());
   const Project* found = api.engine.world().find_project(params->name);
@@ -105,13 +106,15 @@ void check_project(Api& api, Call& call, const ProjectWarnings& warnings) {
     command.repository = project.repository;
     responder.reject(refusal_of(command, why));
   };
-  api.repositories.run(
-      std::move(lane),
-      [warnings, responder = call.responder, project = *found]() -> std::function<void()> {
-        return [responder, name = project.name, all = warnings(project)]() mutable {
-          responder.result(json::object{{"name", name}, {"warnings", std::move(all)}});
-        };
-      });
+  api.repositories.run(std::move(lane),
+                       [check, responder = call.responder, project = *found,
+                        shown = api.engine.world().position]() -> std::function<void()> {
+                         json::object result = check(project);
+                         result["name"] = project.name;
+                         return [responder, shown, result = std::move(result)] {
+                           responder.result(result, shown);
+                         };
+                       });
 }
 
 struct ListProjects {
@@ -193,8 +196,7 @@ void list_projects(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> project_methods(std::shared_ptr<KnownPipeline> known_pipeline,
-                                    CheckRepository check_repository,
-                                    ProjectWarnings project_warnings) {
+                                    CheckRepository check_repository, CheckProject find_warnings) {
   const Handler put_with_parts = [known_pipeline = std::move(known_pipeline),
                                   check = std::move(check_repository)](Api& api, Call& call) {
     put(api, call, *known_pipeline, check);
@@ -202,8 +204,8 @@ std::vector<Method> project_methods(std::shared_ptr<KnownPipeline> known_pipelin
   return {
       {"project.put", true, Role::operator_, field_names<PutProject>(), put_with_parts},
       {"project.check", false, Role::operator_, field_names<GetProject>(),
-       [warnings = std::move(project_warnings)](Api& api, Call& call) {
-         check_project(api, call, warnings);
+       [check = std::move(find_warnings)](Api& api, Call& call) {
+         check_project(api, call, check);
        }},
       {"project.get", false, Role::viewer, field_names<GetProject>(), get_project},
       {"project.list", false, Role::viewer, field_names<ListProjects>(), list_projects},
