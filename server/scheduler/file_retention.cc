@@ -64,7 +64,7 @@ bool FileRetention::is_removing(const RunId& run_id) const {
 
 bool FileRetention::add(bool is_dry, Done done) {
   if (waiting_.size() > limits::file_retention_rounds_max) return false;
-  waiting_.push_back({is_dry, std::move(done)});
+  waiting_.push_back({.is_dry = is_dry, .done = std::move(done)});
   begin_next();
   return true;
 }
@@ -78,6 +78,7 @@ void FileRetention::begin_next() {
   round.older_than_ms = settings_.older_than_ms;
   round.failed_runs_ms = settings_.failed_runs_ms;
   round.position = parts_.engine.durable_position();
+  waiting_.front().began_at = round.position;
   round.crash_report = parts_.engine.world().server.crash_report;
   round.branches_ms = settings_.branches_ms;
   for (const auto& [name, project] : parts_.engine.world().projects) {
@@ -217,6 +218,7 @@ void FileRetention::end(const std::string& error) {
     return [this, report = std::move(report)]() mutable {
       report.at_ns = parts_.clock.wall_ns();
       const Waiting ended = std::move(waiting_.front());
+      report.position = ended.began_at;
       waiting_.pop_front();
       busy_ = false;
       measured_ = report;

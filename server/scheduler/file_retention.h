@@ -100,6 +100,7 @@ struct StoredFiles {
 
 // What a round removes, leaves alone, and finds on the disk.
 struct FileRetentionReport {
+  Position position = 0;   // of the log when it began
   std::int64_t at_ns = 0;  // UTC, when it ended
   bool is_dry = false;     // nothing was removed; `removed` has what would be
   std::uint64_t runs_removed = 0;
@@ -230,6 +231,7 @@ class FileRetention final : public LoopGroup {
   struct Waiting {
     bool is_dry;
     Done done;
+    Position began_at = 0;
   };
 
   bool add(bool is_dry, Done done);

@@ -3,15 +3,24 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+
+#include "server/rpc/methods/file_retention_views.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
 namespace {
 
+namespace json = boost::json;
+
 // What the retention asked of its cleaner, by the last byte of the run's id.
 struct Asked {
   std::vector<int> removed;
   std::vector<int> paused;
+  std::function<void()> at_first_run;  // called once, before it is named
 };
 
 // Has the files of the runs 1 to 3, and begins where it was paused.
@@ -26,6 +35,7 @@ class ThreeRuns final : public RunFileCleaner {
     return {};
   }
   Stored<std::optional<ExpiredRun>> next() override {
+    if (asked_.at_first_run) std::exchange(asked_.at_first_run, nullptr)();
     if (next_ > 3) return std::nullopt;
     ExpiredRun run;
     run.run_id.bytes.back() = static_cast<std::uint8_t>(next_++);
@@ -94,6 +104,27 @@ TEST_F(FileRetentionRoundTest, ARunRootInUseIsRecognizedHoweverItIsWritten) {  /
   for (int round = 0; round < 3; ++round) run_round();
   EXPECT_EQ(asked.removed, (std::vector<int>{1, 3}));
   EXPECT_EQ(asked.paused, (std::vector<int>{2, 3}));
+}
+
+TEST_F(FileRetentionRoundTest, APlanNamesThePositionAtWhichItBegan) {  // O9
+  commit_all();
+  const Position began_at = engine.durable_position();
+  asked.at_first_run = [this] {
+    PutProject put;
+    put.name = "site";
+    put.repository = "/repositories/site";
+    take(put);
+  };
+  const Method method =
+      plan_files_method([this](std::function<void(const FileRetentionReport&)> done) {
+        return retention.plan(std::move(done));
+      });
+  Call call{{}, {"uid:1", {}, {}}, Responder(engine, peer, "1")};
+  method.handle(api, call);
+  settle();
+  const json::object planned = peer->next().at("result").as_object();
+  EXPECT_GT(engine.durable_position(), began_at);
+  EXPECT_EQ(json::serialize(planned.at("position")), std::to_string(began_at));
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ Method plan_files_method(const PlanFiles& plan_files) {
             }
             const bool accepted =
                 plan_files([responder = call.responder](const FileRetentionReport& report) {
-                  responder.result(plan_json(report));
+                  responder.result(plan_json(report), report.position);
                 });
             if (accepted) return;
             call.responder.reject({ErrorCode::OVERLOADED,
