@@ -194,12 +194,12 @@ void EventFeed::end_unreadable(Subscriber& subscriber, const StoreError& error) 
   read_error_(error);
   subscriber.ended = true;
   const bool dropped = error.kind == StoreError::Kind::dropped;
-  subscriber.peer->notify("failed",
-                          {{"subscription", subscriber.subscription},
-                           {"from", subscriber.next},
-                           {"code", dropped ? "HISTORY_DROPPED" : "STORAGE_DAMAGED"},
-                           {"message", error.message}},
-                          true);
+  boost::json::object params{{"subscription", subscriber.subscription},
+                             {"from", subscriber.next},
+                             {"code", dropped ? "HISTORY_DROPPED" : "STORAGE_DAMAGED"},
+                             {"message", error.message}};
+  if (dropped) params["horizon"] = log_.horizon().position;
+  subscriber.peer->notify("failed", params, true);
   subscriber.peer->close_after_flush();
 }
 

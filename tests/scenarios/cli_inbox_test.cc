@@ -1,4 +1,11 @@
 // `signalbox inbox`: what waits for a person, with commands that are taken as they are shown.
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -65,6 +72,41 @@ TEST_F(InboxTest, ACommandGetsEachNewItemOnce) {  // O1
   EXPECT_TRUE(eventually([&] { return has("second"); })) << following.err();
   const std::string seen = content_of(file);
   EXPECT_EQ(seen.find("\"first\""), seen.rfind("\"first\"")) << seen;
+}
+
+// Each broadcast comes once, and only the last one before the end may come again.
+TEST_F(InboxTest, AfterARestartBroadcastsGoOnWhereTheyWere) {  // O5
+  const std::string run_id = start_run("a parser");
+  const BackgroundCommand following(
+      {SIGNALBOX_BINARY, "events", "--follow", "--from", "1", "--type", "attention.changed",
+       "--json", "--data", server_.data().string()},
+      scratch_.path() / "follow");
+  const auto change = [&](const std::string& verb) {
+    std::vector<std::string> words = {"run", verb, run_id};
+    if (verb == "pause") words.insert(words.end(), {"--reason", "lunch"});
+    EXPECT_EQ(server_.cli(words).exit_code, 0);
+    const json::array changes = events(run_id, verb == "pause" ? "RunPaused" : "RunResumed");
+    const std::string last = json::serialize(changes.back().at("position"));
+    EXPECT_TRUE(eventually([&] {
+      return following.out().find("\"position\":" + last + ",") != std::string::npos;
+    })) << following.err();
+  };
+  change("pause");
+  change("resume");
+  change("pause");
+  server_.kill();
+  server_.start();
+  change("resume");
+  std::map<std::int64_t, int> times;
+  std::istringstream lines(following.out());
+  for (std::string line; std::getline(lines, line);) {
+    ++times[json::parse(line).at("position").to_number<std::int64_t>()];
+  }
+  EXPECT_EQ(times.begin()->second, 1) << following.out();
+  EXPECT_LE(
+      std::count_if(times.begin(), times.end(), [](const auto& each) { return each.second > 1; }),
+      1)
+      << following.out();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Tests subscriptions to a log with a damaged record: a subscriber that needs that record gets an
-// error and is closed; the others aren't affected.
+// Tests subscriptions to a log that lacks records, because one is damaged or some were dropped: a
+// subscriber that needs them gets an error and is closed; the others aren't affected.
 #include "server/rpc/event_feed.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr Position damaged_position = 2;
 
-// A log with one record that can't be read because it is damaged.
+// A log with one record that can't be read because it is damaged, and others that are dropped when
+// the test says so.
 class DamagedLog final : public EventLog {
  public:
   [[nodiscard]] Position tail() const override { return whole_.tail(); }
@@ -21,6 +22,7 @@ class DamagedLog final : public EventLog {
     return whole_.append(expected_tail, commits);
   }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    if (from <= dropped.position) return tl::unexpected(dropped_record(from, dropped));
     if (from <= damaged_position && damaged_position <= to) {
       return tl::unexpected(damaged_at(damaged_position, "a flipped byte"));
     }
@@ -33,25 +35,29 @@ class DamagedLog final : public EventLog {
     return whole_.redact(expected_tail, redaction);
   }
   [[nodiscard]] MerkleFrontier frontier() const override { return whole_.frontier(); }
+  [[nodiscard]] Horizon horizon() const override { return dropped; }
+
+  Horizon dropped;
 
  private:
   MemoryEventLog whole_;
 };
 
+std::vector<Commit> append_starts(EventLog& log, std::size_t count) {
+  std::vector<Commit> batch;
+  for (std::size_t index = 0; index < count; ++index) {
+    Record record;
+    record.position = log.tail() + 1 + index;
+    record.event = ServerStarted{};
+    batch.push_back({record});
+  }
+  EXPECT_EQ(log.append(log.tail(), batch).status, AppendStatus::ok);
+  return batch;
+}
+
 TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
   DamagedLog log;
-  const auto append = [&log](std::size_t count) {
-    std::vector<Commit> batch;
-    for (std::size_t index = 0; index < count; ++index) {
-      Record record;
-      record.position = log.tail() + 1 + index;
-      record.event = ServerStarted{};
-      batch.push_back({record});
-    }
-    EXPECT_EQ(log.append(log.tail(), batch).status, AppendStatus::ok);
-    return batch;
-  };
-  append(3);
+  append_starts(log, 3);
   std::vector<std::string> errors;
   EventFeed feed(
       log, [&errors](const StoreError& error) { errors.push_back(error.message); },
@@ -68,9 +74,29 @@ TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
   EXPECT_EQ(failed.at("params").at("from"), 1);
   EXPECT_TRUE(early->is_closed);
   EXPECT_EQ(errors.size(), 1U);
-  feed.publish(append(2));
+  feed.publish(append_starts(log, 2));
   EXPECT_EQ(late->delivered.size(), 2U);
   EXPECT_EQ(feed.size(), 1U);
+}
+
+TEST(EventFeed, WhoMissesDroppedRecordsIsToldWhereTheLogGoesOn) {
+  DamagedLog log;
+  append_starts(log, 4);
+  EventFeed feed(
+      log, [](const StoreError&) {}, BlockingPool(at_once, at_once));
+  const auto slow = std::make_shared<ListeningPeer>();
+  slow->outgoing = subscriber_outgoing_bytes_max + 1;  // nothing is read for it yet
+  feed.subscribe(slow, "slow", 1, {});
+  log.dropped.position = 3;
+  log.dropped.dropped_at = 4;
+  slow->outgoing = 0;
+  slow->drained();
+  ASSERT_EQ(slow->delivered.size(), 1U);
+  const auto failed = boost::json::parse(slow->delivered[0]).as_object();
+  EXPECT_EQ(failed.at("method"), "failed");
+  EXPECT_EQ(failed.at("params").at("code"), "HISTORY_DROPPED");
+  EXPECT_EQ(failed.at("params").at("from"), 1);
+  EXPECT_EQ(failed.at("params").at("horizon"), 3);
 }
 
 }  // namespace

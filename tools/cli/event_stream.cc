@@ -1,5 +1,6 @@
 #include "tools/cli/event_stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -28,14 +29,52 @@ struct Visitors {
   bool run_log = false;        // a second subscription: the run's log beside its events
 };
 
-Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors) {
+// Moves params["from"] past the dropped part of the log and returns true, unless the subscription
+// is to one run. A client that follows a few types may have received the latest one long ago, so
+// that its position is dropped when the server returns from a retention. It has missed none of the
+// dropped events: it received all matching ones until the connection was lost.
+bool skip_dropped_history(const CallError& error, json::object& params) {
+  if (code_of(error) != "HISTORY_DROPPED" || params.contains("run_id")) return false;
+  const json::object& details = object_at(object_at(error.error, "data"), "details");
+  const std::uint64_t first = number_at(details, "horizon") + 1;
+  if (first <= number_at(params, "from")) return false;
+  params["from"] = first;
+  write_message("records before " + std::to_string(first) +
+                " are in an archive; continuing there\n");
+  return true;
+}
+
+// Makes an error of `failed`, with which the server ended the subscription: events are missing.
+CallError failure_of(const json::object& failed) {
+  const auto from = static_cast<std::int64_t>(number_at(failed, "from"));
+  if (text_at(failed, "code") != "HISTORY_DROPPED") {
+    return from_rejection({ErrorCode::STORAGE_DAMAGED,
+                           text_at(failed, "message"),
+                           {{"from", from}},
+                           {"signalbox replay --verify"}});
+  }
+  const std::uint64_t horizon = number_at(failed, "horizon");
+  return from_rejection({ErrorCode::HISTORY_DROPPED,
+                         text_at(failed, "message"),
+                         {{"from", from}, {"horizon", static_cast<std::int64_t>(horizon)}},
+                         {"signalbox events --follow --from " + std::to_string(horizon + 1)}});
+}
+
+// Subscribes with `params` and calls the visitors until the subscription ends. Keeps
+// params["from"] at the position at which the next one has to begin.
+Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors,
+                              bool is_first) {
   if (visitors.run_log) {
     // The result is ignored: a server without `agent.log` refuses it, and has none to send.
     (void)client.call("events.subscribe",
                       {{"run_id", params.at("run_id")}, {"types", json::array{"agent.log"}}});
   }
-  const auto subscribed = TRY(client.call("events.subscribe", params));
-  params["from"] = number_at(subscribed, "from");
+  auto subscribed = client.call("events.subscribe", params);
+  if (!subscribed && !is_first && skip_dropped_history(subscribed.error(), params)) {
+    subscribed = client.call("events.subscribe", params);
+  }
+  if (!subscribed) return tl::unexpected(subscribed.error());
+  params["from"] = number_at(*subscribed, "from");
   for (;;) {
     const auto message = client.next_notification();
     if (!message) return StreamEnd::by_server;
@@ -45,15 +84,13 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
       params["from"] = number_at(event, "from");
       return StreamEnd::by_server;
     }
-    if (method == "failed") {
-      const std::string code = text_at(event, "code");
-      return tl::unexpected(from_rejection(
-          {code == "HISTORY_DROPPED" ? ErrorCode::HISTORY_DROPPED : ErrorCode::STORAGE_DAMAGED,
-           text_at(event, "message"),
-           {{"from", static_cast<std::int64_t>(number_at(event, "from"))}},
-           {"signalbox replay"}}));
-    }
+    if (method == "failed") return tl::unexpected(failure_of(event));
     if (method != "event") {
+      // Broadcasts come in the order of their events, and the last one may have others of the same
+      // event behind it. The output of agents comes by a way of its own, ahead of events.
+      if (method != "agent.log") {
+        params["from"] = std::max(number_at(params, "from"), number_at(event, "position"));
+      }
       if (visitors.broadcast) visitors.broadcast(method, event);
       continue;
     }
@@ -75,21 +112,6 @@ bool is_transient(const CallError& error) {
   return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
 }
 
-// Moves params["from"] past the dropped part of the log and returns true, unless the subscription
-// is to one run. A client that follows a few types may have received the latest one long ago, so
-// that its position is dropped when the server returns from a retention. It has missed none of the
-// dropped events: it received all matching ones until the connection was lost.
-bool skip_dropped_history(const CallError& error, json::object& params) {
-  if (code_of(error) != "HISTORY_DROPPED" || params.contains("run_id")) return false;
-  const json::object& details = object_at(object_at(error.error, "data"), "details");
-  const std::uint64_t first = number_at(details, "horizon") + 1;
-  if (first <= number_at(params, "from")) return false;
-  params["from"] = first;
-  write_message("records before " + std::to_string(first) +
-                " are in an archive; continuing there\n");
-  return true;
-}
-
 // Takes all notifications that have come. Returns false if the server has ended the subscription:
 // the look that follows the next one sees what this one would have announced.
 Called<bool> drain(Client& client) {
@@ -100,10 +122,7 @@ Called<bool> drain(Client& client) {
     if (method != "failed") continue;
     const json::object& failed = object_at(message, "params");
     if (text_at(failed, "code") == "HISTORY_DROPPED") return false;
-    return tl::unexpected(from_rejection({ErrorCode::STORAGE_DAMAGED,
-                                          text_at(failed, "message"),
-                                          {},
-                                          {"signalbox replay --verify"}}));
+    return tl::unexpected(failure_of(failed));
   }
   return true;
 }
@@ -134,8 +153,7 @@ Called<void> follow_with_reconnect(const Invocation& invocation, json::object pa
   auto connected = TRY(Client::connect(server));
   std::optional<Client> client(std::move(connected));
   for (bool first = true;; first = false) {
-    const auto ended = follow_once(*client, params, visitors);
-    if (!ended && !first && skip_dropped_history(ended.error(), params)) continue;
+    const auto ended = follow_once(*client, params, visitors, first);
     if (!ended && (first || !is_transient(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the connection to the server was lost; waiting for it\n");
