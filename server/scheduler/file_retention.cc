@@ -86,7 +86,7 @@ void FileRetention::begin_next() {
   }
   compared_ = 0;
   if (!round.is_dry) removed_before_ = std::exchange(removing_, {});
-  on_lane([this, round, cleaner = cleaner_]() -> std::function<void()> {
+  on_lane([this, round = std::move(round), cleaner = cleaner_]() -> std::function<void()> {
     const auto begun = cleaner->begin(round);
     if (!begun) return [this, why = begun.error().message] { end(why); };
     return [this] { step(std::nullopt); };

@@ -88,10 +88,11 @@ void handle_lock_command(Api& api, Call& call) {
                       [&api, call = Call{{}, call.origin, call.responder},
                        command = std::move(*command)]() mutable -> std::function<void()> {
                         command.token_owner = owner_in_log(api.log, command.key, command.token);
-                        return [&api, call, command]() mutable {
-                          if (!answered_before(api, call, result_of))
-                            apply_lock_command(api, call, command, result_of);
-                        };
+                        return
+                            [&api, call = std::move(call), command = std::move(command)]() mutable {
+                              if (!answered_before(api, call, result_of))
+                                apply_lock_command(api, call, command, result_of);
+                            };
                       });
 }
 

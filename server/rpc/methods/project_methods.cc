@@ -79,7 +79,8 @@ void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckReposit
                        [&api, check, call = Call{{}, call.origin, call.responder},
                         command = std::move(*command)]() mutable -> std::function<void()> {
                          auto checked = check(command);
-                         return [&api, call, command, checked]() mutable {
+                         return [&api, call = std::move(call), command = std::move(command),
+                                 checked = std::move(checked)]() mutable {
                            if (answered_before(api, call, put_project_result)) return;
                            if (!checked) return call.responder.reject(checked.error());
                            apply_put(api, call, command);
@@ -111,8 +112,8 @@ void check_project(Api& api, Call& call, const CheckProject& check) {
                         shown = api.engine.world().position]() -> std::function<void()> {
                          json::object result = check(project);
                          result["name"] = project.name;
-                         return [responder, shown, result = std::move(result)] {
-                           responder.result(result, shown);
+                         return [responder, shown, result = std::move(result)]() mutable {
+                           responder.result(std::move(result), shown);
                          };
                        });
 }

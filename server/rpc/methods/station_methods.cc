@@ -100,7 +100,9 @@ void store_artifacts(Api& api, Call& call, CompleteStation command) {
           }
           command.stored_artifacts.push_back(std::move(*stored));
         }
-        return [&api, call, command]() mutable { apply_complete(api, call, command); };
+        return [&api, call = std::move(call), command = std::move(command)]() mutable {
+          apply_complete(api, call, command);
+        };
       });
 }
 
