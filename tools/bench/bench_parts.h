@@ -44,4 +44,7 @@ Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
 // Measures the latency on the socket beside many concurrent jobs, and the memory of a job.
 Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan);
 
+// Measures how far forecasts of `replay --what-if` are from doing the work under the other policy.
+Called<std::vector<Measured>> bench_what_if(const BenchPlan& plan);
+
 }  // namespace signalbox

@@ -59,6 +59,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   if (at_length("past")) parts.push_back(bench_past);
   if (at_length("retention")) parts.push_back(bench_retention);
   if (at_length("scale")) parts.push_back(bench_scale);
+  if (at_length("what_if")) parts.push_back(bench_what_if);
   return parts;
 }
 

@@ -10,15 +10,16 @@ void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOption
   const auto options = std::make_shared<BenchOptions>();
   command.add_flag("--quick", options->quick, "Short rounds, for a first look");
   command.add_flag("--full", options->full,
-                   "Add large logs and their past, a year of runs, many open runs and many jobs; "
-                   "takes minutes");
+                   "Add large logs and their past, a year of runs, many open runs, many jobs and "
+                   "forecasts; takes minutes");
   command
       .add_option("--seconds", options->seconds,
                   "The duration of one measurement; each has three rounds")
       .range(0.05, 3600.0);
   command.add_option("--events", options->events, "The number of events in the generated logs");
   command.add_option("--part", options->parts, "Only this part; repeatable")
-      .one_of({"socket", "engine", "board", "audit", "jobs", "past", "retention", "scale"})
+      .one_of(
+          {"socket", "engine", "board", "audit", "jobs", "past", "retention", "scale", "what_if"})
       .repeatable();
   command.footer(
       "Creates a directory under --data (default: /var/tmp), which decides which disk\n"
