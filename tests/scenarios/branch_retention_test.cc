@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fixtures/git_repository.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/file_retention_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -31,9 +31,9 @@ command = ["false"]
 retry = { max_retries = 0 }
 )";
 
-class BranchRetention : public CliTest {
+class BranchRetention : public WithFileRetention<CliTest> {
  protected:
-  BranchRetention() : CliTest(std::vector<std::string>{}) {}
+  BranchRetention() : WithFileRetention(std::vector<std::string>{}) {}
   void SetUp() override {
     fs::create_directories(server_.data());
     serve_under("");
@@ -47,10 +47,7 @@ class BranchRetention : public CliTest {
   // Starts the server, anew if it runs, with these keys of [retention].
   void serve_under(const std::string& keys) {
     if (is_serving_) server_.stop();
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"1s\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
-               "[retention]\nfiles_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n" +
-                   keys + "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+    write_settings("files_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n" + keys, "1s");
     server_.start();
     is_serving_ = true;
   }
@@ -74,20 +71,7 @@ class BranchRetention : public CliTest {
         .as_array()
         .size();
   }
-  [[nodiscard]] bool is_idle() const {
-    const json::object loops = result({"loop", "list"});
-    for (const json::value& each : loops.at("loops").as_array()) {
-      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
-    }
-    return false;
-  }
-  void round() const {
-    result({"loop", "trigger", "file_retention"});
-    await([&] { return is_idle(); });
-  }
-  [[nodiscard]] json::object measured() const {
-    return result({"status"}).at("file_retention").at("measured").as_object();
-  }
+  [[nodiscard]] json::object measured() const { return status().at("measured").as_object(); }
   static std::string refs_of(const fs::path& directory, const std::string& pattern) {
     return git(directory, {"for-each-ref", "--format=%(refname)", pattern}).output;
   }
@@ -144,16 +128,16 @@ TEST_F(BranchRetention, WhatARunThatGoesOnHasStays) {  // A15
     run_git(repository(), {"update-ref", "refs/signalbox/rescue/" + each, "HEAD"});
   }
   serve_under("files_branches = \"1s\"\n");
-  const auto await_gone = [&](const std::string& run_id) {
+  const auto await_rescue_gone = [&](const std::string& run_id) {
     await([&] {
       round();
       return refs_of(repository(), "refs/signalbox/rescue/" + run_id).empty();
     });
   };
-  await_gone(ended);
+  await_rescue_gone(ended);
   EXPECT_NE(refs_of(repository(), "refs/signalbox/rescue/" + open), "");
   EXPECT_EQ(server_.cli({"run", "cancel", open}).exit_code, 0);
-  await_gone(open);
+  await_rescue_gone(open);
 }
 
 // The run under way may take over what an earlier one has done.

@@ -1,6 +1,7 @@
 // Files of runs that a retention dropped from the log: nothing says any more where they came from
 // but the files themselves. With the real binary.
 #include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/file_retention_fixture.h"
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -35,7 +36,7 @@ executor = "process"
 command = ["sh", "-c", "echo more >new.txt; git add .; git commit -q -m more"]
 )";
 
-class DroppedRunFilesTest : public RetentionTest {
+class DroppedRunFilesTest : public WithFileRetention<RetentionTest> {
  protected:
   [[nodiscard]] std::string ended_run_of(const std::string& toml,
                                          const std::vector<std::string>& more = {}) const {
@@ -50,49 +51,7 @@ class DroppedRunFilesTest : public RetentionTest {
   }
   // Has the next server remove files by age, with more keys of [retention].
   void remove_files_under(const std::string& more) const {
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
-               "[retention]\nfiles_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n"
-               "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n" +
-                   more);
-  }
-  [[nodiscard]] bool is_idle() const {
-    const json::object loops = result({"loop", "list"});
-    for (const json::value& each : loops.at("loops").as_array()) {
-      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
-    }
-    return false;
-  }
-  // Triggers rounds until `path` is gone, which takes as long as the files are too young.
-  void await_gone(const fs::path& path) const {
-    await([&] {
-      result({"loop", "trigger", "file_retention"});
-      await([&] { return is_idle(); });
-      return !fs::exists(path);
-    });
-  }
-  // Triggers rounds until something of the run is kept, and returns why.
-  [[nodiscard]] std::string await_kept(const std::string& run_id) const {
-    std::string reason;
-    await([&] {
-      result({"loop", "trigger", "file_retention"});
-      await([&] { return is_idle(); });
-      reason = kept(run_id);
-      return !reason.empty();
-    });
-    return reason;
-  }
-  // Returns why something of the run is kept; "" if nothing is.
-  [[nodiscard]] std::string kept(const std::string& run_id) const {
-    const json::object status = result({"status"}).at("file_retention").as_object();
-    for (const json::value& each : status.at("measured").at("kept").as_array()) {
-      const json::object& row = each.as_object();
-      if (text(row, "run_id") == run_id) return text(row, "reason");
-    }
-    return "";
-  }
-  [[nodiscard]] fs::path root_of(const std::string& run_id) const {
-    return server_.data() / "runs" / run_id;
+    write_settings("files_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n" + more);
   }
   [[nodiscard]] fs::path repository() const { return scratch_.path() / "repository"; }
 };
@@ -130,22 +89,20 @@ TEST_F(DroppedRunFilesTest, BranchesWithoutWorkGoAndOthersAfterTheAgeThatIsSet) 
   await_gone(root_of(clean));
   await_gone(root_of(work));
   await([&] {
-    result({"loop", "trigger", "file_retention"});
-    await([&] { return is_idle(); });
+    round();
     return !has_branch_of(clean);
   });
   EXPECT_TRUE(has_branch_of(work)) << "no age is set";
-  const json::object status = result({"status"}).at("file_retention").as_object();
-  const json::array refs = status.at("measured").at("refs").as_array();
-  ASSERT_EQ(refs.size(), 1U) << json::serialize(status);
+  const json::object present = status();
+  const json::array refs = present.at("measured").at("refs").as_array();
+  ASSERT_EQ(refs.size(), 1U) << json::serialize(present);
   EXPECT_EQ(refs.at(0).at("branches"), 1);
 
   server_.stop();
   remove_files_under("files_branches = \"1s\"\n");
   server_.start();
   await([&] {
-    result({"loop", "trigger", "file_retention"});
-    await([&] { return is_idle(); });
+    round();
     return !has_branch_of(work);
   });
 }

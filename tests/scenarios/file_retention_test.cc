@@ -6,7 +6,7 @@
 
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/child_process.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/file_retention_fixture.h"
 #include "tests/scenarios/held_calls.h"
 
 namespace signalbox {
@@ -49,67 +49,18 @@ std::string worktree_pipeline(const std::string& script) {
          script + "\"]\n";
 }
 
-class FileRetentionTest : public CliTest {
+class FileRetentionTest : public WithFileRetention<CliTest> {
  protected:
   // Starts the server anew with these keys of [retention].
   void serve_under(const std::string& keys) {
     server_.stop();
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n"
-               "[retention]\n" +
-                   keys + "files_schedule = \"0 0 29 2 *\"\ntime_zone = \"UTC\"\n");
+    write_settings(keys);
     server_.start();
   }
   void serve_under_a_second() {
     serve_under("files_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n");
   }
 
-  [[nodiscard]] json::object status() const {
-    return result({"status"}).at("file_retention").as_object();
-  }
-  [[nodiscard]] bool is_idle() const {
-    const json::object loops = result({"loop", "list"});
-    for (const json::value& each : loops.at("loops").as_array()) {
-      if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
-    }
-    return false;
-  }
-  // Triggers a round and blocks until it has ended.
-  void round() const {
-    result({"loop", "trigger", "file_retention"});
-    await([&] { return is_idle(); });
-  }
-  // Triggers rounds until `path` is gone, which takes as long as the run is too young.
-  void await_gone(const fs::path& path) const {
-    await([&] {
-      round();
-      return !fs::exists(fs::symlink_status(path));
-    });
-  }
-  // Triggers rounds until something of the run is kept, and returns why.
-  [[nodiscard]] std::string await_kept(const std::string& run_id, const std::string& what) const {
-    std::string reason;
-    await([&] {
-      round();
-      reason = kept(run_id, what);
-      return !reason.empty();
-    });
-    return reason;
-  }
-  // Returns why something of the run whose name has `what` is kept; "" if nothing is.
-  [[nodiscard]] std::string kept(const std::string& run_id, const std::string& what) const {
-    const json::object present = status();
-    for (const json::value& each : present.at("measured").at("kept").as_array()) {
-      const json::object& row = each.as_object();
-      if (text(row, "run_id") != run_id) continue;
-      if (text(row, "what").find(what) != std::string::npos) return text(row, "reason");
-    }
-    return "";
-  }
-
-  [[nodiscard]] fs::path root_of(const std::string& run_id) const {
-    return server_.data() / "runs" / run_id;
-  }
   [[nodiscard]] std::size_t jobs_of(const std::string& run_id) const {
     std::size_t count = 0;
     for (const auto& each : fs::directory_iterator(server_.data() / "jobs")) {
