@@ -44,7 +44,7 @@ export function Board({ params: { project } }) {
     <${Problem} error=${error} />
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${Agents} agents=${data.agents} />
       ${data.held.map((/** @type {any} */ held) => html`<p key=${held.project} class="problem"><b>${held.project}</b> ${held.text}</p>`)}
-      ${data.columns.every((/** @type {any} */ column) => column.total === 0) && html`<${Empty} text="The board is empty." command="signalbox card submit PROJECT \"a title\"" />`}
+      ${data.columns.every((/** @type {any} */ column) => column.total === 0) && html`<${Empty} text="The board is empty." command=${'signalbox card submit PROJECT "a title"'} />`}
       <div class="columns" tabindex="0" role="group" aria-label="Columns">${data.columns.map((/** @type {any} */ column) => html`<section key=${column.status} class="column" aria-label=${column.status}>
         <h2><${Status} status=${column.status} /> <span class="faint">${column.total}</span></h2>
         <ul>${column.cards.map((/** @type {any} */ card) => html`<${BoardCard} key=${card.card_id} card=${card} />`)}</ul>

@@ -8,6 +8,7 @@ import { ACTIONS, ActionButtons, confirmAction } from '../parts/actions.js';
 import { Answer, Commands, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
+import { Calm } from './calm.js';
 
 /** The likeliest actions for each kind. */
 const OFFERED = /** @type {Record<string, string[]>} */ ({
@@ -63,7 +64,7 @@ function AtWork() {
   const answer = useQuery('run.list', { status: 'running', limit: AT_WORK_SHOWN }, (event) => event.stream.startsWith('run/'));
   return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
-      ? html`<${Empty} text="No run is at work." command="signalbox run start \"fix the failing test\"" />`
+      ? html`<${Empty} text="No run is at work." command=${'signalbox run start "fix the failing test"'} />`
       : html`<${Rows} label="Runs at work" heads=${['run', 'goal', 'project', 'stations', 'state', 'since']} isHeadUnseen=${true}>
         <tbody>${data.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}>
           <td><${RunLink} id=${run.run_id} /></td><td class="cut wide"><a href=${hrefOf('run', { id: run.run_id })}>${run.goal}</a></td>
@@ -95,7 +96,7 @@ export function Inbox() {
   ], [at, answer.data]);
   return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}</span>`}</h1>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
-      ${data.total === 0 && html`<div class="calm"><p>Nothing needs you.</p></div>`}
+      ${data.total === 0 && html`<${Calm} />`}
       ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
       <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>
       ${data.total > data.items.length && html`<p class="faint">${data.total - data.items.length} more</p>`}`}<//>

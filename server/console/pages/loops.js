@@ -9,7 +9,7 @@ import { useSignal } from '../core/use_signal.js';
 import { actionsFor, ActionButtons } from '../parts/actions.js';
 import { Answer, Command, Commands, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
-import { Age, EventLink, RunLink, Status } from '../parts/status.js';
+import { Age, Due, EventLink, RunLink, Status } from '../parts/status.js';
 
 /** What is left of a lease, as a bar that shrinks. @param {{expires?: string, leaseMs: number}} props */
 function Lease({ expires, leaseMs }) {
@@ -42,14 +42,6 @@ function Strip({ rows }) {
 function Ticks({ name }) {
   const { data } = useQuery('tick.list', { loop: name, limit: 100 }, (event) => event.stream === `tick/${name}`);
   return data ? html`<${Strip} rows=${data.rows} />` : null;
-}
-
-/** @param {{time?: string | null}} props a time to come */
-function Due({ time }) {
-  const present = useSignal(now);
-  if (!time) return null;
-  const leftMs = (msOf(time) ?? present) - present;
-  return html`<time datetime=${time} title=${time}>${leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}</time>`;
 }
 
 /** Loops that remove nothing; a retention is triggered on the command line, after its plan was read. */

@@ -1,11 +1,12 @@
 /** What happened over some hours: figures, what failed, and the runs as bars over time. */
 import { html } from '../vendor/htm-preact.js';
-import { countText, moneyText, plural, wordsOf } from '../core/figures.js';
+import { countText, plural, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
 import { clockText, durationText } from '../core/time_text.js';
 import { Answer, Empty } from '../parts/notice.js';
+import { reportSentence } from '../parts/report_sentence.js';
 import { Rows } from '../parts/rows.js';
 import { EventLink, RunLink } from '../parts/status.js';
 import { VirtualList } from '../parts/virtual_list.js';
@@ -19,21 +20,10 @@ const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed
 const ofRuns = (/** @type {any} */ event) => /^(run|card)\//.test(event.stream);
 const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
 
-/** One sentence: what a person wants to know first. @param {any} report */
-function sentenceOf({ runs, waiting, crash_totals: crashes, usage }) {
-  const parts = [
-    `${plural(runs.started, 'run')} started`, `${runs.succeeded} succeeded`, runs.failed && `${runs.failed} failed`, runs.canceled && `${runs.canceled} were canceled`,
-    waiting.total && `${waiting.total} ${waiting.total === 1 ? 'waits' : 'wait'} for you`,
-    crashes.crashes && `${plural(crashes.crashes, 'crash')}, down for at most ${durationText(crashes.down_ms_max)}`,
-    usage.cost_microusd && moneyText(usage.cost_microusd),
-  ];
-  return parts.filter(Boolean).join(' · ');
-}
-
 /** @param {{since: string}} props */
 function Report({ since }) {
   const answer = useQuery('report.get', { since }, ofRuns);
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ report) => html`<p class="sentence">${sentenceOf(report)}</p>
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ report) => html`<p class="sentence">${reportSentence(report)}</p>
     ${report.failures.length > 0 && html`<${Rows} label="Failures" heads=${['code', 'runs', 'attempts', 'latest']}><tbody>${report.failures.map((/** @type {any} */ failure) => html`<tr key=${failure.code}>
       <td class="tone-bad">${wordsOf(failure.code)}</td><td class="number">${failure.runs}</td><td class="number">${failure.attempts}</td>
       <td class="wide cut">${failure.latest && html`<${RunLink} id=${failure.latest.run_id} text=${failure.latest.goal} /> <span class="faint">${failure.latest.station}</span> <${EventLink} position=${failure.latest.position} />`}</td></tr>`)}</tbody><//>`}`}<//>`;

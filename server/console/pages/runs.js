@@ -105,7 +105,7 @@ export function Runs({ params }) {
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
       : rows && html`<div class="head"><${Counts} rows=${shown} />
         ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${shown.length > CHOSEN_MAX ? `the first ${CHOSEN_MAX}` : 'all'}</button>`}</div>`}
-    ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command="signalbox run start \"fix the failing test\" --watch" />`}
+    ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
     <${VirtualList} rows=${shown} label="Runs" onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`

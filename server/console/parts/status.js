@@ -1,6 +1,6 @@
 /** A status, the stations of a run, and times, as every page shows them. */
 import { html } from '../vendor/htm-preact.js';
-import { ageText, clockText, msOf, now } from '../core/time_text.js';
+import { ageText, clockText, durationText, msOf, now } from '../core/time_text.js';
 import { tailOf, wordsOf } from '../core/figures.js';
 import { hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
@@ -54,6 +54,14 @@ export function Age({ time }) {
   const ms = msOf(time);
   if (ms === null) return null;
   return html`<time datetime=${time} title=${clockText(time)}>${ageText(present - ms)}</time>`;
+}
+
+/** @param {{time?: string | null}} props a time to come */
+export function Due({ time }) {
+  const present = useSignal(now);
+  if (!time) return null;
+  const leftMs = (msOf(time) ?? present) - present;
+  return html`<time datetime=${time} title=${time}>${leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}</time>`;
 }
 
 /** @param {{id: string, text?: any}} props */

@@ -49,6 +49,26 @@ export async function a_kiosk(stage) {
   hadNoComplaint(page);
 }
 
+/** Where nothing waits, the first page says what was done and what comes next. */
+export async function nothing_needs_anybody(stage) {
+  const id = await stage.service.startRun('goes well', [['go', 'true']]);
+  await stage.service.runIs(id, 'succeeded');
+  const page = await stage.open('?page=inbox', { hasAxe: true });
+  await page.getByText('Nothing needs you.').waitFor();
+  await page.getByText('1 run started · 1 succeeded').waitFor();
+  await page.getByText('The next tick of the').waitFor();
+  await page.getByText('signalbox run start "fix the failing test"', { exact: true }).waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await page.getByRole('main').getByRole('link', { name: 'Night' }).click();
+  await page.getByRole('heading', { name: 'Night' }).waitFor();
+  await page.goto(stage.address('?page=board'));
+  await page.getByText('signalbox card submit PROJECT "a title"', { exact: true }).waitFor();
+  await page.goto(stage.address('?page=runs&status=failed'));
+  await page.getByText('signalbox run start "fix the failing test" --watch', { exact: true }).waitFor();
+  hadNoComplaint(page);
+}
+
 /** What isn't there says so. */
 export async function addresses_of_nothing(stage) {
   const page = await stage.open('?page=nothing');
