@@ -1,8 +1,11 @@
 /** The projects: the policy in force, where it comes from, and what is refused of its file. */
 import { html } from '../vendor/htm-preact.js';
 import { wordsOf } from '../core/figures.js';
-import { useQuery } from '../core/query.js';
+import { whyNot } from '../core/identity.js';
+import { moment } from '../core/past.js';
+import { usePresentQuery, useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
+import { useSignal } from '../core/use_signal.js';
 import { Answer, Commands, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, EventLink } from '../parts/status.js';
@@ -11,6 +14,21 @@ const concerns = (/** @type {any} */ event) => /^(project|card)\//.test(event.st
 
 /** @param {any} value */
 const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+
+/** What the cards of the project will miss, as git has it now: no event says when that changes. @param {{name: string}} props */
+function Missing({ name }) {
+  const isPast = useSignal(moment) !== null;
+  const why = isPast ? 'How the repository was at that moment isn’t in the log.' : whyNot('project.check');
+  const answer = usePresentQuery(why ? null : 'project.check', { name }, (event) => event.stream === `project/${name}`);
+  if (why) return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2><p class="faint">${why}</p></section>`;
+  return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2>
+    <${Answer} answer=${answer}>${(/** @type {any} */ { warnings, not_checked: unknown = [] }) => html`
+      ${warnings.length + unknown.length === 0 && html`<p class="faint">Nothing is missing.</p>`}
+      ${unknown.length > 0 && html`<p class="tone-wait">Git didn’t answer in time about ${unknown.map(wordsOf).join(', ')}.</p>`}
+      ${warnings.length > 0 && html`<ul class="missing">${warnings.map((/** @type {any} */ { code, text, next_commands: commands }) => html`<li key=${text}>
+        <b class="tone-wait">${wordsOf(code)}</b> ${text}<${Commands} commands=${commands} /></li>`)}</ul>`}`}<//>
+    <p class="actions"><button class="small" onClick=${answer.refresh}>Look again</button></p></section>`;
+}
 
 /** @param {{name: string}} props */
 function ProjectDetail({ name }) {
@@ -25,6 +43,7 @@ function ProjectDetail({ name }) {
     <dl class="figures"><div><dt>repository</dt><dd><code>${project.repository}</code></dd></div><div><dt>base</dt><dd>${project.base}</dd></div>
       ${project.remote && html`<div><dt>remote</dt><dd>${project.remote}</dd></div>`}
       ${Object.entries(project.cards).map(([status, count]) => html`<div key=${status}><dt>${wordsOf(status)}</dt><dd>${count}</dd></div>`)}</dl>
+    <${Missing} name=${name} />
     <section aria-label="Policy"><h2>Policy in force</h2><${Rows} label="Policy keys" heads=${['key', 'value']} isHeadUnseen=${true}>
       <tbody>${Object.entries(project.policy ?? {}).map(([key, value]) => html`<tr key=${key}><td class="mono">${key}</td><td class="wide">${shown(value)}</td></tr>`)}</tbody><//></section>
     <section aria-label="Pipeline"><h2>Pipeline</h2><pre tabindex="0" aria-label="Pipeline">${JSON.stringify(project.pipeline, null, 2)}</pre></section>`}<//>`;

@@ -1,6 +1,7 @@
 // Every page, as it looks and as a screen reader has it.
+import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { allPages, fillLog } from '../night.mjs';
+import { allPages, fillLog, repository } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
@@ -67,6 +68,26 @@ export async function nothing_needs_anybody(stage) {
   await page.goto(stage.address('?page=runs&status=failed'));
   await page.getByText('signalbox run start "fix the failing test" --watch', { exact: true }).waitFor();
   hadNoComplaint(page);
+}
+
+/** A project says what its cards will miss, and sees what was mended when it looks again. */
+export async function what_cards_will_miss(stage) {  // O8
+  const place = repository(path.dirname(stage.service.data));
+  await stage.service.call('project.put', { name: 'parser', repository: place });
+  const page = await stage.open('?page=projects&name=parser', { hasAxe: true });
+  const missing = page.getByRole('region', { name: 'What its cards will miss' });
+  await missing.getByText('the project has no remote').waitFor();
+  await missing.getByText('finds no checks on main').waitFor();
+  await missing.getByText(`git -C ${place} remote add origin URL`, { exact: true }).waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  execFileSync('git', ['-C', place, 'remote', 'add', 'upstream', '/somewhere']);
+  await missing.getByRole('button', { name: 'Look again' }).click();
+  await missing.getByText('--remote upstream').waitFor();
+  check(await missing.getByText('remote add origin').count() === 0, 'it still has no remote');
+  const viewer = await stage.open('?page=projects&name=parser', { role: 'viewer' });
+  await viewer.getByText('is viewer, which may not call project.check').waitFor();
+  hadNoComplaint(page, viewer);
 }
 
 /** What isn't there says so. */
