@@ -1,9 +1,9 @@
 /** What is on every page: navigation, the state of the connection, what needs the user. */
-import { html, useEffect } from '../vendor/htm-preact.js';
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { has, identity } from '../core/identity.js';
-import { countText } from '../core/figures.js';
+import { countText, plural } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
-import { connection, signOut } from '../core/live.js';
+import { connection, onEvents, signOut } from '../core/live.js';
 import { moment, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
@@ -14,6 +14,7 @@ import { useSignal } from '../core/use_signal.js';
 import { DialogPlace, openDialog } from './dialog.js';
 import { openPalette } from './palette.js';
 import { BELONGS, placesHere } from './places.js';
+import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
 
 /** What may change what waits for a person; conditions of the service are no events. */
@@ -32,6 +33,19 @@ function Connection() {
   if (state === 'connecting') return html`<span class="connection faint" role="status">◌ connecting</span>`;
   const wait = Math.max(0, Math.ceil(((retryAt ?? present) - present) / 1000));
   return html`<span class="connection tone-bad" role="status">■ the service is away since ${ageText(present - since)} <span class="faint">tries again ${wait ? `in ${wait} s` : 'now'}</span></span>`;
+}
+
+/** Says that the service crashed under the page, until that is dismissed. */
+function CrashNotice() {
+  const [crash, setCrash] = useState(/** @type {any} */ (null));
+  useEffect(() => onEvents((events) => {
+    const found = events.findLast(({ type }) => type === 'RecoveryFinished');
+    if (found) setCrash(found);
+  }), []);
+  if (!crash) return null;
+  const { items_total: inFlight, incarnation } = crash.data;
+  return html`<p class="announcement" role="status"><b class="tone-bad">The service crashed</b> and came back <${Age} time=${crash.recorded_at} /> ago as incarnation ${incarnation}.
+    <a href=${hrefOf('loops')}>${plural(inFlight, 'thing')} in flight</a> <button class="quiet" onClick=${() => setCrash(null)}>dismiss</button></p>`;
 }
 
 function Help() {
@@ -94,7 +108,7 @@ export function Shell({ children }) {
       <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
-    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}">${children}</main>
+    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} />${children}</main>
     ${has('events.histogram') && html`<${TimeBar} />`}
     <${DialogPlace} />`;
 }

@@ -26,6 +26,7 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   check((await positions(page)).length > 3, 'what was on the screen is gone');
   await service.start();
   await page.getByText('● live').waitFor();
+  await page.getByText('The service crashed').waitFor();
   const id = await service.startRun('after the kill', [['go', 'true']]);
   await service.runIs(id, 'succeeded');
   const { events } = await service.call('events.read', { limit: 1000 });
@@ -38,8 +39,10 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   const missed = wanted.filter((position) => !seen.includes(position));
   check(missed.length === 0, `it missed ${missed}`);
   check(new Set(seen).size === seen.length, 'an event is there twice');
-  await page.goto(stage.address('?page=loops'));
-  await page.getByText('in flight').waitFor();
+  await page.getByRole('link', { name: /in flight/ }).click();
+  await page.getByRole('region', { name: 'Latest crash' }).getByText('in flight').waitFor();
+  await page.getByRole('button', { name: 'dismiss' }).click();
+  check(await page.getByText('The service crashed').count() === 0, 'the crash is announced for ever');
 }
 
 /** Ten tabs share one stream, and each can still ask. */
