@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -54,15 +55,24 @@ void add_budget(const Run& run, std::vector<AttentionItem>& items) {
   items.push_back(std::move(item));
 }
 
-void add_run(const Run& run, const AttentionBounds& bounds, std::vector<AttentionItem>& items) {
+// Returns approval or budget if the run's station waits for that, else nullopt.
+std::optional<AttentionKind> wait_of_station(const Run& run) {
   const StationState& station = run.station();
-  const bool waits = station.status == StationStatus::waiting && !run.cancel_requested;
-  if (waits && waits_for_decision(run)) {
-    add_decision(run, items);
-  } else if (waits && station.waiting == WaitReason::budget) {
-    add_budget(run, items);
-  }
-  if (run.status == RunStatus::paused && !run.cancel_requested) {
+  if (station.status != StationStatus::waiting || run.cancel_requested) return std::nullopt;
+  if (waits_for_decision(run)) return AttentionKind::approval;
+  if (station.waiting == WaitReason::budget) return AttentionKind::budget;
+  return std::nullopt;
+}
+
+bool waits_paused(const Run& run) {
+  return run.status == RunStatus::paused && !run.cancel_requested;
+}
+
+void add_run(const Run& run, const AttentionBounds& bounds, std::vector<AttentionItem>& items) {
+  const auto wait = wait_of_station(run);
+  if (wait == AttentionKind::approval) add_decision(run, items);
+  if (wait == AttentionKind::budget) add_budget(run, items);
+  if (waits_paused(run)) {
     AttentionItem item = item_of(AttentionKind::paused_run, run.changed_at, run);
     item.is_later = run.attempt.has_value();
     item.text = "the run is paused";
@@ -113,13 +123,21 @@ bool is_retried(const World& world, const Card& card) {
          policy_hold(*project) == PolicyHold::none;
 }
 
+// Of a stopped card; nullopt: it waits for no person.
+std::optional<AttentionKind> wait_of_card(const World& world, const Card& card) {
+  if (is_retried(world, card)) return std::nullopt;
+  return card.status == CardStatus::blocked ? AttentionKind::blocked_card
+                                            : AttentionKind::failed_card;
+}
+
 void add_cards(const World& world, std::vector<AttentionItem>& items) {
   for (const auto& [position, id] : world.board.stopped()) {
     const Card& card = *world.board.find(id);
-    if (is_retried(world, card)) continue;
+    const auto kind = wait_of_card(world, card);
+    if (!kind) continue;
     const bool is_blocked = card.status == CardStatus::blocked;
     AttentionItem item;
-    item.kind = is_blocked ? AttentionKind::blocked_card : AttentionKind::failed_card;
+    item.kind = *kind;
     item.since_position = position;
     item.since_ns = card.changed_at_ns;
     item.card_id = id;
@@ -158,12 +176,15 @@ void add_deferred_merges(const World& world, std::vector<AttentionItem>& items) 
   }
 }
 
+// Returns whether the tick has no end and nobody is at it any more.
+bool is_halted(const World& world, const std::string& loop, const Tick& tick) {
+  if (is_service_loop(loop)) return false;  // they recover by themselves
+  return tick.status != TickStatus::running || tick.incarnation < world.server.incarnation;
+}
+
 void add_ticks(const World& world, std::vector<AttentionItem>& items) {
   for (const auto& [loop, tick] : world.ticks) {
-    if (is_service_loop(loop)) continue;  // they recover by themselves
-    const bool is_orphan =
-        tick.status == TickStatus::running && tick.incarnation < world.server.incarnation;
-    if (tick.status == TickStatus::running && !is_orphan) continue;
+    if (!is_halted(world, loop, tick)) continue;
     AttentionItem item;
     item.kind = AttentionKind::halted_loop;
     item.since_position = tick.halted_at != 0 ? tick.halted_at : tick.token;
@@ -188,13 +209,19 @@ void add_ticks(const World& world, std::vector<AttentionItem>& items) {
   }
 }
 
+std::optional<AttentionKind> wait_of_project(const Project& project) {
+  if (policy_hold(project) != PolicyHold::none) return AttentionKind::held_project;
+  if (!project.refused_digest.is_zero()) return AttentionKind::refused_policy;
+  return std::nullopt;
+}
+
 void add_projects(const World& world, std::vector<AttentionItem>& items) {
   for (const auto& [name, project] : world.projects) {
+    const auto kind = wait_of_project(project);
+    if (!kind) continue;
     const PolicyHold hold = policy_hold(project);
-    if (hold == PolicyHold::none && project.refused_digest.is_zero()) continue;
     AttentionItem item;
-    item.kind =
-        hold == PolicyHold::none ? AttentionKind::refused_policy : AttentionKind::held_project;
+    item.kind = *kind;
     item.since_position = project.changed_at;
     item.project = name;
     switch (hold) {
@@ -227,6 +254,30 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
   add_ticks(world, items);
   add_projects(world, items);
   return items;
+}
+
+std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
+  std::map<AttentionKind, std::uint64_t> counts;
+  const auto count = [&counts](const std::optional<AttentionKind>& kind) {
+    if (kind) ++counts[*kind];
+  };
+  for (const auto& [id, run] : world.runs) {
+    count(wait_of_station(*run));
+    if (waits_paused(*run)) ++counts[AttentionKind::paused_run];
+  }
+  for (const auto& [position, id] : world.board.stopped()) {
+    count(wait_of_card(world, *world.board.find(id)));
+  }
+  for (const auto& [project, cards] : world.board.verified()) {
+    for (const auto& [position, id] : cards) {
+      if (world.board.find(id)->waits_for_merge()) ++counts[AttentionKind::blocked_card];
+    }
+  }
+  for (const auto& [loop, tick] : world.ticks) {
+    if (is_halted(world, loop, tick)) ++counts[AttentionKind::halted_loop];
+  }
+  for (const auto& [name, project] : world.projects) count(wait_of_project(project));
+  return counts;
 }
 
 Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,10 @@ struct AttentionBounds {
 // open runs, stopped cards, ticks and projects, not with the history or the backlog. The world
 // forgets failed runs (PruneRuns), and doesn't know which are of a card: see failed_runs().
 std::vector<AttentionItem> attention_of(const World& world, const AttentionBounds& bounds);
+
+// Returns how many items of each kind attention_of() has without bounds: no failed runs, no lost
+// jobs. It makes no texts, so that the engine's thread can do it often.
+std::map<AttentionKind, std::uint64_t> attention_counts(const World& world);
 
 // Returns the runs of no card that failed since bounds.failed_since_ns and weren't retried. Any
 // thread.

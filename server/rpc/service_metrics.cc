@@ -73,13 +73,15 @@ double open_descriptors() {
 }
 
 // Returns what waits for a person by kind, as far as the world alone says it.
-std::map<AttentionKind, double> attention_counts(const World& world) {
+std::map<AttentionKind, double> waiting_by_kind(const World& world) {
   auto counts = zero_for_each<AttentionKind>();
   for (const AttentionKind kind :
        {AttentionKind::service, AttentionKind::failed_run, AttentionKind::lost_job}) {
     counts.erase(kind);
   }
-  for (const AttentionItem& item : attention_of(world, {})) counts[item.kind] += 1;
+  for (const auto& [kind, count] : attention_counts(world)) {
+    counts[kind] = static_cast<double>(count);
+  }
   return counts;
 }
 
@@ -262,7 +264,7 @@ std::string ServiceMetrics::text() {
   cards.erase(CardStatus::merged);
   for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
   Families::set(families.cards, "status", cards);
-  Families::set(families.attention, "kind", attention_counts(world));
+  Families::set(families.attention, "kind", waiting_by_kind(world));
   Families::set(families.claims, static_cast<double>(sources_.claims.size()));
   Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
   return prometheus::TextSerializer().Serialize(families.registry.Collect());

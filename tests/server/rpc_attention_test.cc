@@ -1,8 +1,11 @@
 // Tests `attention.list`: what waits for a person, in which order, and what ends the wait.
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "projections/attention.h"
 #include "server/limits.h"
 #include "tests/server/board_site.h"
 #include "tests/server/one_loop.h"
@@ -19,7 +22,14 @@ class RpcAttention : public BoardSite {
   json::object attention(const std::string& params = "{}") {
     const auto answer = ask("attention.list", params);
     EXPECT_EQ(code_of(answer), "") << json::serialize(answer);
+    expect_counted();
     return answer.at("result").as_object();
+  }
+  // What metrics count is what is listed.
+  void expect_counted() const {
+    std::map<AttentionKind, std::uint64_t> listed;
+    for (const AttentionItem& item : attention_of(engine.world(), {})) ++listed[item.kind];
+    EXPECT_EQ(attention_counts(engine.world()), listed);
   }
   Kinds kinds(const std::string& params = "{}") {
     const json::object listed = attention(params);
