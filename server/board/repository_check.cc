@@ -20,12 +20,15 @@ tl::unexpected<Rejection> refuse(const char* field, const std::string& value, st
                 {{"field", std::string(field)}, {"value", value}}, std::move(next_commands));
 }
 
-// Returns the command `signalbox project put` with another repository or base.
+// Returns the command `signalbox project put` with another repository or base, and all else as it
+// was given. The server doesn't know in which file the pipeline is.
 std::string put_with(const PutProject& command, const std::string& repository,
                      const std::string& base) {
   std::string text = "signalbox project put " + shell_word(command.name) + " --repository " +
                      repository + " --base " + shell_word(base);
   if (command.remote) text += " --remote " + shell_word(*command.remote);
+  if (command.pipeline) text += " --pipeline FILE";
+  if (command.keep_pipeline) text += " --keep-pipeline";
   return text;
 }
 

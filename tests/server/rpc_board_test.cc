@@ -65,7 +65,14 @@ TEST_F(RpcBoard, AProjectsRepositoryIsLookedAt) {
   EXPECT_NE(next_of(inside).find("--repository " + good + " "), std::string::npos);
   const auto trunk = put_at(good, R"(,"base":"trunk")");
   EXPECT_EQ(details_of(trunk).at("field"), "base");
-  EXPECT_NE(next_of(trunk).find("--base main"), std::string::npos) << next_of(trunk);
+  EXPECT_TRUE(next_of(trunk).ends_with(" --base main")) << next_of(trunk);
+  // What is suggested is what was asked for, but for what is wrong.
+  EXPECT_EQ(code_of(put("web")), "");
+  const std::string keep = R"(,"base":"trunk","remote":"/srv/web.git","keep_pipeline":true)";
+  const std::string kept = next_of(put_at(good, keep));
+  EXPECT_TRUE(kept.ends_with(" --base main --remote /srv/web.git --keep-pipeline")) << kept;
+  const std::string named = next_of(put("web", R"(,"base":"trunk")"));
+  EXPECT_TRUE(named.ends_with(" --base main --pipeline FILE")) << named;
   EXPECT_EQ(details_of(put_at(good, R"(,"remote":"origin")")).at("field"), "remote");
   EXPECT_EQ(code_of(put_at(good, R"(,"remote":"/srv/web.git")")), "");
   EXPECT_EQ(code_of(put_at("site")), "INVALID_PARAMS") << "not absolute";
