@@ -1,4 +1,4 @@
-/** The log itself: its end as it grows, or a page from a position on. */
+/** The log itself: its end as it grows, or a page from a position on; of some types, a stream or an actor. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { useKeys } from '../core/keys.js';
 import { connection, onEvents } from '../core/live.js';
@@ -6,57 +6,100 @@ import { useQuery } from '../core/query.js';
 import { change } from '../core/route.js';
 import { call } from '../core/rpc.js';
 import { EventList } from '../parts/event_list.js';
-import { Answer, Problem } from '../parts/notice.js';
+import { Answer, Empty, Problem } from '../parts/notice.js';
 
 const PAGE_EVENTS = 100;
 const KEPT_EVENTS = 500;
+/** Where few events match, a page of the log has few of them, or none. */
+const PAGES_READ_MAX = 10;
 
-/** @param {string} text @returns {string[] | undefined} */
-const typesOf = (text = '') => (text ? text.split(/[\s,]+/).filter(Boolean) : undefined);
+/** @typedef {{types?: string[], stream?: string, actor?: string}} Filter */
+
+/** @param {Record<string, string>} params @returns {Filter} */
+function filterOf({ types = '', stream, actor }) {
+  const list = types.split(/[\s,]+/).filter(Boolean);
+  return { ...(list.length ? { types: list } : {}), ...(stream ? { stream } : {}), ...(actor ? { actor } : {}) };
+}
+
+/** @param {any} event @param {Filter} filter */
+const matches = (event, { types, stream, actor }) =>
+  (!types || types.includes(event.type)) && (!stream || event.stream === stream) && (!actor || event.actor === actor);
 
 /** Twelve times a minute the watchdog ticks: nobody looks for that. */
 const isNoise = (/** @type {any} */ event) => event.stream === 'tick/watchdog';
 
-/** The newest events first, as they come. @param {{types?: string[], hasNoise: boolean}} props */
-function Tail({ types, hasNoise }) {
-  const [events, setEvents] = useState(/** @type {any[]} */ ([]));
-  const [error, setError] = useState(/** @type {any} */ (null));
-  useEffect(() => {
-    const add = (/** @type {any[]} */ list) => setEvents((old) => {
-      const known = new Set(old.map(({ position }) => position));
-      const fresh = list.filter((event) => !known.has(event.position) && (hasNoise || !isNoise(event)) && (!types || types.includes(event.type)));
-      return fresh.length ? [...old, ...fresh].sort((a, b) => b.position - a.position).slice(0, KEPT_EVENTS) : old;
-    });
-    const stop = onEvents(add);
-    call('server.status')
-      .then(({ position }) => call('events.read', { from: Math.max(1, position - KEPT_EVENTS + 1), limit: KEPT_EVENTS, ...(types ? { types } : {}) }))
-      .then((page) => add(page.events), setError);
-    return stop;
-  }, []);
-  return html`<${Problem} error=${error} /><${EventList} events=${events} />`;
+/** Gives `add` the newest events that match, page by page. @param {Filter} filter @param {(events: any[]) => number} add returns how many it has */
+async function readNewest(filter, add) {
+  let from = {};
+  for (let pages = 0; pages < PAGES_READ_MAX; ++pages) {
+    const page = await call('events.read', { ...filter, ...from, backwards: true, limit: KEPT_EVENTS });
+    if (add(page.events) >= KEPT_EVENTS || !page.more) return;
+    from = { from: page.next_from };
+  }
 }
 
-/** @param {{from: number, types?: string[]}} props */
-function PageOfLog({ from, types }) {
-  const answer = useQuery('events.read', { from, limit: PAGE_EVENTS, ...(types ? { types } : {}) }, () => false);
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />
-    <p class="actions"><button class="small" onClick=${() => change({ from: String(Math.max(1, from - PAGE_EVENTS)) })}>earlier</button>
+/** The newest events first, as they come. @param {{filter: Filter, hasNoise: boolean}} props */
+function Tail({ filter, hasNoise }) {
+  const [events, setEvents] = useState(/** @type {any[] | null} */ (null));
+  const [error, setError] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    /** @type {Map<number, any>} */
+    const known = new Map();
+    const add = (/** @type {any[]} */ list) => {
+      for (const event of list) if ((hasNoise || !isNoise(event)) && matches(event, filter)) known.set(event.position, event);
+      const newest = [...known.values()].sort((a, b) => b.position - a.position);
+      for (const { position } of newest.splice(KEPT_EVENTS)) known.delete(position);
+      setEvents(newest);
+      return known.size;
+    };
+    const stop = onEvents(add);
+    readNewest(filter, add).catch(setError);
+    return stop;
+  }, []);
+  return html`<${Problem} error=${error} />${events && (events.length ? html`<${EventList} events=${events} />` : html`<${Empty} text="No event matches yet." />`)}`;
+}
+
+/** The newest events that match as of a moment of the past. @param {{filter: Filter}} props */
+function LastPage({ filter }) {
+  const answer = useQuery('events.read', { ...filter, backwards: true, limit: PAGE_EVENTS }, () => false);
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />`}<//>`;
+}
+
+/** @param {{from: number, filter: Filter, at?: string}} props */
+function PageOfLog({ from, filter, at }) {
+  const [error, setError] = useState(/** @type {any} */ (null));
+  const answer = useQuery('events.read', { ...filter, from, limit: PAGE_EVENTS }, () => false);
+  const goEarlier = () => call('events.read', { ...filter, ...(at ? { at } : {}), from: from - 1, backwards: true, limit: PAGE_EVENTS }).then(
+    ({ events, more, next_from: next }) => change({ from: String(events.at(-1)?.position ?? (more ? next : 1)) }), setError);
+  return html`<${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />
+    <p class="actions"><button class="small" disabled=${from <= 1} onClick=${goEarlier}>earlier</button>
       <button class="small" disabled=${!data.more} onClick=${() => change({ from: String(data.next_from) })}>later</button></p>`}<//>`;
 }
 
+/** @param {{name: string, label: string, hint: string, value?: string, isWide?: boolean}} props */
+function FilterField({ name, label, hint, value = '', isWide }) {
+  return html`<input type="search" class="filter ${isWide ? 'wide' : ''}" aria-label=${label} placeholder=${hint} value=${value}
+    onChange=${(/** @type {any} */ event) => change({ [name]: event.target.value.trim() || undefined })} />`;
+}
+
 /** @param {{params: Record<string, string>}} props */
-export function Events({ params: { from: asked, types, all, at } }) {
-  // Of a moment of the past there is no end that grows: its last page.
-  const from = asked ?? (at ? String(Math.max(1, Number(at) - PAGE_EVENTS + 1)) : undefined);
+export function Events({ params }) {
+  const { from, types, stream, actor, all, at } = params;
   const position = Number(from);
+  const filter = filterOf(params);
+  const key = `${JSON.stringify(filter)} ${all} ${from}`;
   useKeys([
     { keys: 'L', text: 'The end of the log', run: () => change({ from: undefined }) },
-    { keys: 'ArrowLeft', text: 'Earlier', run: () => change({ from: String(Math.max(1, (position || connection.peek().position) - PAGE_EVENTS)) }) },
+    { keys: 'ArrowLeft', text: 'Earlier', run: () => change({ from: String(Math.max(1, (position || Number(at) || connection.peek().position) - PAGE_EVENTS)) }) },
     { keys: 'ArrowRight', text: 'Later', run: () => position && change({ from: String(position + PAGE_EVENTS) }) },
-  ], [from]);
+  ], [from, at]);
   return html`<div class="page events-page"><div class="head"><h1>Events ${from && html`<span class="faint">from #${from}</span>`}</h1>
-      <span class="actions">${from ? html`<button class="small" onClick=${() => change({ from: undefined })}>the end, live</button>` : html`<label class="check faint"><input type="checkbox" checked=${Boolean(all)} onChange=${() => change({ all: all ? undefined : '1' })} /> with the watchdog’s ticks</label>`}</span></div>
-    <div class="filters"><input type="search" class="filter wide" aria-label="Types" placeholder="types: RunStarted, RunFailed" value=${types ?? ''} onChange=${(/** @type {any} */ event) => change({ types: event.target.value })} />
+      <span class="actions">${from && html`<button class="small" onClick=${() => change({ from: undefined })}>${at ? 'the newest of that moment' : 'the end, live'}</button>`}
+        ${!from && !at && html`<label class="check faint"><input type="checkbox" checked=${Boolean(all)} onChange=${() => change({ all: all ? undefined : '1' })} /> with the watchdog’s ticks</label>`}</span></div>
+    <div class="filters"><${FilterField} name="types" label="Types" hint="types: RunStarted, RunFailed" value=${types} isWide=${true} />
+      <${FilterField} name="stream" label="Stream" hint="stream" value=${stream} /><${FilterField} name="actor" label="Actor" hint="actor" value=${actor} />
       <input type="search" class="filter" aria-label="From position" inputmode="numeric" placeholder="from position" value=${from ?? ''} onChange=${(/** @type {any} */ event) => change({ from: event.target.value.replace(/\D/g, '') })} /></div>
-    ${from ? html`<${PageOfLog} key=${`${from} ${types}`} from=${position} types=${typesOf(types)} />` : html`<${Tail} key=${`${types} ${all}`} types=${typesOf(types)} hasNoise=${Boolean(all)} />`}</div>`;
+    ${from && html`<${PageOfLog} key=${key} from=${position} filter=${filter} at=${at} />`}
+    ${!from && at && html`<${LastPage} key=${key} filter=${filter} />`}
+    ${!from && !at && html`<${Tail} key=${key} filter=${filter} hasNoise=${Boolean(all)} />`}</div>`;
 }

@@ -9,7 +9,7 @@ function Stream({ stream }) {
   const [kind, ...rest] = stream.split('/');
   const id = rest.join('/');
   if (kind === 'run' || kind === 'card') return html`<a class="cut" href=${hrefOf(kind, { id })}>${kind} <span class="id">${id.slice(-8)}</span></a>`;
-  return html`<span class="cut">${stream}</span>`;
+  return html`<a class="cut" href=${hrefOf('events', { stream })}>${stream}</a>`;
 }
 
 /** @param {{event: any}} props */
@@ -18,7 +18,7 @@ function EventItem({ event }) {
   return html`<li><div class="event">
       <button class="quiet id" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>#${event.position}</button>
       <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
-      <${Stream} stream=${event.stream} /> <span class="faint cut">${event.actor}</span>
+      <${Stream} stream=${event.stream} /> <a class="faint cut" href=${hrefOf('events', { actor: event.actor })}>${event.actor}</a>
       <span class="faint">${event.cause ? html`after <${EventLink} position=${event.cause} />` : ''}</span></div>
     ${isOpen && html`<pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre>`}</li>`;
 }

@@ -124,3 +124,29 @@ export async function long_lists(stage) {
   check(await page.getByRole('heading', { name: `Runs ${runs + 1}` }).isVisible(), 'a run is there twice, or missing');
   hadNoComplaint(page);
 }
+
+/** The log is read by type, stream and actor: also what is far behind its end. */
+export async function events_by_who_and_what(stage) {
+  const { service } = stage;
+  const { token } = await service.call('lock.acquire', { key: 'deploy', owner: 'ann', lease_ms: 600_000 });
+  for (let number = 0; number < 600; ++number) {
+    await service.call('run.start', { goal: `one of many ${number}`, pipeline: { name: 'p', station: [{ name: 'only' }] } });
+  }
+  const page = await stage.open('?page=events');
+  await page.getByText('RunStarted').first().waitFor();
+  check(await page.getByText('LockAcquired').count() === 0, 'the list has more than its newest events');
+  await page.getByLabel('Stream').fill('lock/deploy');
+  await page.keyboard.press('Enter');
+  await page.getByText('LockAcquired').waitFor();
+  check(await page.getByText('RunStarted').count() === 0, 'another stream is shown');
+  await service.call('lock.acquire', { key: 'other', owner: 'ann', lease_ms: 600_000 });
+  await service.call('lock.release', { key: 'deploy', token });
+  await page.getByText('LockReleased').waitFor();
+  check(await page.getByText('lock/other').count() === 0, 'an event of another stream came in');
+  await page.locator('.events a.faint').first().click();
+  await eventually(() => new URL(page.url()).searchParams.get('actor')?.startsWith('uid:'), 'the events of an actor');
+  await page.getByText('RunStarted').first().waitFor();
+  await page.goto(stage.address('?page=events&actor=nobody'));
+  await page.getByText('No event matches yet.').waitFor();
+  hadNoComplaint(page);
+}
