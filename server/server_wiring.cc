@@ -14,6 +14,7 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
 #include "server/executors/process/project_warnings.h"
+#include "server/followers/recorded_base.h"
 #include "server/followers/runs_over.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
@@ -72,7 +73,11 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       artifacts_(config.data / "artifacts"),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, own_environment(),
-                  [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); }},
+                  [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
+                  [this](const Job& job) {
+                    return recorded_base(log_, projector_.index(), projector_.applied(), job.run_id,
+                                         job.base_station, job.token);
+                  }},
                  artifacts_),
       modal_({config.data / "jobs", own_environment()}, artifacts_),
       executor_(processes_, modal_),

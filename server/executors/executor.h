@@ -36,6 +36,9 @@ struct Job {
   std::string workspace;     // absolute; empty: `workspace` in the run root
   std::string repository;    // absolute, or empty
   std::string base;
+  // The built-in station before this one that made the workspace a worktree; empty: none did.
+  std::string base_station;
+  std::string base_commit;          // what that one's result in the log says; empty: nothing
   Mocked mocked = Mocked::nothing;  // of the run's stations
   StationDefinition definition;
 };

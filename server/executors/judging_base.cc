@@ -15,6 +15,13 @@ namespace fs = std::filesystem;
 
 fs::path merge_base_file(const fs::path& pins) { return pins / "merge_base"; }
 
+// Returns the base that intake, or the latest merge, recorded; empty if there is none.
+std::string pinned_base(const PinnedRepository& pinned, const fs::path& pins) {
+  if (!pinned.facts().base_commit.empty()) return pinned.facts().base_commit;
+  const auto text = read_regular_file(merge_base_file(pins), limits::name_bytes_max);
+  return text ? text->substr(0, text->find('\n')) : std::string();
+}
+
 tl::unexpected<Failure> not_readable(const std::string& why) {
   return tl::unexpected(Failure{Outcome::failed, ErrorClass::config, "CHECKS_MISSING", why});
 }
@@ -29,15 +36,31 @@ Stored<void> record_merge_base(const fs::path& pins, const std::string& commit) 
   return write_file_atomically(merge_base_file(pins), commit + "\n");
 }
 
-std::optional<JudgingBase> JudgingBase::open(const fs::path& pins) {
+tl::unexpected<Failure> base_unknown(const fs::path& pins) {
+  const std::string run_id = pins.filename().string();
+  return tl::unexpected(
+      Failure{Outcome::failed, ErrorClass::config, "BASE_UNKNOWN",
+              "neither the log nor " + pins.string() +
+                  " has the commit that this work began at, so that nothing can judge it. Put that "
+                  "directory back from a backup and have it tried again (`signalbox run why " +
+                  run_id + "` names the command), or start another run"});
+}
+
+tl::expected<std::optional<JudgingBase>, Failure> JudgingBase::open(
+    const fs::path& pins, const fs::path& repository, const std::optional<std::string>& recorded) {
   auto pinned = PinnedRepository::open_recorded(pins);
-  if (!pinned) return std::nullopt;
-  std::string commit = pinned->facts().base_commit;
-  if (commit.empty()) {
-    const auto text = read_regular_file(merge_base_file(pins), limits::name_bytes_max);
-    if (text) commit = text->substr(0, text->find('\n'));
+  if (!pinned && !recorded) return std::nullopt;
+  std::string commit = recorded.value_or("");
+  if (pinned && commit.empty()) commit = pinned_base(*pinned, pins);
+  if (!is_object_id(commit)) return base_unknown(pins);
+  if (!pinned) {
+    auto anew = PinnedRepository::open(pins, repository);
+    if (!anew) {
+      return tl::unexpected(
+          Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", anew.error()});
+    }
+    pinned = std::move(*anew);
   }
-  if (!is_object_id(commit)) return std::nullopt;
   return JudgingBase(std::move(*pinned), std::move(commit));
 }
 

@@ -18,11 +18,20 @@ namespace signalbox {
 // same run replaces it.
 Stored<void> record_merge_base(const std::filesystem::path& pins, const std::string& commit);
 
+// Returns BASE_UNKNOWN (config): neither the log nor `pins` has the base of the run's work, so that
+// nothing can judge it.
+tl::unexpected<Failure> base_unknown(const std::filesystem::path& pins);
+
 class JudgingBase {
  public:
-  // Opens the base of the run whose repository is pinned in `pins`. Returns nullopt if no station
-  // made a worktree for the run: then nothing but the workspace can say what is checked.
-  static std::optional<JudgingBase> open(const std::filesystem::path& pins);
+  // Opens the base of the run whose `repository` is pinned in `pins`. `recorded` is the commit that
+  // the log has, which goes before that of the pins; empty if the log doesn't say. Returns nullopt
+  // if no station made a worktree for the run (`recorded` is nullopt, and nothing is pinned): then
+  // nothing but the workspace can say what is checked. Errors: base_unknown(); GIT_FAILED
+  // (transient). Blocks on the disk, and on git if what was pinned is gone.
+  static tl::expected<std::optional<JudgingBase>, Failure> open(
+      const std::filesystem::path& pins, const std::filesystem::path& repository,
+      const std::optional<std::string>& recorded);
 
   [[nodiscard]] const std::string& commit() const { return commit_; }
   [[nodiscard]] const PinnedRepository& repository() const { return pinned_; }

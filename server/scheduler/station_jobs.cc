@@ -43,6 +43,16 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
   return command;
 }
 
+// Returns the name of the built-in station before the current one that made the worktree.
+std::string base_station_of(const Run& run) {
+  for (std::uint32_t index = run.current; index-- > 0;) {
+    const StationDefinition& station = run.pipeline->stations[index];
+    const auto builtin = builtin_of(station);
+    if (builtin == BuiltinStation::intake || builtin == BuiltinStation::merge) return station.name;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::filesystem::path run_root_of(const Run& run, const std::filesystem::path& runs_root) {
@@ -75,6 +85,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.workspace = workspace_of(run, runs_root).string();
   job.repository = run.repository;
   job.base = run.base;
+  job.base_station = base_station_of(run);
   job.mocked = mocked_in(*run.pipeline);
   job.definition = run.definition();
   return job;

@@ -35,8 +35,12 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   allowed.definition.environment = {variable_of(JobAllowance::locks),
                                     variable_of(JobAllowance::ticks)};
   allowed.mocked = Mocked::agents;
+  allowed.repository = "/repository";
+  allowed.base_station = "intake";
+  allowed.definition.executor = ExecutorKind::checks;
   const auto entries = of(allowed, {"SIGNALBOX_ALLOW_LOCKS=0"});
-  ASSERT_EQ(entries.size(), 23U);
+  ASSERT_EQ(entries.size(), 24U);
+  EXPECT_TRUE(has(entries, "SIGNALBOX_BASE_COMMIT=")) << "a station that judges knows it is needed";
   EXPECT_TRUE(has(entries, "SIGNALBOX_ALLOW_LOCKS=1"));
   EXPECT_TRUE(has(entries, "SIGNALBOX_MOCK=agents"));
   for (const std::string& entry : entries) {

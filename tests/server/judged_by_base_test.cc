@@ -44,6 +44,15 @@ class JudgedByBase : public BuiltinStations {
     const json::value* found = metadata.if_contains(name);
     return found == nullptr ? json::value(nullptr) : *found;
   }
+  // Returns the job as one of a run whose intake declared `commit` as its base in the log.
+  static Job recorded(Job job, const std::string& commit) {
+    job.base_station = "intake";
+    job.base_commit = commit;
+    return job;
+  }
+  fs::path pins_of(const Job& job) const {
+    return site.root() / pins_directory_name / to_string(job.run_id);
+  }
   std::string base() const { return run("rev-parse main", repository); }
 };
 
@@ -81,6 +90,52 @@ TEST_F(JudgedByBase, ReplacedObjectsAreNotWhatTheBaseHas) {  // A7
   commit_all(workspace_of(job), "mine");
   run("replace " + base() + " " + run("rev-parse HEAD", workspace_of(job)), workspace_of(job));
   EXPECT_EQ(verify(job).failure.code, "CHECKS_FAILED");
+}
+
+// What intake left in the data directory is gone: the log still says what the work began at.
+TEST_F(JudgedByBase, WithoutThePinsTheLogsBaseJudges) {  // A7
+  const Job job = recorded(begin({{"AGENTS.md", agents_file("false")}}), base());
+  work(job, "AGENTS.md", agents_file("true"));
+  fs::remove_all(pins_of(job));
+  const JobResult result = verify(job);
+  EXPECT_EQ(result.failure.code, "CHECKS_FAILED") << result.failure.message;
+  EXPECT_EQ(field_of(result, "base_commit"), json::value(base()));
+  EXPECT_EQ(field_of(result, "checks_changed"), json::array({"AGENTS.md"}));
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "base_commit"), json::value(base()));
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"AGENTS.md"}));
+}
+
+TEST_F(JudgedByBase, TheLogsBaseGoesBeforeThatOfThePins) {  // A7
+  const Job job = recorded(begin({{"AGENTS.md", agents_file("false")}}), base());
+  work(job, "AGENTS.md", agents_file("true"));
+  commit_all(workspace_of(job), "mine");
+  auto pinned = PinnedRepository::open_recorded(pins_of(job));
+  ASSERT_TRUE(pinned.has_value());
+  ASSERT_TRUE(pinned->record(run("rev-parse HEAD", workspace_of(job)), {}));
+  EXPECT_EQ(verify(job).failure.code, "CHECKS_FAILED");
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"AGENTS.md"}));
+}
+
+// The run root is the agent's: a base that is written there isn't taken.
+TEST_F(JudgedByBase, NothingIsJudgedIfNobodyKnowsTheBase) {  // A7
+  const Job job = recorded(begin({{"AGENTS.md", agents_file("false")}}), "");
+  work(job, "AGENTS.md", agents_file("true"));
+  commit_all(workspace_of(job), "mine");
+  fs::remove_all(pins_of(job));
+  write_text(fs::path(job.run_root) / "base_commit",
+             run("rev-parse HEAD", workspace_of(job)) + "\n");
+  const Job create_pr = next(job, "create_pr");
+  for (const JobResult& result : {verify(job), end_of(create_pr)}) {
+    EXPECT_EQ(result.failure.code, "BASE_UNKNOWN") << result.failure.message;
+    EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+    EXPECT_NE(result.failure.message.find("signalbox run why " + to_string(job.run_id)),
+              std::string::npos)
+        << result.failure.message;
+  }
 }
 
 TEST_F(JudgedByBase, ABaseWithoutChecksGetsNoneFromTheWork) {  // A7
@@ -181,19 +236,22 @@ TEST_F(JudgedByBase, AMergeIsJudgedByTheBaseThatItMergesInto) {  // A7
 
 TEST_F(JudgedByBase, ItsFilesAreReadWithinBounds) {  // A7
   const Job job = begin({{"AGENTS.md", agents_file("true")}, {"big.toml", std::string(5000, '#')}});
-  const auto known = JudgingBase::open(site.root() / pins_directory_name / to_string(job.run_id));
-  ASSERT_TRUE(known.has_value());
-  EXPECT_EQ(known->commit(), base());
-  const auto text = known->read("AGENTS.md", 4096);
+  const auto opened = JudgingBase::open(pins_of(job), repository, std::nullopt);
+  ASSERT_TRUE(opened && opened->has_value());
+  const JudgingBase& known = **opened;
+  EXPECT_EQ(known.commit(), base());
+  const auto text = known.read("AGENTS.md", 4096);
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_EQ(text->value_or(""), agents_file("true"));
-  const auto missing = known->read("--help", 4096);
+  const auto missing = known.read("--help", 4096);
   ASSERT_TRUE(missing) << missing.error().message;
   EXPECT_FALSE(missing->has_value());
-  const auto too_long = known->read("big.toml", 4096);
+  const auto too_long = known.read("big.toml", 4096);
   ASSERT_FALSE(too_long);
   EXPECT_EQ(too_long.error().code, "CHECKS_MISSING");
-  EXPECT_FALSE(JudgingBase::open(site.root() / pins_directory_name / "none").has_value());
+  const auto none = JudgingBase::open(site.root() / pins_directory_name / "none", repository, {});
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_FALSE(none->has_value());
 }
 
 }  // namespace

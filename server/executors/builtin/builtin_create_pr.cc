@@ -5,10 +5,10 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
-#include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/work_commit.h"
 #include "server/executors/check_files.h"
+#include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
@@ -47,6 +47,19 @@ struct Proposal {
     return git(request.workspace, std::move(arguments), options);
   }
 };
+
+// Returns the commit that the work began at: that of the log, or else of what intake pinned. The
+// run root isn't asked: an agent can write there.
+tl::expected<std::string, Failure> find_base(const BuiltinRequest& request,
+                                             const PinnedRepository& pinned) {
+  std::string base = request.recorded_base.value_or("");
+  if (base.empty() && pinned.is_recorded()) base = pinned.facts().base_commit;
+  if (is_object_id(base)) return base;
+  if (!request.recorded_base && !pinned.is_recorded()) {
+    return not_a_worktree(request, no_intake_hint);
+  }
+  return base_unknown(request.pins);
+}
 
 // Returns the files that decide about checks and that the commits up to `head` change. They are
 // compared as commits, so that nothing in the worktree can hide one.
@@ -192,9 +205,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   if (request.repository.empty()) return not_a_worktree(request, no_intake_hint);
   const auto pinned = TRY(open_pinned(request));
   auto place = TRY(workspace_place(request, pinned, no_intake_hint));
-  const std::string base =
-      pinned.is_recorded() ? pinned.facts().base_commit : resolved_base(request);
-  if (!is_object_id(base)) return not_a_worktree(request, no_intake_hint);
+  const auto base = TRY(find_base(request, pinned));
   const Proposal proposal{request, pinned, std::move(place), base};
   GitOptions there;
   there.place = proposal.place;

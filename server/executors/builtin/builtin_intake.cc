@@ -19,10 +19,20 @@ namespace fs = std::filesystem;
 
 fs::path base_file(const BuiltinRequest& request) { return request.run_root / "base_commit"; }
 
+// Returns the commit that an interrupted intake resolved; empty if there is none. An agent can
+// write the file later: once the repository is pinned, nobody reads it.
+std::string resolved_base(const BuiltinRequest& request) {
+  const auto text = read_regular_file(base_file(request), limits::name_bytes_max);
+  if (!text) return {};
+  const std::string commit = text->substr(0, text->find('\n'));
+  return is_object_id(commit) ? commit : std::string();
+}
+
 // Returns the base. It is resolved once and recorded, so that a repeated intake starts from the
 // same commit.
 tl::expected<IntakeBase, Failure> settle_base(const BuiltinRequest& request,
                                               const PinnedRepository& pinned) {
+  if (is_object_id(pinned.facts().base_commit)) return IntakeBase{pinned.facts().base_commit, {}};
   if (std::string known = resolved_base(request); !known.empty()) {
     return IntakeBase{std::move(known), {}};
   }
@@ -68,13 +78,6 @@ BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {
 }
 
 }  // namespace
-
-std::string resolved_base(const BuiltinRequest& request) {
-  const auto text = read_regular_file(base_file(request), limits::name_bytes_max);
-  if (!text) return {};
-  const std::string commit = text->substr(0, text->find('\n'));
-  return is_object_id(commit) ? commit : std::string();
-}
 
 BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   if (auto made = make_directories(request.run_root); !made) {

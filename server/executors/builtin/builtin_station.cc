@@ -48,6 +48,9 @@ BuiltinRequest request_from_environment() {
   request.pins = data / pins_directory_name / request.run_id;
   request.repository = variable("SIGNALBOX_REPOSITORY");
   request.base = variable("SIGNALBOX_BASE");
+  if (const char* const recorded = std::getenv("SIGNALBOX_BASE_COMMIT"); recorded != nullptr) {
+    request.recorded_base = recorded;
+  }
   request.branch = variable("SIGNALBOX_BRANCH");
   request.remote = variable("SIGNALBOX_REMOTE");
   if (!boost::describe::enum_from_string(variable("SIGNALBOX_MOCK").c_str(), request.mocked)) {

@@ -27,6 +27,9 @@ struct BuiltinRequest {
   std::filesystem::path pins;        // of this run's repository: <data>/workspaces/<run id>
   std::filesystem::path repository;  // or empty
   std::string base;                  // or empty
+  // The commit that the work began at, as the log has it; empty if the log doesn't say; nullopt if
+  // no station before this one made a worktree.
+  std::optional<std::string> recorded_base = std::nullopt;
   std::string branch;
   std::string remote;  // or empty
   Mocked mocked = Mocked::nothing;

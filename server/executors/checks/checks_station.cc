@@ -67,6 +67,17 @@ struct ChecksJob {
   fs::path pins;  // of the run's repository
 };
 
+// Returns the base that the log has; nullopt if no station made a worktree for the run.
+std::optional<std::string> base_of_log() {
+  const char* const commit = std::getenv("SIGNALBOX_BASE_COMMIT");
+  return commit == nullptr ? std::nullopt : std::optional<std::string>(commit);
+}
+
+fs::path repository_of_job() {
+  const char* const repository = std::getenv("SIGNALBOX_REPOSITORY");
+  return repository == nullptr ? "" : repository;
+}
+
 fs::path pins_of_job(const fs::path& job_directory) {
   const char* const run_id = std::getenv("SIGNALBOX_RUN_ID");
   // <data>/jobs/<job>
@@ -192,13 +203,15 @@ Stored<DeclaredResult> run_plan(const CheckedPlan& plan, const ChecksJob& job) {
 
 // Returns the station's result. Error: those of the disk.
 Stored<DeclaredResult> judge(const ChecksJob& job) {
-  const auto base = JudgingBase::open(job.pins);
-  auto plan = read_plan(job, base);
-  if (!plan) {
-    std::fprintf(stderr, "%s\n", plan.error().message.c_str());
-    return declared_failure(std::move(plan.error()));
-  }
-  if (base) TRY(find_changes(*base, job, *plan));
+  const auto refused = [](Failure failure) {
+    std::fprintf(stderr, "%s\n", failure.message.c_str());
+    return declared_failure(std::move(failure));
+  };
+  auto base = JudgingBase::open(job.pins, repository_of_job(), base_of_log());
+  if (!base) return refused(std::move(base.error()));
+  auto plan = read_plan(job, *base);
+  if (!plan) return refused(std::move(plan.error()));
+  if (*base) TRY(find_changes(**base, job, *plan));
   become_reaper();  // git is no child of a check
   return run_plan(*plan, job);
 }

@@ -85,6 +85,12 @@ std::filesystem::path workspace_of(const Job& job) {
   return std::filesystem::path(job.run_root) / "workspace";
 }
 
+bool is_judging(const Job& job) {
+  return !job.base_station.empty() && !job.repository.empty() &&
+         (job.definition.executor == ExecutorKind::checks ||
+          builtin_of(job.definition) == BuiltinStation::create_pr);
+}
+
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
     const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment,
@@ -96,6 +102,7 @@ Executed<std::vector<std::string>> job_environment(
   for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
     if (allows(job.definition, each)) variables.emplace(variable_of(each), "1");
   }
+  if (is_judging(job)) variables.emplace("SIGNALBOX_BASE_COMMIT", job.base_commit);
   if (job.mocked != Mocked::nothing) {
     variables.emplace("SIGNALBOX_MOCK", boost::describe::enum_to_string(job.mocked, ""));
   }

@@ -101,8 +101,14 @@ Executed<std::string> ProcessExecutor::submit(const Job& job) {
   if (*before != JobState::absent) return ref_at_start(job);
 
   const std::string secret = options_.secret_of ? options_.secret_of(job.id) : std::string();
+  Job known = job;
+  if (is_judging(job) && options_.base_of) {
+    auto base = options_.base_of(job);
+    if (!base) return storage_error(base.error());
+    known.base_commit = std::move(*base);
+  }
   const auto environment = TRY(
-      job_environment(job, directory.artifacts(), options_.socket, options_.environment, secret));
+      job_environment(known, directory.artifacts(), options_.socket, options_.environment, secret));
   TRY(prepare(job, directory));
   TRY(start_shim(directory, environment));
   return ref_at_start(job);

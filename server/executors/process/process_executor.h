@@ -24,6 +24,8 @@ struct ProcessExecutorOptions {
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
   // Returns the secret with which the job authenticates as itself, or "" for none.
   std::function<std::string(const std::string& job_id)> secret_of = {};
+  // Returns Job::base_commit of a job that judges work (is_judging()).
+  std::function<Stored<std::string>(const Job& job)> base_of = {};
 };
 
 // Any thread. Several instances may use one directory, also in different processes.
