@@ -1,12 +1,14 @@
 #include "server/executors/check_files.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "domain/limits.h"
 #include "domain/text_parts.h"
 #include "domain/try.h"
+#include "server/executors/deciding_files.h"
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/printable_text.h"
@@ -18,110 +20,123 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// How many links, one to the next, may lead from a name to its file.
+constexpr int links_followed_max = 8;
+
 // What isn't part of a file's name in a command for a shell.
 constexpr std::string_view shell_separators = " \t\r\n'\"`;&|()<>{}[]$=,:\\*?!#~";
 
-// Files that decide about checks, or about what agents may do, wherever they lie.
-constexpr std::array<std::string_view, 5> deciding_names = {
-    ".signalbox.toml", "AGENTS.md", "CLAUDE.md", "HEARTBEAT.md", ".pre-commit-config.yaml"};
-// Files of CI services, at the top of a repository.
-constexpr std::array<std::string_view, 14> deciding_paths = {
-    ".gitlab-ci.yml",  ".travis.yml",   ".drone.yml",      ".cirrus.yml",
-    ".woodpecker.yml", ".appveyor.yml", "appveyor.yml",    "azure-pipelines.yml",
-    "Jenkinsfile",     "wercker.yml",   "cloudbuild.yaml", "bitbucket-pipelines.yml",
-    ".semaphore.yml",  ".build.yml"};
-// Directories of CI services and of hooks, at the top of a repository.
-constexpr std::array<std::string_view, 16> deciding_directories = {
-    ".github/workflows/", ".github/actions/",    ".gitlab/",          ".circleci/",
-    ".buildkite/",        ".woodpecker/",        ".drone/",           ".gitea/workflows/",
-    ".gitea/actions/",    ".forgejo/workflows/", ".forgejo/actions/", ".semaphore/",
-    ".azure-pipelines/",  ".teamcity/",          ".builds/",          ".husky/"};
-
-struct ProgramFile {
-  std::string_view program;
-  std::string_view file;
-};
-// Programs that run what a file of the repository says.
-constexpr std::array<ProgramFile, 23> program_files = {{{"make", "Makefile"},
-                                                        {"make", "makefile"},
-                                                        {"make", "GNUmakefile"},
-                                                        {"gmake", "Makefile"},
-                                                        {"gmake", "makefile"},
-                                                        {"gmake", "GNUmakefile"},
-                                                        {"npm", "package.json"},
-                                                        {"npx", "package.json"},
-                                                        {"pnpm", "package.json"},
-                                                        {"yarn", "package.json"},
-                                                        {"bun", "package.json"},
-                                                        {"just", "justfile"},
-                                                        {"just", "Justfile"},
-                                                        {"just", ".justfile"},
-                                                        {"task", "Taskfile.yml"},
-                                                        {"task", "Taskfile.yaml"},
-                                                        {"tox", "tox.ini"},
-                                                        {"nox", "noxfile.py"},
-                                                        {"rake", "Rakefile"},
-                                                        {"invoke", "tasks.py"},
-                                                        {"composer", "composer.json"},
-                                                        {"ant", "build.xml"},
-                                                        {"pre-commit", ".pre-commit-config.yaml"}}};
-
-constexpr std::array<std::string_view, 20> script_extensions = {
-    ".sh",  ".bash", ".zsh", ".fish", ".ksh", ".py",  ".rb",  ".pl",  ".js",  ".mjs",
-    ".cjs", ".ts",   ".php", ".lua",  ".ps1", ".bat", ".cmd", ".awk", ".tcl", ".R"};
-
-template <class Texts>
-bool has(const Texts& texts, std::string_view text) {
-  return std::find(texts.begin(), texts.end(), text) != texts.end();
-}
+// No word of a command has these: `:` after the name of a program of the table in deciding_files.h,
+// `/` before the name of a file that counts whatever its kind, and `/` after that of a directory
+// whose scripts count.
+constexpr char program_mark = ':';
+constexpr char any_kind_mark = '/';
+constexpr char directory_mark = '/';
 
 std::string_view last_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-bool decides_anywhere(std::string_view path) {
-  if (has(deciding_names, last_name(path)) || has(deciding_paths, path)) return true;
-  return std::any_of(deciding_directories.begin(), deciding_directories.end(),
-                     [path](std::string_view directory) { return path.starts_with(directory); });
-}
-
-// A file that a check names may be data that it looks at: a name with another extension isn't that
-// of a script. A name without one may be.
-bool may_be_script(const ChangedFile& file) {
-  if (file.executable) return true;
-  const std::string_view name = last_name(file.path);
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot == 0) return true;
-  return has(script_extensions, name.substr(dot));
-}
-
-bool says_what_program_does(std::string_view path) {
-  const std::string_view name = last_name(path);
-  return std::any_of(program_files.begin(), program_files.end(),
-                     [name](const ProgramFile& each) { return each.file == name; });
+// Calls `visit` with the path and with its end from each directory on ("a/b", then "b"), until it
+// returns true. Returns whether it did.
+template <class Visit>
+bool any_end(std::string_view path, Visit&& visit) {
+  for (;;) {
+    if (visit(path)) return true;
+    const std::size_t slash = path.find('/');
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
 }
 
 // Returns whether the path, or its end from any directory on, is one of the names.
 bool is_named(std::string_view path, const std::set<std::string>& named) {
-  for (std::string_view rest = path;;) {
-    if (named.contains(std::string(rest))) return true;
-    const std::size_t slash = rest.find('/');
-    if (slash == std::string_view::npos) return false;
-    rest.remove_prefix(slash + 1);
-  }
+  return any_end(path, [&](std::string_view end) { return named.contains(std::string(end)); });
 }
 
-// Adds the word as the name of a file below the top, such as "tools/check" for "./tools/check".
-void add_name(std::string_view word, std::set<std::string>& names) {
+bool is_named_for_any_kind(std::string_view path, const std::set<std::string>& named) {
+  return any_end(
+      path, [&](std::string_view end) { return named.contains(any_kind_mark + std::string(end)); });
+}
+
+bool is_in_named_directory(std::string_view path, const std::set<std::string>& named) {
+  return any_end(path, [&](std::string_view end) {
+    for (std::size_t slash = end.find('/'); slash != std::string_view::npos;
+         slash = end.find('/', slash + 1)) {
+      if (named.contains(std::string(end.substr(0, slash + 1)))) return true;
+    }
+    return false;
+  });
+}
+
+bool is_file_of_named_program(std::string_view path, const std::set<std::string>& named) {
+  return std::any_of(named.begin(), named.end(), [path](const std::string& name) {
+    return name.ends_with(program_mark) &&
+           is_file_of_program(std::string_view(name).substr(0, name.size() - 1), path);
+  });
+}
+
+// Returns the word as the name of a file below the top, such as "tools/check" for "./tools/check"
+// and "tools" for "tools/"; empty if it can't be one.
+std::string name_below_top(std::string_view word) {
   while (word.starts_with('/') || word.starts_with("./")) word.remove_prefix(1);
-  if (word.empty() || word.size() > limits::path_bytes_max) return;
+  if (word.empty() || word.size() > limits::path_bytes_max) return {};
   std::string name = fs::path(word).lexically_normal().string();
   while (name.starts_with("../")) name.erase(0, 3);
-  if (name.empty() || name == "." || name == ".." || name.ends_with('/')) return;
-  for (const ProgramFile& each : program_files) {
-    if (each.program == last_name(name)) names.emplace(each.file);
+  while (name.ends_with('/')) name.pop_back();
+  return name == "." || name == ".." ? std::string() : name;
+}
+
+// Returns the words of the arguments, and each argument with several words as a whole: the name of
+// a file may have blanks.
+std::vector<std::string_view> words_of(std::span<const std::string> arguments) {
+  std::vector<std::string_view> words;
+  for (const std::string& argument : arguments) {
+    std::string_view rest = argument;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find_first_of(shell_separators), rest.size());
+      if (end > 0) words.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    if (argument.find_first_of(shell_separators) != std::string::npos) {
+      words.emplace_back(argument);
+    }
   }
-  names.insert(std::move(name));
+  return words;
+}
+
+// Returns the arguments without the shell that only runs a text: `sh -c`, `bash -eu -c`.
+std::span<const std::string> without_shell(std::span<const std::string> command) {
+  if (command.empty() || !is_shell(last_name(command.front()))) return command;
+  const auto takes_text = std::find_if(command.begin(), command.end(), [](const auto& argument) {
+    return argument.starts_with('-') && !argument.starts_with("--") && argument.ends_with('c');
+  });
+  if (takes_text == command.end()) return command;
+  return command.subspan(static_cast<std::size_t>(takes_text - command.begin()) + 1);
+}
+
+// Adds what the names mean if the file at `path` is a link to `target_of()`: the target for a name
+// of the link, and what lies below the target for a name below the link.
+template <class TargetOf>
+void add_targets(const std::string& path, TargetOf&& target_of, std::set<std::string>& named) {
+  std::vector<std::pair<std::string, std::string>> ends;  // before and after the link's name
+  any_end(path, [&](std::string_view end) {
+    for (const char* mark : {"", "/"}) {
+      const std::string name = mark + std::string(end);
+      if (named.contains(name)) ends.emplace_back(mark, "");
+      const std::string below = name + '/';
+      for (auto each = named.lower_bound(below); each != named.end() && each->starts_with(below);
+           ++each) {
+        ends.emplace_back(mark, each->substr(name.size()));
+      }
+    }
+    return false;
+  });
+  if (ends.empty()) return;
+  std::string target = (fs::path(path).parent_path() / target_of()).lexically_normal().string();
+  while (target.ends_with('/')) target.pop_back();
+  if (target.empty() || target.starts_with("..") || target.starts_with('/')) return;  // outside
+  for (const auto& [mark, rest] : ends) named.insert(mark + target + rest);
 }
 
 fs::path names_file(const fs::path& pins) { return pins / "named_by_checks"; }
@@ -130,14 +145,45 @@ fs::path names_file(const fs::path& pins) { return pins / "named_by_checks"; }
 
 std::set<std::string> files_named_by(const std::vector<std::string>& command) {
   std::set<std::string> names;
-  for (const std::string& argument : command) {
-    add_name(argument, names);
-    std::string_view rest = argument;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find_first_of(shell_separators), rest.size());
-      add_name(rest.substr(0, end), names);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+  const auto words = words_of(without_shell(command));
+  const bool whole_directories = std::any_of(words.begin(), words.end(), [](std::string_view word) {
+    return runs_directories(last_name(word));
+  });
+  bool is_run = false;  // by the word before, whatever the file's name
+  for (const std::string_view word : words) {
+    const std::string name = name_below_top(word);
+    const bool runs_next = runs_files(last_name(word)) || (is_run && word.starts_with('-'));
+    if (!name.empty()) {
+      if (is_run) names.insert(any_kind_mark + name);
+      if (whole_directories) names.insert(name + directory_mark);
+      const std::string program(last_name(name));
+      if (is_known_program(program)) names.insert(program + program_mark);
+      names.insert(name);
     }
+    is_run = runs_next;
+  }
+  return names;
+}
+
+void add_targets_of_links(const std::vector<TreeLink>& links, const ReadLink& read_link,
+                          std::set<std::string>& named) {
+  for (int round = 0; round < links_followed_max; ++round) {
+    const std::size_t before = named.size();
+    for (const TreeLink& link : links) {
+      add_targets(
+          link.path, [&] { return read_link(link); }, named);
+    }
+    if (named.size() == before) return;
+  }
+}
+
+std::set<std::string> hook_directories(const std::vector<std::string>& programs) {
+  constexpr std::string_view key = "core.hookspath\n";
+  std::set<std::string> names;
+  for (const std::string& entry : programs) {
+    if (!entry.starts_with(key) || entry.substr(key.size()).starts_with('/')) continue;
+    const std::string name = name_below_top(std::string_view(entry).substr(key.size()));
+    if (!name.empty()) names.insert(name + directory_mark);
   }
   return names;
 }
@@ -170,14 +216,16 @@ Stored<std::set<std::string>> remembered_named_files(const fs::path& pins) {
 
 // ":100644 100755 1c2… 9f0… M\0check.sh\0"
 std::vector<ChangedFile> parse_raw_diff(std::string_view output) {
-  constexpr std::string_view executable_mode = "100755";
+  const auto may_be_run = [](std::string_view mode) {
+    return mode == "100755" || mode == "120000";
+  };
   std::vector<ChangedFile> files;
   while (!output.empty()) {
     const std::string_view facts = take_until(output, '\0');
     const std::string_view path = take_until(output, '\0');
     if (path.empty()) continue;
-    const bool executable = facts.size() > 14 && (facts.substr(1, 6) == executable_mode ||
-                                                  facts.substr(8, 6) == executable_mode);
+    const bool executable =
+        facts.size() > 14 && (may_be_run(facts.substr(1, 6)) || may_be_run(facts.substr(8, 6)));
     files.push_back({std::string(path), executable});
   }
   return files;
@@ -187,10 +235,25 @@ std::vector<std::string> check_files_among(const std::vector<ChangedFile>& chang
                                            const std::set<std::string>& named) {
   std::set<std::string> found;
   for (const ChangedFile& file : changed) {
-    const bool is_script =
-        is_named(file.path, named) && (may_be_script(file) || says_what_program_does(file.path));
-    const bool is_instructions = named.contains("/" + file.path);
-    if (is_script || is_instructions || decides_anywhere(file.path)) found.insert(file.path);
+    const bool is_script = file.executable || has_name_of_script(file.path);
+    const bool may_be_run = file.executable || !has_name_of_data(file.path);
+    if (decides_everywhere(file.path) || is_named_for_any_kind(file.path, named) ||
+        (may_be_run && is_named(file.path, named)) ||
+        (is_script && is_in_named_directory(file.path, named)) ||
+        is_file_of_named_program(file.path, named)) {
+      found.insert(file.path);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::vector<std::string> possible_check_files_among(const std::vector<ChangedFile>& changed) {
+  std::set<std::string> found;
+  for (const ChangedFile& file : changed) {
+    if (file.executable || has_name_of_script(file.path) || decides_everywhere(file.path) ||
+        is_file_of_program({}, file.path)) {
+      found.insert(file.path);
+    }
   }
   return {found.begin(), found.end()};
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,10 +25,26 @@ inline constexpr const char* checks_changed_name = "checks_changed.txt";
 inline constexpr const char* checks_changed_field = "checks_changed";
 inline constexpr const char* checks_changed_total_field = "checks_changed_total";
 
-// Returns names of files that the command may run, as it writes them: its words, those of a text
-// for a shell, and the file that says what a program such as `make` or `npm` does. A name may be
-// relative to a subdirectory, and most words are no files at all.
+// Returns names of what the command may run, as it writes them: its words and those of a text for a
+// shell, as names of files; directories, if it runs what is in them; and programs such as `make` or
+// `npm`, which do what a file says (deciding_files.h). A name may be relative to a subdirectory,
+// and most words are no files at all.
 std::set<std::string> files_named_by(const std::vector<std::string>& command);
+
+// A symbolic link of a commit.
+struct TreeLink {
+  std::string path;    // relative to the top
+  std::string object;  // whose content is the target
+};
+using ReadLink = std::function<std::string(const TreeLink& link)>;
+// Adds the files that the names mean through the links of a commit. Calls `read_link` for those
+// that a name leads through; it returns the target, or an empty text.
+void add_targets_of_links(const std::vector<TreeLink>& links, const ReadLink& read_link,
+                          std::set<std::string>& named);
+
+// Returns names for the directories below the top that the configuration of git has as those of
+// hooks. `programs` is that of a pinned repository (programs_of_config()).
+std::set<std::string> hook_directories(const std::vector<std::string>& programs);
 
 // Returns the name under which a pipeline's instructions file counts, whatever its kind: its path
 // after a slash, which no other name begins with.
@@ -43,17 +60,21 @@ Stored<std::set<std::string>> remembered_named_files(const std::filesystem::path
 // A changed file of a commit or a worktree.
 struct ChangedFile {
   std::string path;         // relative to the top
-  bool executable = false;  // before or after the change
+  bool executable = false;  // or a symbolic link; before or after the change
 };
 
 // Parses the output of `git diff --raw -z --no-renames`.
 std::vector<ChangedFile> parse_raw_diff(std::string_view output);
 
 // Returns those of `changed` that decide about checks, sorted: every file of a kind that does in
-// any repository, the instructions, and the scripts among the `named` files. A file named
-// `hello.txt` isn't taken for a script unless it can be executed.
+// any repository, the instructions, the files of named programs, the scripts in named directories,
+// and the named files. A file named `hello.txt` counts only if it can be executed, or if a command
+// runs it as `sh hello.txt` does.
 std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
                                            const std::set<std::string>& named);
+// Returns those that may decide about checks whose commands aren't known: also every file that may
+// be a script.
+std::vector<std::string> possible_check_files_among(const std::vector<ChangedFile>& changed);
 
 // Returns the files as "AGENTS.md, check.sh and 3 more", printable on one line. `total` is the
 // number of all, if `files` has only some.

@@ -1,9 +1,12 @@
 #include "server/executors/judging_base.h"
 
+#include <algorithm>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "domain/limits.h"
+#include "server/git/git_listing.h"
 #include "server/git/git_names.h"
 #include "server/git/tree_entry.h"
 #include "server/platform/atomic_file.h"
@@ -78,6 +81,36 @@ tl::expected<std::optional<std::string>, Failure> JudgingBase::read(const std::s
   GitOutcome content = pinned_.in_repository({"cat-file", "blob", entry.object});
   if (!content.ok) return git_trouble(content);
   return std::optional<std::string>(std::move(content.output));
+}
+
+// "120000 blob 1c2…\tcheck.sh\0"
+tl::expected<std::vector<TreeLink>, std::string> JudgingBase::links(const fs::path& scratch) const {
+  constexpr std::string_view link_mode = "120000 blob ";
+  GitOptions to_file;
+  to_file.output_file = scratch / "links-of-base";
+  const GitOutcome listed = pinned_.in_repository(
+      {"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit_}, to_file);
+  const auto listing = read_regular_file(to_file.output_file, git_listing_bytes_max);
+  std::error_code ignored;
+  fs::remove(to_file.output_file, ignored);
+  if (!listed.ok) return tl::unexpected(listed.message);
+  if (!listing) return tl::unexpected(listing.error().message);
+  std::vector<TreeLink> found;
+  for (std::string_view rest = *listing; !rest.empty();) {
+    const std::string_view entry = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+    const std::size_t tab = entry.find('\t');
+    if (!entry.starts_with(link_mode) || tab == std::string_view::npos) continue;
+    found.push_back({std::string(entry.substr(tab + 1)),
+                     std::string(entry.substr(link_mode.size(), tab - link_mode.size()))});
+  }
+  return found;
+}
+
+std::string JudgingBase::target_of(const TreeLink& link) const {
+  GitOutcome content = pinned_.in_repository({"cat-file", "blob", link.object});
+  const bool is_path = content.ok && content.output.size() <= limits::path_bytes_max;
+  return is_path ? std::move(content.output) : std::string();
 }
 
 }  // namespace signalbox

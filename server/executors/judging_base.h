@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <tl/expected.hpp>
 
 #include "domain/station_events.h"
+#include "server/executors/check_files.h"
 #include "server/git/pinned_repository.h"
 #include "store/store_error.h"
 
@@ -41,6 +43,13 @@ class JudgingBase {
   // `bytes_max` (at most git_output_bytes_max) bytes; GIT_FAILED (transient). Blocks on git.
   [[nodiscard]] tl::expected<std::optional<std::string>, Failure> read(const std::string& file,
                                                                        std::size_t bytes_max) const;
+
+  // Returns the symbolic links of the commit. `scratch` is an existing directory for a temporary
+  // file. Error: a sentence. Blocks on git.
+  [[nodiscard]] tl::expected<std::vector<TreeLink>, std::string> links(
+      const std::filesystem::path& scratch) const;
+  // Returns what the link points to; empty if it can't be read. Blocks on git.
+  [[nodiscard]] std::string target_of(const TreeLink& link) const;
 
  private:
   JudgingBase(PinnedRepository pinned, std::string commit)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
@@ -58,6 +60,118 @@ TEST(CheckFiles, DataThatACheckLooksAtIsNoScript) {  // A7
             Files{"ci/checks.toml"});
 }
 
+TEST(CheckFiles, WhatAgentsHooksAndGitReadCountsEverywhere) {  // A7
+  for (const char* path :
+       {".claude/settings.json", "web/.claude/hooks/stop.sh", ".mcp.json", "AGENTS.override.md",
+        "CLAUDE.local.md", "GEMINI.md", ".codex/config.toml", ".cursor/rules/a.mdc",
+        ".githooks/pre-push", ".husky/pre-commit", "web/.husky/pre-commit", "lefthook.yml",
+        ".pre-commit-config.yaml", ".gitattributes", "src/.gitattributes", ".lfsconfig", ".envrc",
+        ".devcontainer/devcontainer.json"}) {
+    EXPECT_EQ(among({{path}}), Files{path});
+  }
+  for (const char* path : {"claude/settings.json", "mcp.json", "githooks", ".gitignore",
+                           "src/claude.md.cc", ".claude.md"}) {
+    EXPECT_TRUE(among({{path}}).empty()) << path;
+  }
+}
+
+TEST(CheckFiles, ADirectoryThatACommandRunsCoversItsScripts) {  // A7
+  const std::vector<ChangedFile> changed{
+      {"ci/10-lint.sh"},     {"ci/deep/check"}, {"ci/data.json"}, {"ci/README.md"},
+      {"ci/tool.bin", true}, {"cin/a.sh"},      {"web/ci/a.py"},  {"a.sh"}};
+  const Files covered{"ci/10-lint.sh", "ci/deep/check", "ci/tool.bin", "web/ci/a.py"};
+  for (const Files& command :
+       {Files{"run-parts", "ci"}, Files{"pytest", "./ci/"},
+        Files{"sh", "-c", "for each in ci/*; do sh \"$each\"; done"},
+        Files{"bash", "-eu", "-c", "find ci -type f | xargs -n1 sh"},
+        Files{"python3", "-m", "pytest", "ci"}, Files{"node", "--test", "ci"}}) {
+    EXPECT_EQ(among(changed, command), covered) << command.back();
+  }
+  for (const Files& command : {Files{"ruff", "format", "ci/"}, Files{"sh", "-c", "grep -r x ci"},
+                               Files{"bash", "-c", "mypy ci"}}) {
+    EXPECT_TRUE(among(changed, command).empty()) << "it only reads them: " << command.back();
+  }
+}
+
+TEST(CheckFiles, AFileThatIsRunCountsWhateverItsName) {  // A7
+  EXPECT_EQ(among({{"checks.txt"}, {"list.txt"}}, {"sh", "-c", "sh -e checks.txt list.txt"}),
+            Files{"checks.txt"});
+  EXPECT_EQ(among({{"ci/env.md"}}, {"bash", "ci/env.md"}), Files{"ci/env.md"});
+  EXPECT_EQ(among({{"ci/env.md"}}, {"sh", "-c", "cd ci && . ./env.md"}), Files{"ci/env.md"});
+  // Kinds that no list of scripts has.
+  EXPECT_EQ(among({{"ci/rules.toml"}, {"test.cc"}, {"image.png"}},
+                  {"sh", "-c", "lint --config=ci/rules.toml && c++ test.cc && file image.png"}),
+            (Files{"ci/rules.toml", "test.cc"}));
+}
+
+TEST(CheckFiles, ProgramsReadMoreThanOneFile) {  // A7
+  EXPECT_EQ(among({{"conftest.py"}, {"web/conftest.py"}, {"pyproject.toml"}, {"main.py"}},
+                  {"pytest", "-q"}),
+            (Files{"conftest.py", "pyproject.toml", "web/conftest.py"}));
+  EXPECT_EQ(among({{"rules.mk"}, {"Cargo.toml"}}, {"sh", "-c", "make -j2 test"}),
+            Files{"rules.mk"});
+  EXPECT_EQ(among({{"jest.config.cjs"}, {"eslint.config.mjs"}, {".eslintrc.json"}},
+                  {"sh", "-c", "npx jest; npx eslint ."}),
+            (Files{".eslintrc.json", "eslint.config.mjs", "jest.config.cjs"}));
+}
+
+TEST(CheckFiles, ALinkAndWhatItLeadsToBothCount) {  // A7
+  const std::map<std::string, std::string> targets{{"check", "tools/real.sh"},
+                                                   {"tools/real.sh", "../lib/last.py"},
+                                                   {"ci", "tools/ci"},
+                                                   {"out", "../outside"},
+                                                   {"etc", "/etc"},
+                                                   {"loop", "loop"}};
+  std::vector<TreeLink> links;
+  for (const auto& [path, target] : targets) links.push_back({path, target});
+  std::set<std::string> named =
+      files_named_by({"sh", "-c", "./check && ci/lint && out/a && etc/b && loop/c"});
+  int reads = 0;
+  add_targets_of_links(
+      links,
+      [&](const TreeLink& link) {
+        ++reads;
+        return link.object;
+      },
+      named);
+  EXPECT_EQ(check_files_among({{"check", true},
+                               {"tools/real.sh", true},
+                               {"lib/last.py"},
+                               {"tools/ci/lint"},
+                               {"tools/other.sh"}},
+                              named),
+            (Files{"check", "lib/last.py", "tools/ci/lint", "tools/real.sh"}));
+  EXPECT_LT(reads, 100);
+  std::set<std::string> others = files_named_by({"true"});
+  add_targets_of_links(
+      links,
+      [](const TreeLink& link) {
+        ADD_FAILURE() << link.path;
+        return std::string();
+      },
+      others);
+}
+
+TEST(CheckFiles, TheDirectoryOfGitsHooksIsNamedByItsConfiguration) {  // A7
+  const auto named = hook_directories(
+      {"core.hookspath\n./hooks/git/", "core.sshcommand\nssh", "core.hookspath\n/elsewhere"});
+  EXPECT_EQ(
+      check_files_among({{"hooks/git/pre-push"}, {"hooks/notes.md"}, {"elsewhere/a.sh"}}, named),
+      Files{"hooks/git/pre-push"});
+}
+
+TEST(CheckFiles, IfNobodyKnowsTheChecksEveryScriptCounts) {  // A7
+  EXPECT_EQ(possible_check_files_among({{"check"},
+                                        {"a/b.py"},
+                                        {"Makefile"},
+                                        {"package.json"},
+                                        {"AGENTS.md"},
+                                        {"main.cc"},
+                                        {"notes.md"},
+                                        {"blob", true}}),
+            (Files{"AGENTS.md", "Makefile", "a/b.py", "blob", "check", "package.json"}));
+}
+
 TEST(CheckFiles, ARawDiffIsParsedWhateverItsPathsAre) {  // A7
   using namespace std::string_literals;
   const auto files = parse_raw_diff(
@@ -69,6 +183,9 @@ TEST(CheckFiles, ARawDiffIsParsedWhateverItsPathsAre) {  // A7
   EXPECT_EQ(files[1].path, "a\nb \x1b[2J");
   EXPECT_FALSE(files[1].executable);
   EXPECT_TRUE(files[2].executable) << "it was before the change";
+  const auto link = parse_raw_diff(":100644 120000 11 22 T\0notes.txt\0"s);
+  ASSERT_EQ(link.size(), 1U);
+  EXPECT_TRUE(link.front().executable) << "it may lead to anything";
   EXPECT_TRUE(parse_raw_diff("").empty());
 }
 

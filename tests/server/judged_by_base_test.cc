@@ -193,6 +193,30 @@ TEST_F(JudgedByBase, ScriptsThatThePipelinesChecksNameAreTold) {  // A7
       << proposed.result.summary;
 }
 
+TEST_F(JudgedByBase, WhatANamedLinkLeadsToCountsAsWell) {  // A7
+  fs::create_symlink("tools/real", repository / "check");
+  fs::create_symlink("tools/checks", repository / "ci");
+  const Job job = begin({{"AGENTS.md", agents_file("./check\n. ci/lint")},
+                         {"tools/real", "#!/bin/sh\nexit 1\n"},
+                         {"tools/checks/lint", "exit 1\n"}});
+  work(job, "tools/real", "#!/bin/sh\n");
+  work(job, "tools/checks/lint", "true\n");
+  EXPECT_EQ(field_of(verify(job), "checks_changed"),
+            json::array({"tools/checks/lint", "tools/real"}));
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"tools/checks/lint", "tools/real"}));
+}
+
+TEST_F(JudgedByBase, HooksOfTheRepositoryCountWhereverTheyLie) {  // A7
+  run("config core.hooksPath scripts/git", repository);
+  const Job job = begin({{"file.txt", "two\n"}, {"scripts/git/README.md", "hooks\n"}});
+  work(job, "scripts/git/post-merge", "#!/bin/sh\n");
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"scripts/git/post-merge"}));
+}
+
 // create_pr compares commits: what checks leave in the worktree, or git is told to overlook, is no
 // part of them.
 TEST_F(JudgedByBase, ThePullRequestNamesWhatItsCommitsChange) {  // A7

@@ -65,8 +65,9 @@ tl::expected<std::string, Failure> find_base(const BuiltinRequest& request,
 // compared as commits, so that nothing in the worktree can hide one.
 tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& proposal,
                                                                const std::string& head) {
-  const auto named = remembered_named_files(proposal.request.pins);
+  auto named = remembered_named_files(proposal.request.pins);
   if (!named) return storage_failed(named.error().message);
+  named->merge(hook_directories(proposal.pinned.facts().programs));
   GitOptions there;
   there.place = proposal.place;
   const auto listed =
@@ -75,7 +76,10 @@ tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& p
                    "--no-textconv", "--end-of-options", proposal.base, head, "--"},
                   there, proposal.request.pins);
   if (!listed) return git_failed("cannot list the changed files", listed.error());
-  return check_files_among(parse_raw_diff(*listed), *named);
+  const std::vector<ChangedFile> files = parse_raw_diff(*listed);
+  // Without what intake pinned, the names are gone as well.
+  return proposal.pinned.is_recorded() ? check_files_among(files, *named)
+                                       : possible_check_files_among(files);
 }
 
 // Returns the part of the pull request about changed checks; empty if there are none.

@@ -147,8 +147,9 @@ tl::expected<std::vector<ChangedFile>, std::string> changes_since(const JudgingB
   for (const std::string& path : more) {
     std::error_code error;
     const fs::file_status status = fs::symlink_status(job.workspace / path, error);
-    const bool executable = fs::is_regular_file(status) &&
-                            (status.permissions() & fs::perms::owner_exec) != fs::perms::none;
+    const bool executable = fs::is_symlink(status) ||
+                            (fs::is_regular_file(status) &&
+                             (status.permissions() & fs::perms::owner_exec) != fs::perms::none);
     files.push_back({path, executable});
   }
   return files;
@@ -163,7 +164,17 @@ Stored<void> find_changes(const JudgingBase& base, const ChecksJob& job, Checked
     named.merge(files_named_by(check.command));
     named.merge(files_named_by(check.cleanup));
   }
+  named.merge(hook_directories(base.repository().facts().programs));
+  const auto links = base.links(job.directory);
+  if (links) {
+    add_targets_of_links(
+        *links, [&base](const TreeLink& link) { return base.target_of(link); }, named);
+  }
   TRY(remember_named_files(job.pins, named));
+  if (!links) {
+    plan.changed_unknown = links.error();
+    return {};
+  }
   const auto changed = changes_since(base, job);
   if (!changed) {
     plan.changed_unknown = changed.error();
