@@ -139,6 +139,12 @@ void add_targets(const std::string& path, TargetOf&& target_of, std::set<std::st
   for (const auto& [mark, rest] : ends) named.insert(mark + target + rest);
 }
 
+// Returns whether the facts of a raw diff are those of a directory, before or after the change.
+bool is_tree(std::string_view facts) {
+  constexpr std::string_view mode = "040000";
+  return facts.size() > 14 && (facts.substr(1, 6) == mode || facts.substr(8, 6) == mode);
+}
+
 fs::path names_file(const fs::path& pins) { return pins / "named_by_checks"; }
 
 }  // namespace
@@ -214,6 +220,28 @@ Stored<std::set<std::string>> remembered_named_files(const fs::path& pins) {
   return names;
 }
 
+std::vector<std::string> changed_trees_of(std::string_view raw_diff) {
+  std::vector<std::string> trees;
+  // ":040000 040000 1c2… 9f0… M\0tools\0"
+  for (std::size_t colon = 0; colon < raw_diff.size();) {
+    const std::string_view facts = raw_diff.substr(colon, raw_diff.find('\0', colon) - colon);
+    const std::size_t path = std::min(colon + facts.size() + 1, raw_diff.size());
+    const std::size_t end = std::min(raw_diff.find('\0', path), raw_diff.size() - 1);
+    colon = end + 1;
+    if (!is_tree(facts)) continue;
+    constexpr std::size_t objects_at = 15;
+    const std::string_view objects = facts.substr(std::min(objects_at, facts.size()));
+    const std::size_t blank = objects.find(' ');
+    if (blank == std::string_view::npos) continue;
+    const std::string_view after = objects.substr(blank + 1);
+    for (const std::string_view object :
+         {objects.substr(0, blank), after.substr(0, after.find(' '))}) {
+      if (object.find_first_not_of('0') != std::string_view::npos) trees.emplace_back(object);
+    }
+  }
+  return trees;
+}
+
 // ":100644 100755 1c2… 9f0… M\0check.sh\0"
 std::vector<ChangedFile> parse_raw_diff(std::string_view output) {
   const auto may_be_run = [](std::string_view mode) {
@@ -223,7 +251,7 @@ std::vector<ChangedFile> parse_raw_diff(std::string_view output) {
   while (!output.empty()) {
     const std::string_view facts = take_until(output, '\0');
     const std::string_view path = take_until(output, '\0');
-    if (path.empty()) continue;
+    if (path.empty() || is_tree(facts)) continue;
     const bool executable =
         facts.size() > 14 && (may_be_run(facts.substr(1, 6)) || may_be_run(facts.substr(8, 6)));
     files.push_back({std::string(path), executable});

@@ -63,8 +63,12 @@ struct ChangedFile {
   bool executable = false;  // or a symbolic link; before or after the change
 };
 
-// Parses the output of `git diff --raw -z --no-renames`.
+// Parses the output of `git diff --raw -z --no-renames`, and leaves out the directories that `-t`
+// adds.
 std::vector<ChangedFile> parse_raw_diff(std::string_view output);
+
+// Returns the ids of the directories in the output with `-t`, before and after the change.
+std::vector<std::string> changed_trees_of(std::string_view raw_diff);
 
 // Returns those of `changed` that decide about checks, sorted: every file of a kind that does in
 // any repository, the instructions, the files of named programs, the scripts in named directories,

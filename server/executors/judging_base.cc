@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
 #include "server/git/tree_entry.h"
+#include "server/git/verified_object.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -28,6 +31,11 @@ std::string pinned_base(const PinnedRepository& pinned, const fs::path& pins) {
 tl::unexpected<Failure> not_readable(const std::string& why) {
   return tl::unexpected(Failure{Outcome::failed, ErrorClass::config, "CHECKS_MISSING", why});
 }
+tl::unexpected<Failure> object_trouble(const fs::path& repository, const ObjectError& error) {
+  if (error.is_forged) return repository_damaged(repository, error.message);
+  return tl::unexpected(
+      Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", error.message});
+}
 tl::unexpected<Failure> git_trouble(const GitOutcome& outcome) {
   return tl::unexpected(
       Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", outcome.message});
@@ -37,6 +45,15 @@ tl::unexpected<Failure> git_trouble(const GitOutcome& outcome) {
 
 Stored<void> record_merge_base(const fs::path& pins, const std::string& commit) {
   return write_file_atomically(merge_base_file(pins), commit + "\n");
+}
+
+tl::unexpected<Failure> repository_damaged(const fs::path& repository, const std::string& why) {
+  return tl::unexpected(
+      Failure{Outcome::failed, ErrorClass::config, "REPOSITORY_DAMAGED",
+              "an object in " + repository.string() +
+                  " isn't what its name says, so that nothing is judged by it: " + why +
+                  ". `git -C " + shell_word(repository.string()) +
+                  " fsck` lists such objects; put them back from a backup or another clone"});
 }
 
 tl::unexpected<Failure> base_unknown(const fs::path& pins) {
@@ -70,10 +87,18 @@ tl::expected<std::optional<JudgingBase>, Failure> JudgingBase::open(
 tl::expected<std::optional<std::string>, Failure> JudgingBase::read(const std::string& file,
                                                                     std::size_t bytes_max) const {
   const GitOutcome listed = pinned_.in_repository(
-      {"ls-tree", "-l", "-z", "--full-tree", "--end-of-options", commit_, "--", file});
+      {"ls-tree", "-l", "-t", "-z", "--full-tree", "--end-of-options", commit_, "--", file});
   if (!listed.ok) return git_trouble(listed);
-  if (listed.output.empty()) return std::optional<std::string>();
-  const TreeEntry entry = parse_tree_entry(listed.output);
+  // The directories on the way, and then the file. Git verifies the commit and its topmost tree.
+  const std::vector<TreeEntry> entries = parse_tree_entries(listed.output);
+  std::vector<std::string> objects;
+  for (const TreeEntry& each : entries) {
+    if (each.is_tree) objects.push_back(each.object + "^{tree}");
+    if (each.is_regular) objects.push_back(each.object + "^{blob}");
+  }
+  TRY(verify(objects));
+  if (entries.empty() || entries.back().path != file) return std::optional<std::string>();
+  const TreeEntry& entry = entries.back();
   if (!entry.is_regular) return not_readable("it is not a regular file");
   if (entry.bytes > bytes_max) {
     return not_readable("it is longer than " + std::to_string(bytes_max) + " bytes");
@@ -83,26 +108,38 @@ tl::expected<std::optional<std::string>, Failure> JudgingBase::read(const std::s
   return std::optional<std::string>(std::move(content.output));
 }
 
+tl::expected<void, Failure> JudgingBase::verify(const std::vector<std::string>& objects) const {
+  const auto verified = verify_objects(pinned_, objects);
+  if (!verified) return object_trouble(pinned_.facts().repository, verified.error());
+  return {};
+}
+
 // "120000 blob 1c2…\tcheck.sh\0"
 tl::expected<std::vector<TreeLink>, std::string> JudgingBase::links(const fs::path& scratch) const {
   constexpr std::string_view link_mode = "120000 blob ";
+  constexpr std::string_view tree_mode = "040000 tree ";
   GitOptions to_file;
   to_file.output_file = scratch / "links-of-base";
   const GitOutcome listed = pinned_.in_repository(
-      {"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit_}, to_file);
+      {"ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit_}, to_file);
   const auto listing = read_regular_file(to_file.output_file, git_listing_bytes_max);
   std::error_code ignored;
   fs::remove(to_file.output_file, ignored);
   if (!listed.ok) return tl::unexpected(listed.message);
   if (!listing) return tl::unexpected(listing.error().message);
   std::vector<TreeLink> found;
+  std::vector<std::string> trees;
   for (std::string_view rest = *listing; !rest.empty();) {
     const std::string_view entry = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
     const std::size_t tab = entry.find('\t');
-    if (!entry.starts_with(link_mode) || tab == std::string_view::npos) continue;
-    found.push_back({std::string(entry.substr(tab + 1)),
-                     std::string(entry.substr(link_mode.size(), tab - link_mode.size()))});
+    if (tab == std::string_view::npos) continue;
+    const std::string object(entry.substr(link_mode.size(), tab - link_mode.size()));
+    if (entry.starts_with(tree_mode)) trees.push_back(object + "^{tree}");
+    if (entry.starts_with(link_mode)) found.push_back({std::string(entry.substr(tab + 1)), object});
+  }
+  if (const auto verified = verify_objects(pinned_, trees); !verified) {
+    return tl::unexpected(verified.error().message);
   }
   return found;
 }

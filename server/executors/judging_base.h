@@ -24,6 +24,10 @@ Stored<void> record_merge_base(const std::filesystem::path& pins, const std::str
 // nothing can judge it.
 tl::unexpected<Failure> base_unknown(const std::filesystem::path& pins);
 
+// Returns REPOSITORY_DAMAGED (config): an object was replaced by another content.
+tl::unexpected<Failure> repository_damaged(const std::filesystem::path& repository,
+                                           const std::string& why);
+
 class JudgingBase {
  public:
   // Opens the base of the run whose `repository` is pinned in `pins`. `recorded` is the commit that
@@ -40,18 +44,21 @@ class JudgingBase {
 
   // Returns the content of the file, whose path is relative to the top; nullopt if the commit
   // doesn't have it. Errors: CHECKS_MISSING (config) for what is no regular file or has more than
-  // `bytes_max` (at most git_output_bytes_max) bytes; GIT_FAILED (transient). Blocks on git.
+  // `bytes_max` (at most git_output_bytes_max) bytes; repository_damaged(); GIT_FAILED (transient).
+  // Blocks on git.
   [[nodiscard]] tl::expected<std::optional<std::string>, Failure> read(const std::string& file,
                                                                        std::size_t bytes_max) const;
 
-  // Returns the symbolic links of the commit. `scratch` is an existing directory for a temporary
-  // file. Error: a sentence. Blocks on git.
+  // Returns the symbolic links of the commit, whose directories are verified. `scratch` is an
+  // existing directory for a temporary file. Error: a sentence. Blocks on git.
   [[nodiscard]] tl::expected<std::vector<TreeLink>, std::string> links(
       const std::filesystem::path& scratch) const;
   // Returns what the link points to; empty if it can't be read. Blocks on git.
   [[nodiscard]] std::string target_of(const TreeLink& link) const;
 
  private:
+  [[nodiscard]] tl::expected<void, Failure> verify(const std::vector<std::string>& objects) const;
+
   JudgingBase(PinnedRepository pinned, std::string commit)
       : pinned_(std::move(pinned)), commit_(std::move(commit)) {}
 

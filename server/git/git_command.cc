@@ -44,11 +44,15 @@ bool is_excluded(std::string_view entry) {
 }
 
 std::vector<std::string> environment_with(const GitOptions& options) {
-  // Replacements (refs/replace/) would show and merge other content than what is pushed, and agents
-  // can make them.
-  std::vector<std::string> entries{"GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
-                                   "GIT_PAGER=cat",         "GIT_EDITOR=:",
-                                   "GIT_SEQUENCE_EDITOR=:", "GIT_NO_REPLACE_OBJECTS=1"};
+  // Replacements (refs/replace/) and grafts (info/grafts) would show and merge other content and
+  // another history than what is pushed, and agents can make them. There is no file below a device.
+  std::vector<std::string> entries{"GIT_TERMINAL_PROMPT=0",
+                                   "LC_ALL=C",
+                                   "GIT_PAGER=cat",
+                                   "GIT_EDITOR=:",
+                                   "GIT_SEQUENCE_EDITOR=:",
+                                   "GIT_NO_REPLACE_OBJECTS=1",
+                                   "GIT_GRAFT_FILE=/dev/null/none"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (!is_excluded(*entry) && !is_service_manager_variable(*entry)) entries.emplace_back(*entry);
   }

@@ -2,7 +2,8 @@
 // with a time limit.
 //
 // Repositories and worktrees are written by others. Hooks, the file system monitor, pagers and
-// editors are switched off in every call; pinned_repository.h runs what needs more than that.
+// editors, replaced objects and grafts are switched off in every call; pinned_repository.h runs
+// what needs more than that.
 #pragma once
 
 #include <filesystem>

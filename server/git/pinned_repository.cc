@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* record_name = "workspace.json";
 constexpr const char* listing_name = "listed-config";
 constexpr std::size_t listed_config_bytes_max = 4 * 1024 * 1024;
+constexpr std::size_t info_file_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t pointer_bytes_max = 8 * 1024;
 constexpr std::size_t shown_path_bytes_max = 200;
 
@@ -36,9 +37,10 @@ tl::unexpected<std::string> not_pinned(const std::string& why) {
 // when it reads and when it replaces a file. A link to a file that isn't there yet is right for
 // files; a directory that isn't there would be made in the stand-in.
 tl::expected<void, std::string> link_data(const fs::path& from, const fs::path& stand_in) {
-  static constexpr std::array<const char*, 7> entries{"objects",   "refs", "packed-refs", "shallow",
-                                                      "worktrees", "info", "rr-cache"};
-  static constexpr std::array<const char*, 3> if_there{"logs", "modules", "lfs"};
+  static constexpr std::array<const char*, 5> entries{"objects", "refs", "packed-refs", "worktrees",
+                                                      "rr-cache"};
+  // A file `shallow` that is made later would cut off the history of a whole repository.
+  static constexpr std::array<const char*, 4> if_there{"logs", "modules", "lfs", "shallow"};
   std::error_code error;
   const auto link = [&](const char* name) {
     if (!error) fs::create_symlink(from / name, stand_in / name, error);
@@ -48,6 +50,20 @@ tl::expected<void, std::string> link_data(const fs::path& from, const fs::path& 
     if (is_there(from / name)) link(name);
   }
   if (error) return not_pinned(error.message());
+  return {};
+}
+
+// Copies the attributes and the ignored patterns that the repository has beside its files.
+tl::expected<void, std::string> copy_info(const fs::path& from, const fs::path& to) {
+  if (auto made = make_directories(to); !made) return not_pinned(made.error().message);
+  for (const char* name : {"attributes", "exclude"}) {
+    auto text = read_regular_file(resolved_path(from / name), info_file_bytes_max);
+    if (!text && text.error().kind == StoreError::Kind::not_found) continue;
+    if (!text) return not_pinned(text.error().message);
+    if (auto written = write_file_atomically(to / name, *text); !written) {
+      return not_pinned(written.error().message);
+    }
+  }
   return {};
 }
 
@@ -137,6 +153,7 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::pin(const fs::path
     }
   }
   TRY(link_data(pinned.facts_.common_directory, pinned.common()));
+  TRY(copy_info(fs::path(pinned.facts_.common_directory) / "info", pinned.common() / "info"));
   const auto listed = TRY(list_config(repository, directory / listing_name));
   pinned.facts_.programs = programs_of_config(listed);
   const auto written =

@@ -2,8 +2,9 @@
 //
 // Linked worktrees share the repository's `.git/config` and `.git/hooks`, which an agent can write,
 // and a worktree's `.git` is a file that it can replace. So intake pins the repository: a directory
-// outside of it gets a copy of the configuration (pinned_config.h) and of the hooks, and links to
-// the objects, refs and other data of the repository. Later git commands of the run use that
+// outside of it gets a copy of the configuration (pinned_config.h), of the hooks and of
+// info/attributes and info/exclude, and links to the objects, refs and other data of the
+// repository. Later git commands of the run use that
 // directory as the repository's common directory (GIT_COMMON_DIR), and never search for a `.git`.
 // They find the same commits and refs, but no program that was set up meanwhile.
 #pragma once

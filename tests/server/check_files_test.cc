@@ -189,6 +189,21 @@ TEST(CheckFiles, ARawDiffIsParsedWhateverItsPathsAre) {  // A7
   EXPECT_TRUE(parse_raw_diff("").empty());
 }
 
+TEST(CheckFiles, DirectoriesOfARawDiffAreNoFiles) {  // A7
+  using namespace std::string_literals;
+  const std::string before(40, '1');
+  const std::string after(40, '2');
+  const std::string none(40, '0');
+  const std::string diff = ":040000 040000 " + before + " " + after + " M\0tools\0"s +
+                           ":100644 100644 " + before + " " + after + " M\0tools/a\0"s +
+                           ":000000 040000 " + none + " " + after + " A\0new\0"s;
+  const auto files = parse_raw_diff(diff);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files.front().path, "tools/a");
+  EXPECT_EQ(changed_trees_of(diff), (Files{before, after, after}));
+  EXPECT_TRUE(changed_trees_of("").empty());
+}
+
 TEST(CheckFiles, NamesAreShownBoundedAndPrintable) {  // A7
   EXPECT_EQ(shown_check_files({"a"}), "a");
   EXPECT_EQ(shown_check_files({"a", "b"}), "a and b");

@@ -101,6 +101,23 @@ TEST_F(IntakeOfARemote, ATagOrACommitIsWhatItIs) {  // A3
   }
 }
 
+// Git itself takes them first.
+TEST_F(IntakeOfARemote, ATagOrAFileOfTheBranchsNameIsNotTheBase) {  // A3, A7
+  const std::string base = run("rev-parse refs/heads/main", repository);
+  run("checkout --quiet --detach", repository);
+  write_text(repository / "planted.txt", "planted\n");
+  commit_all(repository, "planted");
+  const std::string planted = run("rev-parse HEAD", repository);
+  run("tag main", repository);
+  write_text(repository / ".git/main", planted + "\n");
+  for (const char* remote_name : {"", "origin"}) {
+    Job job = intake_from("main");
+    job.definition.remote = remote_name;
+    begin(job);
+    EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), base) << remote_name;
+  }
+}
+
 TEST_F(IntakeOfARemote, ABranchThatOnlyTheRemoteHasIsFound) {  // A3
   const std::string release = push_from_elsewhere("release.txt", "release");
   const Job job = intake_from("release");

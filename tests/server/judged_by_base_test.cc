@@ -1,60 +1,13 @@
 // Tests that work is judged by the checks of its base, whatever an agent writes in its workspace,
 // and that changed checks are named. On real repositories.
-#include <boost/json/parse.hpp>
-
 #include "server/executors/judging_base.h"
-#include "tests/server/builtin_fixture.h"
+#include "tests/server/judged_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-
-std::string agents_file(const std::string& commands) {
-  return "# Project\n\n## Checks\n\n```sh\n" + commands + "\n```\n";
-}
-
-class JudgedByBase : public BuiltinStations {
- protected:
-  // Commits the files in the repository and returns the job of an intake that began there.
-  Job begin(const std::map<std::string, std::string>& files) {
-    for (const auto& [name, text] : files) {
-      fs::create_directories((repository / name).parent_path());
-      write_text(repository / name, text);
-    }
-    commit_all(repository, "checks");
-    Job intake = builtin("intake");
-    const JobResult result = end_of(intake);
-    EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
-    return intake;
-  }
-  JobResult verify(const Job& before, std::vector<CheckDefinition> checks = {}, int attempt = 1) {
-    Job job = next(before, "verify", attempt);
-    job.definition.executor = ExecutorKind::checks;
-    job.definition.checks = ChecksDefinition{std::move(checks), ""};
-    return end_of(job);
-  }
-  void work(const Job& job, const std::string& file, const std::string& text) const {
-    fs::create_directories((workspace_of(job) / file).parent_path());
-    write_text(workspace_of(job) / file, text);
-  }
-  static json::value field_of(const JobResult& result, const char* name) {
-    const json::object metadata = json::parse(result.result.metadata).as_object();
-    const json::value* found = metadata.if_contains(name);
-    return found == nullptr ? json::value(nullptr) : *found;
-  }
-  // Returns the job as one of a run whose intake declared `commit` as its base in the log.
-  static Job recorded(Job job, const std::string& commit) {
-    job.base_station = "intake";
-    job.base_commit = commit;
-    return job;
-  }
-  fs::path pins_of(const Job& job) const {
-    return site.root() / pins_directory_name / to_string(job.run_id);
-  }
-  std::string base() const { return run("rev-parse main", repository); }
-};
 
 TEST_F(JudgedByBase, AnAgentThatReplacesTheChecksIsJudgedByThoseOfItsBase) {  // A7
   const Job job = begin({{"AGENTS.md", agents_file("false")}});

@@ -12,6 +12,7 @@
 #include "server/git/git_command.h"
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
+#include "server/git/verified_object.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
@@ -62,7 +63,8 @@ tl::expected<std::string, Failure> find_base(const BuiltinRequest& request,
 }
 
 // Returns the files that decide about checks and that the commits up to `head` change. They are
-// compared as commits, so that nothing in the worktree can hide one.
+// compared as commits, so that nothing in the worktree can hide one, and nothing that was put in
+// place of a directory's object. Error: repository_damaged(), too.
 tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& proposal,
                                                                const std::string& head) {
   auto named = remembered_named_files(proposal.request.pins);
@@ -72,10 +74,18 @@ tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& p
   there.place = proposal.place;
   const auto listed =
       git_listing(proposal.request.workspace,
-                  {"diff", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+                  {"diff", "--raw", "-t", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
                    "--no-textconv", "--end-of-options", proposal.base, head, "--"},
                   there, proposal.request.pins);
   if (!listed) return git_failed("cannot list the changed files", listed.error());
+  std::vector<std::string> trees = changed_trees_of(*listed);
+  for (std::string& tree : trees) tree += "^{tree}";
+  if (const auto verified = verify_objects(proposal.pinned, trees); !verified) {
+    if (verified.error().is_forged) {
+      return repository_damaged(proposal.request.repository, verified.error().message);
+    }
+    return git_failed("cannot verify the changed directories", verified.error().message);
+  }
   const std::vector<ChangedFile> files = parse_raw_diff(*listed);
   // Without what intake pinned, the names are gone as well.
   return proposal.pinned.is_recorded() ? check_files_among(files, *named)

@@ -18,9 +18,9 @@ namespace signalbox {
 // run, and the remote is the one that intake saw. The external ref of the result is the commit that
 // was pushed, or would have been without a remote.
 //
-// Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED, BASE_UNKNOWN (config); NOTHING_TO_PROPOSE,
-// COMMIT_FAILED, NESTED_REPOSITORY, FILE_TOO_LARGE (terminal); GIT_FAILED, STORAGE_FAILED,
-// PUSH_FAILED (transient).
+// Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED, BASE_UNKNOWN, REPOSITORY_DAMAGED
+// (config); NOTHING_TO_PROPOSE, COMMIT_FAILED, NESTED_REPOSITORY, FILE_TOO_LARGE (terminal);
+// GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request);
 
 }  // namespace signalbox

@@ -29,7 +29,11 @@ class BaseSearch {
   BaseSearch(const BuiltinRequest& request, const PinnedRepository& pinned)
       : request_(request), pinned_(pinned), remote_(without_credentials(request.remote)) {}
 
+  // A branch goes before what git would take first: a tag, or a file in its directory, of the same
+  // name, which an agent can make without moving the branch.
   [[nodiscard]] std::string own_commit() const {
+    const std::string branch = std::string(own_branches) + request_.base;
+    if (is_branch_name(request_.base) && has_ref(branch)) return commit_at(branch);
     return commit_at(request_.base.empty() ? "HEAD" : request_.base);
   }
 

@@ -116,8 +116,8 @@ tl::expected<CheckedPlan, Failure> read_plan(const ChecksJob& job,
     failure.message +=
         "; the checks are those of the base " + base->commit().substr(0, 12) + ", not of the work";
   }
-  if (unreadable && unreadable->error_class == ErrorClass::transient) {
-    failure.error_class = ErrorClass::transient;
+  if (unreadable) {
+    failure.error_class = unreadable->error_class;
     failure.code = unreadable->code;
   }
   return tl::unexpected(std::move(failure));
