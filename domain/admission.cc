@@ -139,6 +139,12 @@ std::set<CardId> still_working(const World& world, const std::set<CardId>& cards
   return working;
 }
 
+std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const Run& run) {
+  const Card* card = world.board.find_by_run(run.id);
+  if (card == nullptr || card->run_id != run.id) return std::nullopt;
+  return world.find_project(card->project)->policy.checks_changed;
+}
+
 CardWait why_waiting(const World& world, const Card& card) {
   const Board& board = world.board;
   const Project& project = world.projects.find(card.project)->second;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,10 @@ bool waits_for_look(const World& world, const RunId& run_id);
 // doesn't count if the run's work is done and waits for a person's decision, or until it can be
 // proposed: nobody knows for how long, and other cards needn't wait as well.
 std::set<CardId> still_working(const World& world, const std::set<CardId>& cards);
+
+// Returns what the policy says about work of the run that changes what checks it; nullopt if the
+// run does no card's work: then nothing is merged by it.
+std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const Run& run);
 
 // Returns what a card of the backlog waits for.
 CardWait why_waiting(const World& world, const Card& card);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "domain/admission.h"
 #include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/decide.h"
@@ -106,16 +107,6 @@ NewEvents end_canceled(const Run& run, const std::string& reason) {
           {stream, {}, attempt.token, RunEvent{RunCanceled{reason}}}};
 }
 
-// Returns what the policy of the run's card says about a result that changes the card's own checks;
-// nullopt if it doesn't, or if the run does no card's work: then nothing is merged by it.
-std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const Run& run,
-                                                     const CompleteStation& command) {
-  if (!command.from_executor || command.checks_changed.empty()) return std::nullopt;
-  const Card* card = world.board.find_by_run(run.id);
-  if (card == nullptr || card->run_id != run.id) return std::nullopt;
-  return world.find_project(card->project)->policy.checks_changed;
-}
-
 // Bytes of the files' names in a question or a message.
 constexpr std::size_t changed_names_bytes_max = 700;
 static_assert(changed_names_bytes_max + 200 < limits::reason_bytes_max);
@@ -150,7 +141,8 @@ NewEvents end_of_attempt(const World& world, const Run& run, const CompleteStati
             {Stream::run(run.id), attempt.span_id, attempt.token,
              StationEvent{StationResultHeld{command.station, attempt.number, std::move(result)}}}};
       }
-      const auto rule = rule_for_changed_checks(world, run, command);
+      const bool is_changed = command.from_executor && !command.checks_changed.empty();
+      const auto rule = is_changed ? rule_for_changed_checks(world, run) : std::nullopt;
       if (rule == ChecksChanged::approve) {
         return ask_about_changed_checks(run, command, std::move(result));
       }

@@ -40,6 +40,8 @@ struct Job {
   std::string base_station;
   std::string base_commit;          // what that one's result in the log says; empty: nothing
   Mocked mocked = Mocked::nothing;  // of the run's stations
+  // The policy refuses work that changes what checks it: create_pr publishes none.
+  bool refuses_changed_checks = false;
   StationDefinition definition;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "domain/admission.h"
 #include "domain/free_text.h"
 #include "domain/job_machine.h"
 #include "domain/refusals.h"
@@ -110,6 +111,8 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
 
 void StationJobs::track_job(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
+  job.refuses_changed_checks =
+      rule_for_changed_checks(engine_.world(), run) == ChecksChanged::refuse;
   if (settings_.ownership.is_elsewhere(run)) {
     const auto commands = commands_to_settle(run);
     return trouble_(job, job_elsewhere_text(*run.attempt) + "; " + commands.front() + "; or " +

@@ -130,7 +130,11 @@ TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7, A9
   const json::object shown = card(id);
   EXPECT_EQ(text(shown, "code"), "CHECKS_CHANGED") << json::serialize(shown);
   EXPECT_TRUE(shown.at("retry_at").is_null());
+  ASSERT_TRUE(shown.contains("checks_changed")) << json::serialize(shown);
+  EXPECT_EQ(shown.at("checks_changed"), json::array({"AGENTS.md"}));
   EXPECT_EQ(merged_agents_file(), agents_file_of_base);
+  EXPECT_EQ(shell("git -C site.git for-each-ref refs/heads/signalbox").out, "")
+      << "nothing left the machine";
 
   // The next run is given why, and does without.
   const json::object why = result({"card", "why", id});

@@ -32,14 +32,15 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   const std::string text =
       content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "server/executors/JOBS.md");
   Job allowed = job();
+  allowed.definition = builtin_station(BuiltinStation::create_pr);
   allowed.definition.environment = {variable_of(JobAllowance::locks),
                                     variable_of(JobAllowance::ticks)};
   allowed.mocked = Mocked::agents;
   allowed.repository = "/repository";
   allowed.base_station = "intake";
-  allowed.definition.executor = ExecutorKind::checks;
+  allowed.refuses_changed_checks = true;
   const auto entries = of(allowed, {"SIGNALBOX_ALLOW_LOCKS=0"});
-  ASSERT_EQ(entries.size(), 24U);
+  ASSERT_EQ(entries.size(), 25U);
   EXPECT_TRUE(has(entries, "SIGNALBOX_BASE_COMMIT=")) << "a station that judges knows it is needed";
   EXPECT_TRUE(has(entries, "SIGNALBOX_ALLOW_LOCKS=1"));
   EXPECT_TRUE(has(entries, "SIGNALBOX_MOCK=agents"));

@@ -170,6 +170,31 @@ TEST_F(JudgedByBase, HooksOfTheRepositoryCountWhereverTheyLie) {  // A7
   EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"scripts/git/post-merge"}));
 }
 
+TEST_F(JudgedByBase, WhatThePolicyRefusesIsNotPushed) {  // A7
+  make_remote(repository, site.root() / "remote.git");
+  const Job job = begin({{"AGENTS.md", agents_file("true")}});
+  work(job, "AGENTS.md", agents_file("true") + "Be bold.\n");
+  Job create_pr = next(job, "create_pr");
+  create_pr.definition.remote = "origin";
+  create_pr.refuses_changed_checks = true;
+  const JobResult refused = end_of(create_pr);
+  EXPECT_EQ(refused.failure.code, "CHECKS_CHANGED") << refused.failure.message;
+  EXPECT_EQ(refused.failure.error_class, ErrorClass::config);
+  EXPECT_EQ(field_of(refused, "checks_changed"), json::array({"AGENTS.md"}));
+  EXPECT_EQ(field_of(refused, "pushed_to"), "");
+  EXPECT_NE(artifact_text(site, refused, "pull_request.md").find("## Changed checks"),
+            std::string::npos);
+  const auto branches = [&] {
+    return run("for-each-ref --format=%(refname) refs/heads/signalbox", site.root() / "remote.git");
+  };
+  EXPECT_EQ(branches(), "");
+
+  Job again = next(create_pr, "create_pr", 2);  // after the policy has changed
+  again.refuses_changed_checks = false;
+  EXPECT_EQ(end_of(again).outcome, Outcome::succeeded);
+  EXPECT_NE(branches(), "");
+}
+
 // create_pr compares commits: what checks leave in the worktree, or git is told to overlook, is no
 // part of them.
 TEST_F(JudgedByBase, ThePullRequestNamesWhatItsCommitsChange) {  // A7

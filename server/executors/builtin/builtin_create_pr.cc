@@ -185,14 +185,12 @@ std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
          " files and directories, listed in the artifact left_out.txt.";
 }
 
-BuiltinSuccess success(const Proposal& proposal, const std::string& head,
-                       const std::string& commits, const std::string& note,
-                       const std::vector<std::string>& changed) {
-  const BuiltinRequest& request = proposal.request;
-  const std::string& base = proposal.base;
-  const std::string remote = without_credentials(request.remote);
-  boost::json::object metadata{{"branch", request.branch},
-                               {"base_commit", base},
+// Returns the metadata about a proposal that was pushed to `remote`, or nowhere.
+std::string proposal_metadata(const Proposal& proposal, const std::string& head,
+                              const std::string& commits, const std::string& remote,
+                              const std::vector<std::string>& changed) {
+  boost::json::object metadata{{"branch", proposal.request.branch},
+                               {"base_commit", proposal.base},
                                {"head_commit", head},
                                {"commits", std::stoll(commits)},
                                {"pushed_to", remote}};
@@ -202,12 +200,30 @@ BuiltinSuccess success(const Proposal& proposal, const std::string& head,
     metadata[checks_changed_field] = std::move(files);
     metadata[checks_changed_total_field] = changed.size();
   }
+  return boost::json::serialize(metadata);
+}
+
+BuiltinSuccess refuse_changed_checks(std::string metadata,
+                                     const std::vector<std::string>& changed) {
+  Failure failure{
+      Outcome::failed, ErrorClass::config, "CHECKS_CHANGED",
+      "the work changes files that decide how it is checked: " + shown_check_files(changed) +
+          ", which the policy refuses; nothing was pushed"};
+  return {.summary = {}, .metadata = std::move(metadata), .refusal = std::move(failure)};
+}
+
+BuiltinSuccess success(const Proposal& proposal, const std::string& head,
+                       const std::string& commits, const std::string& note,
+                       const std::vector<std::string>& changed) {
+  const BuiltinRequest& request = proposal.request;
+  const std::string& base = proposal.base;
+  const std::string remote = without_credentials(request.remote);
   return {title_of(request) + "\n\nBranch " + request.branch + " at " + head.substr(0, 12) + ", " +
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
                               : "; pushed to " + remote + ".") +
               note + changed_since_intake(request, proposal.pinned),
-          boost::json::serialize(metadata), head};
+          proposal_metadata(proposal, head, commits, remote, changed), head};
 }
 
 }  // namespace
@@ -235,6 +251,10 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
   const auto changed = TRY(changed_checks(proposal, head.line()));
   TRY(write_artifacts(proposal, work, changed));
+  if (!changed.empty() && request.refuses_changed_checks) {
+    return refuse_changed_checks(
+        proposal_metadata(proposal, head.line(), commits.line(), {}, changed), changed);
+  }
   TRY(push(proposal, head.line()));
   return success(proposal, head.line(), commits.line(), note_of(request, work, changed), changed);
 }

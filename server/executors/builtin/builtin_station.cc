@@ -53,6 +53,7 @@ BuiltinRequest request_from_environment() {
   }
   request.branch = variable("SIGNALBOX_BRANCH");
   request.remote = variable("SIGNALBOX_REMOTE");
+  request.refuses_changed_checks = variable("SIGNALBOX_CHECKS_CHANGED") == "refuse";
   if (!boost::describe::enum_from_string(variable("SIGNALBOX_MOCK").c_str(), request.mocked)) {
     request.mocked = Mocked::nothing;
   }
@@ -65,17 +66,25 @@ bool is_complete(const BuiltinRequest& request) {
          !request.branch.empty();
 }
 
+// Returns the failure; nullptr for a success.
+const Failure* failure_in(const BuiltinOutcome& outcome) {
+  if (!outcome) return &outcome.error();
+  return outcome->refusal ? &*outcome->refusal : nullptr;
+}
+
 DeclaredResult declare(const BuiltinOutcome& outcome) {
   DeclaredResult result;
-  if (outcome) {
+  const Failure* const failure = failure_in(outcome);
+  if (failure == nullptr) {
     result.outcome = Outcome::succeeded;
     result.summary = outcome->summary;
     if (!outcome->metadata.empty()) result.metadata = outcome->metadata;
     if (!outcome->external_ref.empty()) result.external_ref = outcome->external_ref;
     return result;
   }
-  result = declared_failure(outcome.error());
-  result.summary = outcome.error().code + ": " + outcome.error().message;
+  result = declared_failure(*failure);
+  result.summary = failure->code + ": " + failure->message;
+  if (outcome && !outcome->metadata.empty()) result.metadata = outcome->metadata;
   return result;
 }
 
@@ -94,9 +103,10 @@ BuiltinOutcome run_station(BuiltinStation builtin, const BuiltinRequest& request
 }
 
 int exit_code_of(const BuiltinOutcome& outcome) {
-  if (outcome) return 0;
-  if (outcome.error().error_class == ErrorClass::transient) return EX_TEMPFAIL;
-  if (outcome.error().error_class == ErrorClass::config) return EX_CONFIG;
+  const Failure* const failure = failure_in(outcome);
+  if (failure == nullptr) return 0;
+  if (failure->error_class == ErrorClass::transient) return EX_TEMPFAIL;
+  if (failure->error_class == ErrorClass::config) return EX_CONFIG;
   return exit_failed;
 }
 
@@ -114,8 +124,8 @@ int run_builtin(std::string_view name) {
     return exit_usage;
   }
   const BuiltinOutcome outcome = run_station(*builtin, request);
-  if (!outcome) {
-    std::fprintf(stderr, "%s: %s\n", outcome.error().code.c_str(), outcome.error().message.c_str());
+  if (const Failure* const failure = failure_in(outcome); failure != nullptr) {
+    std::fprintf(stderr, "%s: %s\n", failure->code.c_str(), failure->message.c_str());
   } else {
     std::printf("%s\n", outcome->summary.c_str());
   }

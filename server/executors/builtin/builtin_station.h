@@ -33,12 +33,15 @@ struct BuiltinRequest {
   std::string branch;
   std::string remote;  // or empty
   Mocked mocked = Mocked::nothing;
+  bool refuses_changed_checks = false;  // the policy of the run's card
 };
 
 struct BuiltinSuccess {
   std::string summary;
   std::string metadata;           // a JSON object as text, or empty
   std::string external_ref = {};  // result outside of Signalbox, such as the pushed commit
+  // Set if the work was done and then refused: the station fails, and its metadata says of what.
+  std::optional<Failure> refusal = std::nullopt;
 };
 
 using BuiltinOutcome = tl::expected<BuiltinSuccess, Failure>;

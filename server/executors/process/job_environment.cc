@@ -103,6 +103,9 @@ Executed<std::vector<std::string>> job_environment(
     if (allows(job.definition, each)) variables.emplace(variable_of(each), "1");
   }
   if (is_judging(job)) variables.emplace("SIGNALBOX_BASE_COMMIT", job.base_commit);
+  if (job.refuses_changed_checks && builtin_of(job.definition) == BuiltinStation::create_pr) {
+    variables.emplace("SIGNALBOX_CHECKS_CHANGED", "refuse");
+  }
   if (job.mocked != Mocked::nothing) {
     variables.emplace("SIGNALBOX_MOCK", boost::describe::enum_to_string(job.mocked, ""));
   }
