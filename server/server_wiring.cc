@@ -16,6 +16,7 @@
 #include "server/executors/process/project_warnings.h"
 #include "server/followers/recorded_base.h"
 #include "server/followers/runs_over.h"
+#include "server/git/pinned_repository.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -31,14 +32,6 @@ namespace signalbox {
 namespace {
 
 namespace asio = boost::asio;
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> variables;
-  for (char** each = environ; *each != nullptr; ++each) {
-    if (!is_service_manager_variable(*each)) variables.emplace_back(*each);
-  }
-  return variables;
-}
 
 // Connections get the descriptors that the log, the jobs and other files leave.
 Admission::Limits connection_limits(const Config& config) {
@@ -72,14 +65,14 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       machine_(machine_id(config.data)),
       artifacts_(config.data / "artifacts"),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
-                  config.socket, own_environment(),
+                  config.socket, environment_of_children(),
                   [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
                   [this](const Job& job) {
                     return recorded_base(log_, projector_.index(), projector_.applied(), job.run_id,
                                          job.base_station, job.token);
                   }},
                  artifacts_),
-      modal_({config.data / "jobs", own_environment()}, artifacts_),
+      modal_({config.data / "jobs", environment_of_children()}, artifacts_),
       executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
       projector_(
@@ -294,8 +287,9 @@ MethodParts Server::method_parts() {
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.redact = redact_records(redactions_);
-  parts.check_project = [mode = config_.coderunner_mode](const Project& project) {
-    return to_json(project_warnings(project, mode)).as_object();
+  parts.check_project = [mode = config_.coderunner_mode,
+                         scratch = config_.data / pins_directory_name](const Project& project) {
+    return to_json(project_warnings(project, mode, scratch)).as_object();
   };
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;

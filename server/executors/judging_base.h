@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -38,6 +39,11 @@ class JudgingBase {
   static tl::expected<std::optional<JudgingBase>, Failure> open(
       const std::filesystem::path& pins, const std::filesystem::path& repository,
       const std::optional<std::string>& recorded);
+
+  // Returns the commit of a repository in which nothing of the service's is under way.
+  static JudgingBase at(PinnedRepository pinned, std::string commit) {
+    return {std::move(pinned), std::move(commit)};
+  }
 
   [[nodiscard]] const std::string& commit() const { return commit_; }
   [[nodiscard]] const PinnedRepository& repository() const { return pinned_; }

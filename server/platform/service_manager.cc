@@ -74,6 +74,14 @@ bool is_service_manager_variable(std::string_view entry) {
                      [entry](std::string_view name) { return entry.starts_with(name); });
 }
 
+std::vector<std::string> environment_of_children() {
+  std::vector<std::string> variables;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!is_service_manager_variable(*each)) variables.emplace_back(*each);
+  }
+  return variables;
+}
+
 std::optional<std::string> check_notify_socket() {
   const int result = ::sd_notify(keep_environment, "STATUS=starting");
   if (result >= 0) return std::nullopt;

@@ -6,12 +6,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox {
 
 // Returns whether "NAME=value" is a variable that the service manager set for this process only. No
 // child gets these.
 bool is_service_manager_variable(std::string_view entry);
+// Returns this process's environment without these variables.
+std::vector<std::string> environment_of_children();
 
 // Returns the command that stops this process for good: that of the service manager if it started
 // the process, since it might start it again after a kill; else `kill PID`. Reads /proc.

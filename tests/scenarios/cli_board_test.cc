@@ -158,6 +158,34 @@ TEST_F(CliBoard, TheSuggestedRemoteLeavesAllElseAsItIs) {  // O8
   }
 }
 
+// Git runs a filter to see whether a file of unchanged length has changed.
+TEST_F(CliBoard, ACheckOfAProjectRunsNoProgramOfItsRepository) {  // A7, G12
+  const std::filesystem::path other = scratch_.path() / "other";
+  const std::filesystem::path marker = scratch_.path() / "marker";
+  make_repository(other, {{"greeting.txt", "Hello\n"}, {".gitattributes", "*.txt filter=loud\n"}});
+  run_git(other, {"config", "filter.loud.clean", "touch '" + marker.string() + "'; cat"});
+  write_text(other / "greeting.txt", "Hallo\n");
+  const Output put = server_.cli({"project", "put", "other", "--repository", other.string()});
+  EXPECT_EQ(put.exit_code, 0) << put.err;
+  EXPECT_NE(put.err.find("aren't committed"), std::string::npos) << put.err;
+  EXPECT_FALSE(std::filesystem::exists(marker));
+  for (const auto& left : std::filesystem::directory_iterator(server_.data() / "workspaces")) {
+    ADD_FAILURE() << left.path();
+  }
+}
+
+// What the station would say is what the check says.
+TEST_F(CliBoard, ACheckOfAProjectReadsItsChecksAsTheStationDoes) {  // A7, O8
+  const std::filesystem::path other = scratch_.path() / "other";
+  make_repository(other, {{".signalbox.toml", "[[checks]]\ncommand = \"\"\n"},
+                          {"AGENTS.md", "## Checks\n\n```sh\ntrue\n```\n"}});
+  const Output put = server_.cli({"project", "put", "other", "--repository", other.string()});
+  EXPECT_EQ(put.exit_code, 0) << put.err;
+  EXPECT_NE(put.err.find("station verify finds no checks on main and will fail: .signalbox.toml"),
+            std::string::npos)
+      << put.err;
+}
+
 TEST_F(CliBoard, TheBoardIsNoWiderThanItsTerminal) {
   const std::string blocked = submit("Décision");
   EXPECT_EQ(server_.cli({"card", "block", blocked, "--reason", "wait"}).exit_code, 0);

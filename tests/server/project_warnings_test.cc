@@ -36,7 +36,7 @@ class ProjectWarningsTest : public ::testing::Test {
 TEST_F(ProjectWarningsTest, WhatGitDidntAnswerInTimeIsNamed) {  // O8
   {
     const CallBounds over(CallBounds::now_ms());
-    warnings = project_warnings(project, CoderunnerMode::mock);
+    warnings = project_warnings(project, CoderunnerMode::mock, root.path());
   }
   EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent"}));
   EXPECT_EQ(warnings.not_checked,
@@ -45,7 +45,7 @@ TEST_F(ProjectWarningsTest, WhatGitDidntAnswerInTimeIsNamed) {  // O8
 
 TEST_F(ProjectWarningsTest, ARemoteOfTheRepositoryIsSuggestedByItsName) {  // O8
   const auto suggested = [this] {
-    warnings = project_warnings(project, CoderunnerMode::mock);
+    warnings = project_warnings(project, CoderunnerMode::mock, root.path());
     EXPECT_EQ(warnings.not_checked, std::vector<std::string>());
     for (const ProjectWarning& each : warnings.warnings) {
       if (each.code == "no_remote") return each.next_commands;

@@ -6,14 +6,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "domain/refusals.h"
 #include "server/executors/checks/instructions.h"
 #include "server/executors/coderunner/agent_command.h"
+#include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
+#include "server/git/git_names.h"
+#include "server/git/pinned_repository.h"
+#include "server/git/tree_removal.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/text/separated_text.h"
@@ -63,22 +68,23 @@ void warn_of_identity(const Project& project, Warnings& warnings) {
 }
 
 // Cards begin at the base's commit, so that changes which aren't committed are not in their work.
-void warn_of_changes(const Project& project, Warnings& warnings) {
-  GitOptions options;
-  options.settings = {"core.fsmonitor=false"};
-  const GitOutcome status = git(project.repository,
-                                {"--no-optional-locks", "status", "--porcelain",
-                                 "--untracked-files=no", "--ignore-submodules=all"},
-                                options);
-  if (!status.ok || status.output.empty()) return;  // not ok in a bare repository
+// Git runs filters to see whether a file has changed: those of the repository's own configuration
+// would run as the service's user, whoever named the repository.
+void warn_of_changes(const Project& project, const PinnedRepository& pinned, Warnings& warnings) {
+  if (pinned.in_repository({"rev-parse", "--is-bare-repository"}).line() != "false") return;
+  const GitOutcome status =
+      pinned.in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
+                                     "--untracked-files=no", "--ignore-submodules=all"});
+  if (!status.ok || status.output.empty()) return;
   warnings.push_back({"dirty_base",
                       "the checkout has changes that aren't committed: cards start without them",
                       {git_command_in(project, "status")}});
 }
 
-void warn_of_submodules(const Project& project, Warnings& warnings) {
+void warn_of_submodules(const Project& project, const PinnedRepository& pinned,
+                        Warnings& warnings) {
   const std::string modules = "refs/heads/" + project.base + ":.gitmodules";
-  if (!git(project.repository, {"cat-file", "-e", modules}).ok) return;
+  if (!pinned.in_repository({"cat-file", "-e", modules}).ok) return;
   if (git(project.repository, {"config", "--local", "--get-regexp", "^submodule\\..*\\.url$"}).ok) {
     return;
   }
@@ -88,29 +94,57 @@ void warn_of_submodules(const Project& project, Warnings& warnings) {
                       {git_command_in(project, "submodule init")}});
 }
 
-bool has_checks(const Project& project, const std::string& file) {
-  const GitOutcome text =
-      git(project.repository, {"cat-file", "blob", "refs/heads/" + project.base + ":" + file});
-  if (!text.ok) return false;
-  const auto checks =
-      file.ends_with(".toml") ? checks_in_toml(text.output) : checks_in_markdown(text.output);
-  return checks && !checks->empty();
-}
-
-void warn_of_checks(const Project& project, const StationDefinition& station, Warnings& warnings) {
+// Reads the instructions as the station will, from the base's newest commit.
+void warn_of_checks(const Project& project, const StationDefinition& station,
+                    const JudgingBase& base, Warnings& warnings) {
   if (station.executor != ExecutorKind::checks) return;
   if (station.checks && !station.checks->checks.empty()) return;
+  bool is_known = true;
+  const auto read_file =
+      [&](const std::string& file) -> tl::expected<std::optional<std::string>, std::string> {
+    auto text = base.read(file, instructions_bytes_max);
+    if (text) return std::move(*text);
+    is_known = is_known && text.error().error_class != ErrorClass::transient;
+    return tl::unexpected<std::string>(text.error().message);
+  };
   const std::string named = station.checks ? station.checks->instructions : std::string();
-  const bool found = named.empty()
-                         ? has_checks(project, ".signalbox.toml") ||
-                               has_checks(project, "AGENTS.md") || has_checks(project, "CLAUDE.md")
-                         : has_checks(project, named);
-  if (found) return;
+  const auto found = read_instructions(read_file, named);
+  if (found || !is_known) return;
   warnings.push_back({"no_checks",
                       "station " + station.name + " finds no checks on " + project.base +
-                          " and will fail: write a section \"## Checks\" into " +
-                          (named.empty() ? std::string("AGENTS.md") : named),
+                          " and will fail: " + found.error(),
                       {}});
+}
+
+// A pinned repository that is only read, and removed after that.
+class PinnedForReading {
+ public:
+  PinnedForReading(const fs::path& scratch, const Project& project)
+      : directory_(scratch / ("project-check-" + std::to_string(::gettid()))) {
+    auto pinned =
+        PinnedRepository::pin(directory_, fs::path(project.repository), ConfigTrust::nobodys);
+    if (pinned) pinned_ = std::move(*pinned);
+  }
+  ~PinnedForReading() { (void)remove_tree(directory_); }
+  PinnedForReading(const PinnedForReading&) = delete;
+  PinnedForReading& operator=(const PinnedForReading&) = delete;
+
+  // Returns the repository; nullopt if git can't say where it is.
+  [[nodiscard]] const std::optional<PinnedRepository>& get() const { return pinned_; }
+
+ private:
+  fs::path directory_;
+  std::optional<PinnedRepository> pinned_;
+};
+
+void warn_of_all_checks(const Project& project, const PinnedRepository& pinned,
+                        Warnings& warnings) {
+  const GitOutcome base = pinned.in_repository(commit_query("refs/heads/" + project.base));
+  if (!base.ok) return;
+  const auto judging = JudgingBase::at(pinned, base.line());
+  for (const StationDefinition& station : project.pipeline.stations) {
+    warn_of_checks(project, station, judging, warnings);
+  }
 }
 
 bool is_in_path(const std::string& program) {
@@ -158,7 +192,8 @@ void look_for(const char* code, ProjectWarnings& found, const Look& look) {
 
 }  // namespace
 
-ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode) {
+ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode,
+                                 const fs::path& scratch) {
   const CallBounds bounds(CallBounds::now_ms() + limits::repository_check_ms_max);
   ProjectWarnings found;
   warn_of_remote(project, found.warnings);  // which git only helps to mend
@@ -166,11 +201,15 @@ ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode) {
     warn_of_agent(station, mode, found.warnings);
   }
   look_for("no_identity", found, [&](Warnings& to) { warn_of_identity(project, to); });
-  look_for("dirty_base", found, [&](Warnings& to) { warn_of_changes(project, to); });
-  look_for("submodules", found, [&](Warnings& to) { warn_of_submodules(project, to); });
-  for (const StationDefinition& station : project.pipeline.stations) {
-    look_for("no_checks", found, [&](Warnings& to) { warn_of_checks(project, station, to); });
-  }
+  const PinnedForReading reading(scratch, project);
+  const auto look_at_repository = [&](const char* code, const auto& warn) {
+    look_for(code, found, [&](Warnings& to) {
+      if (reading.get()) warn(project, *reading.get(), to);
+    });
+  };
+  look_at_repository("dirty_base", warn_of_changes);
+  look_at_repository("submodules", warn_of_submodules);
+  look_at_repository("no_checks", warn_of_all_checks);
   return found;
 }
 

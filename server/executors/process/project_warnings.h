@@ -2,6 +2,7 @@
 // it then and not from a run that fails at night. Nothing of it keeps a card from being started.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,10 @@ struct ProjectWarnings {
 BOOST_DESCRIBE_STRUCT(ProjectWarnings, (), (warnings, not_checked))
 
 // Returns the warnings about a project whose repository passes check_repository(). `mode` is that
-// of coding agents whose station names none. Blocks on git for at most repository_check_ms_max +
-// git_grace_ms_max. Any thread.
-ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode);
+// of coding agents whose station names none; `scratch` is a directory for temporary files. No
+// program of the repository's configuration runs. Blocks on git for at most repository_check_ms_max
+// + git_grace_ms_max. Any thread.
+ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode,
+                                 const std::filesystem::path& scratch);
 
 }  // namespace signalbox
