@@ -23,8 +23,9 @@ PipelineDefinition pipeline_of(DefaultPipeline which, CoderunnerMode mode);
 enum class Mocked : std::uint8_t { nothing, agents, everything };
 BOOST_DESCRIBE_ENUM(Mocked, nothing, agents, everything)
 
-// Returns `everything` for the default pipeline of mocks, whose create_pr succeeds without a
-// change, and `agents` for another one with an agent in mode mock.
+// Returns `everything` if mocks of coding agents do all the work of the pipeline, whatever its name
+// and settings are: its create_pr succeeds without a change. Returns `agents` if only some of its
+// work is theirs.
 Mocked mocked_in(const PipelineDefinition& pipeline);
 
 }  // namespace signalbox

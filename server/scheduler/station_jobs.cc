@@ -111,8 +111,10 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
 
 void StationJobs::track_job(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
-  job.refuses_changed_checks =
-      rule_for_changed_checks(engine_.world(), run) == ChecksChanged::refuse;
+  const auto rule = rule_for_changed_checks(engine_.world(), run);
+  job.refuses_changed_checks = rule == ChecksChanged::refuse;
+  // What a card's run proposes is merged: nothing is no proposal, whoever has worked.
+  if (rule && job.mocked == Mocked::everything) job.mocked = Mocked::agents;
   if (settings_.ownership.is_elsewhere(run)) {
     const auto commands = commands_to_settle(run);
     return trouble_(job, job_elsewhere_text(*run.attempt) + "; " + commands.front() + "; or " +

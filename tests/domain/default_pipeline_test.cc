@@ -29,7 +29,29 @@ TEST(DefaultPipelineTest, AMockIsFoundWhereverItIs) {  // A12
   PipelineDefinition pipeline = pipeline_of(DefaultPipeline::agents, CoderunnerMode::mock);
   EXPECT_EQ(mocked_in(pipeline), Mocked::everything);
   pipeline.stations.pop_back();
-  EXPECT_EQ(mocked_in(pipeline), Mocked::agents) << "nobody knows what else it was to do";
+  pipeline.name = "mine";
+  pipeline.stations[1].timeout_ms += 1;
+  pipeline.stations[2].coderunner->prompt = "say {{goal}}";
+  EXPECT_EQ(mocked_in(pipeline), Mocked::everything) << "its work is, not its settings";
+  pipeline.stations[1].coderunner->mode.reset();
+  EXPECT_EQ(mocked_in(pipeline), Mocked::everything) << "no mode is the mode mock";
+  StationDefinition& added = pipeline.stations.emplace_back();
+  added.name = "release";
+  added.executor = ExecutorKind::approval;
+  EXPECT_EQ(mocked_in(pipeline), Mocked::everything);
+  for (const ExecutorKind kind : {ExecutorKind::process, ExecutorKind::checks, ExecutorKind::worker,
+                                  ExecutorKind::modal, ExecutorKind::deep_work}) {
+    added.executor = kind;
+    EXPECT_EQ(mocked_in(pipeline), Mocked::agents) << "another station works";
+  }
+  for (const BuiltinStation builtin : {BuiltinStation::merge, BuiltinStation::push}) {
+    added = builtin_station(builtin);
+    EXPECT_EQ(mocked_in(pipeline), Mocked::agents) << "it publishes";
+  }
+  added = builtin_station(BuiltinStation::create_pr);
+  EXPECT_EQ(mocked_in(pipeline), Mocked::everything);
+  pipeline.stations[1].coderunner->mode = CoderunnerMode::process;
+  EXPECT_EQ(mocked_in(pipeline), Mocked::agents);
   EXPECT_EQ(mocked_in(pipeline_of(DefaultPipeline::agents, CoderunnerMode::process)),
             Mocked::nothing);
   EXPECT_EQ(mocked_in(default_pipeline()), Mocked::nothing);

@@ -70,6 +70,21 @@ TEST_F(DefaultPipelineScenario, ItIsExecutedAndSaidToBeAMock) {  // A12
   EXPECT_EQ(summaries, summaries_of(run_to_end())) << "the same result for the same goal";
 }
 
+// A pipeline of one's own is a mock by its stations, not by being the default one.
+TEST_F(DefaultPipelineScenario, APipelineOfMocksIsAMockWhateverItsSettings) {  // A12
+  const TemporaryDirectory scratch;
+  const auto pipeline = scratch.path() / "mine.toml";
+  write_text(pipeline,
+             "name = \"mine\"\n[[station]]\nname = \"intake\"\nexecutor = \"builtin\"\n"
+             "[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\n"
+             "[station.coderunner]\nmode = \"mock\"\n"
+             "[[station]]\nname = \"create_pr\"\nexecutor = \"builtin\"\n");
+  const std::string id = run_to_end({"--pipeline", pipeline.string()});
+  const json::object got = result({"run", "get", id});
+  EXPECT_EQ(got.at("run").at("mock"), "everything");
+  EXPECT_NE(server_.cli({"run", "get", id}).out.find("succeeded (mock)"), std::string::npos);
+}
+
 TEST_F(DefaultPipelineScenario, ItsRepositoryIsLeftAsItWas) {  // A12
   const TemporaryDirectory scratch;
   const auto repository = make_repository(scratch.path() / "repository", {{"file.txt", "one\n"}});

@@ -27,10 +27,12 @@ std::string labels_text(const json::object& run) {
   return text;
 }
 
-// "paused: the API is down", "succeeded (mock)" for a run of the default pipeline of mocks.
+// "paused: the API is down", "succeeded (mock)" for a run whose work is all that of mocks. Lists
+// only have the pipeline's name.
 std::string status_text(const json::object& run) {
   const std::string reason = text_at(run, "paused_reason");
-  return text_at(run, "status") + (text_at(run, "pipeline") == "mock" ? " (mock)" : "") +
+  const bool is_mock = text_at(run, "mock") == "everything" || text_at(run, "pipeline") == "mock";
+  return text_at(run, "status") + (is_mock ? " (mock)" : "") +
          (reason.empty() ? "" : ": " + reason);
 }
 
