@@ -1,8 +1,7 @@
 // A card whose agent changes what checks it, from outside: real git, jobs, heartbeat and merges.
 #include <gtest/gtest.h>
 
-#include "tests/fixtures/git_repository.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/repository_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -22,7 +21,7 @@ executor = "builtin"
 [[station]]
 name = "implement"
 executor = "process"
-command = ["sh", "-c", "case $SIGNALBOX_GOAL in Cheat*) printf '## Checks\\n\\n```sh\\ntrue\\n```\\n' >AGENTS.md ;; Extend*) echo done >done.txt; case $SIGNALBOX_INPUT in *earlier_work*AGENTS.md*) echo work >work.txt ;; *) echo '# Extended' >>AGENTS.md ;; esac ;; *) echo done >done.txt; echo work >work.txt ;; esac"]
+command = ["sh", "-c", "case $SIGNALBOX_GOAL in Erase*) rm -rf $SIGNALBOX_RUN_ROOT/../../workspaces/$SIGNALBOX_RUN_ID; printf '## Checks\\n\\n```sh\\ntrue\\n```\\n' >AGENTS.md ;; Cheat*) printf '## Checks\\n\\n```sh\\ntrue\\n```\\n' >AGENTS.md ;; Extend*) echo done >done.txt; case $SIGNALBOX_INPUT in *earlier_work*AGENTS.md*) echo work >work.txt ;; *) echo '# Extended' >>AGENTS.md ;; esac ;; *) echo done >done.txt; echo work >work.txt ;; esac"]
 retry = { max_retries = 0 }
 [[station]]
 name = "verify"
@@ -33,43 +32,22 @@ name = "create_pr"
 executor = "builtin"
 )";
 
-class ChangedChecks : public CliTest {
+class ChangedChecks : public CardTestOfRepository {
  protected:
-  ChangedChecks() : CliTest(std::vector<std::string>{}) {}
-  void SetUp() override {
-    fs::create_directories(server_.data());
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"1s\"\nsynthesizer = \"1s\"\nprune = \"366d\"\n");
-    server_.start();
-  }
   // Puts the project with this policy, or without a file.
-  void put(const std::string& policy = "") {
+  void put(const std::string& policy = "") const {
     fs::create_directories(repository() / "tools");
     write_text(repository() / "tools/check", "exit 0\n");
     if (!policy.empty()) write_text(repository() / "HEARTBEAT.md", policy);
-    make_repository(repository(), {{"AGENTS.md", agents_file_of_base}});
-    set_identity(repository());
-    make_remote(repository(), scratch_.path() / "site.git");
-    write_text(pipeline(), pipeline_of_cards);
-    (void)result({"project", "put", "site", "--repository", repository().string(), "--remote",
-                  "origin", "--pipeline", pipeline()});
-  }
-  [[nodiscard]] fs::path repository() const { return scratch_.path() / "site"; }
-  [[nodiscard]] std::string submit(const std::string& title) const {
-    return text(result({"card", "submit", title, "--project", "site"}), "card_id");
-  }
-  [[nodiscard]] json::object card(const std::string& id) const {
-    return result({"card", "get", id}).at("card").as_object();
-  }
-  void await_card(const std::string& id, const std::string& status) const {
-    await([&] { return text(card(id), "status") == status; });
+    make_repository_and_remote({{"AGENTS.md", agents_file_of_base}});
+    put_project(pipeline_of_cards);
   }
   static bool waits_for_decision(const json::object& card) {
     const json::object* const waiting = card.at("waiting").if_object();
     return waiting != nullptr && text(*waiting, "reason") == "approval";
   }
   [[nodiscard]] std::string merged_agents_file() const {
-    return shell("git -C site.git show main:AGENTS.md").out;
+    return shell("git -C remote.git show main:AGENTS.md").out;
   }
 };
 
@@ -77,6 +55,16 @@ class ChangedChecks : public CliTest {
 TEST_F(ChangedChecks, AnAgentThatReplacesTheChecksIsNotVerified) {  // A7
   put();
   const std::string id = submit("Cheat a little");
+  await_card(id, "blocked");
+  const json::object shown = card(id);
+  EXPECT_EQ(text(shown, "code"), "CHECKS_FAILED") << json::serialize(shown);
+  EXPECT_EQ(merged_agents_file(), agents_file_of_base);
+}
+
+// The log says what the work began at, whatever is left of the run's files.
+TEST_F(ChangedChecks, AnAgentThatErasesWhatIntakeRecordedIsNotVerified) {  // A7
+  put();
+  const std::string id = submit("Erase the record");
   await_card(id, "blocked");
   const json::object shown = card(id);
   EXPECT_EQ(text(shown, "code"), "CHECKS_FAILED") << json::serialize(shown);
@@ -133,7 +121,7 @@ TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7, A9
   ASSERT_TRUE(shown.contains("checks_changed")) << json::serialize(shown);
   EXPECT_EQ(shown.at("checks_changed"), json::array({"AGENTS.md"}));
   EXPECT_EQ(merged_agents_file(), agents_file_of_base);
-  EXPECT_EQ(shell("git -C site.git for-each-ref refs/heads/signalbox").out, "")
+  EXPECT_EQ(shell("git -C remote.git for-each-ref refs/heads/signalbox").out, "")
       << "nothing left the machine";
 
   // The next run is given why, and does without.

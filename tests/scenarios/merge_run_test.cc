@@ -3,8 +3,7 @@
 // killed.
 #include <gtest/gtest.h>
 
-#include "tests/fixtures/git_repository.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/repository_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -45,23 +44,13 @@ executor = "builtin"
 remote = "origin"
 )";
 
-class MergeRun : public CliTest {
+class MergeRun : public RepositoryTest {
  protected:
   void SetUp() override {
-    CliTest::SetUp();
-    make_repository(repository(), {{"file.txt", "one\n"}});
-    make_remote(repository(), remote());
-    set_identity(repository());
+    RepositoryTest::SetUp();
+    make_repository_and_remote({{"file.txt", "one\n"}});
     EXPECT_EQ(server_.cli({"fence", "install", repository().string()}).exit_code, 0);
   }
-  std::string line(const std::string& script) const {
-    const Output output = shell(script);
-    EXPECT_EQ(output.exit_code, 0) << script << "\n" << output.err;
-    return output.out.substr(0, output.out.find('\n'));
-  }
-  fs::path repository() const { return scratch_.path() / "repository"; }
-  fs::path remote() const { return scratch_.path() / "remote.git"; }
-
   std::string start(const char* tables, const std::string& input) const {
     return start_run_of(
         tables, "greet",
