@@ -68,8 +68,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                   config.socket, environment_of_children(),
                   [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
                   [this](const Job& job) {
-                    return recorded_base(log_, projector_.index(), projector_.applied(), job.run_id,
-                                         job.base_station, job.token);
+                    return recorded_base(log_, projector_.index(), projector_.applied(),
+                                         {job.run_id, job.run_token, job.token, job.base_station});
                   }},
                  artifacts_),
       modal_({config.data / "jobs", environment_of_children()}, artifacts_),

@@ -33,22 +33,27 @@ std::string declared_base(const AttemptResult& result) {
 }  // namespace
 
 Stored<std::string> recorded_base(const EventLog& log, const RunIndex& index, Position applied,
-                                  const RunId& run_id, const std::string& station,
-                                  Position before) {
-  const Stream stream = Stream::run(run_id);
-  const auto positions = TRY(index.run_positions(run_id));
+                                  const RunOfBase& run) {
+  const Stream stream = Stream::run(run.id);
+  const auto positions = index.run_positions(run.id);
+  // Without the index, as while it is computed anew, the run's part of the log has to be read.
+  const Position unread = positions ? applied + 1 : run.started;
   std::optional<std::string> newest;
-  TRY(log.scan(applied + 1, before, [&](Record&& record) {
-    const auto* result = record.stream == stream ? result_for(record.event, station) : nullptr;
-    if (result != nullptr) newest = declared_base(*result);
-    return true;
-  }));
+  if (unread < run.before) {
+    TRY(log.scan(unread, run.before - 1, [&](Record&& record) {
+      const auto* result =
+          record.stream == stream ? result_for(record.event, run.station) : nullptr;
+      if (result != nullptr) newest = declared_base(*result);
+      return true;
+    }));
+  }
   if (newest) return *newest;
-  auto next = std::lower_bound(positions.begin(), positions.end(), before);
-  while (next != positions.begin()) {
+  if (!positions) return std::string();
+  auto next = std::lower_bound(positions->begin(), positions->end(), run.before);
+  while (next != positions->begin()) {
     const auto records = TRY(log.read(*--next, 1));
     if (records.empty()) break;
-    const auto* result = result_for(records.front().event, station);
+    const auto* result = result_for(records.front().event, run.station);
     if (result != nullptr) return declared_base(*result);
   }
   return std::string();

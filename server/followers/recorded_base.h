@@ -10,11 +10,17 @@
 
 namespace signalbox {
 
-// Returns the commit that `station`, the built-in `intake` or `merge` of the run, declared as its
-// base when it succeeded last before `before`, which is durable; empty if the log doesn't say, or
-// if its text was redacted. The index has `applied` or more; the rest is read from the log. Any
-// thread. Errors: those of the log and of the index.
+struct RunOfBase {
+  RunId id{};
+  Position started = 0;  // position of its RunStarted
+  Position before = 0;   // durable; only what the log has before counts
+  std::string station;   // the built-in `intake` or `merge` of the run
+};
+
+// Returns the commit that the station declared as the base of the run's work when it succeeded
+// last; empty if the log doesn't say, or if its text was redacted. The index has `applied` or more;
+// the rest is read from the log. Any thread. Errors: those of the log.
 Stored<std::string> recorded_base(const EventLog& log, const RunIndex& index, Position applied,
-                                  const RunId& run_id, const std::string& station, Position before);
+                                  const RunOfBase& run);
 
 }  // namespace signalbox
