@@ -247,6 +247,23 @@ TEST_F(MergeStations, WhatIsWrongIsNamed) {
   EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
 }
 
+// What verifies the merge runs the work's own programs, which can write into the run root.
+TEST_F(MergeStations, TheBranchIsNotTakenFromTheRunRoot) {  // A7
+  const Job merge = merge_of("signalbox/x-7", verified("signalbox/x-7", "new.txt", "new\n"));
+  run("push --quiet origin main:release", repository);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const std::string before = run("rev-parse main", remote);
+  fs::remove_all(site.root() / "workspaces" / to_string(merge.run_id));
+  write_text(fs::path(merge.run_root) / "base_branch", "release\n");
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "BASE_UNKNOWN") << pushed.failure.message;
+  EXPECT_EQ(pushed.failure.error_class, ErrorClass::config);
+  EXPECT_NE(pushed.failure.message.find("signalbox run why " + to_string(merge.run_id)),
+            std::string::npos);
+  EXPECT_EQ(run("rev-parse main", remote), before);
+  EXPECT_EQ(run("rev-parse release", remote), before);
+}
+
 TEST_F(MergeStations, TheBaseMayBeNamedAsTheRemotesBranch) {
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   Job merge = merge_of("signalbox/x-7", commit);

@@ -153,6 +153,15 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
   const auto pinned = TRY(open_pinned(request));
   GitOptions there;
   there.place = TRY(workspace_place(request, pinned, hint));
+  // The run root has the branch for a repeated merge; a check of the work can write there.
+  if (!pinned.is_recorded()) {
+    return builtin_failure(ErrorClass::config, "BASE_UNKNOWN",
+                           request.pins.string() +
+                               " doesn't have the branch any more that the work was merged into, "
+                               "and nothing was pushed. Put that directory back from a backup and "
+                               "have it tried again: " +
+                               retry_hint(request) + "; or start another run");
+  }
   const auto branch = TRY(settle_base_branch(request, pinned));
   if (!is_branch_name(branch)) return not_a_worktree(request, hint);
   const GitOutcome head = git(request.workspace, {"rev-parse", "--verify", "HEAD"}, there);

@@ -17,9 +17,9 @@ namespace signalbox {
 // The external ref of the result is HEAD.
 //
 // Errors: BASE_MOVED (terminal): the base was moved by others, so the verified merge is outdated.
-// BASE_CHECKED_OUT (terminal); WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED, BASE_NOT_BRANCH,
-// BASE_NOT_FOUND (config); PUSH_FAILED, FETCH_FAILED, REPOSITORY_BUSY, GIT_FAILED, STORAGE_FAILED
-// (transient).
+// BASE_CHECKED_OUT (terminal); WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED, BASE_UNKNOWN,
+// BASE_NOT_BRANCH, BASE_NOT_FOUND (config); PUSH_FAILED, FETCH_FAILED, REPOSITORY_BUSY, GIT_FAILED,
+// STORAGE_FAILED (transient).
 BuiltinOutcome builtin_push(const BuiltinRequest& request);
 
 }  // namespace signalbox
