@@ -27,11 +27,12 @@ constexpr int links_followed_max = 8;
 constexpr std::string_view shell_separators = " \t\r\n'\"`;&|()<>{}[]$=,:\\*?!#~";
 
 // No word of a command has these: `:` after the name of a program of the table in deciding_files.h,
-// `/` before the name of a file that counts whatever its kind, and `/` after that of a directory
-// whose scripts count.
+// `/` before the name of a file that counts whatever its kind, `/` after that of a directory whose
+// scripts count, and `?` after that of a file that counts only as a script.
 constexpr char program_mark = ':';
 constexpr char any_kind_mark = '/';
 constexpr char directory_mark = '/';
+constexpr char script_mark = '?';
 
 std::string_view last_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
@@ -57,6 +58,11 @@ bool is_named(std::string_view path, const std::set<std::string>& named) {
 bool is_named_for_any_kind(std::string_view path, const std::set<std::string>& named) {
   return any_end(
       path, [&](std::string_view end) { return named.contains(any_kind_mark + std::string(end)); });
+}
+
+bool is_named_as_script(std::string_view path, const std::set<std::string>& named) {
+  return any_end(
+      path, [&](std::string_view end) { return named.contains(std::string(end) + script_mark); });
 }
 
 bool is_in_named_directory(std::string_view path, const std::set<std::string>& named) {
@@ -87,22 +93,25 @@ std::string name_below_top(std::string_view word) {
   return name == "." || name == ".." ? std::string() : name;
 }
 
-// Returns the words of the arguments, and each argument with several words as a whole: the name of
-// a file may have blanks.
-std::vector<std::string_view> words_of(std::span<const std::string> arguments) {
-  std::vector<std::string_view> words;
-  for (const std::string& argument : arguments) {
-    std::string_view rest = argument;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find_first_of(shell_separators), rest.size());
-      if (end > 0) words.push_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    if (argument.find_first_of(shell_separators) != std::string::npos) {
-      words.emplace_back(argument);
-    }
+// Adds the words of the text, and the text as a whole: the name of a file may have blanks.
+void add_words(std::string_view text, std::vector<std::string_view>& words) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(shell_separators), rest.size());
+    if (end > 0) words.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return words;
+  if (text.find_first_of(shell_separators) != std::string_view::npos) words.push_back(text);
+}
+
+// Returns the parts of a text for a shell that stand between `&&` and `||`.
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = std::min(text.find("&&"), text.find("||"));
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 2);
+  }
 }
 
 // Returns the arguments without the shell that only runs a text: `sh -c`, `bash -eu -c`.
@@ -124,6 +133,7 @@ void add_targets(const std::string& path, TargetOf&& target_of, std::set<std::st
     for (const char* mark : {"", "/"}) {
       const std::string name = mark + std::string(end);
       if (named.contains(name)) ends.emplace_back(mark, "");
+      if (named.contains(name + script_mark)) ends.emplace_back(mark, std::string(1, script_mark));
       const std::string below = name + '/';
       for (auto each = named.lower_bound(below); each != named.end() && each->starts_with(below);
            ++each) {
@@ -145,13 +155,8 @@ bool is_tree(std::string_view facts) {
   return facts.size() > 14 && (facts.substr(1, 6) == mode || facts.substr(8, 6) == mode);
 }
 
-fs::path names_file(const fs::path& pins) { return pins / "named_by_checks"; }
-
-}  // namespace
-
-std::set<std::string> files_named_by(const std::vector<std::string>& command) {
-  std::set<std::string> names;
-  const auto words = words_of(without_shell(command));
+// Adds what the words of a command name.
+void add_names(const std::vector<std::string_view>& words, std::set<std::string>& names) {
   const bool whole_directories = std::any_of(words.begin(), words.end(), [](std::string_view word) {
     return runs_directories(last_name(word));
   });
@@ -168,7 +173,50 @@ std::set<std::string> files_named_by(const std::vector<std::string>& command) {
     }
     is_run = runs_next;
   }
+}
+
+fs::path names_file(const fs::path& pins) { return pins / "named_by_checks"; }
+
+}  // namespace
+
+std::set<std::string> files_named_by(const std::vector<std::string>& command) {
+  std::set<std::string> names;
+  const std::span<const std::string> arguments = without_shell(command);
+  if (arguments.size() == command.size()) {
+    std::vector<std::string_view> words;
+    for (const std::string& argument : arguments) add_words(argument, words);
+    add_names(words, names);
+    return names;
+  }
+  for (const std::string& text : arguments) {
+    for (const std::string_view part : parts_of(text)) {
+      std::vector<std::string_view> words;
+      add_words(part, words);
+      add_names(words, names);
+    }
+  }
   return names;
+}
+
+std::set<std::string> scripts_named_by(const std::string& text) {
+  std::set<std::string> names;
+  for (const std::string& name : files_named_by({"sh", "-c", text})) {
+    const bool is_marked = name.starts_with(any_kind_mark) || name.ends_with(program_mark) ||
+                           name.ends_with(directory_mark);
+    names.insert(is_marked ? name : name + script_mark);
+  }
+  return names;
+}
+
+bool is_word_of(const std::set<std::string>& named, const std::string& word) {
+  return named.contains(word) || named.contains(word + script_mark);
+}
+
+bool is_run_by(const std::set<std::string>& named, std::string_view path) {
+  return is_named(path, named) || is_named_for_any_kind(path, named) ||
+         (has_name_of_script(path) &&
+          (is_in_named_directory(path, named) || is_named_as_script(path, named))) ||
+         is_file_of_named_program(path, named);
 }
 
 void add_targets_of_links(const std::vector<TreeLink>& links, const ReadLink& read_link,
@@ -267,7 +315,8 @@ std::vector<std::string> check_files_among(const std::vector<ChangedFile>& chang
     const bool may_be_run = file.executable || !has_name_of_data(file.path);
     if (decides_everywhere(file.path) || is_named_for_any_kind(file.path, named) ||
         (may_be_run && is_named(file.path, named)) ||
-        (is_script && is_in_named_directory(file.path, named)) ||
+        (is_script &&
+         (is_in_named_directory(file.path, named) || is_named_as_script(file.path, named))) ||
         is_file_of_named_program(file.path, named)) {
       found.insert(file.path);
     }

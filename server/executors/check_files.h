@@ -31,6 +31,16 @@ inline constexpr const char* checks_changed_total_field = "checks_changed_total"
 // and most words are no files at all.
 std::set<std::string> files_named_by(const std::vector<std::string>& command);
 
+// Returns names of what a command may run that a file of a check has: of its words only scripts
+// count, since recipes name the sources that they compile.
+std::set<std::string> scripts_named_by(const std::string& text);
+// Returns whether a command has the word.
+bool is_word_of(const std::set<std::string>& named, const std::string& word);
+
+// Returns whether one of the names may be that of the file at `path`, or of a program or directory
+// that has it run.
+bool is_run_by(const std::set<std::string>& named, std::string_view path);
+
 // A symbolic link of a commit.
 struct TreeLink {
   std::string path;    // relative to the top

@@ -251,6 +251,11 @@ bool has_name_of_script(std::string_view path) {
   return extension.empty() || is_listed(script_extensions, extension);
 }
 
+bool has_name_of_shell_script(std::string_view path) {
+  const std::string_view extension = extension_of(path);
+  return extension.empty() || is_listed(shells, extension.substr(1));
+}
+
 bool has_name_of_data(std::string_view path) {
   return is_listed(data_extensions, extension_of(path));
 }

@@ -27,6 +27,8 @@ bool runs_files(std::string_view program);
 
 // Returns whether a file of this name may be run: it has no extension, or that of a script.
 bool has_name_of_script(std::string_view path);
+// Returns whether it may be a shell's: it has no extension, or that of a shell's script.
+bool has_name_of_shell_script(std::string_view path);
 // Returns whether a file of this name is text, a picture or data, which nothing runs by itself.
 bool has_name_of_data(std::string_view path);
 

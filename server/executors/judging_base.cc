@@ -115,11 +115,11 @@ tl::expected<void, Failure> JudgingBase::verify(const std::vector<std::string>& 
 }
 
 // "120000 blob 1c2…\tcheck.sh\0"
-tl::expected<std::vector<TreeLink>, std::string> JudgingBase::links(const fs::path& scratch) const {
+tl::expected<BaseTree, std::string> JudgingBase::tree(const fs::path& scratch) const {
   constexpr std::string_view link_mode = "120000 blob ";
   constexpr std::string_view tree_mode = "040000 tree ";
   GitOptions to_file;
-  to_file.output_file = scratch / "links-of-base";
+  to_file.output_file = scratch / "tree-of-base";
   const GitOutcome listed = pinned_.in_repository(
       {"ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit_}, to_file);
   const auto listing = read_regular_file(to_file.output_file, git_listing_bytes_max);
@@ -127,7 +127,7 @@ tl::expected<std::vector<TreeLink>, std::string> JudgingBase::links(const fs::pa
   fs::remove(to_file.output_file, ignored);
   if (!listed.ok) return tl::unexpected(listed.message);
   if (!listing) return tl::unexpected(listing.error().message);
-  std::vector<TreeLink> found;
+  BaseTree found;
   std::vector<std::string> trees;
   for (std::string_view rest = *listing; !rest.empty();) {
     const std::string_view entry = rest.substr(0, rest.find('\0'));
@@ -136,7 +136,9 @@ tl::expected<std::vector<TreeLink>, std::string> JudgingBase::links(const fs::pa
     if (tab == std::string_view::npos) continue;
     const std::string object(entry.substr(link_mode.size(), tab - link_mode.size()));
     if (entry.starts_with(tree_mode)) trees.push_back(object + "^{tree}");
-    if (entry.starts_with(link_mode)) found.push_back({std::string(entry.substr(tab + 1)), object});
+    const std::string path(entry.substr(tab + 1));
+    if (entry.starts_with(link_mode)) found.links.push_back({path, object});
+    if (entry.starts_with("100")) found.files.push_back(path);
   }
   if (const auto verified = verify_objects(pinned_, trees); !verified) {
     return tl::unexpected(verified.error().message);

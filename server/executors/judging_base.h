@@ -29,6 +29,11 @@ tl::unexpected<Failure> base_unknown(const std::filesystem::path& pins);
 tl::unexpected<Failure> repository_damaged(const std::filesystem::path& repository,
                                            const std::string& why);
 
+struct BaseTree {
+  std::vector<TreeLink> links;
+  std::vector<std::string> files;  // paths of the regular ones
+};
+
 class JudgingBase {
  public:
   // Opens the base of the run whose `repository` is pinned in `pins`. `recorded` is the commit that
@@ -55,9 +60,9 @@ class JudgingBase {
   [[nodiscard]] tl::expected<std::optional<std::string>, Failure> read(const std::string& file,
                                                                        std::size_t bytes_max) const;
 
-  // Returns the symbolic links of the commit, whose directories are verified. `scratch` is an
-  // existing directory for a temporary file. Error: a sentence. Blocks on git.
-  [[nodiscard]] tl::expected<std::vector<TreeLink>, std::string> links(
+  // Returns what the commit has, whose directories are verified. `scratch` is an existing directory
+  // for a temporary file. Error: a sentence. Blocks on git.
+  [[nodiscard]] tl::expected<BaseTree, std::string> tree(
       const std::filesystem::path& scratch) const;
   // Returns what the link points to; empty if it can't be read. Blocks on git.
   [[nodiscard]] std::string target_of(const TreeLink& link) const;

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "server/executors/called_commands.h"
 #include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
@@ -91,6 +92,50 @@ TEST(CheckFiles, ADirectoryThatACommandRunsCoversItsScripts) {  // A7
                                Files{"bash", "-c", "mypy ci"}}) {
     EXPECT_TRUE(among(changed, command).empty()) << "it only reads them: " << command.back();
   }
+}
+
+TEST(CheckFiles, APartOfACommandRunsOnlyItsOwnDirectories) {  // A7
+  EXPECT_EQ(among({{"src/a.js"}, {"test/a.js"}}, {"sh", "-c", "eslint src && mocha test"}),
+            Files{"test/a.js"});
+}
+
+// A recipe names the sources that it compiles as well: they aren't scripts.
+TEST(CheckFiles, OfWhatAFileCallsOnlyScriptsCount) {  // A7
+  const auto named = scripts_named_by("c++ main.cc -o app && ./ci/lint.sh && sh ci/all.txt");
+  EXPECT_EQ(check_files_among({{"main.cc"}, {"ci/lint.sh"}, {"ci/all.txt"}}, named),
+            (Files{"ci/all.txt", "ci/lint.sh"}));
+  EXPECT_TRUE(is_word_of(named, "app"));
+  EXPECT_TRUE(is_run_by(named, "ci/lint.sh"));
+  EXPECT_FALSE(is_run_by(named, "main.cc"));
+}
+
+TEST(CheckFiles, CommandsAreFoundInTheFilesThatHaveThem) {  // A7
+  const auto named = files_named_by({"sh", "-c", "make check; npm run lint"});
+  EXPECT_EQ(commands_in("Makefile",
+                        "CC := gcc\n.PHONY: check\nall: app\n\tgcc x.c\n\n"
+                        "check clean: build | out\n\t@./ci/check.sh\n\t-rm x\nrelease:\n\t./no\n",
+                        named),
+            (Files{" build | out", "./ci/check.sh", "rm x"}));
+  EXPECT_EQ(
+      commands_in("web/Makefile", "# nothing: named\nall: app\n\t./all\nrest:\n\t./rest\n", named),
+      (Files{" app", "./all"}));
+  EXPECT_EQ(commands_in("package.json",
+                        R"({"scripts":{"lint":"node a.js","prelint":"node b.js","start":"node c.js",
+                            "postlint":7}})",
+                        named),
+            (Files{"node a.js", "node b.js"}));
+  EXPECT_TRUE(commands_in("package.json", "{", named).empty());
+  EXPECT_EQ(commands_in("check", "#!/usr/bin/env bash\n# all\n\n  ./a &&\n./b\n", named),
+            (Files{"./a &&", "./b"}));
+  EXPECT_TRUE(commands_in("check", "#!/usr/bin/python3\nimport a\n", named).empty());
+  EXPECT_TRUE(commands_in("check",
+                          std::string("\x7f"
+                                      "ELF\0./a\n",
+                                      9),
+                          named)
+                  .empty());
+  EXPECT_TRUE(may_have_commands("ci/all.bash"));
+  EXPECT_FALSE(may_have_commands("ci/all.py"));
 }
 
 TEST(CheckFiles, AFileThatIsRunCountsWhateverItsName) {  // A7

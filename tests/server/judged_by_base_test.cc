@@ -161,6 +161,25 @@ TEST_F(JudgedByBase, WhatANamedLinkLeadsToCountsAsWell) {  // A7
   EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"tools/checks/lint", "tools/real"}));
 }
 
+TEST_F(JudgedByBase, WhatMakeAndNpmRunCountsAsWell) {  // A7
+  const Job job = begin(
+      {{"AGENTS.md", agents_file("make check\nnpm test")},
+       {"Makefile", "all:\n\tcc main.c\ncheck: lint\n\tsh ci/all.sh\nlint:\n\t./ci/lint\n"},
+       {"package.json", R"({"scripts":{"test":"node web/test.js","start":"node web/main.js"}})"},
+       {"ci/all.sh", "#!/bin/sh\npython3 ci/deep.py\n"},
+       {"ci/lint", "exit 0\n"},
+       {"ci/deep.py", "print(1)\n"},
+       {"main.c", "int main() {}\n"}});
+  for (const char* file : {"ci/lint", "ci/deep.py", "web/test.js", "web/main.js", "main.c"}) {
+    work(job, file, "changed\n");
+  }
+  const json::array expected{"ci/deep.py", "ci/lint", "web/test.js"};
+  EXPECT_EQ(field_of(verify(job), "checks_changed"), expected);
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), expected);
+}
+
 TEST_F(JudgedByBase, HooksOfTheRepositoryCountWhereverTheyLie) {  // A7
   run("config core.hooksPath scripts/git", repository);
   const Job job = begin({{"file.txt", "two\n"}, {"scripts/git/README.md", "hooks\n"}});

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/executors/called_commands.h"
 #include "server/executors/check_files.h"
 #include "server/executors/checks/checks_report.h"
 #include "server/executors/checks/checks_task.h"
@@ -29,6 +31,12 @@ namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Bounds of what is read to learn which files the checks run: from one file to the next, files, and
+// bytes of each.
+constexpr int calls_followed_max = 6;
+constexpr std::size_t called_files_max = 100;
+constexpr std::size_t called_file_bytes_max = 256 * 1024;
 
 int refuse(const StoreError& error) {
   std::fprintf(stderr, "signalbox checks: %s\n", error.message.c_str());
@@ -155,6 +163,37 @@ tl::expected<std::vector<ChangedFile>, std::string> changes_since(const JudgingB
   return files;
 }
 
+// Adds to the names what they lead to in the base: the targets of links, and the files that
+// Makefiles, package.json files and shell scripts name. Error: a sentence.
+tl::expected<void, std::string> add_called_files(const JudgingBase& base, const ChecksJob& job,
+                                                 std::set<std::string>& named) {
+  const auto tree = TRY(base.tree(job.directory));
+  std::map<std::string, std::string> texts;  // by path
+  for (int round = 0; round < calls_followed_max; ++round) {
+    const std::size_t before = named.size();
+    add_targets_of_links(
+        tree.links, [&base](const TreeLink& link) { return base.target_of(link); }, named);
+    for (const std::string& path : tree.files) {
+      if (texts.size() >= called_files_max) break;
+      if (!may_have_commands(path) || texts.contains(path) || !is_run_by(named, path)) continue;
+      const auto text = base.read(path, called_file_bytes_max);
+      if (!text && text.error().code != "CHECKS_MISSING") {
+        return tl::unexpected(text.error().message);
+      }
+      texts.emplace(path, text ? text->value_or("") : "");  // what is too long is no script
+    }
+    std::set<std::string> called;
+    for (const auto& [path, text] : texts) {
+      for (const std::string& command : commands_in(path, text, named)) {
+        called.merge(scripts_named_by(command));
+      }
+    }
+    named.merge(called);
+    if (named.size() == before) return {};
+  }
+  return {};
+}
+
 // Notes in the plan which files that decide about checks the work changed, and for create_pr which
 // files the checks name. Error: those of the disk.
 Stored<void> find_changes(const JudgingBase& base, const ChecksJob& job, CheckedPlan& plan) {
@@ -165,14 +204,10 @@ Stored<void> find_changes(const JudgingBase& base, const ChecksJob& job, Checked
     named.merge(files_named_by(check.cleanup));
   }
   named.merge(hook_directories(base.repository().facts().programs));
-  const auto links = base.links(job.directory);
-  if (links) {
-    add_targets_of_links(
-        *links, [&base](const TreeLink& link) { return base.target_of(link); }, named);
-  }
+  const auto added = add_called_files(base, job, named);
   TRY(remember_named_files(job.pins, named));
-  if (!links) {
-    plan.changed_unknown = links.error();
+  if (!added) {
+    plan.changed_unknown = added.error();
     return {};
   }
   const auto changed = changes_since(base, job);
