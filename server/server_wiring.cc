@@ -14,7 +14,7 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
 #include "server/executors/process/project_warnings.h"
-#include "server/followers/recorded_base.h"
+#include "server/followers/recorded_commit.h"
 #include "server/followers/runs_over.h"
 #include "server/git/pinned_repository.h"
 #include "server/limits.h"
@@ -67,9 +67,10 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, environment_of_children(),
                   [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
-                  [this](const Job& job) {
-                    return recorded_base(log_, projector_.index(), projector_.applied(),
-                                         {job.run_id, job.run_token, job.token, job.base_station});
+                  [this](const Job& job, const char* field) {
+                    return recorded_commit(
+                        log_, projector_.index(), projector_.applied(),
+                        {job.run_id, job.run_token, job.token, job.base_station, field});
                   }},
                  artifacts_),
       modal_({config.data / "jobs", environment_of_children()}, artifacts_),

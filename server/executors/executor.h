@@ -38,7 +38,9 @@ struct Job {
   std::string base;
   // The built-in station before this one that made the workspace a worktree; empty: none did.
   std::string base_station;
-  std::string base_commit;          // what that one's result in the log says; empty: nothing
+  std::string base_commit;   // what that one's result in the log says; empty: nothing
+  bool is_of_merge = false;  // that station is `merge`, and since then there were only checks
+  std::string merge_commit;  // then: the commit that it made, as the log has it; empty: unknown
   Mocked mocked = Mocked::nothing;  // of the run's stations
   // The policy refuses work that changes what checks it: create_pr publishes none.
   bool refuses_changed_checks = false;

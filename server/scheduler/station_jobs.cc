@@ -54,6 +54,16 @@ std::string base_station_of(const Run& run) {
   return {};
 }
 
+// Returns whether only checks stand between `merge` and the current station.
+bool is_of_merge(const Run& run) {
+  for (std::uint32_t index = run.current; index-- > 0;) {
+    const StationDefinition& station = run.pipeline->stations[index];
+    if (builtin_of(station) == BuiltinStation::merge) return true;
+    if (station.executor != ExecutorKind::checks) return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::filesystem::path run_root_of(const Run& run, const std::filesystem::path& runs_root) {
@@ -87,6 +97,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.repository = run.repository;
   job.base = run.base;
   job.base_station = base_station_of(run);
+  job.is_of_merge = is_of_merge(run);
   job.mocked = mocked_in(*run.pipeline);
   job.definition = run.definition();
   return job;

@@ -247,7 +247,23 @@ TEST_F(MergeStations, WhatIsWrongIsNamed) {
   EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
 }
 
-// What verifies the merge runs the work's own programs, which can write into the run root.
+// What verifies the merge runs the work's own programs, which can commit.
+TEST_F(MergeStations, WhatAChecksProgramCommitsIsNotPublished) {  // A7
+  const Job merge = merge_of("signalbox/x-7", verified("signalbox/x-7", "new.txt", "new\n"));
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const std::string merged = run("rev-parse HEAD", workspace_of(merge));
+  write_text(workspace_of(merge) / "smuggled.txt", "smuggled\n");
+  commit_all(workspace_of(merge), "smuggled");
+  Job push = next(merge, "push");
+  push.is_of_merge = true;
+  push.merge_commit = merged;
+  const JobResult pushed = end_of(push);
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", remote), merged);
+  EXPECT_EQ(pushed.result.external_ref, merged);
+}
+
+// They can write into the run root as well.
 TEST_F(MergeStations, TheBranchIsNotTakenFromTheRunRoot) {  // A7
   const Job merge = merge_of("signalbox/x-7", verified("signalbox/x-7", "new.txt", "new\n"));
   run("push --quiet origin main:release", repository);

@@ -50,6 +50,34 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   }
 }
 
+// What the log says of the worktree reaches the stations that judge or publish by it.
+TEST_F(JobEnvironment, StationsAreGivenTheCommitsOfTheStationThatMadeTheWorktree) {  // A7
+  PipelineDefinition pipeline;
+  pipeline.stations = {
+      builtin_station(BuiltinStation::merge), {}, {}, builtin_station(BuiltinStation::push)};
+  pipeline.stations[1].executor = ExecutorKind::checks;
+  pipeline.stations[2].executor = ExecutorKind::checks;
+  signalbox::Run run;
+  run.id = job().run_id;
+  run.repository = "/repository";
+  run.attempt.emplace();
+  const auto job_at = [&](std::uint32_t current) {
+    run.current = current;
+    run.pipeline = std::make_shared<const PipelineDefinition>(pipeline);
+    Job made = job_of(run, "/data/runs");
+    made.base_commit = "b";
+    made.merge_commit = "m";
+    return made;
+  };
+  EXPECT_EQ(job_at(0).base_station, "");
+  EXPECT_EQ(job_at(1).base_station, "merge");
+  EXPECT_TRUE(has(of(job_at(1), {}), "SIGNALBOX_BASE_COMMIT=b"));
+  EXPECT_TRUE(has(of(job_at(3), {}), "SIGNALBOX_MERGE_COMMIT=m"));
+  EXPECT_FALSE(has(of(job_at(3), {}), "SIGNALBOX_BASE_COMMIT=b"));
+  pipeline.stations[2].executor = ExecutorKind::process;
+  EXPECT_FALSE(has(of(job_at(3), {}), "SIGNALBOX_MERGE_COMMIT=m")) << "it may commit";
+}
+
 TEST_F(JobEnvironment, TheBranchHasTheRunsToken) {  // H6
   Job with_token = job();
   with_token.run_token = 71;

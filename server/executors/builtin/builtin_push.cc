@@ -164,8 +164,13 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
   }
   const auto branch = TRY(settle_base_branch(request, pinned));
   if (!is_branch_name(branch)) return not_a_worktree(request, hint);
-  const GitOutcome head = git(request.workspace, {"rev-parse", "--verify", "HEAD"}, there);
-  if (!head.ok) return git_failed("cannot read the head commit", head.message);
+  // The checks run programs of the work, which can commit in the worktree.
+  const std::string verified =
+      is_object_id(request.merge_commit) ? request.merge_commit : std::string("HEAD");
+  const GitOutcome head =
+      git(request.workspace,
+          {"rev-parse", "--verify", "--quiet", "--end-of-options", verified + "^{commit}"}, there);
+  if (!head.ok) return git_failed("cannot read the commit " + verified, head.message);
   const bool is_remote = !request.remote.empty();
   const Target target{
       branch, head.line(),

@@ -1,5 +1,6 @@
 // The station `push`: publishes the verified merge of a merge run by moving the base branch to the
-// worktree's HEAD. It never forces the update: commits that others pushed meanwhile stay.
+// worktree's HEAD, or to what `merge` made if only checks came after it. It never forces the
+// update: commits that others pushed meanwhile stay.
 #pragma once
 
 #include "server/executors/builtin/builtin_station.h"

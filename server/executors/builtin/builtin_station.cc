@@ -52,6 +52,7 @@ BuiltinRequest request_from_environment() {
     request.recorded_base = recorded;
   }
   request.branch = variable("SIGNALBOX_BRANCH");
+  request.merge_commit = variable("SIGNALBOX_MERGE_COMMIT");
   request.remote = variable("SIGNALBOX_REMOTE");
   request.refuses_changed_checks = variable("SIGNALBOX_CHECKS_CHANGED") == "refuse";
   if (!boost::describe::enum_from_string(variable("SIGNALBOX_MOCK").c_str(), request.mocked)) {

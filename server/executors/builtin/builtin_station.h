@@ -31,6 +31,8 @@ struct BuiltinRequest {
   // no station before this one made a worktree.
   std::optional<std::string> recorded_base = std::nullopt;
   std::string branch;
+  // What `merge` made, as the log has it, if only checks came after it; else empty.
+  std::string merge_commit = {};
   std::string remote;  // or empty
   Mocked mocked = Mocked::nothing;
   bool refuses_changed_checks = false;  // the policy of the run's card

@@ -91,6 +91,10 @@ bool is_judging(const Job& job) {
           builtin_of(job.definition) == BuiltinStation::create_pr);
 }
 
+bool is_pushing_merge(const Job& job) {
+  return job.is_of_merge && builtin_of(job.definition) == BuiltinStation::push;
+}
+
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
     const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment,
@@ -103,6 +107,7 @@ Executed<std::vector<std::string>> job_environment(
     if (allows(job.definition, each)) variables.emplace(variable_of(each), "1");
   }
   if (is_judging(job)) variables.emplace("SIGNALBOX_BASE_COMMIT", job.base_commit);
+  if (is_pushing_merge(job)) variables.emplace("SIGNALBOX_MERGE_COMMIT", job.merge_commit);
   if (job.refuses_changed_checks && builtin_of(job.definition) == BuiltinStation::create_pr) {
     variables.emplace("SIGNALBOX_CHECKS_CHANGED", "refuse");
   }

@@ -18,6 +18,9 @@ inline constexpr std::string_view job_secret_name = "SIGNALBOX_JOB_TOKEN";
 // Returns whether the job judges what the run's work changes: by the base of its worktree, which it
 // gets as SIGNALBOX_BASE_COMMIT.
 bool is_judging(const Job& job);
+// Returns whether the job publishes what `merge` made and only checks have seen since then: it gets
+// that commit as SIGNALBOX_MERGE_COMMIT.
+bool is_pushing_merge(const Job& job);
 
 // Returns "NAME=VALUE" entries, sorted by name. An empty `secret` is left out. NUL bytes in text
 // from the run are replaced by U+FFFD.

@@ -94,6 +94,19 @@ std::vector<std::string> ProcessExecutor::argv_of(const Job& job) const {
   return job.definition.command;
 }
 
+Executed<Job> ProcessExecutor::with_declared_commits(Job job) const {
+  if (!options_.declared_commit) return job;
+  const auto fill = [&](std::string& commit, const char* field) -> Executed<void> {
+    auto declared = options_.declared_commit(job, field);
+    if (!declared) return storage_error(declared.error());
+    commit = std::move(*declared);
+    return {};
+  };
+  if (is_judging(job)) TRY(fill(job.base_commit, "base_commit"));
+  if (is_pushing_merge(job)) TRY(fill(job.merge_commit, "head_commit"));
+  return job;
+}
+
 Executed<std::string> ProcessExecutor::submit(const Job& job) {
   const JobDirectory directory = directory_of(job);
   const auto before = directory.state();
@@ -101,12 +114,7 @@ Executed<std::string> ProcessExecutor::submit(const Job& job) {
   if (*before != JobState::absent) return ref_at_start(job);
 
   const std::string secret = options_.secret_of ? options_.secret_of(job.id) : std::string();
-  Job known = job;
-  if (is_judging(job) && options_.base_of) {
-    auto base = options_.base_of(job);
-    if (!base) return storage_error(base.error());
-    known.base_commit = std::move(*base);
-  }
+  const Job known = TRY(with_declared_commits(job));
   const auto environment = TRY(
       job_environment(known, directory.artifacts(), options_.socket, options_.environment, secret));
   TRY(prepare(job, directory));

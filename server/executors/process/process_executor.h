@@ -24,8 +24,8 @@ struct ProcessExecutorOptions {
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
   // Returns the secret with which the job authenticates as itself, or "" for none.
   std::function<std::string(const std::string& job_id)> secret_of = {};
-  // Returns Job::base_commit of a job that judges work (is_judging()).
-  std::function<Stored<std::string>(const Job& job)> base_of = {};
+  // Returns what the result of the job's base_station has in the log under `field`, or "".
+  std::function<Stored<std::string>(const Job& job, const char* field)> declared_commit = {};
 };
 
 // Any thread. Several instances may use one directory, also in different processes.
@@ -53,6 +53,8 @@ class ProcessExecutor final : public Executor {
  private:
   [[nodiscard]] JobDirectory directory_of(const Job& job) const;
   [[nodiscard]] std::vector<std::string> argv_of(const Job& job) const;
+  // Returns the job with the commits that the log has of its base_station.
+  [[nodiscard]] Executed<Job> with_declared_commits(Job job) const;
   // Creates the job's directory and the files that the shim and the station's command read.
   Executed<void> prepare(const Job& job, const JobDirectory& directory) const;
   Executed<void> start_shim(const JobDirectory& directory,

@@ -1,5 +1,5 @@
-// Tests which commit the log says that a run's work began at.
-#include "server/followers/recorded_base.h"
+// Tests which commit the log says that a station declared.
+#include "server/followers/recorded_commit.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace signalbox {
 namespace {
 
-class RecordedBase : public ::testing::Test {
+class RecordedCommit : public ::testing::Test {
  protected:
   // Appends an event of the run. Returns its position.
   Position append(const RunId& run_id, StationEvent event) {
@@ -28,7 +28,8 @@ class RecordedBase : public ::testing::Test {
     return result;
   }
   [[nodiscard]] std::string base_before(Position before) const {
-    return recorded_base(log, index, /*applied=*/0, {mine, 1, before, "intake"}).value();
+    return recorded_commit(log, index, /*applied=*/0, {mine, 1, before, "intake", "base_commit"})
+        .value();
   }
 
   RunId mine = *parse_uuid("0190163d-8694-739b-aea5-966c26f8ad91");
@@ -38,7 +39,7 @@ class RecordedBase : public ::testing::Test {
   RunIndex index{table};
 };
 
-TEST_F(RecordedBase, TheLatestSuccessOfTheStationCounts) {  // A7
+TEST_F(RecordedCommit, TheLatestSuccessOfTheStationCounts) {  // A7
   const Position first =
       append(mine, StationSucceeded{"intake", 1, declared(R"({"base_commit":"aa"})")});
   append(other, StationSucceeded{"intake", 1, declared(R"({"base_commit":"bb"})")});
@@ -52,7 +53,7 @@ TEST_F(RecordedBase, TheLatestSuccessOfTheStationCounts) {  // A7
   EXPECT_EQ(base_before(held + 1), "ee");
 }
 
-TEST_F(RecordedBase, WhatTheLogDoesNotSayIsEmpty) {  // A7
+TEST_F(RecordedCommit, WhatTheLogDoesNotSayIsEmpty) {  // A7
   EXPECT_EQ(base_before(1), "");
   for (const char* metadata : {"", "{}", R"({"redacted":true})", R"({"base_commit":7})", "[]"}) {
     append(mine, StationSucceeded{"intake", 1, declared(metadata)});
