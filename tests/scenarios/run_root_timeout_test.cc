@@ -22,7 +22,7 @@ cancel_grace = "1s"
 max_retries = 0
 )";
 
-std::map<std::string, std::string> files_below(const fs::path& root) {
+std::map<std::string, std::string> contents_below(const fs::path& root) {
   std::map<std::string, std::string> files;
   for (const auto& each : fs::recursive_directory_iterator(root)) {
     if (each.is_regular_file()) {
@@ -56,12 +56,12 @@ TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
   EXPECT_EQ(std::string(first), "signalbox run get " + run);
   EXPECT_EQ(server_.cli({"run", "get", run}).exit_code, 0);
 
-  const auto before = files_below(root);
+  const auto before = contents_below(root);
   EXPECT_GE(before.size(), 6U);
   for (const auto& each : fs::directory_iterator(root)) fs::remove_all(each.path());
   const auto rebuilt = result({"artifacts", "rebuild", run});
   EXPECT_EQ(rebuilt.at("files").as_array().size(), before.size());
-  EXPECT_EQ(files_below(root), before);
+  EXPECT_EQ(contents_below(root), before);
   const auto listed = result({"artifacts", "list", run});
   for (const json::value& each : listed.at("files").as_array()) {
     EXPECT_EQ(text(each.as_object(), "found"), "same");
