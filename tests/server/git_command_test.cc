@@ -99,8 +99,7 @@ TEST_F(GitCalls, TheCallersOwnGitDirectoryIsNotPassedOn) {
 // A partial clone without one of its objects would fetch it, with the program that it names.
 TEST_F(GitCalls, ReadingRunsNoProgramOfAPartialClone) {  // G12
   write_text(repository / "lost.txt", "lost");
-  git(repository, {"add", "lost.txt"});
-  ASSERT_TRUE(git(repository, {"commit", "--quiet", "--message=lost"}).ok);
+  commit_all(repository, "lost");
   const std::string id = git(repository, {"rev-parse", "HEAD:lost.txt"}).line();
   ASSERT_TRUE(fs::remove(repository / ".git/objects" / id.substr(0, 2) / id.substr(2)));
   const fs::path marker = repository / "marker";
@@ -122,7 +121,8 @@ TEST_F(GitCalls, ThreadsDoNotDisturbEachOther) {
   for (int number = 0; number < 6; ++number) {
     threads.emplace_back([&, number] {
       GitOptions options;
-      options.environment = {"GIT_AUTHOR_NAME=n" + std::to_string(number)};
+      options.environment = {"GIT_AUTHOR_NAME=n" + std::to_string(number),
+                             "GIT_AUTHOR_EMAIL=t@localhost"};
       for (int round = 0; round < 10; ++round) {
         const std::string author = git(repository, {"var", "GIT_AUTHOR_IDENT"}, options).line();
         if (author.starts_with("n" + std::to_string(number) + " <")) ++right;

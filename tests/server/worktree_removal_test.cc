@@ -128,6 +128,7 @@ TEST_F(WorktreeRemoval, WhatWasStagedAndThenChangedIsKeptTwice) {
 }
 
 TEST_F(WorktreeRemoval, AMergeThatStoppedAtAConflictIsKept) {
+  set_identity(repository);  // without one, git begins no merge
   const Job job = worktree();
   const fs::path path = workspace_of(job);
   write_text(path / "file.txt", "ours\n");
