@@ -23,7 +23,22 @@ class InstallTest : public testing::Test {
     return prefix;
   }
 
+  // Puts a script into the PATH of packages(), before the machine's programs.
+  void set_program(const std::string& name, const std::string& text) const {
+    fs::create_directories(programs_);
+    std::ofstream(programs_ / name) << "#!/bin/sh\n" << text;
+    fs::permissions(programs_ / name, fs::perms::owner_all);
+  }
+  // Runs tools/packages with these words.
+  [[nodiscard]] Output packages(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_process(std::move(words),
+                       {"PATH=" + programs_.string() + ":" + std::getenv("PATH")});
+  }
+
   TemporaryDirectory place_;
+  fs::path programs_ = place_.path() / "bin";
 };
 
 TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
@@ -74,26 +89,18 @@ TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
 
 // A machine that was just started updates itself, so apt finds its locks taken.
 TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
-  const fs::path programs = place_.path() / "bin";
   const fs::path calls = place_.path() / "calls";
-  fs::create_directories(programs);
-  const auto program = [&](const std::string& name, const std::string& text) {
-    std::ofstream(programs / name) << "#!/bin/sh\n" << text;
-    fs::permissions(programs / name, fs::perms::owner_all);
-  };
-  program("dpkg-query", "exit 1\n");
-  program("id", "echo 0\n");
-  program("sleep", "echo sleep >>'" + calls.string() + "'\n");
-  program("apt-get", "echo \"apt-get $*\" >>'" + calls.string() +
-                         "'\n"
-                         "[ $(grep -c update '" +
-                         calls.string() +
-                         "') -ge 3 ] && exit 0\n"
-                         "echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by "
-                         "process 7 (apt-get)' >&2\nexit 100\n");
-  const Output installed =
-      run_process({"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"},
-                  {"PATH=" + programs.string() + ":" + std::getenv("PATH")});
+  set_program("dpkg-query", "exit 1\n");
+  set_program("id", "echo 0\n");
+  set_program("sleep", "echo sleep >>'" + calls.string() + "'\n");
+  set_program("apt-get", "echo \"apt-get $*\" >>'" + calls.string() +
+                             "'\n"
+                             "[ $(grep -c update '" +
+                             calls.string() +
+                             "') -ge 3 ] && exit 0\n"
+                             "echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by "
+                             "process 7 (apt-get)' >&2\nexit 100\n");
+  const Output installed = packages();
   EXPECT_EQ(installed.exit_code, 0) << installed.err;
   const std::string called = content_of(calls);
   EXPECT_TRUE(
@@ -101,11 +108,33 @@ TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
                          "apt-get update -qq\napt-get -o DPkg::Lock::Timeout="))
       << called;
 
-  program("apt-get", "echo 'E: Unable to locate package x' >&2\nexit 100\n");
-  const Output failed = run_process({"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"},
-                                    {"PATH=" + programs.string() + ":" + std::getenv("PATH")});
+  set_program("apt-get", "echo 'E: Unable to locate package x' >&2\nexit 100\n");
+  const Output failed = packages();
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_NE(failed.err.find("Unable to locate package x"), std::string::npos) << failed.err;
+}
+
+// What is installed may be a service that apt starts.
+TEST_F(InstallTest, PackagesUnpacksAPackageWithoutInstallingIt) {
+  const fs::path there = place_.path() / "build" / "unpacked";
+  const std::vector<std::string> unpack{"--unpack", there.string(), "prometheus"};
+  set_program("dpkg-query", "exit 1\n");
+  set_program("id", "echo 0\n");
+  set_program(
+      "apt-get",
+      "case \"$*\" in *install*) exit 100 ;; *' download prometheus') touch a.deb ;; esac\n");
+  set_program("dpkg-deb", "exit 1\n");
+  EXPECT_NE(packages(unpack).exit_code, 0);
+  EXPECT_FALSE(fs::exists(there)) << "a part of it";
+
+  set_program("dpkg-deb", "touch \"$3/program\"\n");
+  const Output unpacked = packages(unpack);
+  EXPECT_EQ(unpacked.exit_code, 0) << unpacked.err;
+  EXPECT_TRUE(fs::exists(there / "program"));
+  EXPECT_FALSE(fs::exists(there / "a.deb"));
+
+  set_program("apt-get", "exit 100\n");
+  EXPECT_EQ(packages(unpack).exit_code, 0) << "it is there";
 }
 
 }  // namespace
