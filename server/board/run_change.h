@@ -37,11 +37,11 @@ struct RunChange {
 
 // Returns the change of the whole run, or of one file or directory of it (`path`; empty: of all):
 // that of the worktree with its uncommitted and new files or, once it is gone, of its branch or of
-// the rescue ref. Repositories of their own in the worktree and its check scratch directory are left
-// out. Shows what follows byte `from` of it, at most run_change_bytes_max. What `.gitattributes` says
-// of a file doesn't hide its lines. Returns nullopt if none of them is there. Nothing that was set up
-// in the worktree runs, and nothing is changed in the repository. Blocks on git. Error: why git
-// failed, as a sentence.
+// the rescue ref. Repositories of their own in the worktree and its check scratch directory are
+// left out. Shows what follows byte `from` of it, at most run_change_bytes_max. What
+// `.gitattributes` says of a file doesn't hide its lines. Returns nullopt if none of them is there.
+// Nothing that was set up in the worktree runs, and nothing is changed in the repository. Blocks on
+// git. Error: why git failed, as a sentence.
 tl::expected<std::optional<RunChange>, std::string> run_change(const RunChangePlace& place,
                                                                const std::string& path,
                                                                std::uint64_t from = 0);
