@@ -17,6 +17,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import programs
+import small_pictures
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONSOLE = HERE.parent.parent / "server" / "console"
@@ -29,7 +30,7 @@ def parse():
     parser.add_argument("--binary", type=pathlib.Path, default=pathlib.Path("build/signalbox"))
     parser.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("build/console"))
     parser.add_argument("--only", help="only this scene")
-    parser.add_argument("--pictures", type=pathlib.Path, metavar="DIRECTORY", help="where each page's picture goes")
+    parser.add_argument("--pictures", type=pathlib.Path, metavar="DIRECTORY", help="where each page's picture goes, and into guide/ below it those of the guide")
     return parser.parse_args()
 
 
@@ -65,7 +66,11 @@ def main():
         print(f"the console can't be tested: {error}")
         return 1
     good = check_types(options.programs)
-    return 0 if play(options) and good else 1
+    good = play(options) and good
+    if options.pictures:
+        for picture in sorted((options.pictures / "guide").glob("*.png")):
+            small_pictures.shrink(picture)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
