@@ -1,11 +1,9 @@
 #include "tools/console/console_proxy.h"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include <boost/asio/ip/address_v4.hpp>
-#include <boost/asio/signal_set.hpp>
 
 namespace signalbox {
 namespace {
@@ -33,10 +31,11 @@ Called<std::uint16_t> ConsoleProxy::listen(std::uint16_t port) {
 }
 
 void ConsoleProxy::run() {
-  asio::signal_set signals(io_, SIGINT, SIGTERM);
-  signals.async_wait([this](const boost::system::error_code&, int) { io_.stop(); });
+  signals_.async_wait([this](const boost::system::error_code&, int) { io_.stop(); });
   accept();
   io_.run();
+  boost::system::error_code ignored;
+  signals_.clear(ignored);  // a second signal ends the process as usual
   // What is open ends with its sockets; nothing of it may run any more.
   for (const auto& each : std::exchange(open_, {})) each->close();
 }

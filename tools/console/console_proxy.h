@@ -4,12 +4,14 @@
 // secret of this proxy. The server's own token never leaves the process.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <list>
 #include <memory>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
 
 #include "tools/cli/call_error.h"
 #include "tools/console/proxied_request.h"
@@ -25,7 +27,8 @@ class ConsoleProxy {
 
   // Listens on 127.0.0.1. Returns the port: `port`, or a free one if that is 0.
   Called<std::uint16_t> listen(std::uint16_t port);
-  // Passes requests on until SIGINT or SIGTERM. Blocks.
+  // Passes requests on until SIGINT or SIGTERM, also one that came since this object exists.
+  // Blocks.
   void run();
 
  private:
@@ -34,6 +37,7 @@ class ConsoleProxy {
 
   const ConsoleProxySettings settings_;
   boost::asio::io_context io_{1};
+  boost::asio::signal_set signals_{io_, SIGINT, SIGTERM};
   boost::asio::ip::tcp::acceptor acceptor_;
   std::list<std::shared_ptr<ProxiedRequest>> open_;  // the oldest first
 };
