@@ -229,11 +229,17 @@ std::optional<std::string> PastService::answer(std::string_view line, const Prin
   return peer->line();
 }
 
-json::object PastService::call(std::string_view method, const json::object& params) {
+std::optional<Rejection> PastService::refusal_of(std::string_view method,
+                                                 const json::object& params) const {
   for (const Method& each : parts_->dispatcher.methods()) {
-    if (each.name != method || answers_about_past(each)) continue;
-    return {{"error", rejection_to_json(not_about_past(each, params))}};
+    if (each.name == method && !answers_about_past(each)) return not_about_past(each, params);
   }
+  return std::nullopt;
+}
+
+json::object PastService::call(std::string_view method, const json::object& params) {
+  if (const auto refusal = refusal_of(method, params))
+    return {{"error", rejection_to_json(*refusal)}};
   const json::object request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
   const auto line = answer(json::serialize(request), {"past", Role::admin});
   SIGNALBOX_CHECK(line.has_value());

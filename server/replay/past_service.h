@@ -44,6 +44,10 @@ class PastService {
   PastService& operator=(const PastService&) = delete;
   ~PastService();
 
+  // Returns why a method can't be called with `params` about the past: it isn't a query, or shows
+  // the present only. Returns nullopt for all others, also for a name that no method has.
+  [[nodiscard]] std::optional<Rejection> refusal_of(std::string_view method,
+                                                    const boost::json::object& params) const;
   // Calls a method and returns the JSON-RPC response, with "result" or "error". The error is
   // NOT_ALLOWED for methods that aren't queries, because the past can't be changed. Blocks.
   boost::json::object call(std::string_view method, const boost::json::object& params);

@@ -126,8 +126,53 @@ TEST_F(ConsoleTest, SaysWhenTheServerIsAwayAndGoesOnAfterwards) {
 
 TEST_F(ConsoleTest, WithoutAServerThereIsNone) {
   server_.kill();
-  const Output none = server_.cli({"console", "--no-open"});
+  const std::string socket = (server_.data() / "signalbox.sock").string();
+  const Output none = run_process({SIGNALBOX_BINARY, "console", "--no-open", "--socket", socket});
   EXPECT_EQ(none.exit_code, 69) << none.out << none.err;
+  const std::string empty = (scratch_.path() / "empty").string();
+  const Output nothing = run_process({SIGNALBOX_BINARY, "console", "--no-open", "--data", empty});
+  EXPECT_EQ(nothing.exit_code, 69) << nothing.out << nothing.err;
+}
+
+TEST_F(ConsoleTest, ShowsTheLogOfAServiceThatDoesntRun) {
+  start_run("left behind");
+  const std::string position = json::serialize(result({"status"}).at("position"));
+  start_run("came later");
+  server_.kill();
+  const json::object before = result({"replay"});
+  BackgroundCommand command(words(), files());
+  read_address(command);
+  EXPECT_TRUE(eventually([&] {
+    return command.err().find("No service runs") != std::string::npos;
+  })) << command.err();
+  EXPECT_EQ(get("/console/").status, 200U);
+  EXPECT_EQ(call("run.list", {}).status, 401U);
+  EXPECT_EQ(get_refusal("/console/", {{"Host", "evil.example"}}).status, 421U);
+
+  const auto ask = [&](const std::string& method, const std::string& params) {
+    const HttpReply reply = HttpClient(port_).post(
+        "/rpc", R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}",
+        shown());
+    EXPECT_EQ(reply.status, 200U) << method;
+    return reply.json();
+  };
+  EXPECT_EQ(ask("server.whoami", "{}").at("result").at("role"), "viewer");
+  EXPECT_EQ(ask("run.list", "{}").at("result").at("runs").as_array().size(), 2U);
+  const std::string at = "{\"at\":" + position + "}";
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(ask("run.list", at).at("result").at("runs").as_array().size(), 1U);
+    EXPECT_EQ(ask("run.list", R"({"at":1})").at("result").at("runs").as_array().size(), 0U);
+  }
+  const json::object refused = ask("lock.acquire", R"({"key":"a","owner":"b","lease_ms":1000})");
+  EXPECT_EQ(refused.at("error").at("data").at("code"), "NOT_ALLOWED");
+  EXPECT_EQ(ask("no.such", "{}").at("error").at("data").at("code"), "METHOD_NOT_FOUND");
+  EXPECT_EQ(get_refusal("/v1/events", shown()).status, 204U) << "no event will come";
+
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait(), 0) << command.err();
+  const json::object after = result({"replay"});
+  EXPECT_EQ(after.at("tail"), before.at("tail")) << "nothing is written";
+  EXPECT_EQ(after.at("state_digest"), before.at("state_digest"));
 }
 
 }  // namespace

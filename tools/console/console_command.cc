@@ -16,6 +16,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/console/browser.h"
 #include "tools/console/console_proxy.h"
+#include "tools/console/stopped_log.h"
 
 namespace signalbox {
 namespace {
@@ -66,42 +67,68 @@ Called<ServerToken> server_token(const Invocation& invocation, const ConsoleOpti
   return ServerToken{"", server.secret, text_at(who, "role")};
 }
 
-void announce(const Invocation& invocation, const std::string& address, const std::string& role) {
+void announce(const Invocation& invocation, const std::string& address, const std::string& role,
+              bool is_stopped_log) {
   if (invocation.json) {
-    const json::object result{{"address", address}, {"role", role}};
+    const json::object result{
+        {"address", address}, {"role", role}, {"is_stopped_log", is_stopped_log}};
     static_cast<void>(answer(invocation, result, {}));
     return;
   }
   write_out("The console: " + address + "\n");
+  if (is_stopped_log) {
+    write_message("No service runs there: it shows the log as it was left, and changes nothing.\n");
+  }
   write_message("It is yours alone, with the role " + role + ", until this command ends (^C).\n");
+}
+
+// Serves the console until ^C. Without a server, `log` answers.
+ExitCode serve_until_interrupt(const Invocation& invocation, const ConsoleOptions& options,
+                               const ServerAddress& server, const std::string& role,
+                               StoppedLog* log) {
+  const std::string secret = make_secret(secure_random());
+  ConsoleProxy proxy({server, log, secret});
+  const auto port = proxy.listen(static_cast<std::uint16_t>(options.port));
+  if (!port) return answer(invocation, tl::unexpected(port.error()), {});
+  const std::string address = "http://127.0.0.1:" + std::to_string(*port) + "/console/#t=" + secret;
+  const bool is_shown = !options.is_quiet && ::isatty(STDOUT_FILENO) == 1;
+  const auto page = is_shown ? BrowserPage::write(address) : std::nullopt;
+  announce(invocation, address, role, log != nullptr);
+  if (page) static_cast<void>(page->open());  // the address is on the screen
+  proxy.run();
+  return ExitCode::ok;
+}
+
+// Returns whether the command names a data directory and no server, so that its log is meant where
+// no server runs.
+bool may_show_log(const Invocation& invocation, const ServerAddress& server) {
+  return !invocation.data.empty() && invocation.socket.empty() && server.is_unix();
 }
 
 ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& options) {
   auto server = invocation.server_address();
   if (!server) return answer(invocation, tl::unexpected(server.error()), {});
   const auto token = server_token(invocation, options, *server);
-  if (!token) return answer(invocation, tl::unexpected(token.error()), {});
-  server->secret = token->secret;
-  const std::string secret = make_secret(secure_random());
-  ConsoleProxy proxy({*server, secret});
-  const auto port = proxy.listen(static_cast<std::uint16_t>(options.port));
-  if (port) {
-    const std::string address =
-        "http://127.0.0.1:" + std::to_string(*port) + "/console/#t=" + secret;
-    const bool is_shown = !options.is_quiet && ::isatty(STDOUT_FILENO) == 1;
-    const auto page = is_shown ? BrowserPage::write(address) : std::nullopt;
-    announce(invocation, address, token->role);
-    if (page) static_cast<void>(page->open());  // the address is on the screen
-    proxy.run();
+  if (!token) {
+    if (token.error().exit_code != ExitCode::unreachable || !may_show_log(invocation, *server)) {
+      return answer(invocation, tl::unexpected(token.error()), {});
+    }
+    const auto log = StoppedLog::open(invocation.data_directory());
+    if (!log) {
+      const bool is_damaged = log.error().exit_code == ExitCode::damaged;
+      return answer(invocation, tl::unexpected(is_damaged ? log.error() : token.error()), {});
+    }
+    return serve_until_interrupt(invocation, options, *server, "viewer", log->get());
   }
+  server->secret = token->secret;
+  const ExitCode served = serve_until_interrupt(invocation, options, *server, token->role, nullptr);
   if (!token->id.empty()) {
     const auto revoked = call_server(invocation, "access.revoke",
                                      {{"id", token->id}, {"reason", "signalbox console ended"}});
     if (!revoked)
       write_message("signalbox: its token isn't revoked:\n" + describe(revoked.error()));
   }
-  if (!port) return answer(invocation, tl::unexpected(port.error()), {});
-  return ExitCode::ok;
+  return served;
 }
 
 }  // namespace
@@ -116,10 +143,11 @@ void add_console_command(ToolCommand app, Invocation& invocation) {
   command.footer(
       "It listens on 127.0.0.1 and passes requests on to the server, by a token of its\n"
       "own that is revoked at its end. The address has a secret: whoever has it may use\n"
-      "this console.\n\n"
+      "this console. With --data and no service there, it shows the log as it was left.\n\n"
       "Examples:\n"
       "  signalbox console\n"
       "  signalbox console --role viewer\n"
+      "  signalbox console --data ./copy-of-a-crashed-box\n"
       "  ssh -L 7070:127.0.0.1:7070 box signalbox console --port 7070");
   command.action([options, &invocation] { return serve_console(invocation, *options); });
 }

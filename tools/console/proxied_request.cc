@@ -15,6 +15,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/limits.h"
+#include "server/transport/http/host_rule.h"
+#include "tools/console/stopped_log.h"
 
 namespace signalbox {
 namespace {
@@ -100,6 +102,7 @@ void ProxiedRequest::on_request() {
 }
 
 void ProxiedRequest::pass_on() {
+  if (settings_.log != nullptr) return answer_from(*settings_.log);
   for (const auto field : {http::field::keep_alive, http::field::upgrade, http::field::te,
                            http::field::proxy_connection}) {
     request_.erase(field);
@@ -164,12 +167,43 @@ void ProxiedRequest::refuse(unsigned status, const std::string& code, const std:
   problem["code"] = code;
   problem["details"] = json::object();
   problem["next_commands"] = json::array{json::value(next_command)};
-  const std::string body = json::serialize(problem) + "\n";
-  answer_ = "HTTP/1.1 " + std::to_string(status) + " " +
-            std::string(text_of(http::obsolete_reason(http::int_to_status(status)))) +
-            "\r\nContent-Type: application/problem+json\r\nCache-Control: no-store\r\n"
-            "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: " +
-            std::to_string(body.size()) + "\r\n\r\n" + body;
+  HttpAnswer answer;
+  answer.status = status;
+  answer.media_type = "application/problem+json";
+  answer.body = json::serialize(problem) + "\n";
+  send(answer);
+}
+
+void ProxiedRequest::answer_from(StoppedLog& log) {
+  if (!HostRule().allows(text_of(request_[http::field::host]), true, "127.0.0.1")) {
+    return refuse(421, "NOT_ALLOWED", "this console is at the address that it printed",
+                  "signalbox console");
+  }
+  const auto field = [this](http::field name) { return text_of(request_[name]); };
+  HttpAnswer answer = log.answer({.verb = text_of(request_.method_string()),
+                                  .target = text_of(request_.target()),
+                                  .accept = field(http::field::accept),
+                                  .accept_encoding = field(http::field::accept_encoding),
+                                  .if_none_match = field(http::field::if_none_match),
+                                  .body = request_.body()});
+  if (request_.method() == http::verb::head) answer.body.clear();
+  send(answer);
+}
+
+void ProxiedRequest::send(const HttpAnswer& answer) {
+  answer_ = "HTTP/1.1 " + std::to_string(answer.status) + " " +
+            std::string(text_of(http::obsolete_reason(http::int_to_status(answer.status)))) +
+            "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n";
+  bool is_kept = false;
+  for (const auto& [name, value] : answer.headers) {
+    answer_ += name + ": " + value + "\r\n";
+    is_kept = is_kept || name == "Cache-Control";
+  }
+  if (!is_kept) answer_ += "Cache-Control: no-store\r\n";
+  if (!answer.media_type.empty()) answer_ += "Content-Type: " + answer.media_type + "\r\n";
+  const bool has_body = answer.status != 204 && answer.status != 304;
+  if (has_body) answer_ += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  answer_ += "\r\n" + answer.body;
   asio::async_write(browser_, asio::buffer(answer_),
                     [self = shared_from_this()](const boost::system::error_code&, std::size_t) {
                       self->close();

@@ -18,13 +18,17 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "server/transport/http/http_answer.h"
 #include "tools/cli/server_address.h"
 
 namespace signalbox {
 
+class StoppedLog;
+
 struct ConsoleProxySettings {
-  ServerAddress server;  // with the token that requests are passed on with, if any
-  std::string secret;    // that the browser has to show
+  ServerAddress server;       // with the token that requests are passed on with, if any
+  StoppedLog* log = nullptr;  // answers in the place of a server; or none
+  std::string secret;         // that the browser has to show
 };
 
 class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
@@ -48,6 +52,9 @@ class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
   void write_response(std::size_t bytes);
   // Closes the connection as soon as the browser does, or says something more.
   void watch_browser();
+  // Answers from the log, in the place of a server.
+  void answer_from(StoppedLog& log);
+  void send(const HttpAnswer& answer);
   void refuse(unsigned status, const std::string& code, const std::string& message,
               const std::string& next_command);
 

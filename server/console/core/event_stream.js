@@ -9,7 +9,7 @@ import { parsePlain } from './plain_text.js';
 /**
  * @typedef {{position: number, type: string, stream: string, recorded_at: string, actor: string,
  *   cause?: number, data: any}} LogEvent
- * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused', since: number, retryAt?: number,
+ * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused' | 'stopped', since: number, retryAt?: number,
  *   position: number, lagMs: number, missed: number}} Connection
  * `missed` counts the times that events were skipped, so that pages ask for everything again.
  */
@@ -70,6 +70,7 @@ export class EventStream {
         cache: 'no-store',
         signal: request.signal,
       });
+      if (response.status === 204) return this.set({ state: 'stopped' });  // a stopped log: no event will come
       if (response.status === 401 || response.status === 403) return this.set({ state: 'refused' });
       if (response.status === 404 || response.status === 410) this.skip();  // another or a shorter log
       if (!response.ok || !response.body) throw new Error(response.statusText);

@@ -29,6 +29,7 @@ function Connection() {
     return html`<span class="connection" role="status"><span class="tone-good">● live</span> ${place}
       <span class="faint lag" title="from the event’s record to this page">${position ? `${lagMs} ms` : ''}</span></span>`;
   }
+  if (state === 'stopped') return html`<span class="connection tone-wait" role="status" title="the service doesn’t run: this is its log">■ stopped log</span> ${place}`;
   if (state === 'refused') return html`<span class="connection tone-bad" role="status">■ not admitted</span>`;
   if (state === 'connecting') return html`<span class="connection faint" role="status">◌ connecting</span>`;
   const wait = Math.max(0, Math.ceil(((retryAt ?? present) - present) / 1000));

@@ -1,0 +1,183 @@
+#include "tools/console/stopped_log.h"
+
+#include <optional>
+#include <utility>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "domain/try.h"
+#include "server/access/principal.h"
+#include "server/engine/moment.h"
+#include "server/platform/clock.h"
+#include "server/replay/past_service.h"
+#include "server/rpc/error_json.h"
+#include "server/transport/http/artifact_download.h"
+#include "server/transport/http/console.h"
+#include "server/transport/http/problem.h"
+#include "server/transport/http/target.h"
+#include "store/durable_file.h"
+#include "store/rocks_event_log.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+HttpAnswer no_such_part() {
+  return problem(404, {ErrorCode::METHOD_NOT_FOUND,
+                       "the log of a stopped service has nothing at this path",
+                       {},
+                       {"signalbox console"}});
+}
+
+std::string refusal_line(const json::object& request, const Rejection& rejection) {
+  const json::value* const id = request.if_contains("id");
+  return json::serialize(json::object{{"jsonrpc", "2.0"},
+                                      {"id", id == nullptr ? json::value() : *id},
+                                      {"error", rejection_to_json(rejection)}});
+}
+
+std::string text_of_param(const json::object& object, const char* name) {
+  const json::value* const found = object.if_contains(name);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+// Removes the moment from the request's params. Returns it as text; nullopt if there is none.
+std::optional<std::string> take_asked_moment(json::object& request) {
+  json::value* const params = request.if_contains("params");
+  if (params == nullptr || !params->is_object()) return std::nullopt;
+  const json::value* const at = params->get_object().if_contains("at");
+  if (at == nullptr) return std::nullopt;
+  std::string moment = at->is_string() ? std::string(at->get_string()) : json::serialize(*at);
+  params->get_object().erase("at");
+  return moment;
+}
+
+}  // namespace
+
+StoppedLog::StoppedLog(std::filesystem::path data, std::unique_ptr<RocksEventLog> log,
+                       std::unique_ptr<PastService> newest)
+    : data_(std::move(data)), log_(std::move(log)), newest_(std::move(newest)) {}
+StoppedLog::~StoppedLog() = default;
+
+Called<std::unique_ptr<StoppedLog>> StoppedLog::open(const std::filesystem::path& data) {
+  auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  if ((*log)->tail() == 0) {
+    return tl::unexpected(usage_error("the log in " + data.string() + " has no event"));
+  }
+  auto newest = PastService::open(**log, data, (*log)->tail());
+  if (!newest) return tl::unexpected(from_store_error(newest.error()));
+  return std::unique_ptr<StoppedLog>(new StoppedLog(data, std::move(*log), std::move(*newest)));
+}
+
+HttpAnswer StoppedLog::answer(const Request& request) {
+  const auto target = read_target(request.target);
+  if (!target) return problem(target.error());
+  const RouteMatch match = match_route(request.verb, *target);
+  if (match.route == nullptr) return no_such_part();
+  const ConsoleHeaders headers{request.if_none_match, request.accept_encoding};
+  switch (match.route->kind) {
+    case RouteKind::front:
+      return console_front(request.accept);
+    case RouteKind::console:
+      return console_page(*target, headers);
+    case RouteKind::console_file:
+      return console_file(match.params.at("digest"), match.params.at("file"), headers);
+    case RouteKind::stream: {
+      HttpAnswer nothing;
+      nothing.status = 204;
+      return nothing;
+    }
+    case RouteKind::rpc: {
+      HttpAnswer result;
+      result.media_type = "application/json";
+      result.body = answer_line(request.body);
+      return result;
+    }
+    case RouteKind::download:
+      return artifact(match.params);
+    case RouteKind::call:
+    case RouteKind::alive:
+    case RouteKind::ready:
+    case RouteKind::version:
+    case RouteKind::openapi:
+      break;
+  }
+  return no_such_part();
+}
+
+std::string StoppedLog::answer_line(std::string_view line) {
+  const Principal viewer{"the log of a stopped service", Role::viewer};
+  const auto unanswered = [](const json::object& request) {
+    return refusal_line(request, {ErrorCode::NOT_ALLOWED,
+                                  "the service doesn't run, so this isn't answered",
+                                  {},
+                                  {"signalbox status"}});
+  };
+  json::error_code error;
+  json::value parsed = json::parse({line.data(), line.size()}, error);
+  // What is no request is refused by the protocol itself.
+  if (error || !parsed.is_object()) return newest_->answer(line, viewer).value_or(std::string());
+  json::object& request = parsed.get_object();
+  const std::string method = text_of_param(request, "method");
+  if (method == "server.whoami") {
+    return newest_->answer(line, viewer).value_or(unanswered(request));
+  }
+  const json::value* params = request.if_contains("params");
+  const bool has_params = params != nullptr && params->is_object();
+  const auto refusal =
+      newest_->refusal_of(method, has_params ? params->get_object() : json::object());
+  if (refusal) return refusal_line(request, *refusal);
+  PastService* service = newest_.get();
+  if (const auto moment = take_asked_moment(request)) {
+    const auto found = service_at(*moment);
+    if (!found) return refusal_line(request, found.error());
+    service = *found;
+  }
+  return service->answer(json::serialize(request), viewer).value_or(unanswered(request));
+}
+
+Decided<PastService*> StoppedLog::service_at(const std::string& moment) {
+  const auto at = TRY(find_shown_moment(*log_, moment, SystemClock().wall_ns()));
+  if (at == log_->tail()) return newest_.get();
+  std::optional<StoreError> failure;
+  if (earlier_ != nullptr && earlier_->position() <= at) {
+    if (auto advanced = earlier_->advance(at); !advanced) failure = std::move(advanced.error());
+  } else {
+    auto opened = PastService::open(*log_, data_, at);
+    if (opened) {
+      earlier_ = std::move(*opened);
+    } else {
+      failure = std::move(opened.error());
+    }
+  }
+  if (!failure) return earlier_.get();
+  earlier_.reset();
+  return reject(ErrorCode::STORAGE_DAMAGED, failure->message, {},
+                {"signalbox replay --verify --data " + for_the_shell(data_.string())});
+}
+
+HttpAnswer StoppedLog::artifact(const PathParams& params) {
+  const auto answered =
+      newest_->call("run.artifact", {{"run_id", params.at("run_id")}, {"name", params.at("name")}});
+  if (const json::value* const refused = answered.if_contains("error")) {
+    return problem(refused->as_object());
+  }
+  // The browser compares the content with the digest that the log has.
+  auto content = read_file(text_of_param(answered.at("result").as_object(), "path"),
+                           limits::artifact_bytes_max);
+  if (!content) {
+    return problem({ErrorCode::STORAGE_DAMAGED, content.error().message, {}, {"signalbox replay"}});
+  }
+  HttpAnswer file;
+  file.media_type = "application/octet-stream";
+  file.headers = {{"Content-Disposition", content_disposition(params.at("name"))},
+                  {"Content-Security-Policy", "sandbox"}};
+  file.body = std::move(*content);
+  return file;
+}
+
+}  // namespace signalbox
