@@ -43,7 +43,7 @@ void RegisterAudit::wrong(const Record& record, const std::string& what) {
 }
 
 void RegisterAudit::read(const Commit& commit) {
-  lost_locks_.clear();
+  locks_.begin_commit();
   touched_runs_.clear();
   for (const Record& record : commit) read(record);
   finish_commit(tail_);
@@ -59,15 +59,16 @@ void RegisterAudit::finish_commit(Position position) {
   for (const auto& [id, retried] : touched_runs_) {
     plans_.finish_commit(position, to_string(id), runs_[id], retried);
   }
-  if (lost_locks_.empty()) return;
+  const std::set<Token>& lost_locks = locks_.lost();
+  if (lost_locks.empty()) return;
   for (const auto& [id, run] : runs_) {
-    if (run.holder != 0 && lost_locks_.contains(run.lock)) {
+    if (run.holder != 0 && lost_locks.contains(run.lock)) {
       environment_.violate(where + "lock " + std::to_string(run.lock) + " was lost, and attempt " +
                            std::to_string(run.holder) + " that needs it goes on");
     }
   }
   for (const auto& [loop, tick] : ticks_) {
-    if (tick.token != 0 && lost_locks_.contains(tick.lock)) {
+    if (tick.token != 0 && lost_locks.contains(tick.lock)) {
       environment_.violate(where + "lock " + std::to_string(tick.lock) + " was lost, and tick " +
                            std::to_string(tick.token) + " that needs it goes on");
     }
@@ -82,7 +83,7 @@ void RegisterAudit::read(const Record& record) {
     wrong(record, "the service had stopped");
   if (!record.command_id.empty()) read_command(record);
   if (record.stream.kind == StreamKind::server) return read_server(record);
-  if (record.stream.kind == StreamKind::lock) return read_lock(record);
+  if (record.stream.kind == StreamKind::lock) return locks_.read(record);
   if (record.stream.kind == StreamKind::tick) return read_tick(record);
   if (const auto* access = std::get_if<AccessEvent>(&record.event)) {
     return read_access(record, *access);
@@ -151,7 +152,7 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
   turns_.claim(record, run);
   PlanAudit::begin(run);
   run.holder = record.position;
-  run.lock = needed_lock(record);
+  run.lock = locks_.needed_by(record);
   run.stalls = 0;
   run.job_id.clear();
 }
@@ -176,26 +177,6 @@ void RegisterAudit::read_access(const Record& record, const AccessEvent& event) 
     wrong(record, "it was noted a moment ago");
   }
   place->second = record.recorded_at_ns;
-}
-
-Token RegisterAudit::needed_lock(const Record& record) {
-  const SentCommand* sent = book_.find(record.command_id);
-  const auto* token = sent == nullptr ? nullptr : sent->params.if_contains("lock_token");
-  if (token == nullptr) return 0;
-  const auto lock = token->to_number<Token>();
-  const bool held = std::any_of(lock_holders_.begin(), lock_holders_.end(),
-                                [lock](const auto& entry) { return entry.second == lock; });
-  if (!held) wrong(record, "the lock " + std::to_string(lock) + " that it needs isn't held");
-  return lock;
-}
-
-// L8
-void RegisterAudit::lose_by_lock(const Record& record, const std::string& code, Token lock) {
-  const bool lost = lock != 0 && lost_locks_.contains(lock);
-  if (lost != (code == "LOCK_LOST")) {
-    wrong(record, "it ended with " + code + "; its lock " + std::to_string(lock) +
-                      (lost ? " was lost" : " wasn't"));
-  }
 }
 
 // W5: stall actions follow the ladder, one step after the other.
@@ -235,7 +216,7 @@ void RegisterAudit::read_server(const Record& record) {
         in_flight_->insert(run.holder);
         insert_leased_steps(run, *in_flight_);
       }
-      for (const auto& [key, holder] : lock_holders_) in_flight_->insert(holder);
+      for (const auto& [key, holder] : locks_.holders()) in_flight_->insert(holder);
       for (const auto& [loop, tick] : ticks_) in_flight_->insert(tick.token);
     }
     next_start_finds_ = PreviousEnd::crashed;
@@ -262,28 +243,6 @@ void RegisterAudit::read_recovery(const Record& record, const RecoveryFinished& 
   in_flight_.reset();
 }
 
-void RegisterAudit::read_lock(const Record& record) {
-  Token& holder = lock_holders_[record.stream.name];
-  const auto word_of = [&](Token token) {
-    if (token == 0 || token != holder) {
-      wrong(record, "the word of token " + std::to_string(token) + ", while " +
-                        std::to_string(holder) + " holds the lock");
-    }
-  };
-  if (event_as<LockAcquired>(record.event) != nullptr) {
-    if (holder != 0) wrong(record, "token " + std::to_string(holder) + " holds it");
-    holder = record.position;
-  } else if (const auto* refreshed = event_as<LockRefreshed>(record.event)) {
-    word_of(refreshed->token);
-  } else if (const auto* released = event_as<LockReleased>(record.event)) {
-    word_of(released->token);
-    lost_locks_.insert(std::exchange(holder, 0));
-  } else if (const auto* expired = event_as<LockExpired>(record.event)) {
-    word_of(expired->token);
-    lost_locks_.insert(std::exchange(holder, 0));
-  }
-}
-
 void RegisterAudit::read_tick(const Record& record) {
   AuditedTick& open = ticks_[record.stream.name];
   const auto end = [&](Token token) {
@@ -295,11 +254,11 @@ void RegisterAudit::read_tick(const Record& record) {
   };
   if (event_as<TickStarted>(record.event) != nullptr) {
     if (open.token != 0) wrong(record, "tick " + std::to_string(open.token) + " has no end");
-    open = {record.position, needed_lock(record)};
+    open = {record.position, locks_.needed_by(record)};
   } else if (const auto* succeeded = event_as<TickSucceeded>(record.event)) {
     end(succeeded->token);
   } else if (const auto* failed = event_as<TickFailed>(record.event)) {
-    lose_by_lock(record, failed->code, open.lock);
+    locks_.check_failure(record, failed->code, open.lock);
     end(failed->token);
   } else if (event_as<TickTimedOut>(record.event) != nullptr ||
              event_as<TickIncompleteDetected>(record.event) != nullptr) {
@@ -385,14 +344,14 @@ void RegisterAudit::read_end_of_attempt(const Record& record, AuditedRun& run) {
     if (run.waiting != WaitReason::approval) wrong(record, "nobody has asked for an approval");
   } else if (const auto* failed = event_as<StationAttemptFailed>(record.event)) {
     end(failed->station);
-    lose_by_lock(record, failed->failure.code, run.lock);
+    locks_.check_failure(record, failed->failure.code, run.lock);
     if (++run.failures > run.max_retries.value_or(run.station().retry.max_retries)) {
       wrong(record, "more retries than the pipeline allows");
     }
     run.waiting = WaitReason::backoff;
   } else if (const auto* gave_up = event_as<StationFailed>(record.event)) {
     end(gave_up->station);
-    lose_by_lock(record, gave_up->failure.code, run.lock);
+    locks_.check_failure(record, gave_up->failure.code, run.lock);
   } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
     end(timed_out->station);
   } else if (const auto* deferred = event_as<StationDeferred>(record.event)) {

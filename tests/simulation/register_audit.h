@@ -12,6 +12,7 @@
 #include "store/event_log.h"
 #include "tests/simulation/audited_run.h"
 #include "tests/simulation/command_book.h"
+#include "tests/simulation/lock_audit.h"
 #include "tests/simulation/plan_audit.h"
 #include "tests/simulation/turn_audit.h"
 
@@ -23,7 +24,8 @@ class RegisterAudit {
       : environment_(environment),
         book_(book),
         turns_(environment, book),
-        plans_(environment, book) {}
+        plans_(environment, book),
+        locks_(environment, book) {}
 
   // Audits the next durable commit.
   void read(const Commit& commit);
@@ -68,12 +70,8 @@ class RegisterAudit {
   void word(const Record& record, const AuditedRun& run, const std::string& station);
   void read_stall(const Record& record, AuditedRun& run, const StationStalled& stalled);
   void read_pause(const Record& record, AuditedRun& run, bool paused);
-  void lose_by_lock(const Record& record, const std::string& code, Token lock);
-  // Returns the lock that the client said it needs in the request behind this record, or 0.
-  [[nodiscard]] Token needed_lock(const Record& record);
   void read_server(const Record& record);
   void read_recovery(const Record& record, const RecoveryFinished& finished);
-  void read_lock(const Record& record);
   void read_tick(const Record& record);
   void wrong(const Record& record, const std::string& what);
 
@@ -81,6 +79,7 @@ class RegisterAudit {
   const CommandBook& book_;
   TurnAudit turns_;
   PlanAudit plans_;
+  LockAudit locks_;
   Position tail_ = 0;
   PreviousEnd next_start_finds_ = PreviousEnd::none;
   std::map<RunId, AuditedRun> runs_;
@@ -88,9 +87,7 @@ class RegisterAudit {
   std::map<std::string, RunId> idempotency_keys_;
   std::map<std::string, Position> commands_;  // position of the last record of each
   std::map<std::string, Token> intents_;
-  std::map<std::string, Token> lock_holders_;  // by key
-  std::map<std::string, AuditedTick> ticks_;   // by loop
-  std::set<Token> lost_locks_;                 // in the commit that is being read
+  std::map<std::string, AuditedTick> ticks_;  // by loop
   std::optional<std::set<Token>>
       in_flight_;  // at the crash that the present commit is a start after
   std::set<std::string> succeeded_jobs_;
