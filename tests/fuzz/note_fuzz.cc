@@ -1,9 +1,9 @@
 // Signed notes, checkpoints, keys and the texts of an export.
 #include "store/signed_note.h"
+#include "store/tile_path.h"
 #include "store/tree_head.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tools/audit/export_manifest.h"
-#include "tools/audit/tile_path.h"
 #include "tools/audit/tlog_proof.h"
 
 namespace signalbox {

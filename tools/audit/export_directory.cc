@@ -8,9 +8,9 @@
 #include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
+#include "store/tile_path.h"
 #include "store/tree_head.h"
 #include "tools/audit/audit_keys.h"
-#include "tools/audit/tile_path.h"
 
 namespace signalbox {
 namespace {

@@ -8,10 +8,10 @@
 #include "domain/check.h"
 #include "domain/try.h"
 #include "store/merkle_tree.h"
+#include "store/tile_path.h"
 #include "tools/audit/audit_export.h"
 #include "tools/audit/export_directory.h"
 #include "tools/audit/leaf_scan.h"
-#include "tools/audit/tile_path.h"
 
 namespace signalbox {
 namespace {

@@ -8,8 +8,8 @@
 #include "store/durable_file.h"
 #include "store/frame.h"
 #include "store/merkle_tree.h"
+#include "store/tile_path.h"
 #include "tools/audit/audit_verify.h"
-#include "tools/audit/tile_path.h"
 
 namespace signalbox {
 namespace {

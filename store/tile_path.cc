@@ -1,4 +1,4 @@
-#include "tools/audit/tile_path.h"
+#include "store/tile_path.h"
 
 #include <array>
 #include <charconv>
