@@ -61,6 +61,14 @@ tl::expected<void, std::string> read_path(const std::filesystem::path& file, std
   return {};
 }
 
+tl::expected<void, std::string> read_audit_key(const std::filesystem::path& file,
+                                               const toml::node& node, Config& config) {
+  TRY(read_path(file, "audit_key", node, config.audit_key));
+  if (signer_in(config.audit_key)) return {};
+  const std::string why = "audit_key: " + config.audit_key.string() + " holds no private key; ";
+  return tl::unexpected(at_line(file, node, why + "`signalbox audit keygen -o FILE` makes one"));
+}
+
 tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,
                                            const toml::node& node, std::vector<std::string>& out) {
   const toml::array* names = node.as_array();
@@ -224,6 +232,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "listen") return text(config.listen);
   if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
   if (key == "tls_key") return read_path(file, key, node, config.tls_key);
+  if (key == "audit_key") return read_audit_key(file, node, config);
   if (key == "board") return read_board(file, node, config);
   if (key == "traces") return read_traces(file, node, traces);
   if (key == "retention") return read_retention(file, node, config);
@@ -266,7 +275,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                   "; there are socket, listen, log_level, log_format, jobs_max, remote_jobs_max, "
                   "connections_max, caller_connections_max, snapshot_events, watchdog_interval, "
                   "default_pipeline, loopback_role, socket_role, tls_certificate, tls_key, "
-                  "http_hosts, run_roots, and the "
+                  "http_hosts, run_roots, audit_key, and the "
                   "tables board, traces and retention"));
 }
 

@@ -51,6 +51,9 @@ struct Config {
   std::filesystem::path tls_key;
   // Clients that aren't admin may name run roots below these only. Absolute.
   std::vector<std::filesystem::path> run_roots;
+  // Absolute; the file with the private key that signs checkpoints of the log. Empty: none is
+  // signed.
+  std::filesystem::path audit_key;
   std::vector<std::string> http_hosts;  // allowed Host names beside the built-in ones
   std::string log_level = "info";
   std::string log_format = "auto";

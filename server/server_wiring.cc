@@ -27,6 +27,7 @@
 #include "server/rpc/results.h"
 #include "server/server.h"
 #include "server/text/described_json.h"
+#include "store/log_tiles.h"
 
 namespace signalbox {
 namespace {
@@ -288,6 +289,7 @@ MethodParts Server::method_parts() {
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.redact = redact_records(redactions_);
+  parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key};
   parts.check_project = [mode = config_.coderunner_mode,
                          scratch = config_.data / pins_directory_name](const Project& project) {
     return to_json(project_warnings(project, mode, scratch)).as_object();

@@ -9,9 +9,11 @@ namespace signalbox {
 namespace {
 
 // Queries of the present only: a stream, a file of this process's measurements, a repository and
-// the output of a job as they are now, and who asks.
-constexpr std::array<std::string_view, 5> present_only = {"events.subscribe", "server.metrics",
-                                                          "run.diff", "run.log", "server.whoami"};
+// the output of a job as they are now, who asks, and the tree over the whole log, which has the
+// trees of the past in it.
+constexpr std::array<std::string_view, 7> present_only = {
+    "events.subscribe", "server.metrics",   "run.diff",  "run.log",
+    "server.whoami",    "audit.checkpoint", "audit.tile"};
 
 // Returns the command that shows the same of the present.
 std::string command_about_present(const Method& method, const boost::json::object& params) {

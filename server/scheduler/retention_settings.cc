@@ -20,8 +20,7 @@ tl::expected<void, std::string> require_signing_key(const std::string& file) {
       "; `signalbox audit keygen -o " + file + " --name example.com/box` makes one";
   const auto text = read_file(file, limits::signing_key_bytes_max);
   if (!text) return tl::unexpected("retention.key: " + text.error().message + next);
-  const std::string_view line(*text);
-  if (!NoteSigner::parse(line.substr(0, line.find_first_of("\r\n")))) {
+  if (!signer_in(file)) {
     return tl::unexpected("retention.key: " + file + " holds no private key" + next);
   }
   return {};
@@ -87,11 +86,15 @@ std::string unadopted_key_text(const NoteVerifier& key, const std::optional<Audi
          ": those who follow its keys would refuse an archive that this one signed";
 }
 
-std::optional<NoteVerifier> verifier_in(const fs::path& file) {
+std::optional<NoteSigner> signer_in(const fs::path& file) {
   const auto text = read_file(file, limits::signing_key_bytes_max);
   if (!text) return std::nullopt;
   const std::string_view line(*text);
-  const auto signer = NoteSigner::parse(line.substr(0, line.find_first_of("\r\n")));
+  return NoteSigner::parse(line.substr(0, line.find_first_of("\r\n")));
+}
+
+std::optional<NoteVerifier> verifier_in(const fs::path& file) {
+  const auto signer = signer_in(file);
   if (!signer) return std::nullopt;
   return signer->verifier();
 }

@@ -134,6 +134,18 @@ TEST_F(ConfigTest, AnUnknownSettingIsNamedWithThoseThereAre) {
   EXPECT_NE(error.find("watchdog_interval"), std::string::npos) << error;
 }
 
+TEST_F(ConfigTest, TheKeyThatSignsCheckpointsIsReadAtTheStart) {  // C4
+  EXPECT_TRUE(load("")->audit_key.empty());
+  write_text(directory_.path() / "audit.key",
+             NoteSigner::generate("example.com/box").private_text() + "\n");
+  EXPECT_EQ(load("audit_key = \"audit.key\"\n")->audit_key, directory_.path() / "audit.key");
+  for (const char* wrong : {"gone.key", "signalbox.toml"}) {
+    const std::string error = error_of("\naudit_key = \"" + std::string(wrong) + "\"\n");
+    EXPECT_NE(error.find("signalbox.toml:2: audit_key: "), std::string::npos) << error;
+    EXPECT_NE(error.find("signalbox audit keygen -o "), std::string::npos) << error;
+  }
+}
+
 // [retention]: errors are reported at the start, not when retention first runs at half past three.
 TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
   write_text(directory_.path() / "audit.key",

@@ -32,7 +32,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(history_methods());
   add(server_methods(parts));
   add(access_methods(parts.access));
-  add(audit_methods());
+  add(audit_methods(parts.audit));
   add(log_methods(parts.redact));
   methods.push_back(whoami_method(methods));
   return methods;

@@ -2,6 +2,7 @@
 // default of an optional part stands for a service without it, as in tests and in replays.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ class EventFeed;
 class FileRetention;
 class KnownPipeline;
 class LockQueue;
+class LogTiles;
 class Peer;
 class Redactions;
 class RetentionLoop;
@@ -92,6 +94,12 @@ Handler redact_records(Redactions& redactions);
 // Handles `log.redact` for a service without one: rejects with INTERNAL.
 void refuse_redaction(Api& api, Call& call);
 
+// What `audit.checkpoint` and `audit.tile` need.
+struct AuditParts {
+  std::shared_ptr<LogTiles> tiles{};  // nullptr: the log isn't on a disk, and they refuse
+  std::filesystem::path key{};        // the file of the key that signs; empty: there is none
+};
+
 struct MethodParts {
   ClaimQueue& claims;
   LockQueue& locks;
@@ -120,6 +128,7 @@ struct MethodParts {
   };
   PlanFiles plan_files = nullptr;
   Handler redact = refuse_redaction;
+  AuditParts audit{};
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
 };
 
@@ -155,7 +164,7 @@ std::vector<Method> server_methods(const MethodParts& parts);
 // Returns `server.whoami`, which names those of `others` that the caller may call.
 Method whoami_method(const std::vector<Method>& others);
 std::vector<Method> access_methods(const AccessParts& parts);
-std::vector<Method> audit_methods();
+std::vector<Method> audit_methods(const AuditParts& parts);
 std::vector<Method> log_methods(Handler redact);
 
 }  // namespace signalbox

@@ -31,6 +31,8 @@ constexpr std::array<Route, 22> table = {{
      nullptr,
      true},
     {"GET", "/v1/events", "events.subscribe", RouteKind::stream},
+    {"GET", "/audit/checkpoint", "audit.checkpoint", RouteKind::call, 200, {}, show_checkpoint},
+    {"GET", "/audit/tile/{path}", "audit.tile", RouteKind::call, 200, {}, show_tile, true},
     {"POST", "/rpc", {}, RouteKind::rpc},
     {"GET", "/metrics", "server.metrics", RouteKind::call, 200, {}, show_metrics},
     {"GET", "/healthz", {}, RouteKind::alive},

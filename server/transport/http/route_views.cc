@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/text/percent_coding.h"
+#include "store/base64.h"
 
 namespace signalbox {
 namespace {
@@ -56,6 +57,19 @@ void show_artifacts(const Target&, const json::object& result, HttpAnswer& answe
   shown["artifacts"] = std::move(artifacts);
   shown["position"] = result.at("position");
   answer.body = json::serialize(shown) + "\n";
+}
+
+void show_checkpoint(const Target&, const json::object& result, HttpAnswer& answer) {
+  answer.media_type = "text/plain; charset=utf-8";
+  answer.headers.emplace_back("Cache-Control", "no-store");
+  answer.body = text_of(result.at("checkpoint"));
+}
+
+// What a tile's place says never changes, so a client may keep it.
+void show_tile(const Target&, const json::object& result, HttpAnswer& answer) {
+  answer.media_type = "application/octet-stream";
+  answer.headers.emplace_back("Cache-Control", "private, max-age=31536000, immutable");
+  answer.body = from_base64(text_of(result.at("content"))).value_or("");
 }
 
 void show_metrics(const Target&, const json::object& result, HttpAnswer& answer) {

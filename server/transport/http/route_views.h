@@ -17,6 +17,10 @@ void show_run_page(const Target& target, const boost::json::object& result, Http
 // only that one is `current`.
 void show_artifacts(const Target& target, const boost::json::object& result, HttpAnswer& answer);
 
+// Send a signed checkpoint, and the bytes of a tile, as c2sp.org/tlog-tiles describes them.
+void show_checkpoint(const Target& target, const boost::json::object& result, HttpAnswer& answer);
+void show_tile(const Target& target, const boost::json::object& result, HttpAnswer& answer);
+
 // Sends the metrics' text with its own media type.
 void show_metrics(const Target& target, const boost::json::object& result, HttpAnswer& answer);
 
