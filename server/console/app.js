@@ -22,6 +22,7 @@ const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ 
   loops: () => import('./pages/loops.js').then(({ Loops }) => Loops),
   events: () => import('./pages/events.js').then(({ Events }) => Events),
   projects: () => import('./pages/projects.js').then(({ Projects }) => Projects),
+  audit: () => import('./pages/audit.js').then(({ Audit }) => Audit),
   server: () => import('./pages/server.js').then(({ Server }) => Server),
 });
 

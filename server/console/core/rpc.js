@@ -96,6 +96,20 @@ export async function artifact(runId, name) {
   return response.blob();
 }
 
+/**
+ * Returns a tile of the log's tree, as it is now: none that the browser kept.
+ * @param {string} path
+ * @returns {Promise<Uint8Array>}
+ * @throws {Refusal}
+ */
+export async function auditTile(path) {
+  const response = await fetch(serviceAddress(`audit/${path}`), { headers: authorization(), cache: 'no-store' }).catch(() => {
+    throw unreachable();
+  });
+  if (!response.ok) throw await refusalOf(response);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
 /** Returns an id for a command about `subject`, so that a repeated request isn't carried out twice. */
 export function commandId(/** @type {string} */ subject) {
   return `console-${crypto.randomUUID?.() ?? randomHex()}-${subject}`.slice(0, 128);

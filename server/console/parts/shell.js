@@ -14,6 +14,7 @@ import { useSignal } from '../core/use_signal.js';
 import { DialogPlace, openDialog } from './dialog.js';
 import { openPalette } from './palette.js';
 import { BELONGS, placesHere } from './places.js';
+import { ProofBadge } from './proof_badge.js';
 import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
 
@@ -101,6 +102,7 @@ export function Shell({ children }) {
       <a class="brand" href=${hrefOf('inbox')}>Signalbox</a>
       <button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>
       <${Connection} />
+      <${ProofBadge} />
       <span class="who faint" title="who the service takes you for">${who ? `${who.actor} · ${who.role}` : ''}</span>
       ${who?.actor.startsWith('token:') && html`<button class="quiet who" onClick=${signOut} title="Forget the access token">sign out</button>`}
       <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>
