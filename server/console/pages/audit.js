@@ -55,7 +55,7 @@ function Present() {
       ${kept && html`<div><dt>known here since</dt><dd>${timeText(kept.first)}</dd></div><div><dt>last proven</dt><dd>#${kept.size}, ${timeText(kept.at)}</dd></div>`}</dl>
     ${found.key && html`<h2>Key</h2><${Command} command=${found.key} />`}
     ${found.other && html`<h2>The other key</h2><${Command} command=${found.other} />`}
-    <${OtherKey} found=${found} />
+    ${found.key && html`<${OtherKey} found=${found} />`}
     <p class="actions"><button class="small" onClick=${check}>Check now</button>
       ${(kept || isAlarm(found.verdict)) && html`<button class="small" onClick=${() => openDialog(Forget)}>Forget what this browser has seen …</button>`}</p>
     ${found.note && html`<details><summary>The signed checkpoint</summary><pre tabindex="0">${found.note}</pre>

@@ -37,5 +37,5 @@ export function ProofBadge() {
   }, [isForged]);
   if (!isWanted) return null;
   return html`<a class="proof-badge ${words.tone}" href=${hrefOf('audit')} title=${sentence}>${words.mark} <span>${words.short(found)}</span></a>
-    ${isForged && html`<p class="forgery" role="alert"><b>${words.mark} This log ${words.short(found)}.</b> ${sentence} <a href=${hrefOf('audit')}>What to do</a></p>`}`;
+    ${isForged && html`<p class="forgery" role="alert"><b>${words.mark} This log can’t be trusted.</b> ${sentence} <a href=${hrefOf('audit')}>What to do</a></p>`}`;
 }
