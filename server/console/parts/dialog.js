@@ -1,5 +1,5 @@
 /** The one dialog that may be open. */
-import { html, useEffect, useRef } from '../vendor/htm-preact.js';
+import { html, useLayoutEffect, useRef } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 import { useSignal } from '../core/use_signal.js';
 
@@ -22,7 +22,8 @@ export function closeDialog() {
 export function DialogPlace() {
   const content = useSignal(shown);
   const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs into the dialog.
+  useLayoutEffect(() => {
     if (content) element.current?.showModal();
     else element.current?.close();
   }, [content]);
