@@ -1,11 +1,11 @@
 /** What is proven of the log, by which key and since when; files of an audit; who was refused, and what was erased. */
 import { html, useState } from '../vendor/htm-preact.js';
 import { useQuery } from '../core/query.js';
-import { check, confirmKey, forgetProof, isAlarm, proof, trustKey } from '../core/proof.js';
-import { nameOf, WORDS } from '../core/proof_words.js';
+import { check, confirmKey, forgetProof, isAlarm, proof, trustKey } from '../proof/proof.js';
+import { nameOf, WORDS } from '../proof/proof_words.js';
 import { clockText } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { verifyFile } from '../core/verify_file.js';
+import { verifyFile } from '../proof/verify_file.js';
 import { closeDialog, openDialog } from '../parts/dialog.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer, Command, Commands } from '../parts/notice.js';
@@ -26,7 +26,7 @@ function Forget() {
     <div class="buttons"><button onClick=${closeDialog}>Keep it</button><button class="danger" onClick=${forget}>Forget it</button></div></div>`;
 }
 
-/** @param {{found: import('../core/proof.js').Proof}} props */
+/** @param {{found: import('../proof/proof.js').Proof}} props */
 function OtherKey({ found }) {
   const [text, setText] = useState('');
   const [error, setError] = useState('');

@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { clockText } from '../core/time_text.js';
 import { hrefOf } from '../core/route.js';
-import { EventProof } from './event_proof.js';
+import { Later } from './later.js';
 import { EventLink } from './status.js';
 
 /** The stream's page where it has one. @param {{stream: string}} props */
@@ -21,7 +21,7 @@ function EventItem({ event }) {
       <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
       <${Stream} stream=${event.stream} /> <a class="faint cut" href=${hrefOf('events', { actor: event.actor })}>${event.actor}</a>
       <span class="faint">${event.cause ? html`after <${EventLink} position=${event.cause} />` : ''}</span></div>
-    ${isOpen && html`<${EventProof} event=${event} /><pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre>`}</li>`;
+    ${isOpen && html`<${Later} load=${() => import('../proof/event_proof.js').then(({ EventProof }) => EventProof)} event=${event} /><pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre>`}</li>`;
 }
 
 /** @param {{events: any[]}} props */

@@ -12,9 +12,9 @@ import { nextTheme, theme } from '../core/theme.js';
 import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { DialogPlace, openDialog } from './dialog.js';
+import { Later } from './later.js';
 import { openPalette } from './palette.js';
 import { BELONGS, placesHere } from './places.js';
-import { ProofBadge } from './proof_badge.js';
 import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
 
@@ -102,7 +102,7 @@ export function Shell({ children }) {
       <a class="brand" href=${hrefOf('inbox')}>Signalbox</a>
       <button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>
       <${Connection} />
-      <${ProofBadge} />
+      <${Later} load=${() => import('../proof/proof_badge.js').then(({ ProofBadge }) => ProofBadge)} />
       <span class="who faint" title="who the service takes you for">${who ? `${who.actor} · ${who.role}` : ''}</span>
       ${who?.actor.startsWith('token:') && html`<button class="quiet who" onClick=${signOut} title="Forget the access token">sign out</button>`}
       <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>

@@ -5,7 +5,7 @@
 import { base64Of, fromBase64, isEqual, joined, sha256, utf8 } from './bytes.js';
 import { proof } from './proof.js';
 import { readHeader } from './record_header.js';
-import { auditTile } from './rpc.js';
+import { auditTile } from '../core/rpc.js';
 import { readCheckpoint, readVerifier, signatureBy } from './signed_note.js';
 import { leafOf, TileTree } from './tile_tree.js';
 

@@ -2,8 +2,8 @@
 import { html, useEffect } from '../vendor/htm-preact.js';
 import { has } from '../core/identity.js';
 import { connection } from '../core/live.js';
-import { check, hasKept, isAlarm, proof } from '../core/proof.js';
-import { WORDS } from '../core/proof_words.js';
+import { check, hasKept, isAlarm, proof } from './proof.js';
+import { WORDS } from './proof_words.js';
 import { hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
 

@@ -7,7 +7,7 @@
 import { signal } from '../vendor/signals-core.js';
 import { base64Of, fromBase64, isEqual } from './bytes.js';
 import { differences, readHeader } from './record_header.js';
-import { auditTile, call } from './rpc.js';
+import { auditTile, call } from '../core/rpc.js';
 import { readCheckpoint, readVerifier, signatureBy } from './signed_note.js';
 import { isIncluded, MissingTile, TileTree } from './tile_tree.js';
 

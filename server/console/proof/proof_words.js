@@ -1,6 +1,6 @@
 /** What each verdict about the log is called, what it means, and what to do about it. */
-import { countText } from './figures.js';
-import { clockText } from './time_text.js';
+import { countText } from '../core/figures.js';
+import { clockText } from '../core/time_text.js';
 
 /** @typedef {import('./proof.js').Proof} Proof */
 

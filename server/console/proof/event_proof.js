@@ -1,7 +1,7 @@
 /** Whether an event on screen is in the proven log. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { has } from '../core/identity.js';
-import { alarmAbout, isAlarm, proof, proveEvent } from '../core/proof.js';
+import { alarmAbout, isAlarm, proof, proveEvent } from './proof.js';
 import { useSignal } from '../core/use_signal.js';
 
 const TEXTS = /** @type {Record<string, [string, (why?: string) => string]>} */ ({
