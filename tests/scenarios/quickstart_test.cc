@@ -28,10 +28,11 @@ class QuickstartTest : public CliTest {
     const std::string shown =
         "shown() { tries=0; until grep -qF -- \"$1\" shown.txt 2>/dev/null; do "
         "tries=$((tries + 1)); [ $tries -lt 1200 ] || return 1; sleep 0.05; done; }; ";
-    const Output run = shell("{ " + shown + typing +
-                                 "; } | script --quiet --flush --return --command 'exec sh script.sh' "
-                                 "shown.txt >/dev/null",
-                             {"DISPLAY=", "WAYLAND_DISPLAY=", "TERM=xterm", "NO_COLOR=1"});
+    const Output run =
+        shell("{ " + shown + typing +
+                  "; } | script --quiet --flush --return --command 'exec sh script.sh' "
+                  "shown.txt >/dev/null",
+              {"DISPLAY=", "WAYLAND_DISPLAY=", "TERM=xterm", "NO_COLOR=1"});
     return {run.exit_code, content_of(scratch_.path() / "shown.txt"), run.err};
   }
 

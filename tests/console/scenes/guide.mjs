@@ -35,6 +35,7 @@ async function picturesOf(stage, ids) {
     ['events', '?page=events', 'RunStarted'],
     ['projects', '?page=projects&name=site', 'Policy in force'],
     ['server', '?page=server', 'state digest'],
+    ['audit', '?page=audit', 'Refused, erased, adopted'],
     ['past', `?page=board&at=${position}`, 'Sing the greeting'],
   ];
 }
