@@ -128,6 +128,21 @@ TEST_F(MergeStations, AHalfDoneMergeIsBegunAnew) {
   EXPECT_EQ(run("status --porcelain", worktree), "");
 }
 
+// git begins a worktree with a HEAD of zeros.
+TEST_F(MergeStations, AKillWhileGitMakesTheWorktreeHoldsUpNoFetch) {  // A9
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  const fs::path worktree = workspace_of(merge);
+  run("worktree add --quiet --no-checkout --detach --lock --reason initializing -- '" +
+          worktree.string() + "' HEAD",
+      repository);
+  const fs::path admin = run("rev-parse --absolute-git-dir", worktree);
+  write_text(admin / "HEAD", std::string(40, '0') + "\n");
+  const JobResult merged = end_of(merge);
+  ASSERT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  EXPECT_EQ(run("rev-parse HEAD^2", worktree), commit);
+}
+
 TEST_F(MergeStations, MergeAndPushConvergeAfterKills) {
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   const Job merge = merge_of("signalbox/x-7", commit);

@@ -214,14 +214,11 @@ TEST_F(JudgedByBase, WhatThePolicyRefusesIsNotPushed) {  // A7
   EXPECT_NE(branches(), "");
 }
 
-// create_pr compares commits: what checks leave in the worktree, or git is told to overlook, is no
-// part of them.
+// What git is told to overlook is proposed like all other work.
 TEST_F(JudgedByBase, ThePullRequestNamesWhatItsCommitsChange) {  // A7
   const Job job = begin({{"CLAUDE.md", agents_file("true")}});
-  work(job, "CLAUDE.md", agents_file("true") + "Be bold.\n");
-  commit_all(workspace_of(job), "mine");
   run("update-index --assume-unchanged CLAUDE.md", workspace_of(job));
-  work(job, "CLAUDE.md", agents_file("true"));
+  work(job, "CLAUDE.md", agents_file("true") + "Be bold.\n");
   const JobResult proposed = end_of(next(job, "create_pr"));
   ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
   EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"CLAUDE.md"}));

@@ -131,6 +131,7 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   }
   const auto input = TRY(read_merge_input(request));
   TRY(check_repository(request));
+  mend_unborn_worktree(request);
   auto pinned = TRY(pin_repository(request));
   const auto branch = TRY(settle_base_branch(request, pinned));
   const auto base = TRY(newest_base(request, pinned, branch));

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/fence_marker.h"
@@ -14,6 +15,7 @@
 #include "server/git/submodule_checkout.h"
 #include "server/git/tree_removal.h"
 #include "server/git/worktree_list.h"
+#include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -99,6 +101,17 @@ WorkspaceState inspect_workspace(const BuiltinRequest& request) {
   const GitOutcome directory = git(workspace, {"rev-parse", "--absolute-git-dir"});
   return is_unfinished_worktree(directory.line()) ? WorkspaceState::unfinished
                                                   : WorkspaceState::worktree;
+}
+
+// `git worktree add` begins with a HEAD of zeros, and takes it for a commit itself when it looks
+// for what a fetch may need. A branch without a commit says nothing; clear_workspace() finds the
+// worktree unfinished all the same.
+void mend_unborn_worktree(const BuiltinRequest& request) {
+  const fs::path record = find_worktree_record(request.repository, request.workspace);
+  if (record.empty()) return;
+  const auto head = read_regular_file(record / "HEAD", limits::name_bytes_max);
+  if (!head || head->find_first_not_of("0\n") != std::string::npos) return;
+  (void)write_file_atomically(record / "HEAD", "ref: refs/heads/signalbox/unborn\n");
 }
 
 // Only the run's own record goes: with that of another run, whose disk isn't mounted or whose

@@ -23,6 +23,10 @@ enum class WorkspaceState {
 // Returns what is at the workspace's path.
 WorkspaceState inspect_workspace(const BuiltinRequest& request);
 
+// Gives git's record of a worktree at the workspace's path a HEAD that git can read, if git was
+// killed while it made that worktree. Until then every fetch in the repository fails.
+void mend_unborn_worktree(const BuiltinRequest& request);
+
 // Clears the workspace's path: what is there is renamed to workspace.set-aside-N, and removed only
 // if it is unfinished; git's record of the run's own worktree there goes. Errors: STORAGE_FAILED
 // (transient); WORKSPACE_TAKEN (config) if another run's worktree is on record there and isn't
