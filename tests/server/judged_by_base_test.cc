@@ -47,7 +47,8 @@ TEST_F(JudgedByBase, ReplacedObjectsAreNotWhatTheBaseHas) {  // A7
 
 // What intake left in the data directory is gone: the log still says what the work began at.
 TEST_F(JudgedByBase, WithoutThePinsTheLogsBaseJudges) {  // A7
-  const Job job = recorded(begin({{"AGENTS.md", agents_file("false")}}), base());
+  const Job begun = begin({{"AGENTS.md", agents_file("false")}});
+  const Job job = recorded(begun, base());
   work(job, "AGENTS.md", agents_file("true"));
   fs::remove_all(pins_of(job));
   const JobResult result = verify(job);
@@ -61,7 +62,8 @@ TEST_F(JudgedByBase, WithoutThePinsTheLogsBaseJudges) {  // A7
 }
 
 TEST_F(JudgedByBase, TheLogsBaseGoesBeforeThatOfThePins) {  // A7
-  const Job job = recorded(begin({{"AGENTS.md", agents_file("false")}}), base());
+  const Job begun = begin({{"AGENTS.md", agents_file("false")}});
+  const Job job = recorded(begun, base());
   work(job, "AGENTS.md", agents_file("true"));
   commit_all(workspace_of(job), "mine");
   auto pinned = PinnedRepository::open_recorded(pins_of(job));
