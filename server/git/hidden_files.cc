@@ -20,6 +20,10 @@ tl::expected<std::vector<std::string>, std::string> hidden_files(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch) {
   const auto listed = TRY(git_listing(worktree, {"ls-files", "-v", "-z"}, options, scratch));
+  // The configuration isn't asked: for a worktree it may be in a file that a pinned repository
+  // doesn't read.
+  const bool may_be_sparse =
+      !options.place || is_there(options.place->git_directory / "info/sparse-checkout");
   std::vector<std::string> hidden;
   std::string_view rest = listed;
   while (!rest.empty()) {  // "<tag> <path>\0": S is skipped, a small letter is assumed unchanged
@@ -27,8 +31,9 @@ tl::expected<std::vector<std::string>, std::string> hidden_files(
     const std::string_view tag = take_until(path, ' ');
     const bool is_assumed = tag.size() == 1 && tag.front() >= 'a' && tag.front() <= 'z';
     const bool is_skipped = tag == "S" || tag == "s";
-    // A sparse checkout skips files that aren't there.
-    const bool is_marked = is_skipped ? is_there(worktree / path) : is_assumed;
+    // A sparse checkout skips files that aren't there; else such a file was deleted.
+    const bool is_left_out = is_skipped && may_be_sparse && !is_there(worktree / path);
+    const bool is_marked = (is_skipped || is_assumed) && !is_left_out;
     if (is_marked) hidden.emplace_back(path);
   }
   return hidden;

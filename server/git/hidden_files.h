@@ -12,8 +12,9 @@
 
 namespace signalbox {
 
-// Lists the marked files, without those that a sparse checkout leaves out. `scratch` is an existing
-// directory for a temporary file. Blocks on git. Error: git's message.
+// Lists the marked files, without those that a sparse checkout leaves out: a worktree that never
+// had one has no file info/sparse-checkout in its git directory (options.place). `scratch` is an
+// existing directory for a temporary file. Blocks on git. Error: git's message.
 tl::expected<std::vector<std::string>, std::string> hidden_files(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch);

@@ -56,7 +56,8 @@ tl::expected<void, std::string> add_submodule_work(const Here& here, const std::
   }
   const auto own_work = own_work_of(path, here.scratch(), UntrackedFiles::count);
   if (!own_work) return tl::unexpected("submodule " + link + ": " + own_work.error());
-  if (!own_work->empty()) set_obstacle(work, "submodule " + link + " " + *own_work);
+  if (!own_work->what.empty()) set_obstacle(work, "submodule " + link + " " + own_work->what);
+  for (const std::string& name : own_work->ignored) work.ignored.push_back(link + "/" + name);
   return {};
 }
 

@@ -40,6 +40,7 @@ WorktreeStatus parse_worktree_status(std::string_view text) {
       continue;
     }
     status.changed = true;
+    if (entry.front() != '?') status.tracked_changed = true;
     // With --untracked-files=all, git lists files one by one; an entry that is a directory is
     // therefore a repository.
     if (entry.front() == '?') {

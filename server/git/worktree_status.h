@@ -15,6 +15,7 @@ namespace signalbox {
 
 struct WorktreeStatus {
   bool changed = false;            // changed, staged or untracked files; ignored ones don't count
+  bool tracked_changed = false;    // some of that isn't just untracked
   bool submodule_changed = false;  // a submodule is at another commit, was added or removed
   std::vector<std::string> untracked;  // files
   // Untracked directories that are git repositories of their own, such as "vendor/other/".

@@ -34,7 +34,8 @@ class WorkOfAnAgent : public BuiltinStations {
   }
   // Commits a submodule at "lib" to the repository.
   void add_submodule() {
-    const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+    const fs::path library =
+        make_repository(site.root() / "library", {{"lib.txt", "lib\n"}, {".gitignore", "*.log\n"}});
     commit_submodule(repository, library, "lib");
   }
 };
@@ -114,6 +115,23 @@ TEST_F(WorkOfAnAgent, ASubmodulesOwnCommitsAreNotLost) {  // A1
   const JobResult result = end_of(next(intake, "create_pr", 3));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(run("rev-parse HEAD:lib", workspace_of(intake)), run("rev-parse HEAD", lib));
+}
+
+// git takes the agent's word for it there, too, and says nothing about ignored files.
+TEST_F(WorkOfAnAgent, WhatItHidInASubmoduleIsNamed) {  // A1
+  add_submodule();
+  const Job intake = begun();
+  const fs::path lib = workspace_of(intake) / "lib";
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  run("update-index --assume-unchanged lib.txt", lib);
+  write_text(lib / "lib.txt", "changed\n");
+  expect_refused(end_of(next(intake, "create_pr")), "marked as unchanged");
+
+  write_text(lib / "lib.txt", "lib\n");
+  write_text(lib / "build.log", "noise\n");
+  const JobResult result = end_of(next(intake, "create_pr", 2));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(artifact_text(site, result, "left_out.txt"), "lib/build.log\n");
 }
 
 TEST_F(WorkOfAnAgent, FilesInPlaceOfASubmoduleAreNotLost) {  // A1, A2

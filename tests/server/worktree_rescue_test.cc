@@ -160,6 +160,64 @@ TEST_F(WorktreeRemoval, WhatACommitCannotHoldStays) {
   EXPECT_TRUE(is_listed(job));
 }
 
+// git reports no change of a file that is marked so.
+TEST_F(WorktreeRemoval, HiddenChangesInASubmoduleStay) {  // A1
+  const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+  commit_submodule(repository, library, "lib");
+  const Job job = worktree();
+  const fs::path lib = workspace_of(job) / "lib";
+  for (const std::string& mark : std::vector<std::string>{"assume-unchanged", "skip-worktree"}) {
+    run("update-index --" + mark + " lib.txt", lib);
+    write_text(lib / "lib.txt", "precious\n");
+    const RemovalOutcome outcome = remove_worktree(request_for(job));
+    EXPECT_EQ(outcome.result, Removal::left) << mark;
+    EXPECT_NE(outcome.reason.find("submodule lib"), std::string::npos) << outcome.reason;
+    EXPECT_EQ(content_of(lib / "lib.txt"), "precious\n") << mark;
+    run("update-index --no-" + mark + " lib.txt", lib);
+  }
+  run("update-index --skip-worktree lib.txt", lib);
+  fs::remove(lib / "lib.txt");
+  EXPECT_EQ(remove_worktree(request_for(job)).result, Removal::left) << "the deletion is work";
+
+  write_text(lib / "lib.txt", "lib\n");  // as it was; the mark alone is no work
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  expect_gone(job);
+}
+
+TEST_F(WorktreeRemoval, IgnoredFilesOfASubmoduleAreListed) {  // A1
+  const fs::path library =
+      make_repository(site.root() / "library", {{"lib.txt", "lib\n"}, {".gitignore", "*.log\n"}});
+  commit_submodule(repository, library, "lib");
+  const Job job = worktree();
+  write_text(workspace_of(job) / "lib/build.log", "noise\n");
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(content_of(fs::path(job.run_root) / "left_out.txt"), "lib/build.log\n");
+}
+
+// A sparse checkout marks the files in the same way that it leaves out.
+TEST_F(WorktreeRemoval, AHiddenDeletionIsKeptUnlessTheCheckoutIsSparse) {  // A1
+  fs::create_directories(repository / "deep");
+  write_text(repository / "deep/other.txt", "other\n");
+  commit_all(repository, "other");
+  const Job job = worktree();
+  run("update-index --skip-worktree deep/other.txt", workspace_of(job));
+  fs::remove(workspace_of(job) / "deep/other.txt");
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  ASSERT_FALSE(outcome.rescue_ref.empty());
+  EXPECT_FALSE(git(repository, {"show", outcome.rescue_ref + ":deep/other.txt"}).ok);
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "one\n");
+
+  const Job sparse = worktree();
+  run("sparse-checkout set --no-cone /file.txt", workspace_of(sparse));
+  ASSERT_FALSE(fs::exists(workspace_of(sparse) / "deep/other.txt"));
+  const RemovalOutcome gone = remove_worktree(request_for(sparse));
+  ASSERT_EQ(gone.result, Removal::removed) << gone.reason;
+  EXPECT_EQ(gone.rescue_ref, "") << "nothing was deleted";
+}
+
 // A merge can be repeated from its inputs, so it needs no rescue, whether published or not.
 TEST_F(WorktreeRemoval, AMergeWorktreeGoesWithoutARescue) {  // H6
   const Job work = worktree();

@@ -114,9 +114,10 @@ class WorkCommit {
     return {};
   }
 
-  // Returns a note about files in submodules that are left out; or an empty text.
+  // Returns a note about files in submodules that are left out; or an empty text. Adds those that
+  // are ignored there to `found`.
   [[nodiscard]] tl::expected<std::string, Failure> add(
-      const WorktreeStatus& found, const std::vector<std::string>& left_out) const {
+      WorktreeStatus& found, const std::vector<std::string>& left_out) const {
     if (!found.repositories.empty()) return nested_repository(found.repositories);
     const auto links = submodule_links(request_.workspace, there_, request_.pins);
     if (!links) return git_failed("cannot list the submodules", links.error());
@@ -133,7 +134,7 @@ class WorkCommit {
     }
     // Without any before, and without a repository in the workspace, there is none now.
     if (links->empty()) return std::string();
-    return check_links(*links);
+    return check_links(*links, found.ignored);
   }
 
   [[nodiscard]] BuiltinStep commit(const std::string& title) const {
@@ -176,7 +177,7 @@ class WorkCommit {
   // Refuses submodules of the index that nobody else could check out as they are here. Those that
   // aren't declared, but are in the base, are its owner's.
   [[nodiscard]] tl::expected<std::string, Failure> check_links(
-      const std::vector<std::string>& links) const {
+      const std::vector<std::string>& links, std::vector<std::string>& ignored) const {
     const auto changed = changed_submodule_links(request_.workspace, there_, request_.pins, base_);
     if (!changed) return git_failed("cannot compare the submodules", changed.error());
     if (!changed->empty()) {
@@ -188,25 +189,27 @@ class WorkCommit {
       if (!nested.empty()) return nested_repository(nested);
     }
     std::string note;
-    for (const std::string& link : links) note += TRY(check_published(link));
+    for (const std::string& link : links) note += TRY(check_published(link, ignored));
     return note;
   }
 
   // Files that aren't tracked may be products of a build there. The removal keeps a worktree with
   // such files.
-  [[nodiscard]] tl::expected<std::string, Failure> check_published(const std::string& link) const {
+  [[nodiscard]] tl::expected<std::string, Failure> check_published(
+      const std::string& link, std::vector<std::string>& ignored) const {
     const std::filesystem::path path = request_.workspace / link;
     if (!is_there(path / ".git")) return std::string();
     const auto own_work = own_work_of(path, request_.pins, UntrackedFiles::skip);
     if (!own_work) return git_failed("cannot inspect submodule " + link, own_work.error());
-    if (own_work->empty()) {
+    if (own_work->what.empty()) {
+      for (const std::string& name : own_work->ignored) ignored.push_back(link + "/" + name);
       const auto rest = own_work_of(path, request_.pins, UntrackedFiles::count);
-      if (rest && rest->empty()) return std::string();
+      if (rest && rest->what.empty()) return std::string();
       return "\nLeft out: files in submodule " + shown(link) + " that aren't committed there.";
     }
     return builtin_failure(
         ErrorClass::terminal, std::string(nested_repository_code),
-        "submodule " + shown(link) + " " + *own_work +
+        "submodule " + shown(link) + " " + own_work->what +
             ", which a commit here wouldn't hold: nothing was committed or pushed, and the "
             "worktree is kept. Push its work from " +
             shell_word(path.string()) + next());
