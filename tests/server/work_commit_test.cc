@@ -330,6 +330,8 @@ TEST_F(WorkOfAnAgent, ABranchThatTheAgentSwitchedToDoesNotMove) {  // A1
   const std::string kept = "refs/signalbox/rescue/" + to_string(intake.run_id) + "-branch";
   EXPECT_EQ(run("show " + kept + ":left.txt", repository), "left");
   EXPECT_NE(result.result.summary.find(kept), std::string::npos) << result.result.summary;
+  const JobResult again = end_of(next(intake, "create_pr", 2));
+  EXPECT_NE(again.result.summary.find(kept), std::string::npos) << again.result.summary;
 }
 
 TEST_F(WorkOfAnAgent, ThatIsAllLeftOutIsNamedByTheFailure) {  // A1

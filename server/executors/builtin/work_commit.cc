@@ -44,21 +44,21 @@ class WorkCommit {
         std::filesystem::path(pinned_.facts().common_directory) / (branch_ + ".lock"), ignored);
   }
 
-  // Returns a note if commits of the branch are left out by that; else an empty text.
+  // Returns a note if commits of the branch were left out, by this attempt or by one before it;
+  // else an empty text.
   [[nodiscard]] tl::expected<std::string, Failure> return_to_branch() const {
     const std::string current = run({"symbolic-ref", "--quiet", "HEAD"}).line();
     const std::string tip = commit_at(branch_);
-    if (current == branch_ && !tip.empty()) return std::string();
+    if (current == branch_ && !tip.empty()) return left_out_note(tip);
     std::string head = commit_at("HEAD");
     if (head.empty()) head = tip.empty() ? base_ : tip;
-    std::string note;
-    if (!tip.empty() && tip != base_) note = TRY(keep_left_out(tip, head));
+    if (!tip.empty() && tip != base_) TRY(keep_left_out(tip, head));
     const GitOutcome moved =
         run({"update-ref", "-m", "signalbox: run " + request_.run_id, branch_, head, tip});
     if (!moved.ok) return git_failed("cannot move the run's branch", moved.message);
     const GitOutcome returned = run({"symbolic-ref", "HEAD", branch_});
     if (!returned.ok) return git_failed("cannot return to the run's branch", returned.message);
-    return note;
+    return left_out_note(head);
   }
 
   [[nodiscard]] tl::expected<WorktreeStatus, Failure> status() const {
@@ -161,17 +161,30 @@ class WorkCommit {
     return run(commit_query(name)).line();
   }
 
-  // Keeps the branch's commits that aren't in `head` by a ref, and returns a note about them.
-  [[nodiscard]] tl::expected<std::string, Failure> keep_left_out(const std::string& tip,
-                                                                 const std::string& head) const {
-    const GitOutcome compared = run({"merge-base", "--is-ancestor", "--end-of-options", tip, head});
-    if (compared.ok) return std::string();
-    if (compared.exit_code != 1) return git_failed("cannot compare commits", compared.message);
-    const std::string ref = rescue_ref_of(request_.run_id) + "-branch";
-    const GitOutcome kept = run({"update-ref", ref, tip});
+  [[nodiscard]] std::string left_out_ref() const {
+    return rescue_ref_of(request_.run_id) + "-branch";
+  }
+  [[nodiscard]] tl::expected<bool, Failure> is_within(const std::string& commit,
+                                                      const std::string& head) const {
+    const GitOutcome compared =
+        run({"merge-base", "--is-ancestor", "--end-of-options", commit, head});
+    if (compared.ok) return true;
+    if (compared.exit_code == 1) return false;
+    return git_failed("cannot compare commits", compared.message);
+  }
+  // Keeps the branch's commits that aren't in `head` by left_out_ref().
+  [[nodiscard]] BuiltinStep keep_left_out(const std::string& tip, const std::string& head) const {
+    if (TRY(is_within(tip, head))) return {};
+    const GitOutcome kept = run({"update-ref", left_out_ref(), tip});
     if (!kept.ok) return git_failed("cannot keep the run's branch", kept.message);
-    return "\nThe agent left the run's branch; its commits up to " + tip.substr(0, 12) +
-           " are left out and kept as " + ref + ".";
+    return {};
+  }
+  // Returns a note about the commits of left_out_ref(), if it is there and isn't within `head`.
+  [[nodiscard]] tl::expected<std::string, Failure> left_out_note(const std::string& head) const {
+    const std::string commit = commit_at(left_out_ref());
+    if (commit.empty() || TRY(is_within(commit, head))) return std::string();
+    return "\nThe agent left the run's branch; its commits up to " + commit.substr(0, 12) +
+           " are left out and kept as " + left_out_ref() + ".";
   }
 
   // Refuses submodules of the index that nobody else could check out as they are here. Those that
