@@ -23,10 +23,15 @@ inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
 inline constexpr std::string_view nested_repository_code = "NESTED_REPOSITORY";
 inline constexpr std::string_view file_too_large_code = "FILE_TOO_LARGE";
 
+// The code of a built-in station for a worktree whose .git isn't what git made: it has to be
+// repaired before git can commit, or keep, what is in it.
+inline constexpr std::string_view workspace_tampered_code = "WORKSPACE_TAMPERED";
+
 // Returns whether a run failed because of what its worktree holds, so that a person has to look
 // into that before anything else is done with it. A card's run keeps its worktree until then.
 constexpr bool needs_look_at_worktree(std::string_view code) {
-  return code == nested_repository_code || code == file_too_large_code;
+  return code == nested_repository_code || code == file_too_large_code ||
+         code == workspace_tampered_code;
 }
 
 enum class Retrying : std::uint8_t { by_policy, never };

@@ -3,6 +3,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/admission.h"
+#include "domain/attempt_end.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
@@ -70,6 +71,17 @@ Decided<NewEvents> start(const World& world, const Card& card, const Uuid& span_
   return events;
 }
 
+// Returns how a person's block follows on what the card has been. What its run has left is still to
+// be handed on to the next one, so the code and the message of that stay beside the reason.
+CardBlocked block_by_person(const Card& card, const std::string& reason) {
+  constexpr std::string_view before_reason = "; blocked by a person: ";
+  if (card.status == CardStatus::verified || !needs_look_at_worktree(card.code)) {
+    return {RunId{}, std::string(blocked_by_person_code), reason, 0};
+  }
+  const std::string of_run = card.message.substr(0, card.message.find(before_reason));
+  return {RunId{}, card.code, of_run + std::string(before_reason) + reason, 0};
+}
+
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const SubmitCard& command, const Now&) {
@@ -97,14 +109,11 @@ Decided<NewEvents> decide(const World& world, const BlockCard& command, const No
   if (card.is_merging()) return busy(card, "it is being merged", card.merge_run_id);
   if (card.has_agent()) return busy(card, "its run is in progress", card.run_id);
   if (card.status == CardStatus::failed) return NewEvents{};
+  CardBlocked blocked = block_by_person(card, command.reason);
   const bool is_blocked = card.status == CardStatus::blocked && card.retry_at_ns == 0 &&
-                          card.code == blocked_by_person_code && card.message == command.reason;
+                          card.code == blocked.code && card.message == blocked.message;
   if (is_blocked) return NewEvents{};
-  return NewEvents{
-      {Stream::card(card.id),
-       {},
-       card.changed_at,
-       CardEvent{CardBlocked{RunId{}, std::string(blocked_by_person_code), command.reason, 0}}}};
+  return NewEvents{{Stream::card(card.id), {}, card.changed_at, CardEvent{std::move(blocked)}}};
 }
 
 Decided<NewEvents> decide(const World& world, const UnblockCard& command, const Now&) {

@@ -55,8 +55,9 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
 
 void WorktreeKeeper::wait_for_look(const RunId& run_id) {
   const Card* card = engine_.world().board.find_by_run(run_id);
-  // It is no card's, or the card is worked on again already.
-  if (card == nullptr) return remove_of(run_id);
+  // It is no card's, or the card is worked on again already, or it is a merge's, which can be made
+  // again.
+  if (card == nullptr || card->run_id != run_id) return remove_of(run_id);
   waiting_.insert_or_assign(card->id, run_id);
 }
 

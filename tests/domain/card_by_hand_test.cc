@@ -80,6 +80,27 @@ TEST_F(CardTest, IsBlockedByHandWhateverBlockedItBefore) {
   then_names({"CardBlocked"});
 }
 
+// Its next run is given what the worktree holds, however long a person keeps it from starting.
+TEST_F(CardTest, BlockedByHandItKeepsWhyAPersonHasToLook) {  // A1
+  when(start_of(card, run));
+  when(claim_by("ann", {"implement"}));
+  CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);
+  failed.error_class = ErrorClass::terminal;
+  failed.error_code = "NESTED_REPOSITORY";
+  failed.error_message = "look at vendor";
+  when(failed);
+  for (const std::string reason : {"on holiday", "still on holiday"}) {
+    when(BlockCard{card, reason});
+    then_names({"CardBlocked"});
+    EXPECT_EQ(the_card().code, "NESTED_REPOSITORY");
+    EXPECT_EQ(the_card().message, "look at vendor; blocked by a person: " + reason);
+    when(BlockCard{card, reason});
+    then_nothing();
+  }
+  when(UnblockCard{card, {}});
+  EXPECT_TRUE(waits_for_worktree(world, the_card()));
+}
+
 TEST_F(CardTest, ThatHasFailedIsNotBlockedAsWell) {
   Policy policy;
   policy.max_attempts = 1;

@@ -120,7 +120,7 @@ TEST_F(CardTest, WaitsForAPersonWhenItsPushFailed) {  // A9
 
 // The work lies in the worktree, and only a person can say what to do with it.
 TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
-  for (const std::string code : {"NESTED_REPOSITORY", "FILE_TOO_LARGE"}) {
+  for (const std::string code : {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "WORKSPACE_TAMPERED"}) {
     when(start_of(card, run));
     when(claim_by("ann", {"implement"}));
     CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);
@@ -140,11 +140,12 @@ TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
     EXPECT_FALSE(waits_for_look(world, run));
     EXPECT_EQ(next_to_start(world), nullptr) << "its next run goes on with what is kept of it";
     EXPECT_EQ(why_waiting(world, the_card()).reason, CardWaitReason::worktree);
-    when(start_of(card, uuid_of(9)));
+    const RunId next = uuid_of(run == uuid_of(9) ? 10 : 9);
+    when(start_of(card, next));
     EXPECT_TRUE(rejection.has_value());
     when(NoteWorktree{project, run, "/repositories/site/w", true, "refs/signalbox/rescue/1", ""});
     EXPECT_EQ(next_to_start(world), &the_card());
-    run = uuid_of(9);
+    run = next;
   }
 }
 

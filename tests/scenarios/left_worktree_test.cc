@@ -35,6 +35,15 @@ else
 fi
 )sh";
 
+constexpr const char* agent_that_removes_git = R"sh(set -e
+if [ -z "$SIGNALBOX_INPUT" ]; then
+  echo precious >precious.txt; rm .git
+else
+  ref=$(printf %s "$SIGNALBOX_INPUT" | sed 's/.*"ref":"\([^"]*\)".*/\1/')
+  git show "$ref:precious.txt" >precious.txt
+fi
+)sh";
+
 constexpr const char* pipeline_of_agent = R"(
 name = "card"
 [[station]]
@@ -174,6 +183,19 @@ TEST_F(LeftWorktree, ItsCommitsAreHandedOnAsTheyAre) {  // A1
   const json::object blocked = blocked_card(agent_with_large_commit);
   run_git(repository(), {"config", "signalbox.fileBytesMax", "2000"});
   unblock(text(blocked, "card_id"));
+  expect_taken_over(blocked, "precious.txt");
+}
+
+// Nothing can be kept of it as it is; a person's block in between changes nothing.
+TEST_F(LeftWorktree, OneWithoutItsGitFileIsThereUntilThatIsRepaired) {  // A1
+  const json::object blocked = blocked_card(agent_that_removes_git);
+  EXPECT_EQ(text(blocked, "code"), "WORKSPACE_TAMPERED") << json::serialize(blocked);
+  const std::string id = text(blocked, "card_id");
+  (void)result({"card", "block", id, "--reason", "on holiday"});
+  EXPECT_EQ(count_of("WorktreeRemoved") + count_of("WorktreeLeft"), 0U);
+  const std::string message = text(blocked, "message");
+  EXPECT_EQ(paste_commands_of(message), 2U) << message;
+  unblock(id);
   expect_taken_over(blocked, "precious.txt");
 }
 

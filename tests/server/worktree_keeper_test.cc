@@ -166,6 +166,22 @@ TEST_F(WorktreeKeeperTest, ACardThatWaitsForALookKeepsItsWorktree) {  // A1
   ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
   arm();
   EXPECT_TRUE(files->there.empty());
+  EXPECT_EQ(files->handed_on, std::set{to_string(run)});
+}
+
+// Without its .git nothing can be kept of it, until a person has repaired that.
+TEST_F(WorktreeKeeperTest, SoDoesACardWhoseWorktreeHasToBeRepaired) {  // A1
+  const std::string card_id = submit("a change");
+  const RunId run = start_next();
+  files->there.insert(to_string(run));
+  work("implement", "failed",
+       R"(,"error_class":"config","error_code":"WORKSPACE_TAMPERED","error_message":".git")");
+  arm();
+  EXPECT_EQ(files->there, std::set{to_string(run)});
+  ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
+  arm();
+  EXPECT_TRUE(files->there.empty());
+  EXPECT_EQ(files->handed_on, std::set{to_string(run)});
 }
 
 // As after a kill: nothing but the log says that the worktree was to be removed.

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "domain/attempt_end.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
@@ -233,7 +234,7 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
                            "there is no git directory " + common.string());
   }
   return builtin_failure(
-      ErrorClass::config, "WORKSPACE_TAMPERED",
+      ErrorClass::config, std::string(workspace_tampered_code),
       "the workspace is no longer the worktree that this run began with: nothing was run in it or "
       "pushed, and it is kept. Look at " +
           shell_word(request.workspace.string()) +
