@@ -59,6 +59,12 @@ void ExpiredRunFiles::list_repositories() {
   next_repository_ = repositories_.cbegin();
   are_repositories_listed_ = true;
   if (!round_.is_dry) (void)run_repositories_.save();  // else the next round does
+  if (!run_repositories_.is_full()) return;
+  StoredRefs full;
+  full.repository = run_repositories_.file().string();
+  full.trouble =
+      "it is full, so that refs in the repositories of further runs aren't found after a start";
+  report_.refs.push_back(std::move(full));
 }
 
 Stored<bool> ExpiredRunFiles::remove_refs(const NeededWork& needed) {
@@ -66,13 +72,24 @@ Stored<bool> ExpiredRunFiles::remove_refs(const NeededWork& needed) {
   std::ranges::sort(needed_.runs);
   std::ranges::sort(needed_.cards);
   if (!are_repositories_listed_) list_repositories();
-  if (next_repository_ == repositories_.cend() || parts_.stopped) return false;
+  if (next_repository_ == repositories_.cend() || parts_.stopped) {
+    if (!round_.is_dry) (void)run_repositories_.save();  // else the next round does
+    return false;
+  }
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max, &parts_.stopped);
   const auto& [path, remotes] = *next_repository_++;
-  if (!is_there(path)) return true;
+  if (!is_there(path)) {
+    // Its disk may just not be mounted.
+    if (!round_.is_dry && run_repositories_.is_full()) run_repositories_.remove(path);
+    return true;
+  }
   StoredRefs refs;
   refs.repository = path;
   TRY(remove_local_refs({path, {}}, refs));
+  const bool is_known = refs.trouble.empty() && !parts_.stopped;
+  if (is_known && !round_.is_dry && refs.branches + refs.rescue_refs == 0) {
+    run_repositories_.remove(path);
+  }
   if (round_.branches_ms) {
     for (const std::string& remote : remotes) TRY(remove_at_remote({path, remote}, refs));
   }

@@ -17,14 +17,31 @@ constexpr const char* repositories_file_name = "repositories";  // no run has th
 
 void RunRepositories::load() {
   if (std::exchange(is_loaded_, true)) return;
-  const auto stored = read_stored_json<StoredRepositories>(directory_ / repositories_file_name);
-  if (stored) paths_.insert(stored->paths.begin(), stored->paths.end());
+  const auto stored = read_stored_json<StoredRepositories>(file());
+  if (!stored) return;
+  for (const std::string& path : stored->paths) {
+    if (paths_.insert(path).second) bytes_ += path.size();
+  }
 }
 
 void RunRepositories::add(const std::string& path) {
   if (path.empty() || paths_.size() >= limits::projects_max) return;
-  if (paths_.insert(path).second) is_saved_ = false;
+  if (!paths_.insert(path).second) return;
+  bytes_ += path.size();
+  is_saved_ = false;
 }
+
+void RunRepositories::remove(const std::string& path) {
+  if (paths_.erase(path) == 0) return;
+  bytes_ -= path.size();
+  is_saved_ = false;
+}
+
+bool RunRepositories::is_full() const {
+  return paths_.size() >= limits::projects_max || bytes_ > limits::run_repositories_bytes_max;
+}
+
+std::filesystem::path RunRepositories::file() const { return directory_ / repositories_file_name; }
 
 Stored<void> RunRepositories::save() {
   if (is_saved_) return {};
@@ -35,7 +52,7 @@ Stored<void> RunRepositories::save() {
     if (bytes <= limits::run_repositories_bytes_max) stored.paths.push_back(path);
   }
   TRY(make_directories(directory_));
-  TRY(write_stored_json(directory_ / repositories_file_name, stored));
+  TRY(write_stored_json(file(), stored));
   is_saved_ = true;
   return {};
 }

@@ -1,6 +1,6 @@
 // The repositories in which ended runs have worked: <data>/removed/repositories. Their refs are
-// looked at in each round, also long after the files of those runs went, and their records. Both
-// calls that touch the disk block on it. One thread at a time.
+// looked at in each round, also long after the files of those runs went, and their records, until
+// none are left. Both calls that touch the disk block on it. One thread at a time.
 #pragma once
 
 #include <filesystem>
@@ -29,14 +29,23 @@ class RunRepositories {
   void load();
   // Adds a repository; an empty path is none.
   void add(const std::string& path);
-  // Stores what was added, durably; does nothing if that was done. Errors: `full` or `io`.
+  // Removes a repository in which no ref of a run is left: another run adds it again.
+  void remove(const std::string& path);
+  // Stores what was added and removed, durably; does nothing if that was done. Errors: `full` or
+  // `io`.
   Stored<void> save();
+
+  // Returns whether there are as many as can be stored: further ones aren't, or aren't known at
+  // all.
+  [[nodiscard]] bool is_full() const;
+  [[nodiscard]] std::filesystem::path file() const;
 
   [[nodiscard]] const std::set<std::string>& paths() const { return paths_; }
 
  private:
   std::filesystem::path directory_;
   std::set<std::string> paths_;
+  std::size_t bytes_ = 0;  // of all paths
   bool is_loaded_ = false;
   bool is_saved_ = true;
 };

@@ -207,10 +207,19 @@ TEST_F(BranchRetention, RepositoriesOfRunsWhoseFilesWentAreKnownAfterAStart) {  
            refs_of(other, "refs/heads/signalbox/").empty();
   });
   EXPECT_NE(refs_of(other, rescue), "") << "no age is set";
+  const auto is_remembered = [&] {
+    const std::string stored = content_of(server_.data() / "removed/repositories");
+    return stored.find(other.string()) != std::string::npos;
+  };
+  EXPECT_TRUE(is_remembered());
   serve_under("files_branches = \"1s\"\n");
   await([&] {
     round();
     return refs_of(other, rescue).empty();
+  });
+  await([&] {  // nothing is left there
+    round();
+    return !is_remembered();
   });
 }
 

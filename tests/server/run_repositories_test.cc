@@ -1,0 +1,55 @@
+// Tests the list of the repositories in which ended runs have worked.
+#include "server/retention/run_repositories.h"
+
+#include <gtest/gtest.h>
+
+#include "server/scheduler/file_retention.h"
+#include "tests/fixtures/temporary_directory.h"
+
+namespace signalbox {
+namespace {
+
+class RunRepositoriesTest : public ::testing::Test {
+ protected:
+  // Returns what another process finds.
+  [[nodiscard]] std::set<std::string> stored() const {
+    RunRepositories other(scratch.path());
+    other.load();
+    return other.paths();
+  }
+
+  TemporaryDirectory scratch;
+  RunRepositories repositories{scratch.path()};
+};
+
+TEST_F(RunRepositoriesTest, WhatWasRemovedIsGoneAfterAStart) {  // A15
+  repositories.load();
+  repositories.add("/repositories/a");
+  repositories.add("/repositories/b");
+  ASSERT_TRUE(repositories.save());
+  EXPECT_EQ(stored(), (std::set<std::string>{"/repositories/a", "/repositories/b"}));
+  repositories.remove("/repositories/a");
+  repositories.remove("/repositories/unknown");
+  ASSERT_TRUE(repositories.save());
+  EXPECT_EQ(stored(), std::set<std::string>{"/repositories/b"});
+}
+
+TEST_F(RunRepositoriesTest, ItSaysWhenItIsFull) {  // A15
+  repositories.load();
+  const auto path_of = [](std::size_t number) {
+    return "/repositories/" + std::string(1000, 'x') + std::to_string(1000 + number);
+  };
+  const std::size_t fits = limits::run_repositories_bytes_max / path_of(0).size();
+  for (std::size_t number = 0; number <= fits; ++number) {
+    EXPECT_FALSE(repositories.is_full());
+    repositories.add(path_of(number));
+  }
+  EXPECT_TRUE(repositories.is_full());
+  ASSERT_TRUE(repositories.save());
+  EXPECT_EQ(stored().size(), repositories.paths().size() - 1);
+  repositories.remove(path_of(0));
+  EXPECT_FALSE(repositories.is_full());
+}
+
+}  // namespace
+}  // namespace signalbox
