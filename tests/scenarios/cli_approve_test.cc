@@ -129,6 +129,31 @@ TEST_F(ApproveTest, AFileThatIsCalledBinaryIsShownAllTheSame) {  // O2
   EXPECT_EQ(shown.at("added"), 3);
 }
 
+// `git apply` would write U+FFFD in the place of the byte, and say nothing.
+TEST_F(ApproveTest, AChangeThatIsntUtf8IsNotPrintedAsAPatch) {  // O2
+  write_text(worktree() + "/added.txt", "caf\xe9\n");
+  const Output working = server_.cli({"run", "diff", run_id_});
+  EXPECT_EQ(working.exit_code, 74);
+  EXPECT_EQ(working.out, "");
+  EXPECT_NE(working.err.find("aren't UTF-8"), std::string::npos) << working.err;
+  EXPECT_EQ(server_.cli({"run", "diff", run_id_, "--path", "file.txt"}).exit_code, 0);
+  const Output readable = server_.cli({"run", "diff", run_id_, "--readable"});
+  EXPECT_EQ(readable.exit_code, 0) << readable.err;
+  EXPECT_NE(readable.out.find("+caf\xef\xbf\xbd\n"), std::string::npos) << readable.out;
+
+  set_identity(repository());
+  commit_everything(worktree(), "the agent's");
+  run_git(repository(), {"worktree", "remove", "--force", worktree()});
+  const Output later = server_.cli({"run", "diff", run_id_});
+  EXPECT_EQ(later.exit_code, 74);
+  EXPECT_EQ(later.out, "");
+  const std::size_t tried = later.err.find("try: git ");
+  ASSERT_NE(tried, std::string::npos) << later.err;
+  const std::string command = later.err.substr(tried + 5, later.err.find('\n', tried) - tried - 5);
+  const Output exact = paste(command);
+  EXPECT_NE(exact.out.find("+caf\xe9\n"), std::string::npos) << command << exact.out << exact.err;
+}
+
 TEST_F(ApproveTest, AFailureOfGitIsNotAMissingChange) {  // O2
   const std::filesystem::path objects = repository() + "/.git/objects";
   const std::filesystem::path elsewhere = repository() + "/.git/elsewhere";
