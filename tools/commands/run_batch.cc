@@ -1,5 +1,11 @@
 #include "tools/commands/run_batch.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -10,8 +16,11 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/printable_text.h"
 #include "store/durable_file.h"
+#include "store/file_descriptor.h"
 #include "store/sha256.h"
+#include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
 
 namespace signalbox {
@@ -44,23 +53,60 @@ fs::path batch_file(const fs::path& directory, const std::string& id, const std:
   return directory / (to_hex(sha256(server + "\n" + id)) + batch_file_end);
 }
 
+// Others could have planted or changed what isn't the user's own.
+bool is_own(const struct stat& status) {
+  return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+Called<void> require_own_directory(const fs::path& directory) {
+  struct stat status {};
+  if (::lstat(directory.c_str(), &status) != 0) {
+    return tl::unexpected(no_batches(system_error("look at", directory).message));
+  }
+  if (S_ISDIR(status.st_mode) && is_own(status)) return {};
+  return tl::unexpected(no_batches(
+      directory.string() + " must be a directory of your own that nobody else can write to"));
+}
+
+// Returns nullopt if there is no such file.
+Called<std::optional<std::string>> read_own_file(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ENOENT) return std::nullopt;
+  if (!file) return tl::unexpected(io_error(system_error("open", path).message));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) {
+    return tl::unexpected(io_error(system_error("look at", path).message));
+  }
+  if (!is_own(status) || status.st_nlink != 1) {
+    return tl::unexpected(io_error(path.string() + " isn't a file of yours alone; remove it"));
+  }
+  auto content = read_regular_file(file.get(), path, batch_file_bytes_max);
+  if (!content) return tl::unexpected(io_error(content.error().message));
+  return *std::move(content);
+}
+
 // Returns nullopt if there is no such file.
 Called<std::optional<RunBatch>> read_batch(const fs::path& file) {
-  const auto content = read_regular_file(file, batch_file_bytes_max);
-  if (!content && content.error().kind == StoreError::Kind::not_found) return std::nullopt;
-  if (!content) return tl::unexpected(io_error(content.error().message));
+  const auto content = TRY(read_own_file(file));
+  if (!content) return std::nullopt;
   json::error_code error;
   const json::value value = json::parse(*content, error);
   if (error || !value.is_object()) {
     return tl::unexpected(io_error(file.string() + " isn't the list of a batch; remove it"));
   }
   const json::object& stored = value.get_object();
+  const json::array& runs = array_at(stored, "runs");
+  if (!std::all_of(runs.begin(), runs.end(),
+                   [](const json::value& run) { return run.is_object(); })) {
+    return tl::unexpected(io_error(file.string() + " isn't the list of a batch; remove it"));
+  }
   RunBatch batch;
   batch.id = text_at(stored, "batch");
   batch.command = text_at(stored, "command");
   batch.made_at_ns = static_cast<std::int64_t>(number_at(stored, "made_at_ns"));
   batch.finished = true_at(stored, "finished");
-  batch.runs = array_at(stored, "runs");
+  batch.shown_only = true_at(stored, "shown_only");
+  batch.runs = runs;
   batch.of_cards = number_at(stored, "of_cards");
   batch.goes_on = true;
   return batch;
@@ -72,6 +118,10 @@ bool is_too_old(const RunBatch& batch, std::int64_t now_ns) {
 
 }  // namespace
 
+std::string RunBatch::command_id(const std::string& run_id) const {
+  return id + "/" + std::to_string(made_at_ns) + "/" + run_id;
+}
+
 Called<RunBatches> RunBatches::open() {
   const fs::path state = user_state_directory();
   if (state.empty()) return tl::unexpected(no_batches("there is no HOME"));
@@ -79,6 +129,7 @@ Called<RunBatches> RunBatches::open() {
   if (auto made = make_directories(directory); !made) {
     return tl::unexpected(no_batches(made.error().message));
   }
+  TRY(require_own_directory(directory));
   return RunBatches(directory);
 }
 
@@ -90,17 +141,25 @@ Called<std::optional<RunBatch>> RunBatches::find(const std::optional<std::string
   for (fs::directory_iterator entry(directory_, error), end; !error && entry != end;
        entry.increment(error)) {
     if (entry->path().extension() != batch_file_end) continue;
-    auto batch = TRY(read_batch(entry->path()));
+    const bool is_named = id && entry->path() == batch_file(directory_, *id, command);
+    const auto read = read_batch(entry->path());
+    if (!read && is_named) return tl::unexpected(read.error());
+    if (!read) {
+      write_message(printable("a list of runs is passed over: " + message_of(read.error())) + "\n");
+      continue;
+    }
+    const std::optional<RunBatch>& batch = *read;
     if (!batch) continue;
     if (is_too_old(*batch, now_ns)) {
       std::error_code ignored;
       fs::remove(entry->path(), ignored);
       continue;
     }
-    const bool is_asked = id ? entry->path() == batch_file(directory_, *id, command)
+    const bool is_asked = id ? is_named
                              : batch->command == command && !batch->finished &&
+                                   !batch->shown_only &&
                                    (!found || batch->made_at_ns > found->made_at_ns);
-    if (is_asked) found = std::move(batch);
+    if (is_asked) found = batch;
   }
   if (found && found->command != command) {
     return tl::unexpected(usage_error("batch " + found->id +
@@ -111,9 +170,13 @@ Called<std::optional<RunBatch>> RunBatches::find(const std::optional<std::string
 }
 
 Called<void> RunBatches::write(const RunBatch& batch) const {
-  const json::object stored{
-      {"batch", batch.id},          {"command", batch.command},   {"made_at_ns", batch.made_at_ns},
-      {"finished", batch.finished}, {"of_cards", batch.of_cards}, {"runs", batch.runs}};
+  const json::object stored{{"batch", batch.id},
+                            {"command", batch.command},
+                            {"made_at_ns", batch.made_at_ns},
+                            {"shown_only", batch.shown_only},
+                            {"finished", batch.finished},
+                            {"of_cards", batch.of_cards},
+                            {"runs", batch.runs}};
   const auto written = write_file_atomically(batch_file(directory_, batch.id, batch.command),
                                              json::serialize(stored));
   if (!written) return tl::unexpected(no_batches(written.error().message));

@@ -20,24 +20,30 @@ namespace signalbox {
 inline constexpr std::int64_t batch_ms_max = 24LL * 60 * 60 * 1000;
 
 struct RunBatch {
-  std::string id;       // the command of each run is called <id>/<run id>
+  std::string id;
   std::string command;  // the action and what selected the runs, as text
   std::int64_t made_at_ns = 0;
+  bool shown_only = false;     // by --dry-run: it is applied where its id is named
   bool finished = false;       // each run was tried
   boost::json::array runs;     // {run_id, status, goal}
   std::uint64_t of_cards = 0;  // runs that were left out, since only their cards can be retried
   bool goes_on = false;        // not stored: it was found, not made
+
+  // Returns the id of the command for one run. A later batch may have the same name, so the time of
+  // the list is part of it.
+  [[nodiscard]] std::string command_id(const std::string& run_id) const;
 };
 
 class RunBatches {
  public:
   // Takes the place of the files: $XDG_STATE_HOME, else ~/.local/state. Fails with IO_FAILED if it
-  // can't be made.
+  // can't be made, or if others could put lists there.
   static Called<RunBatches> open();
 
-  // Returns the batch of this id or, without one, the newest batch of `command` that isn't
-  // finished; nullopt if there is none. USAGE if the batch is of another command. Removes batches
-  // that are too old. Blocks on the disk.
+  // Returns the batch of this id or, without one, the newest batch of `command` that was begun and
+  // isn't finished; nullopt if there is none. USAGE if the batch is of another command. Removes
+  // batches that are too old; names those that can't be read on stderr, and fails with IO_FAILED if
+  // the batch of this id can't. Blocks on the disk.
   [[nodiscard]] Called<std::optional<RunBatch>> find(const std::optional<std::string>& id,
                                                      const std::string& command,
                                                      std::int64_t now_ns) const;

@@ -8,14 +8,15 @@
 #include <unistd.h>
 #include <boost/json/serialize.hpp>
 
-#include "domain/refusals.h"
 #include "domain/text_parts.h"
 #include "domain/try.h"
+#include "server/text/printable_text.h"
 #include "server/text/time_text.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/typed_command.h"
 #include "tools/commands/run_batch.h"
 
 namespace signalbox {
@@ -24,31 +25,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t bulk_page_rows = 500;
-constexpr std::size_t batch_bytes_max = 64;  // a command's id has the run's beside it
+constexpr std::size_t batch_bytes_max = 64;  // a command's id has a time and the run's beside it
 constexpr std::size_t kept_goal_bytes_max = 200;
-
-// Returns the words as they can be pasted.
-std::string pasted_words(const std::vector<std::string>& words) {
-  std::string command;
-  for (const std::string& word : words) {
-    // Options need no quotes because they begin with dashes.
-    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
-    const std::string rest = word.substr(dashes);
-    const bool is_plain = !rest.empty() && shell_word(rest) == rest;
-    command += (command.empty() ? "" : " ") + (is_plain ? word : shell_word(word));
-  }
-  return command;
-}
-
-// Returns the command line as it was typed, with more words that it doesn't have.
-std::string command_again(const Invocation& invocation, const std::vector<std::string>& more) {
-  std::vector<std::string> words{"signalbox"};
-  for (char** word = invocation.words; word != nullptr && *word != nullptr; ++word) {
-    if (word != invocation.words) words.emplace_back(*word);
-  }
-  words.insert(words.end(), more.begin(), more.end());
-  return pasted_words(words);
-}
 
 // Returns the options that select the runs, without the status.
 std::vector<std::string> selecting_words(const RunSelection& selection) {
@@ -134,13 +112,23 @@ std::string new_batch() {
   return "batch-" + std::to_string(wall_clock_ns()) + "-" + std::to_string(::getpid());
 }
 
+// A batch is asked for by its name again, by a timer for example, although nothing of it is left.
+CallError finished_batch(const Invocation& invocation, const RunBatch& batch) {
+  return usage_error("batch " + batch.id + " is finished: it had the " +
+                         std::to_string(batch.runs.size()) + " runs that were listed at " +
+                         clock_time(format_time(batch.made_at_ns), wall_clock_ns()) +
+                         ", and each was tried; without a name, a new one begins",
+                     {typed_command(invocation, {}, "--batch", true)});
+}
+
 // Returns the frozen batch that the command goes on with, or else a new one of the runs that match
-// now, which isn't stored yet.
+// now, which isn't stored yet. USAGE if the batch is finished.
 Called<RunBatch> batch_of(const Invocation& invocation, const RunSelection& selection,
                           const BulkAction& action, const RunBatches& batches) {
   const auto statuses = TRY(selected_statuses(selection, action));
   const auto command = TRY(command_text(invocation, selection, action));
   auto frozen = TRY(batches.find(selection.batch, command, wall_clock_ns()));
+  if (frozen && frozen->finished) return tl::unexpected(finished_batch(invocation, *frozen));
   if (frozen) return *std::move(frozen);
   RunBatch batch;
   batch.id = selection.batch.value_or(new_batch());
@@ -172,7 +160,8 @@ std::string counted(std::size_t runs) {
 std::string notes_of(const RunBatch& batch) {
   std::string notes;
   if (batch.goes_on) {
-    notes += "This goes on with the batch " + batch.id + ", with the runs that were listed at " +
+    notes += "This goes on with the batch " + printable(batch.id) +
+             ", with the runs that were listed at " +
              clock_time(format_time(batch.made_at_ns), wall_clock_ns()) + ".\n";
   }
   if (batch.of_cards > 0) {
@@ -194,7 +183,7 @@ Called<bool> confirmed(const Invocation& invocation, const RunSelection& selecti
     return tl::unexpected(
         usage_error("this would " + action.verb + " " + counted(runs.size()) +
                         "; --yes does it without a question, --dry-run shows them",
-                    {command_again(invocation, {"--dry-run"})}));
+                    {typed_command(invocation, {"--dry-run"})}));
   }
   write_out(view_selected(runs, terminal_of(STDOUT_FILENO)) + notes_of(batch) + action.verb + " " +
             counted(runs.size()) + "? [y/N] ");
@@ -209,6 +198,7 @@ json::object result_of(const RunBatch& batch) {
   result["total"] = batch.runs.size();
   result["of_cards"] = batch.of_cards;
   result["done"] = 0;
+  result["replayed"] = 0;
   result["refused"] = 0;
   result["runs"].emplace_array();
   return result;
@@ -229,7 +219,7 @@ CallError interrupted_batch(const Invocation& invocation, const RunSelection& se
   if (!selection.yes) more.emplace_back("--yes");
   error.error["message"] = std::to_string(tried) + " of " + counted(batch.runs.size()) +
                            " tried; the rest is left: " + message_of(error);
-  json::array next{command_again(invocation, more)};
+  json::array next{typed_command(invocation, more)};
   for (std::string& command : next_commands_of(error)) next.emplace_back(std::move(command));
   json::value& data = error.error["data"];
   if (!data.is_object()) data.emplace_object();
@@ -237,26 +227,35 @@ CallError interrupted_batch(const Invocation& invocation, const RunSelection& se
   return error;
 }
 
+// Returns whether the run was so already: by the same command or, meanwhile, by another one.
+bool is_without_effect(const json::object& answered) {
+  return true_at(answered, "replayed") ||
+         (answered.contains("changed") && !true_at(answered, "changed"));
+}
+
 // Applies the action to each run. A run that has changed since it was listed is refused by itself.
 Called<json::object> apply_to_each(const Invocation& invocation, const RunSelection& selection,
                                    const BulkAction& action, const RunBatch& batch) {
   json::object result = result_of(batch);
   std::size_t done = 0;
+  std::size_t replayed = 0;  // nothing is done now
   std::size_t refused = 0;
   for (const json::value& each : batch.runs) {
     const std::string run_id = text_at(each.get_object(), "run_id");
     json::object params = action.params;
     params["run_id"] = run_id;
-    params["command_id"] = batch.id + "/" + run_id;
+    params["command_id"] = batch.command_id(run_id);
     auto answered = call_server(invocation, action.method, std::move(params));
     json::object row{{"run_id", run_id}};
     if (answered) {
-      ++done;
+      const bool was_done = is_without_effect(*answered);
+      ++(was_done ? replayed : done);
+      row["replayed"] = was_done;
       row["status"] = text_at(*answered, "status");
     } else {
       if (ends_batch(answered.error())) {
         return tl::unexpected(interrupted_batch(invocation, selection, std::move(answered.error()),
-                                                batch, done + refused));
+                                                batch, done + replayed + refused));
       }
       ++refused;
       row["error"] = answered.error().error;
@@ -264,6 +263,7 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
     result["runs"].as_array().push_back(std::move(row));
   }
   result["done"] = done;
+  result["replayed"] = replayed;
   result["refused"] = refused;
   return result;
 }
@@ -275,8 +275,9 @@ std::string view_applied(const json::object& result, const Terminal&) {
     if (!run.contains("error")) continue;
     text += text_at(run, "run_id") + "  " + text_at(object_at(run, "error"), "message") + "\n";
   }
-  return text + text_at(result, "done") + " of " + text_at(result, "total") + " runs done, " +
-         text_at(result, "refused") + " refused; batch " + text_at(result, "batch") + "\n";
+  text += text_at(result, "done") + " of " + text_at(result, "total") + " runs done, ";
+  if (number_at(result, "replayed") > 0) text += text_at(result, "replayed") + " done before, ";
+  return text + text_at(result, "refused") + " refused; batch " + text_at(result, "batch") + "\n";
 }
 
 // Freezes the list, applies the action to each of its runs, and notes that all were tried.
@@ -284,19 +285,47 @@ Called<json::object> apply_batch(const Invocation& invocation, const RunSelectio
                                  const BulkAction& action, const RunBatches& batches,
                                  RunBatch batch) {
   if (batch.runs.empty()) return result_of(batch);
-  if (!batch.goes_on) TRY(batches.write(batch));
+  if (!batch.goes_on || batch.shown_only) {
+    batch.shown_only = false;
+    TRY(batches.write(batch));
+  }
   auto result = TRY(apply_to_each(invocation, selection, action, batch));
   batch.finished = true;
   TRY(batches.write(batch));
   return result;
 }
 
-json::object dry_run_result(const RunBatch& batch) {
-  return {{"dry_run", true},
-          {"batch", batch.goes_on ? json::value(batch.id) : json::value(nullptr)},
-          {"total", batch.runs.size()},
-          {"of_cards", batch.of_cards},
-          {"runs", batch.runs}};
+// Freezes the list that is shown, so that what is applied by its name later is what was seen.
+Called<json::object> freeze_shown(const Invocation& invocation, const RunSelection& selection,
+                                  const RunBatches& batches, RunBatch batch) {
+  json::object result{{"dry_run", true},
+                      {"batch", nullptr},
+                      {"total", batch.runs.size()},
+                      {"of_cards", batch.of_cards},
+                      {"runs", batch.runs},
+                      {"next_commands", json::array()}};
+  if (batch.runs.empty()) return result;
+  if (!batch.goes_on) {
+    batch.shown_only = true;
+    TRY(batches.write(batch));
+  }
+  std::vector<std::string> more;
+  if (!selection.batch) more = {"--batch", batch.id};
+  if (!selection.yes) more.emplace_back("--yes");
+  result["batch"] = batch.id;
+  result["next_commands"] = json::array{typed_command(invocation, more, "--dry-run")};
+  return result;
+}
+
+// Says at the end which command applies the list.
+std::string view_dry_run(const RunBatch& batch, const json::object& result,
+                         const Terminal& terminal) {
+  std::string text =
+      view_selected(batch.runs, terminal) + notes_of(batch) + counted(batch.runs.size()) + "\n";
+  for (const json::value& command : array_at(result, "next_commands")) {
+    text += "This does it to exactly these, within a day:\n  " + scalar_text(command) + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -339,10 +368,9 @@ ExitCode apply_to_all(const Invocation& invocation, const RunSelection& selectio
   const auto batch = batch_of(invocation, selection, action, *batches);
   if (!batch) return answer(invocation, tl::unexpected(batch.error()), view_applied);
   if (selection.dry_run) {
-    return answer(invocation, Called<json::object>(dry_run_result(*batch)),
-                  [&batch](const json::object&, const Terminal& terminal) {
-                    return view_selected(batch->runs, terminal) + notes_of(*batch) +
-                           counted(batch->runs.size()) + "\n";
+    return answer(invocation, freeze_shown(invocation, selection, *batches, *batch),
+                  [&batch](const json::object& result, const Terminal& terminal) {
+                    return view_dry_run(*batch, result, terminal);
                   });
   }
   const auto wanted = confirmed(invocation, selection, action, *batch);
