@@ -29,6 +29,13 @@ class InboxFollowTest : public CliTest {
     words.insert(words.end(), options.begin(), options.end());
     return std::make_unique<BackgroundCommand>(std::move(words), scratch_.path() / "follow");
   }
+  // Runs `run approve` for one run on a terminal, on which this is typed.
+  [[nodiscard]] Output approve(const std::string& run_id, const std::string& typed) const {
+    const std::string input = (scratch_.path() / "typed").string();
+    write_text(input, typed);
+    return shell("script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve " + run_id +
+                 " --data '" + server_.data().string() + "'\" /dev/null <'" + input + "'");
+  }
   // Returns how often the text has this part.
   static std::size_t times(const std::string& text, const std::string& part) {
     std::size_t count = 0;
@@ -95,6 +102,45 @@ TEST_F(InboxFollowTest, FollowSaysAllHoweverManyWait) {  // O1
   const std::string out = following->out();
   EXPECT_EQ(times(out, "the last one"), 1U);
   EXPECT_EQ(times(out, "settled"), 0U);
+}
+
+// The list says how to get the rest of it, with the options that it was asked for with.
+TEST_F(InboxFollowTest, TheRestIsShownAndDecidedHoweverManyWait) {  // O1, O2
+  constexpr std::size_t many = 505;                                 // more than a page
+  start_asking(many);
+  const std::string newest = start_run_of(deciding_pipeline, "the newest one");
+  const Output some = server_.cli({"inbox", "--kind", "approval", "--limit", "3"});
+  const std::size_t more = some.out.find("503 more: ");
+  ASSERT_NE(more, std::string::npos) << some.out;
+  const std::string command = some.out.substr(more + 10, some.out.find('\n', more) - more - 10);
+  EXPECT_NE(command.find("--kind approval"), std::string::npos) << command;
+  const Output all = paste(command);
+  EXPECT_EQ(all.exit_code, 1) << all.err;
+  EXPECT_EQ(times(all.out, "waits for a decision"), many + 1) << command;
+  EXPECT_EQ(times(all.out, " more: "), 0U) << all.out;
+  const Output listed = server_.cli({"inbox", "--all", "--json"});
+  EXPECT_EQ(one_object(listed).at("result").at("items").as_array().size(), many + 1);
+
+  const Output decided = approve(newest, "a\n");
+  EXPECT_EQ(decided.exit_code, 0) << decided.out;
+  EXPECT_NE(decided.out.find("1 approved, 0 rejected, 0 still waiting"), std::string::npos)
+      << decided.out;
+  await_status(newest, "succeeded");
+}
+
+TEST_F(InboxFollowTest, ARunThatAsksNothingIsNotApproved) {  // O2
+  const Output nothing = approve(start_run("asks nothing"), "a\n");
+  EXPECT_EQ(nothing.exit_code, 1) << nothing.out;
+  EXPECT_NE(nothing.out.find("doesn't wait for a decision"), std::string::npos) << nothing.out;
+}
+
+TEST_F(InboxFollowTest, WithJsonACommandPrintsNothingBetweenTheObjects) {  // O1
+  start_run_of(deciding_pipeline, "first");
+  const Output shown = server_.cli({"inbox", "--json", "--exec", "echo from the command"});
+  EXPECT_EQ(one_object(shown).at("ok"), true);
+  EXPECT_EQ(shown.err, "from the command\n");
+  EXPECT_EQ(
+      times(server_.cli({"inbox", "--exec", "echo from the command"}).out, "from the command"), 1U);
 }
 
 TEST_F(InboxFollowTest, FollowSaysConditionsOfTheService) {  // O1

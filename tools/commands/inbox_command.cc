@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +21,8 @@
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/typed_command.h"
+#include "tools/commands/waiting_items.h"
 
 namespace signalbox {
 namespace {
@@ -33,19 +34,19 @@ constexpr std::int64_t inbox_command_ms_max = 60'000;
 constexpr std::int64_t inbox_command_grace_ms_max = 2000;
 // Where nothing is cut, because the output isn't a terminal.
 constexpr std::size_t uncut_columns = 1'000'000;
-constexpr std::uint32_t page_items_max = 500;
 // Conditions of the service, such as a full disk, are no events: they are looked for this often.
 constexpr std::chrono::seconds look_interval{5};
 
 struct InboxOptions {
   std::vector<std::string> kinds;
   std::uint32_t limit = 100;
+  bool all = false;
   bool follow = false;
   std::optional<std::string> command;
 };
 
-json::object list_params(const InboxOptions& options, std::uint32_t limit) {
-  json::object params{{"limit", limit}};
+json::object list_params(const InboxOptions& options) {
+  json::object params{{"limit", options.limit}};
   if (!options.kinds.empty()) {
     params["kinds"] = json::array(options.kinds.begin(), options.kinds.end());
   }
@@ -99,27 +100,34 @@ std::string view_settled(const json::object& item, const Terminal& terminal) {
          "\n";
 }
 
-std::string view_inbox(const json::object& inbox, const Terminal& terminal) {
+// Some things are only in the read models.
+constexpr const char* partial_text =
+    "Some of what waits may be missing, as reasons are: signalbox status\n";
+
+std::string view_inbox(const Invocation& invocation, const json::object& inbox,
+                       const Terminal& terminal) {
   const json::array& items = array_at(inbox, "items");
   const std::uint64_t total = number_at(inbox, "total");
-  if (total == 0) return "Nothing waits for you.\n";
+  std::string text = total == 0 ? "Nothing waits for you.\n" : "";
   const std::int64_t now_ns = wall_clock_ns();
-  std::string text;
   for (const json::value& item : items) text += view_item(item.get_object(), terminal, now_ns);
   if (total > items.size()) {
-    text += std::to_string(total - items.size()) + " more: signalbox inbox --limit 500\n";
+    text += std::to_string(total - items.size()) +
+            " more: " + printable(typed_command(invocation, {"--all"}, "--limit", true)) + "\n";
   }
-  return text;
+  return true_at(inbox, "partial") ? text + partial_text : text;
 }
 
 // Runs the user's command for an item: the item is one line of JSON on its stdin. Nothing of it is
 // in the command's words or environment, where a shell or a program could take it for something
 // else.
-void run_command_for(const json::object& item, const std::string& command) {
+// With --json, stdout has nothing but JSON: what the command prints goes to stderr.
+void run_command_for(const Invocation& invocation, const json::object& item,
+                     const std::string& command) {
   ChildProcess::Settings settings;
   settings.argv = {"/bin/sh", "-c", command};
   settings.input = json::serialize(item) + "\n";
-  settings.stdout_descriptor = STDOUT_FILENO;
+  settings.stdout_descriptor = invocation.json ? STDERR_FILENO : STDOUT_FILENO;
   settings.stderr_descriptor = STDERR_FILENO;
   auto child = ChildProcess::start(std::move(settings));
   if (!child) {
@@ -131,47 +139,31 @@ void run_command_for(const json::object& item, const std::string& command) {
   }
 }
 
-struct WaitingItems {
-  std::vector<json::object> items;  // the longest wait first
-  bool is_partial = false;          // the server couldn't ask its read models
-};
-
-using AskPage = std::function<Called<json::object>(json::object params)>;
-
-// Returns everything that waits, page by page.
-Called<WaitingItems> read_all(const InboxOptions& options, const AskPage& ask) {
-  WaitingItems all;
-  json::object params = list_params(options, page_items_max);
-  for (;;) {
-    const auto page = TRY(ask(params));
-    all.is_partial = all.is_partial || true_at(page, "partial");
-    for (const json::value& item : array_at(page, "items")) all.items.push_back(item.get_object());
-    const std::string cursor = text_at(page, "next_cursor");
-    if (cursor.empty()) return all;
-    params["cursor"] = cursor;
-  }
-}
-
 // What waits and what is settled since the look before: each is said once.
 class InboxChanges {
  public:
   InboxChanges(const Invocation& invocation, const InboxOptions& options)
       : invocation_(invocation), options_(options) {}
 
-  void look(const WaitingItems& waiting) {
+  // Takes an answer of read_waiting_items().
+  void look(const json::object& waiting) {
+    const bool is_partial = true_at(waiting, "partial");
+    if (is_partial && !was_partial_ && !invocation_.json) write_message(partial_text);
+    was_partial_ = is_partial;
     std::map<std::string, json::object> present;
-    for (const json::object& item : waiting.items) {
+    for (const json::value& each : array_at(waiting, "items")) {
+      const json::object& item = each.get_object();
       const std::string id = text_at(item, "id");
       const bool is_known = present_.contains(id);
       // Such a run may be one of a card that went on.
-      if (!is_known && waiting.is_partial && text_at(item, "kind") == "failed_run") continue;
+      if (!is_known && is_partial && text_at(item, "kind") == "failed_run") continue;
       if (!present.emplace(id, item).second || is_known) continue;
       say("waiting", item);
-      if (options_.command) run_command_for(item, *options_.command);
+      if (options_.command) run_command_for(invocation_, item, *options_.command);
     }
     for (auto& [id, item] : present_) {
       if (present.contains(id)) continue;
-      if (waiting.is_partial) {
+      if (is_partial) {
         present.emplace(id, std::move(item));  // it may be one that isn't known at present
       } else {
         say("settled", item);
@@ -196,33 +188,47 @@ class InboxChanges {
   const InboxOptions& options_;
   std::map<std::string, json::object> present_;  // by id
   bool is_first_ = true;
+  bool was_partial_ = false;
 };
+
+View inbox_view(const Invocation& invocation) {
+  return [&invocation](const json::object& inbox, const Terminal& terminal) {
+    return view_inbox(invocation, inbox, terminal);
+  };
+}
 
 ExitCode follow_inbox(const Invocation& invocation, const InboxOptions& options) {
   InboxChanges changes(invocation, options);
-  const auto followed =
-      keep_looking(invocation, {{"types", json::array{"attention.changed"}}}, look_interval,
-                   [&](Client& client) -> Called<void> {
-                     const auto waiting = TRY(read_all(options, [&client](json::object params) {
-                       return client.call("attention.list", std::move(params));
-                     }));
-                     changes.look(waiting);
-                     return {};
-                   });
-  return answer(invocation, tl::unexpected(followed.error()), view_inbox);
+  const auto followed = keep_looking(
+      invocation, {{"types", json::array{"attention.changed"}}}, look_interval,
+      [&](Client& client) -> Called<void> {
+        const auto waiting = TRY(read_waiting_items(options.kinds, [&client](json::object params) {
+          return client.call("attention.list", std::move(params));
+        }));
+        changes.look(waiting);
+        return {};
+      });
+  return answer(invocation, tl::unexpected(followed.error()), inbox_view(invocation));
 }
 
 ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
-  const Called<json::object> inbox =
-      call_server(invocation, "attention.list", list_params(options, options.limit));
-  const ExitCode shown = answer(invocation, inbox, view_inbox);
-  if (!inbox || shown != ExitCode::ok) return shown;
-  if (options.command) {
-    const auto all = read_all(options, [&invocation](json::object params) {
+  const View view = inbox_view(invocation);
+  const auto read_everything = [&] {
+    return read_waiting_items(options.kinds, [&invocation](json::object params) {
       return call_server(invocation, "attention.list", std::move(params));
     });
-    if (!all) return answer(invocation, tl::unexpected(all.error()), view_inbox);
-    for (const json::object& item : all->items) run_command_for(item, *options.command);
+  };
+  const Called<json::object> inbox =
+      options.all ? read_everything()
+                  : call_server(invocation, "attention.list", list_params(options));
+  const ExitCode shown = answer(invocation, inbox, view);
+  if (!inbox || shown != ExitCode::ok) return shown;
+  if (options.command) {
+    const auto all = options.all ? inbox : read_everything();
+    if (!all) return answer(invocation, tl::unexpected(all.error()), view);
+    for (const json::value& item : array_at(*all, "items")) {
+      run_command_for(invocation, item.get_object(), *options.command);
+    }
   }
   return number_at(*inbox, "total") > 0 ? ExitCode::refused : ExitCode::ok;
 }
@@ -236,13 +242,15 @@ void add_inbox_command(ToolCommand app, Invocation& invocation) {
       .repeatable();
   command.add_option("--limit", options->limit, "Items shown, 1 to 500; default: 100")
       .range(1, 500);
+  command.add_flag("--all", options->all, "All items, however many; --limit doesn't matter then");
   command.add_flag("--follow", options->follow,
                    "Then show each new item and each that is settled, until ^C");
   command.add_option("--exec", options->command,
                      "Run this shell command for each new item, with its JSON on stdin");
   command.footer(
       "Exits with 1 while something waits, and with 0 when nothing does. --follow and\n"
-      "--exec are about all items, whatever --limit is.\n\n"
+      "--exec are about all items, whatever --limit is. With --json, what the command of\n"
+      "--exec prints goes to stderr.\n\n"
       "Examples:\n"
       "  signalbox inbox\n"
       "  signalbox inbox --kind approval --json | jq -r '.result.items[].text'\n"

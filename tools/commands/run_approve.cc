@@ -13,6 +13,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/commands/waiting_items.h"
 #include "tools/commands/whole_change.h"
 
 namespace signalbox {
@@ -22,7 +23,6 @@ namespace json = boost::json;
 
 // Lines of a change that are shown before the question; `d` shows all of them.
 constexpr std::size_t change_lines_shown_max = 60;
-constexpr std::uint32_t inbox_items_max = 500;
 
 struct ApproveOptions {
   std::optional<std::string> run_id;
@@ -179,7 +179,7 @@ void decide_item(const Invocation& invocation, const json::object& item, Decisio
   }
 }
 
-// Returns the questions that are asked: of one run, or all that the server shows.
+// Returns the questions that are asked: of one run, or all of them.
 std::vector<json::object> questions_in(const json::object& inbox,
                                        const std::optional<std::string>& run_id) {
   std::vector<json::object> questions;
@@ -209,8 +209,9 @@ ExitCode approve(const Invocation& invocation, const ApproveOptions& options) {
   if (auto whole = complete_ids(invocation, only); !whole) {
     return answer(invocation, tl::unexpected(std::move(whole.error())), view);
   }
-  const auto inbox = call_server(invocation, "attention.list",
-                                 {{"kinds", json::array{"approval"}}, {"limit", inbox_items_max}});
+  const auto inbox = read_waiting_items({"approval"}, [&invocation](json::object params) {
+    return call_server(invocation, "attention.list", std::move(params));
+  });
   if (!inbox) return answer(invocation, inbox, view);
   std::optional<std::string> run_id;
   if (options.run_id) run_id = text_at(only, "run_id");
@@ -222,21 +223,16 @@ ExitCode approve(const Invocation& invocation, const ApproveOptions& options) {
   for (const json::object& question : questions) {
     if (!made.quit) decide_item(invocation, question, made);
   }
-  const std::size_t total = number_at(*inbox, "total");
-  const std::size_t listed = array_at(*inbox, "items").size();
   if (questions.empty()) {
-    write_out(!run_id || listed == total
-                  ? "Nothing waits for a decision.\n"
-                  : "It isn't among the " + std::to_string(listed) + " that wait the longest.\n");
-    return ExitCode::ok;
+    write_out(run_id ? "The run doesn't wait for a decision.\n"
+                     : "Nothing waits for a decision.\n");
+    return run_id ? ExitCode::refused : ExitCode::ok;
   }
-  // Of those that weren't listed, none was asked about.
-  const std::size_t waiting = run_id ? questions.size() : questions.size() + (total - listed);
   std::string summary =
       std::to_string(made.approved) + " approved, " + std::to_string(made.rejected) + " rejected, ";
   if (made.refused > 0) summary += std::to_string(made.refused) + " not taken, ";
   write_out("\n" + summary +
-            std::to_string(waiting - made.approved - made.rejected - made.refused) +
+            std::to_string(questions.size() - made.approved - made.rejected - made.refused) +
             " still waiting\n");
   return made.refused == 0 ? ExitCode::ok : ExitCode::refused;
 }
