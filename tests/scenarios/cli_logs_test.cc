@@ -72,6 +72,34 @@ TEST_F(LogsTest, ALongOutputIsReadInParts) {  // O2
   EXPECT_NE(all.find("\n30000\n"), std::string::npos);
 }
 
+// The line before the part that isn't kept and the one after it are two lines.
+TEST_F(LogsTest, ASearchFindsNothingAcrossWhatIsntKept) {  // O2
+  const std::string run_id = start_printing(
+      "printf start; head -c 600000 /dev/zero | tr '\\0' a; "
+      "head -c 2000000 /dev/zero | tr '\\0' b; echo");
+  let_go();
+  await_status(run_id, "succeeded");
+  const Output across = server_.cli({"run", "logs", run_id, "--grep", "ab"});
+  EXPECT_NE(across.err.find("bytes aren't kept"), std::string::npos) << across.err;
+  EXPECT_EQ(across.out, "");
+  const std::string before = server_.cli({"run", "logs", run_id, "--grep", "^start"}).out;
+  EXPECT_TRUE(before.starts_with("startaaa") && before.ends_with("aaa\n"));
+}
+
+TEST_F(LogsTest, ACharacterIsntShownBeforeItsEndIsPrinted) {  // O2
+  const std::string run_id = start_printing("printf 'a\\342\\202'");
+  await([&] { return printed(run_id) == "a"; });
+  json::object rest;
+  await([&] {
+    rest = rpc("run.log", {{"run_id", run_id}, {"offset", 1}});
+    return rest.at("end") == 3;
+  });
+  EXPECT_EQ(rest.at("running"), true);
+  EXPECT_EQ(rest.at("bytes"), 0);
+  EXPECT_EQ(rest.at("text"), "");
+  EXPECT_EQ(rest.at("next_offset"), 1);
+}
+
 // A search that goes back and forth, or into itself, would take all time or all of the stack.
 TEST_F(LogsTest, AnyPatternIsSearchedForInAnyLine) {  // O2
   const std::string run_id =

@@ -110,6 +110,7 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
     params["attempt"] = part->at("attempt");
     const std::uint64_t begin = number_at(*part, "offset");
     if (begin > next) {
+      printer.finish();  // what follows isn't of the same line
       write_message("… " + std::to_string(begin - next) + " bytes aren't kept …\n");
     }
     const std::string text = text_at(*part, "text");

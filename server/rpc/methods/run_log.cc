@@ -82,10 +82,12 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
   auto part = read_log_range(question.stream == "stderr" ? job.stderr_log() : job.stdout_log(),
                              question.offset, question.bytes);
   if (!part) return unreadable(part.error());
-  // A character whose end is still to come is left to the next call.
-  const bool is_last = !question.is_running && part->offset + part->bytes.size() >= part->end;
+  // A character whose end is still to come is left to the next call, also where there is nothing
+  // else. Before the end of the stream so little was asked for that the next call gets no more.
+  const bool is_newest = part->offset + part->bytes.size() >= part->end;
+  const bool is_last = !question.is_running && is_newest;
   const std::size_t left = is_last ? 0 : incomplete_end(part->bytes);
-  if (left < part->bytes.size()) part->bytes.erase(part->bytes.size() - left);
+  if (is_newest || left < part->bytes.size()) part->bytes.erase(part->bytes.size() - left);
   json::object result;
   result["run_id"] = to_string(question.run_id);
   result["station"] = question.station;
