@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "domain/try.h"
+#include "server/text/printable_text.h"
 #include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -17,8 +20,13 @@ namespace json = boost::json;
 
 constexpr std::chrono::seconds reconnect_timeout{60};
 constexpr std::chrono::milliseconds reconnect_pause{100};
+// Times between attempts that a server refuses which can be connected to.
+constexpr std::chrono::milliseconds refused_pause_min{200};
+constexpr std::chrono::milliseconds refused_pause_max{5000};
 // Time between a notification and the look at what it announced, which may be one of many.
 constexpr std::chrono::milliseconds look_pause{100};
+
+constexpr const char* lost_text = "the connection to the server was lost; waiting for it\n";
 
 // Why a subscription ended: the visitor returned false, or the server closed the connection.
 enum class StreamEnd { by_visitor, by_server };
@@ -61,9 +69,10 @@ CallError failure_of(const json::object& failed) {
 }
 
 // Subscribes with `params` and calls the visitors until the subscription ends. Keeps
-// params["from"] at the position at which the next one has to begin.
+// params["from"] at the position at which the next one has to begin: with broadcasts that is still
+// the latest event's, of which some may not have come. Events up to `visited` were visited before.
 Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors,
-                              bool is_first) {
+                              bool is_first, std::uint64_t& visited) {
   if (visitors.run_log) {
     // The result is ignored: a server without `agent.log` refuses it, and has none to send.
     (void)client.call("events.subscribe",
@@ -94,7 +103,12 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
       if (visitors.broadcast) visitors.broadcast(method, event);
       continue;
     }
-    params["from"] = number_at(event, "position") + 1;
+    const std::uint64_t position = number_at(event, "position");
+    // The output of agents isn't of positions.
+    const bool may_have_broadcasts = visitors.broadcast && !visitors.run_log;
+    params["from"] = may_have_broadcasts ? position : position + 1;
+    if (position <= visited) continue;
+    visited = position;
     if (!visitors.event(event)) return StreamEnd::by_visitor;
   }
 }
@@ -110,6 +124,49 @@ Called<Client> reconnect(const ServerAddress& server) {
 
 bool is_transient(const CallError& error) {
   return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
+}
+
+// Attempts to subscribe again that the server refuses for now, such as with OVERLOADED.
+class RefusedAttempts {
+ public:
+  // Begins anew, once the server has taken one.
+  void end() {
+    first_.reset();
+    pause_ = refused_pause_min;
+  }
+  // Blocks before the next attempt, twice as long each time. Returns false if the server has
+  // refused them for as long as one that can't be connected to is waited for.
+  bool wait(const CallError& error) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!first_) first_ = now;
+    if (now - *first_ > reconnect_timeout) return false;
+    write_message(error.exit_code == ExitCode::unreachable
+                      ? lost_text
+                      : "refused for now: " + printable(message_of(error)) + "; trying again\n");
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, refused_pause_max);
+    return true;
+  }
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> first_;
+  std::chrono::milliseconds pause_ = refused_pause_min;
+};
+
+// Connects again after a subscription that has ended, or that was refused. Returns the error if it
+// is one that doesn't pass by itself, or for too long doesn't.
+Called<void> connect_again(const ServerAddress& server, const Called<StreamEnd>& ended,
+                           bool is_first, RefusedAttempts& refused, std::optional<Client>& client) {
+  client.reset();
+  if (ended) {
+    refused.end();
+    write_message(lost_text);
+  } else if (is_first || !is_transient(ended.error()) || !refused.wait(ended.error())) {
+    return tl::unexpected(ended.error());
+  }
+  auto again = TRY(reconnect(server));
+  client.emplace(std::move(again));
+  return {};
 }
 
 // Takes all notifications that have come. Returns false if the server has ended the subscription:
@@ -152,13 +209,12 @@ Called<void> follow_with_reconnect(const Invocation& invocation, json::object pa
   const auto server = TRY(invocation.server_address());
   auto connected = TRY(Client::connect(server));
   std::optional<Client> client(std::move(connected));
+  RefusedAttempts refused;
+  std::uint64_t visited = 0;
   for (bool first = true;; first = false) {
-    const auto ended = follow_once(*client, params, visitors, first);
-    if (!ended && (first || !is_transient(ended.error()))) return tl::unexpected(ended.error());
+    const auto ended = follow_once(*client, params, visitors, first, visited);
     if (ended && *ended == StreamEnd::by_visitor) return {};
-    write_message("the connection to the server was lost; waiting for it\n");
-    auto again = TRY(reconnect(server));
-    client.emplace(std::move(again));
+    TRY(connect_again(server, ended, first, refused, client));
   }
 }
 
@@ -169,12 +225,10 @@ Called<void> keep_looking(const Invocation& invocation, const json::object& para
   const auto server = TRY(invocation.server_address());
   auto connected = TRY(Client::connect(server));
   std::optional<Client> client(std::move(connected));
+  RefusedAttempts refused;
   for (bool first = true;; first = false) {
     const auto ended = look_while_connected(*client, params, interval, look);
-    if (!ended && (first || !is_transient(ended.error()))) return tl::unexpected(ended.error());
-    write_message("the connection to the server was lost; waiting for it\n");
-    auto again = TRY(reconnect(server));
-    client.emplace(std::move(again));
+    TRY(connect_again(server, ended, first, refused, client));
   }
 }
 

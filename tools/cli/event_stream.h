@@ -20,7 +20,8 @@ using BroadcastVisitor =
 // until it returns false. Calls `visit_broadcast` for the broadcasts that the params ask for by
 // name. Blocks until the end; both are called on this thread.
 // If the connection is lost later, it tries to reconnect for a minute and continues at the next
-// position. The first connection must succeed at once.
+// position. The first connection must succeed at once. A server that refuses the later subscription
+// for now is asked again for a minute, less and less often.
 Called<void> follow_events(const Invocation& invocation, boost::json::object params,
                            const std::function<bool(const boost::json::object&)>& visit,
                            const BroadcastVisitor& visit_broadcast = {});
