@@ -143,6 +143,17 @@ TEST_F(InboxFollowTest, WithJsonACommandPrintsNothingBetweenTheObjects) {  // O1
       times(server_.cli({"inbox", "--exec", "echo from the command"}).out, "from the command"), 1U);
 }
 
+// It has had all items already.
+TEST_F(InboxFollowTest, TheCommandForTheRestRunsNothing) {  // O1
+  start_run_of(deciding_pipeline, "first");
+  start_run_of(deciding_pipeline, "second");
+  const std::string out = server_.cli({"inbox", "--limit=1", "--exec", "cat >/dev/null"}).out;
+  const std::size_t more = out.find("1 more: signalbox inbox");
+  ASSERT_NE(more, std::string::npos) << out;
+  EXPECT_EQ(out.find("--exec", more), std::string::npos) << out;
+  EXPECT_EQ(out.find("--limit", more), std::string::npos) << out;
+}
+
 TEST_F(InboxFollowTest, FollowSaysConditionsOfTheService) {  // O1
   const auto following = follow({});
   EXPECT_TRUE(eventually([&] { return times(following->out(), "Nothing waits") == 1; }));

@@ -19,14 +19,18 @@ std::string pasted_words(const std::vector<std::string>& words) {
 }
 
 std::string typed_command(const Invocation& invocation, const std::vector<std::string>& more,
-                          const std::string& left_out, bool has_value) {
+                          const std::vector<LeftOutOption>& left_out) {
   std::vector<std::string> words{"signalbox"};
   for (char** word = invocation.words; word != nullptr && *word != nullptr; ++word) {
     if (word == invocation.words) continue;
     const std::string typed(*word);
-    if (left_out.empty() || (typed != left_out && !typed.starts_with(left_out + "="))) {
+    const auto option =
+        std::find_if(left_out.begin(), left_out.end(), [&typed](const LeftOutOption& each) {
+          return typed == each.name || typed.starts_with(each.name + "=");
+        });
+    if (option == left_out.end()) {
       words.push_back(typed);
-    } else if (typed == left_out && has_value && *(word + 1) != nullptr) {
+    } else if (typed == option->name && option->has_value && *(word + 1) != nullptr) {
       ++word;
     }
   }

@@ -12,9 +12,14 @@ namespace signalbox {
 // Returns the words as one command that can be pasted.
 std::string pasted_words(const std::vector<std::string>& words);
 
-// Returns the command that was typed, with `more` words at its end, and without the option
-// `left_out`, which `has_value` or is a flag; empty: nothing is left out.
+// An option of the typed command that isn't said again.
+struct LeftOutOption {
+  std::string name;        // "--limit"
+  bool has_value = false;  // false: a flag
+};
+
+// Returns the command that was typed without these options, and with `more` words at its end.
 std::string typed_command(const Invocation& invocation, const std::vector<std::string>& more,
-                          const std::string& left_out = {}, bool has_value = false);
+                          const std::vector<LeftOutOption>& left_out = {});
 
 }  // namespace signalbox

@@ -102,7 +102,7 @@ std::string view_settled(const json::object& item, const Terminal& terminal) {
 
 // Some things are only in the read models.
 constexpr const char* partial_text =
-    "Some of what waits may be missing, as reasons are: signalbox status\n";
+    "Read models can't be asked, so something may be missing: signalbox status\n";
 
 std::string view_inbox(const Invocation& invocation, const json::object& inbox,
                        const Terminal& terminal) {
@@ -112,16 +112,17 @@ std::string view_inbox(const Invocation& invocation, const json::object& inbox,
   const std::int64_t now_ns = wall_clock_ns();
   for (const json::value& item : items) text += view_item(item.get_object(), terminal, now_ns);
   if (total > items.size()) {
-    text += std::to_string(total - items.size()) +
-            " more: " + printable(typed_command(invocation, {"--all"}, "--limit", true)) + "\n";
+    // The command of --exec has had all items already.
+    const std::string command =
+        typed_command(invocation, {"--all"}, {{"--limit", true}, {"--exec", true}});
+    text += std::to_string(total - items.size()) + " more: " + printable(command) + "\n";
   }
   return true_at(inbox, "partial") ? text + partial_text : text;
 }
 
 // Runs the user's command for an item: the item is one line of JSON on its stdin. Nothing of it is
 // in the command's words or environment, where a shell or a program could take it for something
-// else.
-// With --json, stdout has nothing but JSON: what the command prints goes to stderr.
+// else. With --json, stdout has nothing but JSON: what the command prints goes to stderr.
 void run_command_for(const Invocation& invocation, const json::object& item,
                      const std::string& command) {
   ChildProcess::Settings settings;
@@ -249,8 +250,8 @@ void add_inbox_command(ToolCommand app, Invocation& invocation) {
                      "Run this shell command for each new item, with its JSON on stdin");
   command.footer(
       "Exits with 1 while something waits, and with 0 when nothing does. --follow and\n"
-      "--exec are about all items, whatever --limit is. With --json, what the command of\n"
-      "--exec prints goes to stderr.\n\n"
+      "--exec are about all items, whatever --limit is. With --json, what the command\n"
+      "of --exec prints goes to stderr.\n\n"
       "Examples:\n"
       "  signalbox inbox\n"
       "  signalbox inbox --kind approval --json | jq -r '.result.items[].text'\n"

@@ -118,7 +118,7 @@ CallError finished_batch(const Invocation& invocation, const RunBatch& batch) {
                          std::to_string(batch.runs.size()) + " runs that were listed at " +
                          clock_time(format_time(batch.made_at_ns), wall_clock_ns()) +
                          ", and each was tried; without a name, a new one begins",
-                     {typed_command(invocation, {}, "--batch", true)});
+                     {typed_command(invocation, {}, {{"--batch", true}})});
 }
 
 // Returns the frozen batch that the command goes on with, or else a new one of the runs that match
@@ -313,7 +313,7 @@ Called<json::object> freeze_shown(const Invocation& invocation, const RunSelecti
   if (!selection.batch) more = {"--batch", batch.id};
   if (!selection.yes) more.emplace_back("--yes");
   result["batch"] = batch.id;
-  result["next_commands"] = json::array{typed_command(invocation, more, "--dry-run")};
+  result["next_commands"] = json::array{typed_command(invocation, more, {{"--dry-run", false}})};
   return result;
 }
 
