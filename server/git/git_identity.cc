@@ -2,6 +2,19 @@
 
 namespace signalbox {
 
+tl::expected<std::vector<std::string>, std::string> missing_identity(
+    const std::filesystem::path& directory, const GitOptions& options) {
+  constexpr int not_set = 1;  // exit code of `git config --get`
+  std::vector<std::string> missing;
+  for (const char* key : {"user.name", "user.email"}) {
+    const GitOutcome value = git(directory, {"config", "--get", key}, options);
+    const bool is_answer = value.ok || (!value.timed_out && value.exit_code == not_set);
+    if (!is_answer) return tl::unexpected(value.message);
+    if (value.line().empty()) missing.emplace_back(key);
+  }
+  return missing;
+}
+
 std::vector<std::string> git_identity(const std::filesystem::path& directory,
                                       const GitOptions& options) {
   std::vector<std::string> arguments;

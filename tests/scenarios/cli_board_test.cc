@@ -139,6 +139,20 @@ TEST_F(CliBoard, PutSaysWhatACardWillMiss) {  // O8
   EXPECT_EQ(server_.cli({"project", "check", "none"}).exit_code, 1);
 }
 
+// "Nothing is missing" would be the answer if what git fails at were left out.
+TEST_F(CliBoard, ACheckSaysThatNoCardOfAProjectCanStart) {  // O8
+  run_git(repository(), {"branch", "-m", "main", "trunk"});
+  const Output without_base = server_.cli({"project", "check", "web"});
+  EXPECT_EQ(without_base.exit_code, 0) << without_base.err;
+  for (const char* said : {"no branch main with a commit", "--base trunk",
+                           "weren't checked:\n  submodules no_checks\n"}) {
+    EXPECT_NE(without_base.out.find(said), std::string::npos) << without_base.out;
+  }
+  std::filesystem::rename(repository(), scratch_.path() / "moved");
+  const Output gone = server_.cli({"project", "check", "web"});
+  EXPECT_NE(gone.out.find("there is no directory " + repository()), std::string::npos) << gone.out;
+}
+
 TEST_F(CliBoard, TheSuggestedRemoteLeavesAllElseAsItIs) {  // O8
   make_remote(repository(), scratch_.path() / "web.git");
   const json::object before = result({"project", "get", "web"}).at("project").as_object();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +29,13 @@ class ProjectWarningsTest : public ::testing::Test {
     for (const ProjectWarning& each : warnings.warnings) found.insert(each.code);
     return found;
   }
+  void look() { warnings = project_warnings(project, CoderunnerMode::mock, root.path()); }
+  [[nodiscard]] std::vector<std::string> next_commands_of(const std::string& code) const {
+    for (const ProjectWarning& each : warnings.warnings) {
+      if (each.code == code) return each.next_commands;
+    }
+    return {};
+  }
 
   TemporaryDirectory root;
   Project project;
@@ -40,7 +49,104 @@ TEST_F(ProjectWarningsTest, WhatGitDidntAnswerInTimeIsNamed) {  // O8
   }
   EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent"}));
   EXPECT_EQ(warnings.not_checked,
-            (std::vector<std::string>{"no_identity", "dirty_base", "submodules", "no_checks"}));
+            (std::vector<std::string>{"no_repository", "no_identity", "dirty_base", "no_base",
+                                      "submodules", "no_checks"}));
+}
+
+// Nothing that is read in the repository is known then.
+TEST_F(ProjectWarningsTest, ARepositoryThatIsGoneIsAWarning) {  // O8
+  const std::vector<std::string> unknown{"no_identity", "dirty_base", "no_base", "submodules",
+                                         "no_checks"};
+  const std::set<std::string> expected{"no_remote", "mock_agent", "no_repository"};
+  std::filesystem::rename(project.repository, root.path() / "moved");
+  look();
+  EXPECT_EQ(codes(), expected);
+  EXPECT_EQ(warnings.not_checked, unknown);
+  EXPECT_EQ(next_commands_of("no_repository"),
+            std::vector<std::string>{"signalbox project put web --repository \"$(git rev-parse "
+                                     "--show-toplevel)\" --base main"});
+
+  std::filesystem::create_directory(project.repository);
+  look();
+  EXPECT_EQ(codes(), expected) << "a directory that is no repository";
+  EXPECT_EQ(warnings.not_checked, unknown);
+
+  make_repository(root.path() / "outer");
+  project.repository = (root.path() / "outer" / "web").string();
+  std::filesystem::create_directory(project.repository);
+  look();
+  EXPECT_EQ(codes(), expected) << "the repository around it is another";
+  EXPECT_EQ(warnings.not_checked, unknown);
+}
+
+TEST_F(ProjectWarningsTest, ABaseThatIsGoneIsAWarning) {  // O8
+  set_identity(project.repository);
+  run_git(project.repository, {"branch", "--quiet", "-m", "main", "trunk"});
+  look();
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent", "no_base"}));
+  EXPECT_EQ(warnings.not_checked, (std::vector<std::string>{"submodules", "no_checks"}));
+  EXPECT_EQ(next_commands_of("no_base"),
+            (std::vector<std::string>{
+                "signalbox project put web --repository " + project.repository + " --base trunk",
+                "git -C " + project.repository + " branch main"}));
+}
+
+TEST_F(ProjectWarningsTest, WhatGitFailsAtIsNotChecked) {  // O8
+  set_identity(project.repository);
+  const std::filesystem::path own = std::filesystem::path(project.repository) / ".git";
+  write_text(own / "index", "no index");
+  look();
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent", "no_checks"}));
+  EXPECT_EQ(warnings.not_checked, std::vector<std::string>{"dirty_base"});
+
+  write_text(root.path() / "file", "");
+  warnings = project_warnings(project, CoderunnerMode::mock, root.path() / "file");
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent"}));
+  EXPECT_EQ(warnings.not_checked,
+            (std::vector<std::string>{"dirty_base", "no_base", "submodules", "no_checks"}))
+      << "nothing can be pinned below a file";
+
+  write_text(own / "config", "[broken\n");
+  look();
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent", "no_repository"}))
+      << "and nothing is said of user.name";
+}
+
+TEST_F(ProjectWarningsTest, SubmodulesThatNobodyInitializedAreFound) {  // O8
+  const std::filesystem::path library = make_repository(root.path() / "library");
+  commit_submodule(project.repository, library, "library");
+  set_identity(project.repository);
+  look();
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent", "no_checks"}));
+  run_git(root.path(), {"clone", "--quiet", project.repository, "clone"});
+  project.repository = (root.path() / "clone").string();
+  set_identity(project.repository);
+  look();
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent", "no_checks", "submodules"}));
+  EXPECT_EQ(warnings.not_checked, std::vector<std::string>());
+}
+
+TEST_F(ProjectWarningsTest, AnAgentThatIsNotInstalledIsFound) {  // O8
+  set_identity(project.repository);
+  const std::string before = std::getenv("PATH");
+  // Only git is in this one.
+  const std::filesystem::path programs = root.path() / "programs";
+  std::filesystem::create_directory(programs);
+  write_text(programs / "git", "#!/bin/sh\nPATH='" + before + "' exec git \"$@\"\n");
+  std::filesystem::permissions(programs / "git", std::filesystem::perms::owner_all);
+  ::setenv("PATH", programs.c_str(), 1);
+  warnings = project_warnings(project, CoderunnerMode::process, root.path());
+  const std::set<std::string> without = codes();
+  const std::vector<std::string> not_checked = warnings.not_checked;
+  for (const char* agent : {"claude", "codex"}) {
+    write_text(programs / agent, "#!/bin/sh\n");
+    std::filesystem::permissions(programs / agent, std::filesystem::perms::owner_all);
+  }
+  warnings = project_warnings(project, CoderunnerMode::process, root.path());
+  ::setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(without, (std::set<std::string>{"no_remote", "no_agent", "no_checks"}));
+  EXPECT_EQ(not_checked, std::vector<std::string>());
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "no_checks"}));
 }
 
 TEST_F(ProjectWarningsTest, ARemoteOfTheRepositoryIsSuggestedByItsName) {  // O8

@@ -35,7 +35,7 @@ std::string warnings_text(const json::object& result) {
   }
   const json::array& not_checked = array_at(result, "not_checked");
   if (not_checked.empty()) return text;
-  text += "warning: git didn't answer in time, so these weren't checked:\n ";
+  text += "warning: git gave no answer about these, so they weren't checked:\n ";
   for (const json::value& code : not_checked) text += " " + printable(scalar_text(code));
   return text + "\n  try: signalbox project check " + shell_word(text_at(result, "name")) + "\n";
 }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "domain/refusals.h"
@@ -30,6 +31,10 @@ namespace fs = std::filesystem;
 
 using Warnings = std::vector<ProjectWarning>;
 
+// Exit codes of git: it can't do what it was asked; what was asked for isn't there.
+constexpr int git_fatal_exit_code = 128;
+constexpr int git_nothing_exit_code = 1;
+
 std::string git_command_in(const Project& project, const std::string& arguments) {
   return "git -C " + shell_word(project.repository) + " " + arguments;
 }
@@ -41,64 +46,137 @@ std::string remote_name_in(const std::string& repository) {
   return names.substr(1, names.find('\n', 1) - 1);
 }
 
-// The command that gives the project a remote and keeps all else. The pipeline of a project that
-// has named none follows the remote.
+// Returns the command that puts the project with the changes that its words make, and keeps all
+// else.
+std::string put_command(const Project& project, const std::string& repository,
+                        const std::string& base, const std::string& remote) {
+  std::string put = "signalbox project put " + shell_word(project.name) + " --repository " +
+                    repository + " --base " + shell_word(base);
+  if (!remote.empty()) put += " --remote " + shell_word(remote);
+  // The pipeline of a project that has named none follows the remote.
+  if (project.pipeline != card_pipeline(project.remote)) put += " --keep-pipeline";
+  return put;
+}
+
 void warn_of_remote(const Project& project, Warnings& warnings) {
   if (!project.remote.empty()) return;
   const std::string remote = remote_name_in(project.repository);
-  std::string put = "signalbox project put " + shell_word(project.name) + " --repository " +
-                    shell_word(project.repository) + " --base " + shell_word(project.base) +
-                    " --remote " + (remote.empty() ? "origin" : shell_word(remote));
-  if (project.pipeline != card_pipeline(project.remote)) put += " --keep-pipeline";
   std::vector<std::string> next_commands;
   if (remote.empty()) next_commands.push_back(git_command_in(project, "remote add origin URL"));
-  next_commands.push_back(std::move(put));
+  next_commands.push_back(put_command(project, shell_word(project.repository), project.base,
+                                      remote.empty() ? "origin" : remote));
   warnings.push_back({"no_remote",
                       "the project has no remote: what is merged stays in its repository",
                       std::move(next_commands)});
 }
 
-void warn_of_identity(const Project& project, Warnings& warnings) {
-  if (git_identity(project.repository, {}).empty()) return;
+// Each of the functions below asks git about one kind of warning. They return false if git failed
+// at that, so that it isn't known.
+
+// Cards need what the project was put with: the root of a repository.
+bool warn_of_repository(const Project& project, Warnings& warnings) {
+  const auto warn = [&](const std::string& why, std::string next_command) {
+    warnings.push_back(
+        {"no_repository", "no card of the project can start: " + why, {std::move(next_command)}});
+    return true;
+  };
+  const std::string moved =
+      put_command(project, "\"$(git rev-parse --show-toplevel)\"", project.base, project.remote);
+  std::error_code unknown;
+  const fs::file_status place = fs::status(project.repository, unknown);
+  if (fs::status_known(place) && !fs::is_directory(place)) {
+    return warn("there is no directory " + project.repository, moved);
+  }
+  const GitOutcome prefix = git(project.repository, {"rev-parse", "--show-prefix"});
+  if (prefix.ok && prefix.line().empty()) return true;
+  if (prefix.ok) {
+    return warn(project.repository + " isn't the root of a repository, it lies in one", moved);
+  }
+  if (prefix.timed_out || prefix.exit_code != git_fatal_exit_code) return false;
+  return warn("git can't use " + project.repository + ": " + prefix.message,
+              git_command_in(project, "status"));
+}
+
+bool warn_of_identity(const Project& project, Warnings& warnings) {
+  const auto missing = missing_identity(project.repository, {});
+  if (!missing) return false;
+  if (missing->empty()) return true;
   warnings.push_back({"no_identity",
                       "git has no user.name or no user.email there: the commits of cards are by "
                       "Signalbox <signalbox@localhost>",
                       {git_command_in(project, "config user.name \"Your Name\""),
                        git_command_in(project, "config user.email you@example.org")}});
+  return true;
 }
 
 // Cards begin at the base's commit, so that changes which aren't committed are not in their work.
 // Git runs filters to see whether a file has changed: those of the repository's own configuration
 // would run as the service's user, whoever named the repository.
-void warn_of_changes(const Project& project, const PinnedRepository& pinned, Warnings& warnings) {
-  if (pinned.in_repository({"rev-parse", "--is-bare-repository"}).line() != "false") return;
+bool warn_of_changes(const Project& project, const PinnedRepository& pinned, Warnings& warnings) {
+  const GitOutcome is_bare = pinned.in_repository({"rev-parse", "--is-bare-repository"});
+  if (!is_bare.ok) return false;
+  if (is_bare.line() != "false") return true;
   const GitOutcome status =
       pinned.in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
                                      "--untracked-files=no", "--ignore-submodules=all"});
-  if (!status.ok || status.output.empty()) return;
+  if (!status.ok) return false;
+  if (status.output.empty()) return true;
   warnings.push_back({"dirty_base",
                       "the checkout has changes that aren't committed: cards start without them",
                       {git_command_in(project, "status")}});
+  return true;
 }
 
-void warn_of_submodules(const Project& project, const PinnedRepository& pinned,
-                        Warnings& warnings) {
-  const std::string modules = "refs/heads/" + project.base + ":.gitmodules";
-  if (!pinned.in_repository({"cat-file", "-e", modules}).ok) return;
-  if (git(project.repository, {"config", "--local", "--get-regexp", "^submodule\\..*\\.url$"}).ok) {
-    return;
+// Sets `commit` to the newest one of the base, which stays empty if the base has none.
+bool warn_of_base(const Project& project, const PinnedRepository& pinned, std::string& commit,
+                  Warnings& warnings) {
+  const GitOutcome base = pinned.in_repository(commit_query("refs/heads/" + project.base));
+  if (base.ok) {
+    commit = base.line();
+    return true;
   }
+  if (base.timed_out || base.exit_code != git_nothing_exit_code) return false;
+  const std::string head = pinned.in_repository({"symbolic-ref", "--short", "HEAD"}).line();
+  std::vector<std::string> next_commands;
+  if (head == project.base) {
+    next_commands.push_back(git_command_in(project, "commit --allow-empty -m start"));
+  } else {
+    if (!head.empty()) {
+      next_commands.push_back(
+          put_command(project, shell_word(project.repository), head, project.remote));
+    }
+    next_commands.push_back(git_command_in(project, "branch " + shell_word(project.base)));
+  }
+  warnings.push_back({"no_base",
+                      "no card of the project can start: its repository has no branch " +
+                          project.base + " with a commit",
+                      std::move(next_commands)});
+  return true;
+}
+
+bool warn_of_submodules(const Project& project, const PinnedRepository& pinned,
+                        const std::string& commit, Warnings& warnings) {
+  if (commit.empty()) return false;
+  const GitOutcome modules =
+      pinned.in_repository({"ls-tree", "--full-tree", "--name-only", commit, ".gitmodules"});
+  if (!modules.ok) return false;
+  if (modules.output.empty()) return true;
+  const GitOutcome initialized =
+      git(project.repository, {"config", "--local", "--get-regexp", "^submodule\\..*\\.url$"});
+  if (initialized.ok) return true;
+  if (initialized.timed_out || initialized.exit_code != git_nothing_exit_code) return false;
   warnings.push_back({"submodules",
                       "none of the repository's submodules is initialized: they are empty in the "
                       "worktrees of cards",
                       {git_command_in(project, "submodule init")}});
+  return true;
 }
 
 // Reads the instructions as the station will, from the base's newest commit.
-void warn_of_checks(const Project& project, const StationDefinition& station,
+bool warn_of_checks(const Project& project, const StationDefinition& station,
                     const JudgingBase& base, Warnings& warnings) {
-  if (station.executor != ExecutorKind::checks) return;
-  if (station.checks && !station.checks->checks.empty()) return;
+  if (station.executor != ExecutorKind::checks) return true;
+  if (station.checks && !station.checks->checks.empty()) return true;
   bool is_known = true;
   const auto read_file =
       [&](const std::string& file) -> tl::expected<std::optional<std::string>, std::string> {
@@ -109,11 +187,12 @@ void warn_of_checks(const Project& project, const StationDefinition& station,
   };
   const std::string named = station.checks ? station.checks->instructions : std::string();
   const auto found = read_instructions(read_file, named);
-  if (found || !is_known) return;
+  if (found || !is_known) return is_known;
   warnings.push_back({"no_checks",
                       "station " + station.name + " finds no checks on " + project.base +
                           " and will fail: " + found.error(),
                       {}});
+  return true;
 }
 
 // A pinned repository that is only read, and removed after that.
@@ -137,14 +216,15 @@ class PinnedForReading {
   std::optional<PinnedRepository> pinned_;
 };
 
-void warn_of_all_checks(const Project& project, const PinnedRepository& pinned,
-                        Warnings& warnings) {
-  const GitOutcome base = pinned.in_repository(commit_query("refs/heads/" + project.base));
-  if (!base.ok) return;
-  const auto judging = JudgingBase::at(pinned, base.line());
+bool warn_of_all_checks(const Project& project, const PinnedRepository& pinned,
+                        const std::string& commit, Warnings& warnings) {
+  if (commit.empty()) return false;
+  const auto judging = JudgingBase::at(pinned, commit);
+  bool is_known = true;
   for (const StationDefinition& station : project.pipeline.stations) {
-    warn_of_checks(project, station, judging, warnings);
+    is_known = warn_of_checks(project, station, judging, warnings) && is_known;
   }
+  return is_known;
 }
 
 bool is_in_path(const std::string& program) {
@@ -177,17 +257,17 @@ void warn_of_agent(const StationDefinition& station, CoderunnerMode default_mode
        {install_command(station.coderunner->agent)}});
 }
 
-// Adds the warnings of `look`, which asks git about one kind of them. Once the time is over git is
-// silent, which would be taken for an answer: the kind wasn't checked then.
+// Adds the warnings of `look`, which asks git about one kind of them and returns whether it is
+// known. Once the time is over git is silent, which would be taken for an answer.
 template <class Look>
 void look_for(const char* code, ProjectWarnings& found, const Look& look) {
   Warnings warnings;
-  look(warnings);
-  if (CallBounds::now_ms() < CallBounds::deadline_ms()) {
+  const bool is_known = look(warnings);
+  const bool is_in_time = CallBounds::now_ms() < CallBounds::deadline_ms();
+  if (is_in_time) {
     std::move(warnings.begin(), warnings.end(), std::back_inserter(found.warnings));
-  } else if (found.not_checked.empty() || found.not_checked.back() != code) {
-    found.not_checked.emplace_back(code);
   }
+  if (!is_known || !is_in_time) found.not_checked.emplace_back(code);
 }
 
 }  // namespace
@@ -200,16 +280,33 @@ ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode,
   for (const StationDefinition& station : project.pipeline.stations) {
     warn_of_agent(station, mode, found.warnings);
   }
-  look_for("no_identity", found, [&](Warnings& to) { warn_of_identity(project, to); });
-  const PinnedForReading reading(scratch, project);
-  const auto look_at_repository = [&](const char* code, const auto& warn) {
-    look_for(code, found, [&](Warnings& to) {
-      if (reading.get()) warn(project, *reading.get(), to);
-    });
+  bool is_there = false;
+  look_for("no_repository", found, [&](Warnings& to) {
+    const bool is_known = warn_of_repository(project, to);
+    is_there = is_known && to.empty();
+    return is_known;
+  });
+  look_for("no_identity", found,
+           [&](Warnings& to) { return is_there && warn_of_identity(project, to); });
+  std::optional<PinnedForReading> reading;
+  if (is_there) reading.emplace(scratch, project);
+  const auto look_in_repository = [&](const char* code, const auto& warn) {
+    look_for(code, found,
+             [&](Warnings& to) { return reading && reading->get() && warn(*reading->get(), to); });
   };
-  look_at_repository("dirty_base", warn_of_changes);
-  look_at_repository("submodules", warn_of_submodules);
-  look_at_repository("no_checks", warn_of_all_checks);
+  look_in_repository("dirty_base", [&](const PinnedRepository& pinned, Warnings& to) {
+    return warn_of_changes(project, pinned, to);
+  });
+  std::string commit;  // the newest of the base
+  look_in_repository("no_base", [&](const PinnedRepository& pinned, Warnings& to) {
+    return warn_of_base(project, pinned, commit, to);
+  });
+  look_in_repository("submodules", [&](const PinnedRepository& pinned, Warnings& to) {
+    return warn_of_submodules(project, pinned, commit, to);
+  });
+  look_in_repository("no_checks", [&](const PinnedRepository& pinned, Warnings& to) {
+    return warn_of_all_checks(project, pinned, commit, to);
+  });
   return found;
 }
 
