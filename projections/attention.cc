@@ -1,5 +1,6 @@
 #include "projections/attention.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -95,8 +96,16 @@ AttentionItem failed_run_item(const RunId& id, Position ended_at, std::int64_t e
   return item;
 }
 
-// Of a run that works on a card or merges one, its card waits.
-bool is_of_card(const RunRow& row) { return row.labels.contains("card"); }
+// Returns whether the failure is the last of a run that wasn't retried, and that is of no card: of
+// a run that works on a card or merges one, its card waits. Anyone may give a run labels.
+Stored<bool> is_failed_run(const RunIndex& index, const LogMark& mark) {
+  const auto row = TRY(index.find(mark.run_id));
+  // A run that was retried may have failed again: that is another mark.
+  if (!row || row->status != RunStatus::failed || row->ended_position != mark.position)
+    return false;
+  const auto card = TRY(index.cards().find_by_run(mark.run_id));
+  return !card.has_value();
+}
 
 void add_failed_runs(const World& world, const AttentionBounds& bounds,
                      std::vector<AttentionItem>& items) {
@@ -282,16 +291,21 @@ Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
   filter.kinds = {LogMarkKind::failure};
   filter.from_ns = bounds.failed_since_ns;
   filter.until_ns = std::numeric_limits<std::int64_t>::max();
-  const auto marks =
-      TRY(index.calendar().marks(filter, ScanOrder::descending, bounds.failed_runs_max));
   std::vector<AttentionItem> items;
-  for (const LogMark& mark : marks.rows) {
-    const auto row = TRY(index.find(mark.run_id));
-    // A run that was retried may have failed again: that is another mark.
-    if (!row || row->status != RunStatus::failed || row->ended_position != mark.position) continue;
-    if (is_of_card(*row)) continue;
-    items.push_back(failed_run_item(mark.run_id, mark.position, mark.at_ns));
-  }
+  std::size_t left = bounds.failures_examined_max;
+  Position cursor = 0;
+  do {
+    const auto marks = TRY(index.calendar().marks(filter, ScanOrder::descending,
+                                                  std::min(bounds.failed_runs_max, left), cursor));
+    for (const LogMark& mark : marks.rows) {
+      const bool waits = TRY(is_failed_run(index, mark));
+      if (!waits) continue;
+      items.push_back(failed_run_item(mark.run_id, mark.position, mark.at_ns));
+      if (items.size() == bounds.failed_runs_max) return items;
+    }
+    left -= marks.rows.size();
+    cursor = marks.next_cursor;
+  } while (cursor != 0 && left != 0);
   return items;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -16,7 +17,9 @@ namespace signalbox {
 
 struct AttentionBounds {
   std::int64_t failed_since_ns = 0;  // runs that failed before it (UTC) wait no longer
-  std::size_t failed_runs_max = 0;   // the newest are examined
+  std::size_t failed_runs_max = 0;   // the newest wait
+  // The newest failures are examined for that: most may be those of cards.
+  std::size_t failures_examined_max = std::numeric_limits<std::size_t>::max();
   // Returns whether the job of a run's attempt was given to another machine. Empty: none was.
   std::function<bool(const Run&)> is_elsewhere = nullptr;
 };
@@ -30,8 +33,8 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
 // jobs. It makes no texts, so that the engine's thread can do it often.
 std::map<AttentionKind, std::uint64_t> attention_counts(const World& world);
 
-// Returns the runs of no card that failed since bounds.failed_since_ns and weren't retried. Any
-// thread.
+// Returns the newest runs of no card that failed since bounds.failed_since_ns and weren't retried.
+// Any thread.
 Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
                                                const AttentionBounds& bounds);
 

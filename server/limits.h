@@ -181,9 +181,11 @@ inline constexpr std::size_t past_kept_worlds_max = 64;
 inline constexpr std::size_t past_kept_world_bytes_max = 512 * 1024 * 1024;
 
 // What waits for a person (attention.list).
-// Time for which a failed run waits to be looked at, and how many of them are examined.
+// Time for which a failed run waits to be looked at, how many of them wait, and among how many
+// failures, most of which may be those of cards, they are looked for.
 inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::size_t attention_failed_runs_max = 1000;
+inline constexpr std::size_t attention_failures_examined_max = 10'000;
 // Time after which a loop of the service that was due, and hasn't ticked since, waits for a person.
 inline constexpr std::int64_t attention_loop_overdue_ms_min = 30 * 60 * 1000;
 

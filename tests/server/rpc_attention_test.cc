@@ -120,6 +120,33 @@ TEST_F(RpcAttention, AFailedRunWaitsADayOrUntilItIsRetried) {  // O1
   EXPECT_EQ(kinds(), Kinds{});
 }
 
+// A run is of a card if the card was worked on or merged by it. Anyone may give a run labels.
+TEST_F(RpcAttention, ALabelMakesNoFailedRunOneOfACard) {  // O1
+  const std::string failed =
+      R"(,"error_class":"terminal","error_code":"NO_IDEA","error_message":"none")";
+  const std::string run = start_run(R"({"goal":"a parser","labels":{"card":"7"},"max_retries":0,)"
+                                    R"("pipeline":{"name":"w","station":[{"name":"build"}]}})");
+  work("build", "failed", failed);
+  EXPECT_EQ(kinds(), Kinds{"failed_run"});
+  EXPECT_EQ(first().at("run_id"), json::value(run));
+
+  EXPECT_EQ(code_of(put("web")), "");
+  submit("Fix it");
+  start_next();
+  work("implement", "failed", failed);
+  const json::object listed = attention();
+  EXPECT_EQ(listed.at("counts").at("failed_run"), 1) << json::serialize(listed);
+
+  // That of the card is the newest failure, and isn't counted.
+  AttentionBounds bounds;
+  bounds.failed_runs_max = 1;
+  const auto found = failed_runs(index, bounds).value();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(to_string(found.front().run_id), run);
+  bounds.failures_examined_max = 1;
+  EXPECT_TRUE(failed_runs(index, bounds).value().empty());
+}
+
 // `prune` frees memory: nobody has seen to a run by that.
 TEST_F(RpcAttention, AFailedRunWaitsAlsoWhenTheWorldHasForgottenIt) {  // O1
   const std::string run = start_working("a parser");

@@ -193,6 +193,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(past_kept_world_bytes_max);
   SIGNALBOX_LIMIT(attention_failed_run_ms_max);
   SIGNALBOX_LIMIT(attention_failed_runs_max);
+  SIGNALBOX_LIMIT(attention_failures_examined_max);
   SIGNALBOX_LIMIT(attention_loop_overdue_ms_min);
   SIGNALBOX_LIMIT(report_records_max);
   SIGNALBOX_LIMIT(git_ms_max);
