@@ -33,23 +33,25 @@ std::string command_about(const AttentionItem& item, const std::string& verb) {
   return "signalbox run " + verb + " " + to_string(item.run_id);
 }
 
-void add_decision(const Run& run, std::vector<AttentionItem>& items) {
+void add_decision(const Run& run, AttentionSelection& selection) {
   const Position since = run.asked_at != 0 ? run.asked_at : run.changed_at;
+  if (!selection.wants(AttentionKind::approval, since)) return;
   AttentionItem item = item_of(AttentionKind::approval, since, run);
   item.asked = run.asked_at;
   item.text = "station " + item.station + " waits for a decision";
   item.next_commands = decision_commands(run);
-  items.push_back(std::move(item));
+  selection.add(std::move(item));
 }
 
-void add_budget(const Run& run, std::vector<AttentionItem>& items) {
+void add_budget(const Run& run, AttentionSelection& selection) {
+  if (!selection.wants(AttentionKind::budget, run.changed_at)) return;
   AttentionItem item = item_of(AttentionKind::budget, run.changed_at, run);
   item.text = "the run has used up its budget of " +
               exhausted(run.budget, run.used).value_or("an earlier station");
   item.next_commands = {
       command_about(item, "resume") + " " + raised_budget_flags(run.budget, run.used),
       command_about(item, "cancel")};
-  items.push_back(std::move(item));
+  selection.add(std::move(item));
 }
 
 // Returns approval or budget if the run's station waits for that, else nullopt.
@@ -65,23 +67,28 @@ bool waits_paused(const Run& run) {
   return run.status == RunStatus::paused && !run.cancel_requested;
 }
 
-void add_run(const Run& run, const AttentionBounds& bounds, std::vector<AttentionItem>& items) {
+void add_pause(const Run& run, AttentionSelection& selection) {
+  const bool is_later = run.attempt.has_value();
+  if (!selection.wants(AttentionKind::paused_run, run.changed_at, is_later)) return;
+  AttentionItem item = item_of(AttentionKind::paused_run, run.changed_at, run);
+  item.is_later = is_later;
+  item.text = "the run is paused";
+  item.next_commands = {command_about(item, "resume"), command_about(item, "cancel")};
+  selection.add(std::move(item));
+}
+
+void add_run(const Run& run, const AttentionBounds& bounds, AttentionSelection& selection) {
   const auto wait = wait_of_station(run);
-  if (wait == AttentionKind::approval) add_decision(run, items);
-  if (wait == AttentionKind::budget) add_budget(run, items);
-  if (waits_paused(run)) {
-    AttentionItem item = item_of(AttentionKind::paused_run, run.changed_at, run);
-    item.is_later = run.attempt.has_value();
-    item.text = "the run is paused";
-    item.next_commands = {command_about(item, "resume"), command_about(item, "cancel")};
-    items.push_back(std::move(item));
-  }
+  if (wait == AttentionKind::approval) add_decision(run, selection);
+  if (wait == AttentionKind::budget) add_budget(run, selection);
+  if (waits_paused(run)) add_pause(run, selection);
   const bool has_job = run.attempt && !run.attempt->job_id.empty();
-  if (has_job && bounds.is_elsewhere && bounds.is_elsewhere(run)) {
+  if (has_job && bounds.is_elsewhere && bounds.is_elsewhere(run) &&
+      selection.wants(AttentionKind::lost_job, run.attempt->token)) {
     AttentionItem item = item_of(AttentionKind::lost_job, run.attempt->token, run);
     item.text = job_elsewhere_text(*run.attempt);
     item.next_commands = commands_to_settle(run);
-    items.push_back(std::move(item));
+    selection.add(std::move(item));
   }
 }
 
@@ -108,14 +115,15 @@ Stored<bool> is_failed_run(const RunIndex& index, const LogMark& mark) {
 }
 
 void add_failed_runs(const World& world, const AttentionBounds& bounds,
-                     std::vector<AttentionItem>& items) {
+                     AttentionSelection& selection) {
   if (bounds.failed_runs_max == 0) return;
   std::size_t examined = 0;
   world.ended_runs.for_newest([&](const RunId& id, const EndedRun& ended) {
     if (ended.ended_at_ns < bounds.failed_since_ns) return false;
     if (ended.status != RunStatus::failed) return true;
     if (++examined > bounds.failed_runs_max) return false;
-    items.push_back(failed_run_item(id, ended.ended_at, ended.ended_at_ns));
+    if (!selection.wants(AttentionKind::failed_run, ended.ended_at)) return true;
+    selection.add(failed_run_item(id, ended.ended_at, ended.ended_at_ns));
     return true;
   });
 }
@@ -135,11 +143,11 @@ std::optional<AttentionKind> wait_of_card(const World& world, const Card& card) 
                                             : AttentionKind::failed_card;
 }
 
-void add_cards(const World& world, std::vector<AttentionItem>& items) {
+void add_cards(const World& world, AttentionSelection& selection) {
   for (const auto& [position, id] : world.board.stopped()) {
     const Card& card = *world.board.find(id);
     const auto kind = wait_of_card(world, card);
-    if (!kind) continue;
+    if (!kind || !selection.wants(*kind, position)) continue;
     const bool is_blocked = card.status == CardStatus::blocked;
     AttentionItem item;
     item.kind = *kind;
@@ -153,7 +161,7 @@ void add_cards(const World& world, std::vector<AttentionItem>& items) {
                       colon(card.code, card.message));
     item.next_commands = {"signalbox card why " + to_string(id),
                           "signalbox card unblock " + to_string(id)};
-    items.push_back(std::move(item));
+    selection.add(std::move(item));
   }
 }
 
@@ -250,15 +258,24 @@ void add_projects(const World& world, std::vector<AttentionItem>& items) {
 
 }  // namespace
 
+void select_attention(const World& world, const AttentionBounds& bounds,
+                      AttentionSelection& selection) {
+  for (const auto& [id, run] : world.runs) add_run(*run, bounds, selection);
+  add_failed_runs(world, bounds, selection);
+  add_cards(world, selection);
+  std::vector<AttentionItem> few;
+  add_deferred_merges(world, few);
+  add_ticks(world, few);
+  add_projects(world, few);
+  for (AttentionItem& item : few) {
+    if (selection.wants(item.kind, item.since_position)) selection.add(std::move(item));
+  }
+}
+
 std::vector<AttentionItem> attention_of(const World& world, const AttentionBounds& bounds) {
-  std::vector<AttentionItem> items;
-  for (const auto& [id, run] : world.runs) add_run(*run, bounds, items);
-  add_failed_runs(world, bounds, items);
-  add_cards(world, items);
-  add_deferred_merges(world, items);
-  add_ticks(world, items);
-  add_projects(world, items);
-  return items;
+  AttentionSelection all;
+  select_attention(world, bounds, all);
+  return all.take();
 }
 
 std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {

@@ -10,6 +10,7 @@
 
 #include "domain/world.h"
 #include "projections/attention_item.h"
+#include "projections/attention_selection.h"
 #include "projections/run_index.h"
 #include "projections/run_row.h"
 
@@ -24,9 +25,14 @@ struct AttentionBounds {
   std::function<bool(const Run&)> is_elsewhere = nullptr;
 };
 
-// Returns everything in the world that waits for a person, in any order. The cost grows with the
-// open runs, stopped cards, ticks and projects, not with the history or the backlog. The world
-// forgets failed runs (PruneRuns), and doesn't know which are of a card: see failed_runs().
+// Offers everything in the world that waits for a person. The cost grows with the open runs,
+// stopped cards, ticks and projects, not with the history or the backlog; texts are made only for
+// what is selected. The world forgets failed runs (PruneRuns), and doesn't know which are of a
+// card: see failed_runs().
+void select_attention(const World& world, const AttentionBounds& bounds,
+                      AttentionSelection& selection);
+
+// Returns everything that select_attention() offers, in any order.
 std::vector<AttentionItem> attention_of(const World& world, const AttentionBounds& bounds);
 
 // Returns how many items of each kind attention_of() has without bounds: no failed runs, no lost

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "projections/attention.h"
 #include "projections/memory_table.h"
@@ -65,6 +67,53 @@ RC_GTEST_PROP(AttentionTest, TheStreamSaysWhateverIsSettled, ()) {  // O1
     RC_ASSERT(is_said || !is_settled);
     before = std::move(present);
   }
+}
+
+// A page is chosen without making the items of all pages.
+RC_GTEST_PROP(AttentionTest, ASelectionHasTheFirstItemsAfterItsCursor, ()) {  // O1
+  RandomHistory history;
+  for (const Step& step : *random_steps()) history.take(step);
+  AttentionBounds bounds;
+  bounds.failed_runs_max = 1000;
+  bounds.is_elsewhere = [](const Run& run) { return run.attempt->token % 2 == 0; };
+  std::vector<AttentionItem> all = attention_of(history.world, bounds);
+  sort_by_wait(all);
+  std::vector<AttentionKind> kinds;
+  std::optional<AttentionCursor> cursor;
+  if (!all.empty()) {
+    const auto any = [&all] { return all.at(*rc::gen::inRange<std::size_t>(0, all.size())); };
+    if (*rc::gen::arbitrary<bool>()) kinds = {any().kind, any().kind};
+    if (*rc::gen::arbitrary<bool>()) {
+      const AttentionItem last = any();
+      cursor = AttentionCursor{last.since_position, name_of(last)};
+    }
+  }
+  const auto limit = *rc::gen::inRange<std::size_t>(1, 5);
+  AttentionSelection selection(kinds, limit, cursor);
+  select_attention(history.world, bounds, selection);
+  const auto counts = selection.counts();
+  std::vector<AttentionItem> selected = selection.take();
+  sort_by_wait(selected);
+
+  const auto first_names = [&](const std::vector<AttentionItem>& items) {
+    std::vector<std::string> names;
+    for (const AttentionItem& item : items) {
+      if (!selection.has(item.kind) || (cursor && !is_after(item, *cursor))) continue;
+      if (names.size() < limit) names.push_back(name_of(item));
+    }
+    return names;
+  };
+  RC_ASSERT(first_names(selected) == first_names(all));
+  std::map<AttentionKind, std::uint64_t> expected;
+  for (const AttentionItem& item : all) {
+    if (selection.has(item.kind)) ++expected[item.kind];
+  }
+  RC_ASSERT(counts == expected);
+  const auto moves = [](const AttentionItem& item) {
+    return item.kind == AttentionKind::paused_run && item.is_later;
+  };
+  const auto moving = std::count_if(selected.begin(), selected.end(), moves);
+  RC_ASSERT(selected.size() <= 2 * limit + static_cast<std::size_t>(moving));
 }
 
 // The read models know them all, be they in the world or not.

@@ -31,7 +31,8 @@ BOOST_DESCRIBE_STRUCT(ListAttention, (), (kinds, limit, cursor))
 void answer_attention(Api& api, const Responder& responder, const AttentionQuestion& question,
                       const ServiceSources& sources) {
   const Position position = api.engine.world().position;
-  const auto moment = std::make_shared<const AttentionMoment>(attention_moment(api, sources));
+  const auto moment =
+      std::make_shared<const AttentionMoment>(attention_moment(api, sources, question));
   api.projector.query(
       position,
       [&api, responder, question, &sources, moment, position](const RunIndex& index) {

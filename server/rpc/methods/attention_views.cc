@@ -155,13 +155,20 @@ std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSourc
 
 }  // namespace
 
-AttentionMoment attention_moment(const Api& api, const ServiceSources& sources) {
+AttentionMoment attention_moment(const Api& api, const ServiceSources& sources,
+                                 const AttentionQuestion& question) {
   AttentionMoment moment;
   moment.bounds = attention_bounds(api);
-  moment.items = attention_of(api.engine.world(), moment.bounds);
-  for (AttentionItem& item : service_conditions(api, sources)) {
-    moment.items.push_back(std::move(item));
+  // One more than the page has says whether there is another page.
+  AttentionSelection selection(question.kinds, question.limit + 1, question.cursor);
+  select_attention(api.engine.world(), moment.bounds, selection);
+  if (selection.has(AttentionKind::service)) {
+    for (AttentionItem& item : service_conditions(api, sources)) {
+      if (selection.wants(item.kind, item.since_position)) selection.add(std::move(item));
+    }
   }
+  moment.items = selection.take();
+  moment.counts = selection.counts();
   return moment;
 }
 
@@ -223,17 +230,27 @@ void find_pause(const Api& api, const RunIndex& index, AttentionItem& item) {
   }
 }
 
-// Adds what the world doesn't know: all failed runs instead of those that it remembers, and since
-// when runs are paused. Returns false if that can't be read.
-bool complete_items(const Api& api, const RunIndex* index, const AttentionBounds& bounds,
-                    std::vector<AttentionItem>& items) {
-  if (index == nullptr) return false;
-  auto failed = failed_runs(*index, bounds);
+// Replaces the failed runs that the world remembers by all of them. Returns false if they can't be
+// read.
+bool complete_failed_runs(const RunIndex& index, AttentionMoment& moment) {
+  auto failed = failed_runs(index, moment.bounds);
   if (!failed) return false;
-  std::erase_if(items,
+  std::erase_if(moment.items,
                 [](const AttentionItem& item) { return item.kind == AttentionKind::failed_run; });
-  for (AttentionItem& item : *failed) items.push_back(std::move(item));
-  for (AttentionItem& item : items) {
+  moment.counts.erase(AttentionKind::failed_run);
+  if (!failed->empty()) moment.counts[AttentionKind::failed_run] = failed->size();
+  for (AttentionItem& item : *failed) moment.items.push_back(std::move(item));
+  return true;
+}
+
+// Adds what the world doesn't know: all failed runs, and since when runs are paused. Returns false
+// if that can't be read.
+bool complete_items(const Api& api, const RunIndex* index, const AttentionQuestion& question,
+                    AttentionMoment& moment) {
+  if (index == nullptr) return false;
+  const AttentionSelection asked(question.kinds, 0, std::nullopt);
+  if (asked.has(AttentionKind::failed_run) && !complete_failed_runs(*index, moment)) return false;
+  for (AttentionItem& item : moment.items) {
     if (item.kind == AttentionKind::paused_run && item.is_later) find_pause(api, *index, item);
   }
   return true;
@@ -241,10 +258,6 @@ bool complete_items(const Api& api, const RunIndex* index, const AttentionBounds
 
 std::string cursor_of(const AttentionItem& item) {
   return std::to_string(item.since_position) + ':' + name_of(item);
-}
-
-bool is_after(const AttentionItem& item, const AttentionCursor& cursor) {
-  return std::pair(item.since_position, name_of(item)) > std::pair(cursor.position, cursor.name);
 }
 
 }  // namespace
@@ -263,21 +276,15 @@ Decided<AttentionCursor> read_attention_cursor(const std::string& text) {
 
 json::object attention_page(const Api& api, const RunIndex* index, const AttentionMoment& moment,
                             const AttentionQuestion& question) {
-  std::vector<AttentionItem> waiting = moment.items;
-  const bool is_complete = complete_items(api, index, moment.bounds, waiting);
-  sort_by_wait(waiting);  // here, and not on the engine's thread
-  std::erase_if(waiting, [&question](const AttentionItem& item) {
-    return !question.kinds.empty() && std::find(question.kinds.begin(), question.kinds.end(),
-                                                item.kind) == question.kinds.end();
-  });
-  std::map<AttentionKind, std::uint64_t> counts;
-  for (const AttentionItem& item : waiting) ++counts[item.kind];
+  AttentionMoment waiting = moment;
+  const bool is_complete = complete_items(api, index, question, waiting);
+  sort_by_wait(waiting.items);
   json::object page;
   json::array& items = page["items"].emplace_array();
   json::value next_cursor;
   std::string last;  // cursor of the last item that is shown
   std::size_t patches = 0;
-  for (AttentionItem& item : waiting) {
+  for (AttentionItem& item : waiting.items) {
     if (question.cursor && !is_after(item, *question.cursor)) continue;
     if (items.size() == question.limit) {
       next_cursor = last;
@@ -293,11 +300,13 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
     items.push_back(std::move(shown));
   }
   page["next_cursor"] = std::move(next_cursor);
-  page["total"] = waiting.size();
+  std::uint64_t total = 0;
   json::object& kinds = page["counts"].emplace_object();
-  for (const auto& [kind, count] : counts) {
+  for (const auto& [kind, count] : waiting.counts) {
     kinds[boost::describe::enum_to_string(kind, "")] = count;
+    total += count;
   }
+  page["total"] = total;
   page["partial"] = !is_complete;
   return page;
 }

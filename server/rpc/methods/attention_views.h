@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,22 +18,6 @@
 
 namespace signalbox {
 
-// What the engine's thread knows of what waits.
-struct AttentionMoment {
-  AttentionBounds bounds;
-  std::vector<AttentionItem> items;  // in the world and of the service, in any order
-};
-
-// Returns what waits now, without the details that the read models and the log have. Called on the
-// engine's thread.
-AttentionMoment attention_moment(const Api& api, const ServiceSources& sources);
-
-// The last item of a page, whether it still waits or not.
-struct AttentionCursor {
-  Position position = 0;  // since which it waits
-  std::string name;
-};
-
 // Parses the `next_cursor` of a page. INVALID_PARAMS.
 Decided<AttentionCursor> read_attention_cursor(const std::string& text);
 
@@ -43,9 +29,21 @@ struct AttentionQuestion {
   std::size_t patches_max = 0;
 };
 
-// Returns a page as `attention.list` answers it. `index`, which must be as of the moment, is
-// nullptr while the read models can't be asked. What can't be read isn't shown: the rest is. Any
-// thread.
+// What the engine's thread knows of what waits: all that may be on the page of a question.
+struct AttentionMoment {
+  AttentionBounds bounds;
+  std::vector<AttentionItem> items;               // in the world and of the service, in any order
+  std::map<AttentionKind, std::uint64_t> counts;  // of the question's kinds, also of other pages
+};
+
+// Returns what waits now, without the details that the read models and the log have. Called on the
+// engine's thread.
+AttentionMoment attention_moment(const Api& api, const ServiceSources& sources,
+                                 const AttentionQuestion& question);
+
+// Returns a page as `attention.list` answers it. `moment` was made for this question. `index`,
+// which must be as of the moment, is nullptr while the read models can't be asked. What can't be
+// read isn't shown: the rest is. Any thread.
 boost::json::object attention_page(const Api& api, const RunIndex* index,
                                    const AttentionMoment& moment,
                                    const AttentionQuestion& question);

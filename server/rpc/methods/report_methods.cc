@@ -94,6 +94,8 @@ Decided<ReportSince> since_from(const std::string& text, std::int64_t now_ns, Po
                 {{"field", std::string("since")}}, {"signalbox report --since 8h"});
 }
 
+AttentionQuestion first_waiting() { return {{}, report_entries_shown_max}; }
+
 ReportMoment report_moment(const Api& api, const ServiceSources& sources,
                            const ReportSince& since) {
   const World& world = api.engine.world();
@@ -108,7 +110,7 @@ ReportMoment report_moment(const Api& api, const ServiceSources& sources,
     ++moment.open[run->status];
     if (run->attempt) moment.under_way.emplace_back(run->attempt->token, id);
   }
-  moment.waiting = attention_moment(api, sources);
+  moment.waiting = attention_moment(api, sources, first_waiting());
   return moment;
 }
 
@@ -207,7 +209,7 @@ json::object crash_totals(const std::vector<ReportedCrash>& crashes) {
 
 // `index` is nullptr while the read models can't be asked: the items have fewer details then.
 json::object waiting_json(const Api& api, const RunIndex* index, const ReportMoment& moment) {
-  return attention_page(api, index, moment.waiting, {{}, report_entries_shown_max});
+  return attention_page(api, index, moment.waiting, first_waiting());
 }
 
 json::object report_json(const Api& api, const ReportMoment& moment, const ReportPeriod& period,
