@@ -1,6 +1,7 @@
-// Measures the cost of size: opening a large log, the memory of open and of ended runs, and
-// snapshots of many open runs while commands are executed.
+// Measures the cost of size: opening a large log, the memory of open and of ended runs,
+// snapshots of many open runs while commands are executed, and an inbox of many items.
 #include <chrono>
+#include <future>
 
 #include "domain/limits.h"
 #include "domain/try.h"
@@ -10,9 +11,13 @@
 #include "tools/bench/bench_load.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/bench/child_server.h"
+#include "tools/cli/client.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {
+
+namespace json = boost::json;
 
 // Both have more ended runs than the state remembers, so that memory must not differ.
 constexpr std::uint64_t some_events = 1'500'000;
@@ -141,6 +146,73 @@ Called<std::vector<Measured>> open_runs(const BenchPlan& plan) {
   };
 }
 
+constexpr std::size_t waiting_runs = 10'000;
+constexpr std::size_t waiting_starters = 32;
+constexpr std::size_t inbox_pages_timed = 30;
+constexpr double inbox_ms_max = 20;
+
+// Starts runs that wait for a decision at once.
+Called<void> start_waiting(const ServerAddress& address, std::size_t runs) {
+  auto client = TRY(Client::connect(address));
+  for (; runs > 0; --runs) {
+    json::object station{{"name", "ask"}, {"executor", "approval"}};
+    json::object pipeline{{"name", "waiting"}, {"station", json::array{std::move(station)}}};
+    TRY(client.call("run.start", {{"goal", "wait"}, {"pipeline", std::move(pipeline)}}));
+  }
+  return {};
+}
+
+// Returns the ms of one page of what waits.
+Called<double> time_inbox_page(Client& client, json::object params, json::object& page) {
+  const auto start = std::chrono::steady_clock::now();
+  page = TRY(client.call("attention.list", std::move(params)));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  return took.count();
+}
+
+Called<std::vector<Measured>> inbox(const BenchPlan& plan) {
+  const std::filesystem::path data = plan.directory / "inbox";
+  std::filesystem::create_directories(data);
+  const auto server = TRY(ChildServer::start(data, {}));
+  ServerAddress address;
+  address.socket = server->socket();
+  plan.report("scale: 10,000 runs that wait for a decision");
+  {
+    std::vector<std::future<Called<void>>> starters;
+    for (std::size_t each = 0; each < waiting_starters; ++each) {
+      const std::size_t runs = (waiting_runs + each) / waiting_starters;
+      starters.push_back(std::async(std::launch::async, start_waiting, address, runs));
+    }
+    for (auto& starter : starters) TRY(starter.get());
+  }
+  auto client = TRY(Client::connect(address));
+  std::vector<double> pages_ms, all_ms;
+  json::object page;
+  for (std::size_t each = 0; each < inbox_pages_timed; ++each) {
+    const double took_ms = TRY(time_inbox_page(client, {}, page));
+    pages_ms.push_back(took_ms);
+  }
+  if (number_at(page, "total") != waiting_runs) {
+    return tl::unexpected(io_error("not all runs waited while that was measured"));
+  }
+  for (std::size_t round = 0; round < plan.rounds; ++round) {
+    double sum_ms = 0;
+    json::object params{{"limit", 500}};
+    for (bool has_more = true; has_more;) {
+      const double took_ms = TRY(time_inbox_page(client, params, page));
+      sum_ms += took_ms;
+      has_more = !text_at(page, "next_cursor").empty();
+      params["cursor"] = page.at("next_cursor");
+    }
+    all_ms.push_back(sum_ms);
+  }
+  return std::vector<Measured>{
+      at_most(inbox_ms_max, measured("inbox_ms", std::move(pages_ms), "ms",
+                                     "a page of the inbox, of 10,000 that wait")),
+      measured("inbox_all_ms", std::move(all_ms), "ms", "all its pages"),
+  };
+}
+
 }  // namespace
 
 Called<std::vector<Measured>> bench_scale(const BenchPlan& plan) {
@@ -149,6 +221,9 @@ Called<std::vector<Measured>> bench_scale(const BenchPlan& plan) {
   const auto open = open_runs(plan);
   if (!open) return open;
   all->insert(all->end(), open->begin(), open->end());
+  const auto waiting = inbox(plan);
+  if (!waiting) return waiting;
+  all->insert(all->end(), waiting->begin(), waiting->end());
   return all;
 }
 
