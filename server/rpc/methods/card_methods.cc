@@ -145,19 +145,27 @@ std::vector<CardId> cards_of(const json::object& page) {
 }
 
 // Returns the open cards that the page of the world's position can have: the newest of those that
-// the filter lets through.
+// the filter lets through. Keeps no more than a page of them: a board may have very many.
 std::vector<CardId> open_cards_of(const World& world, const CardListing& listing) {
-  std::vector<std::pair<Position, CardId>> found;
+  if (listing.filter.status == CardStatus::merged) return {};  // these aren't open
+  // A heap, with the oldest at its front.
+  std::vector<std::pair<Position, CardId>> newest;
   for (const auto& [id, card] : world.board.cards()) {
+    const std::pair candidate(card->submitted_at, id);
+    if (newest.size() == listing.limit && candidate <= newest.front()) continue;
     if (listing.filter.project && card->project != *listing.filter.project) continue;
     if (listing.filter.status && card->status != *listing.filter.status) continue;
     if (listing.cursor != 0 && card->submitted_at >= listing.cursor) continue;
-    found.emplace_back(card->submitted_at, id);
+    if (newest.size() == listing.limit) {
+      std::pop_heap(newest.begin(), newest.end(), std::greater<>());
+      newest.pop_back();
+    }
+    newest.push_back(candidate);
+    std::push_heap(newest.begin(), newest.end(), std::greater<>());
   }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  if (found.size() > listing.limit) found.resize(listing.limit);
   std::vector<CardId> ids;
-  for (const auto& [position, id] : found) ids.push_back(id);
+  ids.reserve(newest.size());
+  for (const auto& [position, id] : newest) ids.push_back(id);
   return ids;
 }
 
@@ -168,7 +176,7 @@ void add_present_states(const PresentCards& present, json::object& page) {
 }
 
 // Answers with the page of the present position, and what its cards wait for then. Goes through all
-// open cards, to ask the world about those that can be on the page before the page is there.
+// open cards once, to ask the world about those that can be on the page before the page is there.
 void list_cards_of_moment(Api& api, const Responder& responder, const CardListing& listing) {
   answer_from_moment(api, responder, [&api, listing]() -> RowsView {
     const World& world = api.engine.world();
