@@ -235,6 +235,24 @@ TEST_F(RpcAttention, ALoopOfTheServiceThatHasNotTickedForLongWaits) {  // O1
   EXPECT_TRUE(item.at("since").is_string());
 }
 
+// An item whose name changed while it waits would be another one.
+TEST_F(RpcAttention, ADiskFailureIsNamedByWhatItsSourceCannotWrite) {  // O1
+  std::vector<std::string> sources = {"snapshots"};
+  add_status = [&sources](json::object& status) {
+    json::object& failures = status.at("disk_failures").as_object();
+    for (const std::string& source : sources) failures[source] = "no " + source;
+  };
+  EXPECT_EQ(first().at("id"), "service/disk_failure/snapshots");
+  EXPECT_EQ(first().at("text"), "no snapshots");
+  sources = {"others", "snapshots"};
+  const json::object listed = attention();
+  ASSERT_EQ(listed.at("total"), 2);
+  EXPECT_EQ(listed.at("items").at(0).at("id"), "service/disk_failure/others");
+  EXPECT_EQ(listed.at("items").at(1).at("id"), "service/disk_failure/snapshots");
+  EXPECT_EQ(ask("server.status").at("result").at("disk_failures"),
+            json::value(json::array{"no others", "no snapshots"}));
+}
+
 // The card waits, and not the run that failed for it.
 TEST_F(RpcAttention, ACardThatNothingRetriesWaits) {  // O1
   EXPECT_EQ(code_of(put("web")), "");

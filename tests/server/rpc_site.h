@@ -223,6 +223,7 @@ class RpcSite {
   ServiceLoops loops{engine};
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
   CheckProject check_project = [](const Project&) { return boost::json::object(); };
+  StatusPart add_status = [](boost::json::object&) {};
   Authentication authentication{engine, clock, {}};
   Api api{engine,
           log,
@@ -253,6 +254,7 @@ class RpcSite {
     parts.access = access_parts(authentication);
     parts.trigger_heartbeat = [this](const std::string& reason) { trigger_heartbeat(reason); };
     parts.check_project = [this](const Project& project) { return check_project(project); };
+    parts.status_parts = {[this](boost::json::object& status) { add_status(status); }};
     return parts;
   }
   World fold() const {

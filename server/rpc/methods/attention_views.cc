@@ -63,12 +63,13 @@ void add_failure(const json::object& status, const char* part, const char* field
       service_item(part, text_or_empty(*failed, "at"), what + ": " + error, std::move(commands)));
 }
 
-// Their texts may change with each attempt to write, so their names are numbers.
+// Their texts may change with each attempt to write, and another source may fail before them: their
+// names are those of their sources.
 void add_disk_failures(const json::object& status, std::vector<AttentionItem>& items) {
-  std::size_t number = 0;
-  for (const json::value& failure : status.at("disk_failures").as_array()) {
-    items.push_back(service_item("disk_failure/" + std::to_string(++number), {},
-                                 std::string(failure.as_string())));
+  const json::object& failures = status.at("disk_failures").as_object();
+  for (const auto& failure : failures) {
+    items.push_back(service_item("disk_failure/" + std::string(failure.key()), {},
+                                 std::string(failure.value().as_string())));
   }
 }
 
@@ -129,8 +130,7 @@ AttentionBounds attention_bounds(const Api& api) {
 std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSources& sources) {
   std::vector<AttentionItem> items;
   json::object status;
-  json::array& disk_failures = status["disk_failures"].emplace_array();
-  if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
+  add_disk_sources(api, status);
   for (const StatusPart& add_to : sources.status_parts) add_to(status);
   if (api.engine.storage_full()) {
     items.push_back(

@@ -64,8 +64,11 @@ struct AccessParts {
 };
 AccessParts access_parts(const Authentication& authentication);
 
-// Adds the status of one part of the service to the result of `server.status`.
+// Adds the status of one part of the service to the result of `server.status`. `disk_failures` is
+// an object in it then, with why a source can't write its files.
 using StatusPart = std::function<void(boost::json::object& status)>;
+// Sets `disk_failures` to an object, with that of the read models if there is one.
+void add_disk_sources(const Api& api, boost::json::object& status);
 StatusPart status_of(const Snapshotter& snapshotter);
 StatusPart status_of(const RunRootWriter& run_roots);
 StatusPart status_of(const RetentionLoop& retention);

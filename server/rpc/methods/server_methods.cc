@@ -68,9 +68,12 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   if (const auto rebuilding = api.projector.rebuilding()) {
     rebuild = {{"reason", rebuilding->reason}, {"position", rebuilding->through}};
   }
-  json::array& disk_failures = result["disk_failures"].emplace_array();
-  if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
+  add_disk_sources(api, result);
   for (const StatusPart& add_to : parts.status_parts) add_to(result);
+  json::array disk_failures;
+  const json::object& failures = result.at("disk_failures").as_object();
+  for (const auto& failure : failures) disk_failures.push_back(failure.value());
+  result["disk_failures"] = std::move(disk_failures);
   result["started_at"] = format_time(api.facts.started_at_ns);
   result["data_directory"] = api.facts.data_directory;
   result["socket"] = api.facts.socket_path;

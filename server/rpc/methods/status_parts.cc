@@ -1,6 +1,8 @@
 // What the followers and the retention of records add to the answer of `server.status`.
+#include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
+#include "server/rpc/api.h"
 #include "server/rpc/methods/families.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
@@ -40,10 +42,15 @@ json::object retention_status(const RetentionLoop& retention) {
 
 }  // namespace
 
+void add_disk_sources(const Api& api, json::object& status) {
+  json::object& failures = status["disk_failures"].emplace_object();
+  if (const auto held = api.projector.held()) failures["read_models"] = *held;
+}
+
 StatusPart status_of(const Snapshotter& snapshotter) {
   return [&snapshotter](json::object& status) {
     const auto failure = snapshotter.failure();
-    if (failure) status.at("disk_failures").as_array().emplace_back(*failure);
+    if (failure) status.at("disk_failures").as_object()["snapshots"] = *failure;
   };
 }
 
