@@ -109,6 +109,24 @@ TEST_F(RpcPosition, CardsThatComeWhileAListIsMadeAreShownWithWhatTheyWaitFor) { 
   EXPECT_EQ(listed.at("cards").as_array().size(), 2U);
 }
 
+// More cards are open than a page has, before its cursor and after it.
+TEST_F(RpcPosition, APageInTheMiddleIsShownWithWhatItsCardsWaitFor) {  // O9
+  for (int number = 0; number < 8; ++number) {
+    ask("card.submit", R"({"project":"web","title":"one of many"})");
+  }
+  const json::object first = ask("card.list", R"({"limit":3})").at("result").as_object();
+  const std::string params = R"({"limit":3,"project":"web","status":"backlog","cursor":)" +
+                             json::serialize(first.at("next_cursor")) + "}";
+  auto client = send_from("card.list", params);
+  send_from("card.submit", R"({"project":"web","title":"the last"})");
+  settle();
+  const json::object listed = client->next().at("result").as_object();
+  EXPECT_EQ(json::value(listed), ask("card.list", params).at("result"));
+  const json::array& cards = listed.at("cards").as_array();
+  ASSERT_EQ(cards.size(), 3U);
+  for (const json::value& each : cards) EXPECT_TRUE(each.at("waiting").is_object()) << each;
+}
+
 // A card comes whenever a page is there.
 TEST_F(RpcPosition, AListEndsAlthoughCardsComeAllTheTime) {  // O9
   auto client = send_from("card.list", R"({"limit":2})");
