@@ -1,7 +1,10 @@
 // Derives card events from the events of a card's run or merge run, so that both are in one commit.
 // Apart from decide_card.cc, which decides the commands about cards themselves.
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "domain/attempt_end.h"
@@ -26,12 +29,24 @@ bool failed_to_propose(const Run& run, const RunFailed& failure) {
          is_passing(failure);
 }
 
+// Returns whether the code, of class config, is about how the repository, its base, or the service
+// is set up, which is for their owner to mend. Any other may come from the work itself: what it
+// merges makes a check's program disappear, or its checks change the worktree. A commit that is
+// gone has to be made again.
+bool is_about_setup(std::string_view code) {
+  constexpr std::array<std::string_view, 9> codes{
+      "BASE_NOT_FOUND",     "BASE_NOT_BRANCH",    "BASE_UNKNOWN",
+      "REPOSITORY_INVALID", "REPOSITORY_DAMAGED", "WORKSPACE_TAKEN",
+      "RUN_ROOT_INVALID",   "CHECKS_MISSING",     "CONFIG_MISSING"};
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
 // Returns whether a merge failed for a reason outside the card, so that a later merge may succeed:
-// the repository is away, its owner has work in the base that is checked out there, or something
-// isn't configured. A commit that is gone has to be made again.
+// the repository is away, its owner has work in the base that is checked out there, or hasn't set
+// up what the merge needs.
 bool may_be_merged_later(const RunFailed& failure) {
   if (failure.code == "BASE_MOVED" || failure.code == "BASE_CHECKED_OUT") return true;
-  if (failure.error_class == ErrorClass::config) return failure.code != "COMMIT_NOT_FOUND";
+  if (failure.error_class == ErrorClass::config) return is_about_setup(failure.code);
   return is_passing(failure);
 }
 

@@ -165,11 +165,36 @@ TEST_F(CardOfADeferredMerge, IsNeverWorkedOnAgain) {  // A9
 
 // The agent can't configure the repository; it can only make a commit again that is gone.
 TEST_F(CardOfADeferredMerge, IsNotWorkedOnAgainForWhatIsNotConfigured) {  // A9
-  merge_in_vain("BASE_NOT_FOUND", ErrorClass::config);
+  for (const std::string code :
+       {"BASE_NOT_FOUND", "BASE_NOT_BRANCH", "REPOSITORY_INVALID", "CHECKS_MISSING"}) {
+    SCOPED_TRACE(code);
+    merge_in_vain(code, ErrorClass::config);
+  }
   run = uuid_of(9);
   when(merge_of(card, run));
   finish_merge(Outcome::failed, "COMMIT_NOT_FOUND", ErrorClass::config);
   then_names({"StationFailed", "RunFailed", "CardBlocked"});
+}
+
+// What is merged may make a check's program disappear, which no further merge of the same changes.
+TEST_F(CardOfADeferredMerge, IsWorkedOnAgainForAConfigurationThatItsWorkMayHaveBroken) {  // A9
+  std::uint8_t runs = 0x30;
+  for (const std::string code : {"CHECK_NOT_RUNNABLE", "WORKSPACE_TAMPERED"}) {
+    SCOPED_TRACE(code);
+    when(merge_of(card, run));
+    finish_merge(Outcome::failed, code, ErrorClass::config);
+    then_names({"StationFailed", "RunFailed", "CardBlocked"});
+    EXPECT_EQ(the_card().code, code);
+    EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
+    now.wall_ns += 30 * minute_ns;
+    when(RetryBlockedCards{});
+    EXPECT_EQ(next_to_start(world), &the_card());
+    run = uuid_of(runs++);
+    when(start_of(card, run));
+    work("implement", Outcome::succeeded);
+    work("verify", Outcome::succeeded, {}, "c0ffee");
+    run = uuid_of(runs++);
+  }
 }
 
 TEST_F(CardOfADeferredMerge, WaitsAsABlockedCardDoes) {  // A9
