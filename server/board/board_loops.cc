@@ -210,7 +210,7 @@ void BoardLoops::run_heartbeat(Token, const ScheduledLoop::Ended& ended) {
     const Card* card = next_to_start(world);
     if (card == nullptr) break;
     StartCard command{card->id, run_of_card(*world.find_project(card->project), *card)};
-    command.run.input = input_of_card_run(*card);
+    command.run.input = input_of_card_run(world, *card);
     complete(command.run);
     const auto applied = parts_.engine.begin(by_the_service).apply(command);
     if (!applied)

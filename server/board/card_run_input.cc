@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/attempt_end.h"
+#include "domain/world.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
 
@@ -29,14 +30,17 @@ std::string input_after_look(const Card& card) {
 }
 
 // Returns whether a run with this failure may have done its work, which a person or the policy
-// refused, or which couldn't be pushed or written.
+// refused, or which couldn't be committed, pushed or written; or whether it was cut off at some
+// station, which may have been create_pr. The world doesn't know which station failed.
 bool may_have_done_work(std::string_view code) {
-  constexpr std::array codes{rejected_code,
-                             checks_changed_code,
-                             push_failed_code,
-                             std::string_view("GIT_FAILED"),
-                             std::string_view("STORAGE_FAILED"),
-                             std::string_view("REPOSITORY_AWAY")};
+  constexpr std::array<std::string_view, 21> codes{
+      rejected_code, checks_changed_code, push_failed_code,
+      // of create_pr
+      "BASE_UNKNOWN", "COMMIT_FAILED", "GIT_FAILED", "REPOSITORY_AWAY", "REPOSITORY_BUSY",
+      "REPOSITORY_DAMAGED", "REPOSITORY_INVALID", "STORAGE_FAILED", "WORKSPACE_TAMPERED",
+      // of any job
+      "COMMAND_NOT_STARTED", "EXIT_UNKNOWN", "JOB_LOST", "JOB_STORAGE", "KILLED_BY_SIGNAL",
+      "LOCK_LOST", "SHIM_NOT_STARTED", "TIMEOUT", "USAGE_LIMIT"};
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
@@ -48,8 +52,8 @@ std::string input_after_done_work(const Card& card) {
   earlier["branches"] = branch_pattern_of(card.run_id);
   earlier["ref"] = rescue_ref_of(to_string(card.run_id));
   earlier["task"] =
-      "Earlier work on this card was refused, or couldn't be proposed, for the reason in the "
-      "message. If it has commits, `git branch --list` finds their branch by the pattern in "
+      "Earlier work on this card was refused, was cut off, or couldn't be proposed, for the reason "
+      "in the message. If it has commits, `git branch --list` finds their branch by the pattern in "
       "branches; what wasn't committed is under the ref, if that is there. Heed the message, and "
       "take over what fits.";
   boost::json::object input;
@@ -57,22 +61,54 @@ std::string input_after_done_work(const Card& card) {
   return boost::json::serialize(input);
 }
 
+// The branch has the card's verified work, whose merge failed.
+boost::json::object merge_of_branch(const Card& card, std::string_view task) {
+  boost::json::object merge;
+  merge["branch"] = branch_of(card.run_id, card.token);
+  merge["message"] = card.message;
+  merge["task"] = task;
+  return merge;
+}
+
+std::string input_after_conflict(const Card& card) {
+  boost::json::object input;
+  input["merge_conflict"] = merge_of_branch(
+      card,
+      "The branch has earlier work on this card, whose merge conflicted. Do the work on the base "
+      "that is checked out, so that it fits what was merged meanwhile. The branch may be read.");
+  return boost::json::serialize(input);
+}
+
+std::string input_after_merge(const Card& card) {
+  boost::json::object input;
+  boost::json::object& merge = input["failed_merge"].emplace_object();
+  merge = merge_of_branch(
+      card,
+      "The branch has earlier work on this card. It was verified by itself, but its merge with "
+      "the base failed, for the reason in the message. Do the work on the base that is checked "
+      "out, so that it stands beside what was merged meanwhile. The branch may be read.");
+  merge["reason"] = card.code;
+  return boost::json::serialize(input);
+}
+
+// Returns whether the card's latest run succeeded, so that a failure since then is of a merge.
+bool was_verified(const World& world, const Card& card) {
+  const EndedRun* const ended = world.ended_runs.find(card.run_id);
+  return ended != nullptr && ended->status == RunStatus::succeeded;
+}
+
 }  // namespace
 
-std::optional<std::string> input_of_card_run(const Card& card) {
-  if (needs_look_at_worktree(card.code) && !card.run_id.is_nil()) return input_after_look(card);
-  if (may_have_done_work(card.code) && !card.run_id.is_nil()) return input_after_done_work(card);
-  // A person's block in between replaces the code: then the conflict isn't why the card is back.
-  if (card.code != "MERGE_CONFLICT" || card.run_id.is_nil() || card.token == 0) return std::nullopt;
-  boost::json::object conflict;
-  conflict["branch"] = branch_of(card.run_id, card.token);
-  conflict["message"] = card.message;
-  conflict["task"] =
-      "The branch has earlier work on this card, whose merge conflicted. Do the work on the base "
-      "that is checked out, so that it fits what was merged meanwhile. The branch may be read.";
-  boost::json::object input;
-  input["merge_conflict"] = std::move(conflict);
-  return boost::json::serialize(input);
+std::optional<std::string> input_of_card_run(const World& world, const Card& card) {
+  // A person's block replaces the code: then the failure before it isn't why the card is back.
+  if (card.run_id.is_nil() || card.code.empty() || card.code == blocked_by_person_code) {
+    return std::nullopt;
+  }
+  if (needs_look_at_worktree(card.code)) return input_after_look(card);
+  if (card.token != 0 && card.code == "MERGE_CONFLICT") return input_after_conflict(card);
+  if (card.token != 0 && was_verified(world, card)) return input_after_merge(card);
+  if (may_have_done_work(card.code)) return input_after_done_work(card);
+  return std::nullopt;
 }
 
 }  // namespace signalbox

@@ -8,12 +8,15 @@
 
 namespace signalbox {
 
+struct World;
+
 // Returns the input of the card's next run as JSON. If the merge of its work ended with a conflict,
 // that is {"merge_conflict": {branch, message, task}}, so that whoever does the work again
-// sees which places conflicted and can read the earlier work. If the run before failed because of
-// what its worktree holds, it is {"earlier_work": {ref, message, task}}. If its work was refused,
-// or couldn't be proposed, it is {"earlier_work": {reason, message, branches, ref, task}}.
+// sees which places conflicted and can read the earlier work. After another failure of its merge it
+// is {"failed_merge": {reason, branch, message, task}}. If the run before failed because of
+// what its worktree holds, it is {"earlier_work": {ref, message, task}}. If its work was refused or
+// cut off, or couldn't be proposed, it is {"earlier_work": {reason, message, branches, ref, task}}.
 // Otherwise returns nullopt.
-std::optional<std::string> input_of_card_run(const Card& card);
+std::optional<std::string> input_of_card_run(const World& world, const Card& card);
 
 }  // namespace signalbox

@@ -1,8 +1,9 @@
-// Tests what a card's next run is told about a merge that conflicted.
+// Tests what a card's next run is told about a run or a merge that failed before it.
 #include "server/board/card_run_input.h"
 
 #include <gtest/gtest.h>
 
+#include "domain/world.h"
 #include "server/git/run_branch.h"
 #include "server/text/json_text.h"
 
@@ -20,7 +21,7 @@ Card conflicting_card() {
 
 TEST(CardRunInput, HasTheConflictOfTheMergeBefore) {  // A9
   const Card card = conflicting_card();
-  const auto input = input_of_card_run(card);
+  const auto input = input_of_card_run(World{}, card);
   ASSERT_TRUE(input);
   const auto parsed = parse_json(*input);
   ASSERT_TRUE(parsed);
@@ -34,7 +35,7 @@ TEST(CardRunInput, HasTheRefOfTheWorkThatAPersonLookedAt) {  // A1
   card.run_id.bytes.front() = 7;
   card.code = "NESTED_REPOSITORY";
   card.message = "in the workspace are git repositories of their own";
-  const auto input = input_of_card_run(card);
+  const auto input = input_of_card_run(World{}, card);
   ASSERT_TRUE(input);
   const auto parsed = parse_json(*input);
   ASSERT_TRUE(parsed);
@@ -45,14 +46,16 @@ TEST(CardRunInput, HasTheRefOfTheWorkThatAPersonLookedAt) {  // A1
 }
 
 TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
-  for (const std::string code : {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "STORAGE_FAILED"}) {
+  for (const std::string code : {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "STORAGE_FAILED",
+                                 "TIMEOUT", "KILLED_BY_SIGNAL", "REPOSITORY_BUSY", "JOB_LOST",
+                                 "REPOSITORY_INVALID", "WORKSPACE_TAMPERED", "COMMIT_FAILED"}) {
     SCOPED_TRACE(code);
     Card card;
     card.run_id.bytes.front() = 7;
     card.code = code;
-    EXPECT_TRUE(input_of_card_run(card));
+    EXPECT_TRUE(input_of_card_run(World{}, card));
     card.message = "the parser must not guess: see the second comment";
-    const auto input = input_of_card_run(card);
+    const auto input = input_of_card_run(World{}, card);
     ASSERT_TRUE(input);
     const auto parsed = parse_json(*input);
     ASSERT_TRUE(parsed);
@@ -64,14 +67,48 @@ TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
   }
   Card refused_at_its_start;
   refused_at_its_start.code = "REJECTED";
-  EXPECT_FALSE(input_of_card_run(refused_at_its_start)) << "there was no run";
+  EXPECT_FALSE(input_of_card_run(World{}, refused_at_its_start)) << "there was no run";
+}
+
+// Its work was verified, so whoever does it again needs to know what didn't go with it.
+TEST(CardRunInput, HasTheBranchAndTheFailureOfAnyMergeBefore) {  // A9
+  for (const std::string code : {"CHECKS_FAILED", "CHECK_NOT_RUNNABLE", "COMMIT_FAILED"}) {
+    SCOPED_TRACE(code);
+    Card card = conflicting_card();
+    card.code = code;
+    card.message = "failed: unit";
+    World world;
+    EndedRun verified;
+    world.ended_runs.put(card.run_id, verified);
+    const auto input = input_of_card_run(world, card);
+    ASSERT_TRUE(input);
+    const auto parsed = parse_json(*input);
+    ASSERT_TRUE(parsed);
+    const boost::json::object& merge = parsed->at("failed_merge").as_object();
+    EXPECT_EQ(merge.at("reason"), boost::json::value(code));
+    EXPECT_EQ(merge.at("branch"), boost::json::value(branch_of(card.run_id, card.token)));
+    EXPECT_EQ(merge.at("message"), "failed: unit");
+  }
+}
+
+// The token is that of an earlier run, whose merge failed and whose work was done again.
+TEST(CardRunInput, DoesNotTakeAFailedRunForAMerge) {  // A9
+  Card card = conflicting_card();
+  card.code = "CHECKS_FAILED";
+  World world;
+  EndedRun failed;
+  failed.status = RunStatus::failed;
+  world.ended_runs.put(card.run_id, failed);
+  EXPECT_FALSE(input_of_card_run(world, card));
 }
 
 TEST(CardRunInput, IsEmptyForAnyOtherCard) {  // A9
-  EXPECT_FALSE(input_of_card_run(Card{}));
+  EXPECT_FALSE(input_of_card_run(World{}, Card{}));
   Card card = conflicting_card();
   card.code = "CHECKS_FAILED";
-  EXPECT_FALSE(input_of_card_run(card));
+  EXPECT_FALSE(input_of_card_run(World{}, card)) << "nothing says that it was verified";
+  card.code = blocked_by_person_code;
+  EXPECT_FALSE(input_of_card_run(World{}, card));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/admission.h"
+#include "domain/attempt_end.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
 #include "server/board/card_run_input.h"
@@ -199,9 +200,13 @@ void explain_stop(const World& world, CardMoment& moment) {
   moment.reason = is_blocked ? "blocked" : "failed";
   moment.text = card.code + ": " + card.message;
   moment.until_ns = retry_due_ns(world, card);
-  moment.unblocked_by = input_of_card_run(card)
-                            ? "you: unblock it: another run begins, whose input has this reason"
-                            : "you: fix the cause, then unblock it";
+  // The next run heeds a refusal or what is kept of a worktree, and a push may do next time.
+  const bool is_mended_first = card.code != rejected_code && card.code != checks_changed_code &&
+                               card.code != push_failed_code && !needs_look_at_worktree(card.code);
+  moment.unblocked_by = is_mended_first ? "you: fix the cause, then unblock it" : "you: unblock it";
+  if (input_of_card_run(world, card)) {
+    moment.unblocked_by += ": another run begins, whose input has this reason";
+  }
   if (is_blocked && card.retry_at_ns != 0) {
     const bool retries = world.find_project(card.project)->policy.retry_blocked;
     moment.unblocked_by = retries ? "its next try at " + format_time(moment.until_ns) +
