@@ -92,10 +92,15 @@ struct Card {
     return status == CardStatus::running || status == CardStatus::verifying;
   }
   [[nodiscard]] bool is_merging() const { return merge_run_id != RunId{}; }
-  // Returns whether its merge was deferred so often that the next one waits (merge_due_ns()).
-  [[nodiscard]] bool waits_for_merge() const {
-    return status == CardStatus::verified && !is_merging() && merges >= limits::card_merges_max;
+  // Returns how many merges were deferred since it was verified or unblocked.
+  [[nodiscard]] std::uint32_t deferred_merges() const { return merges - (is_merging() ? 1U : 0U); }
+  // Returns whether its merge was deferred so often that each further one waits (merge_due_ns()),
+  // also while such a merge is under way.
+  [[nodiscard]] bool was_deferred_often() const {
+    return status == CardStatus::verified && deferred_merges() >= limits::card_merges_max;
   }
+  // Returns whether its next merge waits, because the ones before were deferred often.
+  [[nodiscard]] bool waits_for_merge() const { return was_deferred_often() && !is_merging(); }
 
   friend bool operator==(const Card&, const Card&) = default;
 };

@@ -166,11 +166,12 @@ void add_cards(const World& world, AttentionSelection& selection) {
 }
 
 // A verified card whose merge was deferred often may wait for something that only a person mends.
+// It goes on waiting while it is merged once more: nothing is settled before that has succeeded.
 void add_deferred_merges(const World& world, std::vector<AttentionItem>& items) {
   for (const auto& [project, cards] : world.board.verified()) {
     for (const auto& [position, id] : cards) {
       const Card& card = *world.board.find(id);
-      if (!card.waits_for_merge()) continue;
+      if (!card.was_deferred_often()) continue;
       AttentionItem item;
       item.kind = AttentionKind::blocked_card;
       item.since_position = card.changed_at;
@@ -180,10 +181,13 @@ void add_deferred_merges(const World& world, std::vector<AttentionItem>& items) 
       item.run_id = card.run_id;
       item.project = project;
       item.subject = card.title;
-      item.text = colon("the card's merge was deferred " + std::to_string(card.merges) + " times",
-                        colon(card.code, card.message));
-      item.next_commands = {"signalbox card why " + to_string(id),
-                            "signalbox card unblock " + to_string(id)};
+      item.text = colon(
+          "the card's merge was deferred " + std::to_string(card.deferred_merges()) + " times",
+          colon(card.code, card.message));
+      item.next_commands = {"signalbox card why " + to_string(id)};
+      item.next_commands.push_back(card.is_merging()
+                                       ? "signalbox run why " + to_string(card.merge_run_id)
+                                       : "signalbox card unblock " + to_string(id));
       items.push_back(std::move(item));
     }
   }
@@ -292,7 +296,7 @@ std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
   }
   for (const auto& [project, cards] : world.board.verified()) {
     for (const auto& [position, id] : cards) {
-      if (world.board.find(id)->waits_for_merge()) ++counts[AttentionKind::blocked_card];
+      if (world.board.find(id)->was_deferred_often()) ++counts[AttentionKind::blocked_card];
     }
   }
   for (const auto& [loop, tick] : world.ticks) {

@@ -288,6 +288,43 @@ TEST_F(RpcAttention, AMergeThatWasDeferredOftenWaits) {  // A9, O1
   EXPECT_EQ(kinds(), Kinds{});
 }
 
+// A command that --exec runs for each new item runs once, however often the merge is tried.
+TEST_F(RpcAttention, ADeferredMergeIsTheSameItemWhileItIsTriedAgain) {  // A9, O1
+  EXPECT_EQ(code_of(put("web")), "");
+  const std::string card_id = submit("Fix it");
+  start_next();
+  work("implement");
+  work("verify");
+  const auto merge_in_vain = [this] {
+    work("merge", "failed",
+         R"(,"error_class":"terminal","error_code":"BASE_MOVED","error_message":"too late")");
+  };
+  const auto names = [this] {
+    std::vector<std::string> found;
+    for (const AttentionItem& item : attention_of(engine.world(), {})) {
+      found.push_back(name_of(item));
+    }
+    return found;
+  };
+  for (std::uint32_t merge = 0; merge < limits::card_merges_max; ++merge) {
+    start_merge(card_id);
+    EXPECT_EQ(kinds(), Kinds{}) << "it may be merged yet";
+    merge_in_vain();
+  }
+  const std::vector<std::string> waiting = names();
+  EXPECT_EQ(waiting.size(), 1U);
+  clock.advance_ms(31 * 60 * 1000);  // blockedRetryMinutes
+  const std::string merge_run = to_string(start_merge(card_id));
+  EXPECT_EQ(names(), waiting);
+  EXPECT_EQ(first().at("next_commands").at(1), json::value("signalbox run why " + merge_run));
+  merge_in_vain();
+  EXPECT_EQ(names(), waiting);
+  clock.advance_ms(31 * 60 * 1000);
+  start_merge(card_id);
+  work("merge", "succeeded", R"(,"external_ref":"beef")");
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
 TEST_F(RpcAttention, AHaltedLoopWaitsUntilItIsRecovered) {  // O1
   take(StartServer{"v"});
   ask("tick.begin", R"({"loop":"nightly","reason":"due"})");
