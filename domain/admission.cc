@@ -161,6 +161,11 @@ CardWait why_waiting(const World& world, const Card& card) {
   }
   if (key_is_taken(world, card.key)) return concurrency("key", 1, board.agents_of_key(card.key));
   if (waits_for_worktree(world, card)) return {CardWaitReason::worktree, {}, 0, {}};
+  // Cards of one lane start in their order, so they wait for what its head waits for.
+  const Card* head = board.find(board.backlog(card.project)->lanes.at(card.key).begin()->id);
+  if (head != &card && waits_for_worktree(world, *head)) {
+    return {CardWaitReason::order, {}, 0, {head->id}};
+  }
   const Card* next = next_to_start(world);
   if (next == nullptr || next == &card) return {};
   return {CardWaitReason::order, {}, 0, {next->id}};

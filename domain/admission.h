@@ -27,7 +27,7 @@ struct CardWait {
   CardWaitReason reason = CardWaitReason::none;
   std::string scope;            // concurrency: "all", "project", "key" or "held"
   std::int64_t limit = 0;       // concurrency: cards that may have an agent at a time, or be held
-  std::vector<CardId> holders;  // concurrency: those cards; order: the next card
+  std::vector<CardId> holders;  // concurrency: those cards; order: the card ahead of it
 
   friend bool operator==(const CardWait&, const CardWait&) = default;
 };

@@ -149,6 +149,27 @@ TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
   }
 }
 
+TEST_F(CardTest, SaysThatTheHeadOfItsLaneWaitsForAWorktree) {  // A1
+  when(start_of(card, run));
+  when(claim_by("ann", {"implement"}));
+  CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);
+  failed.error_class = ErrorClass::terminal;
+  failed.error_code = "NESTED_REPOSITORY";
+  failed.error_message = "look at vendor";
+  when(failed);
+  when(UnblockCard{card, {}});
+  const CardId head = card;
+  card = uuid_of(0xcb);
+  given({submitted()});
+  EXPECT_EQ(next_to_start(world), nullptr);
+  const CardWait wait = why_waiting(world, the_card());
+  EXPECT_EQ(wait.reason, CardWaitReason::order);
+  EXPECT_EQ(wait.holders, std::vector<CardId>{head});
+  when(NoteWorktree{project, run, "/repositories/site/w", true, "refs/signalbox/rescue/1", ""});
+  EXPECT_EQ(next_to_start(world), world.board.find(head));
+  EXPECT_EQ(why_waiting(world, the_card()).holders, std::vector<CardId>{head});
+}
+
 TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
   Policy policy;
   policy.retry_blocked = false;
