@@ -87,7 +87,8 @@ void BoardLoops::apply(std::span<const Record> records) {
     freed = freed || event_as<CardVerified>(record.event) != nullptr ||
             event_as<CardBlocked>(record.event) != nullptr ||
             event_as<CardFailed>(record.event) != nullptr ||
-            event_as<StationResultHeld>(record.event) != nullptr;
+            event_as<StationResultHeld>(record.event) != nullptr ||
+            is_end_of_attempt_to_propose(record);
     const auto* unblocked = event_as<CardUnblocked>(record.event);
     freed = freed || is_end_of_wait(record);
     if (unblocked == nullptr || unblocked->by_itself) continue;
@@ -97,6 +98,15 @@ void BoardLoops::apply(std::span<const Record> records) {
   }
   if (freed && has_startable_card()) trigger_heartbeat("a place is free");
   if (may_merge) synthesizer_.trigger("a card was unblocked", /*again=*/true);
+}
+
+bool BoardLoops::is_end_of_attempt_to_propose(const Record& record) const {
+  if (event_as<StationAttemptFailed>(record.event) == nullptr &&
+      event_as<StationDeferred>(record.event) == nullptr) {
+    return false;
+  }
+  const Run* run = parts_.engine.world().find_run(record.stream.run_id);
+  return run != nullptr && builtin_of(run->definition()) == BuiltinStation::create_pr;
 }
 
 bool BoardLoops::is_end_of_wait(const Record& record) const {

@@ -74,6 +74,9 @@ class BoardLoops final : public LoopGroup {
   void prune(Token token, const ScheduledLoop::Ended& ended);
   // Returns true if a tick of the heartbeat would start a card.
   [[nodiscard]] bool has_startable_card() const;
+  // Returns whether the record lets a create_pr wait until it is tried again: its card takes no
+  // place meanwhile (still_working()).
+  [[nodiscard]] bool is_end_of_attempt_to_propose(const Record& record) const;
   // Returns whether the record says what became of the worktree that a card of the backlog has
   // waited for (waits_for_worktree()).
   [[nodiscard]] bool is_end_of_wait(const Record& record) const;
