@@ -100,8 +100,10 @@ class BoardAudit {
   void finish_commit(Position position);
   // Returns whether `other`, which is verified as well, has to be merged before `card`.
   [[nodiscard]] static bool is_merged_before(const AuditedCard& other, const AuditedCard& card);
-  // Returns whether the run failed for what passes, so that its merge or its push is done again.
+  // Returns whether the run failed for what passes, so that its push is done again.
   [[nodiscard]] bool failed_for_what_passes(const RunId& run_id) const;
+  // Returns whether the merge failed for what isn't in the work, so that it is merged again.
+  [[nodiscard]] bool is_merged_again(const RunId& run_id) const;
   // Returns what keeps the card from being started now, or empty.
   [[nodiscard]] std::string obstacle(const AuditedCard& card) const;
   void wrong(const Record& record, const std::string& what) {

@@ -71,6 +71,7 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
     start_merge(record, card, *merge);
   } else if (const auto* deferred = std::get_if<CardMergeDeferred>(&event)) {
     after_run(record, card, deferred->run_id, /*merge=*/true, /*succeeded=*/false);
+    if (!is_merged_again(deferred->run_id)) wrong(record, "its work has to be done again");
     card.merge = {};
     card.deferred_at = record.position;
     card.deferred_at_ns = record.recorded_at_ns;
@@ -176,7 +177,16 @@ bool BoardAudit::failed_for_what_passes(const RunId& run_id) const {
   if (place == failed_.end()) return false;
   const ErrorClass error_class = place->second.error_class;
   return error_class == ErrorClass::transient || error_class == ErrorClass::lost ||
-         error_class == ErrorClass::quota || place->second.code == "BASE_MOVED";
+         error_class == ErrorClass::quota;
+}
+
+// A9: only what the simulated machine fails with is here, and of that no other code.
+bool BoardAudit::is_merged_again(const RunId& run_id) const {
+  if (failed_for_what_passes(run_id)) return true;
+  const auto place = failed_.find(run_id);
+  if (place == failed_.end()) return false;
+  const std::string code = place->second.code;
+  return code == "BASE_MOVED" || code == "BASE_CHECKED_OUT" || code == "BASE_NOT_FOUND";
 }
 
 void BoardAudit::after_run(const Record& record, const AuditedCard& card, const RunId& run_id,
@@ -199,7 +209,9 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     const bool merge = !card.merge.is_nil();
     after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
     const bool passes = failed_for_what_passes(blocked.run_id);
-    if (merge && passes) wrong(record, "its merge is to be tried again, and not its work");
+    if (merge && is_merged_again(blocked.run_id)) {
+      wrong(record, "its merge is to be tried again, and not its work");
+    }
     // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
     // kept finished work from being proposed is no reason to do it again.
     const auto failed = failed_.find(blocked.run_id);
@@ -226,7 +238,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
 void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
   after_run(record, card, failed.run_id, !card.merge.is_nil(), /*succeeded=*/false);
   if (failed_[failed.run_id].code == "REJECTED") wrong(record, "somebody has to unblock it");
-  if (!card.merge.is_nil() && failed_for_what_passes(failed.run_id)) {
+  if (!card.merge.is_nil() && is_merged_again(failed.run_id)) {
     wrong(record, "its merge is to be tried again");
   }
   if (card.runs < projects_[card.project].policy.max_attempts) {

@@ -15,6 +15,12 @@ tl::unexpected<ExecutorError> no_answer() {
 
 std::string ref_of(const std::string& job_id) { return "machine/" + job_id; }
 
+// A merge may lack its base, which is for the repository's owner to mend, and no fault of the work.
+const char* code_of_failure(const Job& job, ErrorClass error_class) {
+  const bool is_setup = job.definition.name == "merge" && error_class == ErrorClass::config;
+  return is_setup ? "BASE_NOT_FOUND" : "EXIT_NONZERO";
+}
+
 }  // namespace
 
 JobState SimulatedMachine::state_of(const SimulatedJob& job) const {
@@ -37,7 +43,9 @@ JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
     end.outcome = Outcome::timeout;
     end.failure = {Outcome::timeout, ErrorClass::transient, "TIMEOUT", "too slow"};
   } else if (base_has_moved(job)) {
-    end.failure = {Outcome::failed, ErrorClass::terminal, "BASE_MOVED", "somebody was faster"};
+    const bool is_checked_out = job.run_id.bytes.back() % 2 == 0;
+    end.failure = {Outcome::failed, ErrorClass::terminal,
+                   is_checked_out ? "BASE_CHECKED_OUT" : "BASE_MOVED", "somebody was faster"};
   } else if (environment_.faults.strikes(Fault::quota_hit)) {
     end.failure = {Outcome::failed, ErrorClass::quota, "USAGE_LIMIT", "come back later"};
     end.quota_reset_at_ns = any_quota_reset_ns(random, environment_.schedule.wall_ns());
@@ -45,7 +53,8 @@ JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
     constexpr std::array<ErrorClass, 5> classes{ErrorClass::transient, ErrorClass::transient,
                                                 ErrorClass::terminal, ErrorClass::quota,
                                                 ErrorClass::config};
-    end.failure = {Outcome::failed, random.any_of(classes), "EXIT_NONZERO", "exit 1"};
+    const ErrorClass error_class = random.any_of(classes);
+    end.failure = {Outcome::failed, error_class, code_of_failure(job, error_class), "exit 1"};
   } else {
     end.outcome = Outcome::succeeded;
     end.result.summary = "made by " + job.id;
