@@ -32,6 +32,11 @@ void BoardAudit::read_project(const Record& record) {
   }
   const auto place = projects_.find(record.stream.name);
   if (place == projects_.end()) return wrong(record, "there is no such project");
+  if (const auto* removed = event_as<WorktreeRemoved>(record.event)) {
+    worktrees_.erase(removed->run_id);
+  } else if (const auto* left = event_as<WorktreeLeft>(record.event)) {
+    worktrees_.erase(left->run_id);
+  }
   read_policy(record, place->second);
 }
 
@@ -122,7 +127,10 @@ void BoardAudit::finished() const {
                         "card " + to_string(id) + " never came to an end: it is " +
                             boost::describe::enum_to_string(card.column, "?"));
   }
-  for (const auto& [id, card] : card_of_run_) {
+  for (const auto& [id, card_id] : card_of_run_) {
+    // A1: a person looks into it before it goes.
+    const AuditedCard& card = cards_.at(card_id);
+    if (card.column == CardStatus::failed && card.needs_look && card.run == id) continue;
     environment_.expect(repositories_.is_accounted_for(id),
                         "the worktree of run " + to_string(id) + " is left, and nobody says so");
   }

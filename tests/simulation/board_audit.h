@@ -57,6 +57,7 @@ class BoardAudit {
     std::uint32_t merges = 0;  // begun since it was verified or unblocked
     Position deferred_at = 0;  // of the latest merge that was deferred
     std::int64_t deferred_at_ns = 0;
+    bool needs_look = false;  // its latest run failed for what its worktree holds
 
     [[nodiscard]] bool in_work() const {
       return column == CardStatus::running || column == CardStatus::verifying;
@@ -104,6 +105,11 @@ class BoardAudit {
   [[nodiscard]] bool failed_for_what_passes(const RunId& run_id) const;
   // Returns whether the merge failed for what isn't in the work, so that it is merged again.
   [[nodiscard]] bool is_merged_again(const RunId& run_id) const;
+  // Returns whether `other` comes before `card` in the backlog.
+  [[nodiscard]] static bool is_worked_on_before(const AuditedCard& other, const AuditedCard& card);
+  // Returns whether the card, or one before it in its lane, waits until the worktree of its latest
+  // run was removed: its next run gets what is kept of that.
+  [[nodiscard]] bool waits_for_worktree(const AuditedCard& card) const;
   // Returns what keeps the card from being started now, or empty.
   [[nodiscard]] std::string obstacle(const AuditedCard& card) const;
   void wrong(const Record& record, const std::string& what) {
@@ -118,6 +124,7 @@ class BoardAudit {
   std::map<std::string, AuditedProject> projects_;
   std::map<CardId, AuditedCard> cards_;
   std::map<RunId, CardId> card_of_run_;  // every run and merge of a card
+  std::set<RunId> worktrees_;            // of runs of cards: nothing says yet what became of them
   std::map<RunId, bool> open_runs_;      // true: started under an idempotency key
   std::map<Position, EndedRun> ended_runs_;
   std::set<std::string> beating_;  // loops whose tick is under way

@@ -1,5 +1,6 @@
 // The part of the audit of the board that follows single cards: when each may start, be merged,
 // blocked and unblocked.
+#include <algorithm>
 #include <utility>
 
 #include "domain/limits.h"
@@ -14,6 +15,10 @@ constexpr std::int64_t audited_minute_ns = 60 * ns_per_s;
 bool says(const boost::json::object& params, const char* name, const std::string& text) {
   const boost::json::value* value = params.if_contains(name);
   return value == nullptr ? text.empty() : value->as_string() == text;
+}
+
+bool is_of_worktree(const std::string& code) {
+  return code == "NESTED_REPOSITORY" || code == "FILE_TOO_LARGE";
 }
 
 }  // namespace
@@ -110,7 +115,22 @@ std::string BoardAudit::obstacle(const AuditedCard& card) const {
           std::size_t{policy.max_concurrent_agents_per_project} + limits::held_cards_max) {
     return "too many cards are held";
   }
+  if (waits_for_worktree(card)) return "a worktree in its lane wasn't removed yet";
   return {};
+}
+
+bool BoardAudit::is_worked_on_before(const AuditedCard& other, const AuditedCard& card) {
+  return other.priority > card.priority ||
+         (other.priority == card.priority && other.submitted_at < card.submitted_at);
+}
+
+bool BoardAudit::waits_for_worktree(const AuditedCard& card) const {
+  return std::any_of(cards_.begin(), cards_.end(), [&](const auto& entry) {
+    const AuditedCard& other = entry.second;
+    return other.column == CardStatus::backlog && other.needs_look &&
+           worktrees_.contains(other.run) && other.project == card.project &&
+           other.key == card.key && !is_worked_on_before(card, other);
+  });
 }
 
 // H4
@@ -121,15 +141,16 @@ void BoardAudit::start(const Record& record, AuditedCard& card, const CardStarte
   }
   if (const std::string why = obstacle(card); !why.empty()) wrong(record, why);
   for (const auto& [id, other] : cards_) {
-    const bool before = other.priority > card.priority ||
-                        (other.priority == card.priority && other.submitted_at < card.submitted_at);
-    if (before && other.column == CardStatus::backlog && obstacle(other).empty()) {
+    if (is_worked_on_before(other, card) && other.column == CardStatus::backlog &&
+        obstacle(other).empty()) {
       wrong(record, "card " + to_string(id) + " comes before it");
     }
   }
   if (started.attempt != ++card.runs) wrong(record, "its runs have no gaps");
   card.column = CardStatus::running;
   card.run = started.run_id;
+  card.needs_look = false;
+  worktrees_.insert(started.run_id);
   if (!card_of_run_.emplace(started.run_id, record.stream.run_id).second) {
     wrong(record, "it has the run of another");
   }
@@ -216,6 +237,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     // kept finished work from being proposed is no reason to do it again.
     const auto failed = failed_.find(blocked.run_id);
     const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
+                           !is_of_worktree(failed->second.code) &&
                            (merge || failed->second.error_class != ErrorClass::config) &&
                            !(passes && failed->second.station == "create_pr");
     if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
@@ -230,6 +252,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     wrong(record, "the policy says something else about the next try");
   }
   card.column = CardStatus::blocked;
+  card.needs_look = is_of_worktree(blocked.code);
   card.merge = {};
   card.retry_at_ns = blocked.retry_at_ns;
   card.blocked_at_ns = record.recorded_at_ns;
@@ -245,6 +268,7 @@ void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed&
     wrong(record, "it has had " + std::to_string(card.runs) + " runs, and may have more");
   }
   card.column = CardStatus::failed;
+  card.needs_look = is_of_worktree(failed.code);
   card.merge = {};
 }
 

@@ -16,9 +16,12 @@ tl::unexpected<ExecutorError> no_answer() {
 std::string ref_of(const std::string& job_id) { return "machine/" + job_id; }
 
 // A merge may lack its base, which is for the repository's owner to mend, and no fault of the work.
+// An agent may leave what no commit should hold.
 const char* code_of_failure(const Job& job, ErrorClass error_class) {
-  const bool is_setup = job.definition.name == "merge" && error_class == ErrorClass::config;
-  return is_setup ? "BASE_NOT_FOUND" : "EXIT_NONZERO";
+  const std::string& station = job.definition.name;
+  if (station == "merge" && error_class == ErrorClass::config) return "BASE_NOT_FOUND";
+  if (station == "create_pr" && error_class == ErrorClass::terminal) return "NESTED_REPOSITORY";
+  return "EXIT_NONZERO";
 }
 
 }  // namespace
