@@ -82,6 +82,12 @@ bool is_file_of_named_program(std::string_view path, const std::set<std::string>
   });
 }
 
+// Returns whether the file may decide about checks whose commands aren't known.
+bool may_decide(const ChangedFile& file) {
+  return file.executable || file.submodule || has_name_of_script(file.path) ||
+         decides_everywhere(file.path) || is_file_of_program({}, file.path);
+}
+
 // Returns the word as the name of a file below the top, such as "tools/check" for "./tools/check"
 // and "tools" for "tools/"; empty if it can't be one.
 std::string name_below_top(std::string_view word) {
@@ -219,6 +225,22 @@ bool is_run_by(const std::set<std::string>& named, std::string_view path) {
          is_file_of_named_program(path, named);
 }
 
+std::vector<std::string> names_below(const std::set<std::string>& named, std::string_view path) {
+  std::vector<std::string> found;
+  any_end(path, [&](std::string_view end) {
+    for (const char* mark : {"", "/"}) {
+      const std::string below = mark + std::string(end) + '/';
+      for (auto each = named.lower_bound(below); each != named.end() && each->starts_with(below);
+           ++each) {
+        found.push_back(each->substr(below.size()));
+        if (found.back().ends_with(script_mark)) found.back().pop_back();
+      }
+    }
+    return false;
+  });
+  return found;
+}
+
 void add_targets_of_links(const std::vector<TreeLink>& links, const ReadLink& read_link,
                           std::set<std::string>& named) {
   for (int round = 0; round < links_followed_max; ++round) {
@@ -295,29 +317,40 @@ std::vector<ChangedFile> parse_raw_diff(std::string_view output) {
   const auto may_be_run = [](std::string_view mode) {
     return mode == "100755" || mode == "120000";
   };
+  constexpr std::string_view submodule_mode = "160000";
   std::vector<ChangedFile> files;
   while (!output.empty()) {
     const std::string_view facts = take_until(output, '\0');
     const std::string_view path = take_until(output, '\0');
     if (path.empty() || is_tree(facts)) continue;
-    const bool executable =
-        facts.size() > 14 && (may_be_run(facts.substr(1, 6)) || may_be_run(facts.substr(8, 6)));
-    files.push_back({std::string(path), executable});
+    ChangedFile& file = files.emplace_back();
+    file.path = path;
+    if (facts.size() <= 14) continue;
+    const std::string_view before = facts.substr(1, 6);
+    const std::string_view after = facts.substr(8, 6);
+    file.executable = may_be_run(before) || may_be_run(after);
+    file.submodule = before == submodule_mode || after == submodule_mode;
   }
   return files;
 }
 
 std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
                                            const std::set<std::string>& named) {
+  const bool is_program_named =
+      std::any_of(named.begin(), named.end(),
+                  [](const std::string& name) { return name.ends_with(program_mark); });
   std::set<std::string> found;
   for (const ChangedFile& file : changed) {
-    const bool is_script = file.executable || has_name_of_script(file.path);
-    const bool may_be_run = file.executable || !has_name_of_data(file.path);
+    const bool is_place = file.executable || file.submodule;  // a link is executable
+    const bool is_script = is_place || has_name_of_script(file.path);
+    const bool may_be_run = is_place || !has_name_of_data(file.path);
     if (decides_everywhere(file.path) || is_named_for_any_kind(file.path, named) ||
         (may_be_run && is_named(file.path, named)) ||
         (is_script &&
          (is_in_named_directory(file.path, named) || is_named_as_script(file.path, named))) ||
-        is_file_of_named_program(file.path, named)) {
+        is_file_of_named_program(file.path, named) ||
+        (is_place && !names_below(named, file.path).empty()) ||
+        (file.submodule && is_program_named)) {
       found.insert(file.path);
     }
   }
@@ -327,10 +360,7 @@ std::vector<std::string> check_files_among(const std::vector<ChangedFile>& chang
 std::vector<std::string> possible_check_files_among(const std::vector<ChangedFile>& changed) {
   std::set<std::string> found;
   for (const ChangedFile& file : changed) {
-    if (file.executable || has_name_of_script(file.path) || decides_everywhere(file.path) ||
-        is_file_of_program({}, file.path)) {
-      found.insert(file.path);
-    }
+    if (may_decide(file)) found.insert(file.path);
   }
   return {found.begin(), found.end()};
 }

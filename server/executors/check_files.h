@@ -41,6 +41,10 @@ bool is_word_of(const std::set<std::string>& named, const std::string& word);
 // that has it run.
 bool is_run_by(const std::set<std::string>& named, std::string_view path);
 
+// Returns what the names say below the directory at `path`, relative to it; an empty text if it is
+// run as a whole.
+std::vector<std::string> names_below(const std::set<std::string>& named, std::string_view path);
+
 // A symbolic link of a commit.
 struct TreeLink {
   std::string path;    // relative to the top
@@ -71,6 +75,7 @@ Stored<std::set<std::string>> remembered_named_files(const std::filesystem::path
 struct ChangedFile {
   std::string path;         // relative to the top
   bool executable = false;  // or a symbolic link; before or after the change
+  bool submodule = false;   // before or after the change
 };
 
 // Parses the output of `git diff --raw -z --no-renames`, and leaves out the directories that `-t`
@@ -83,11 +88,12 @@ std::vector<std::string> changed_trees_of(std::string_view raw_diff);
 // Returns those of `changed` that decide about checks, sorted: every file of a kind that does in
 // any repository, the instructions, the files of named programs, the scripts in named directories,
 // and the named files. A file named `hello.txt` counts only if it can be executed, or if a command
-// runs it as `sh hello.txt` does.
+// runs it as `sh hello.txt` does. A link or submodule counts if something below it is named, and a
+// submodule also if a program is, whose files it may have.
 std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
                                            const std::set<std::string>& named);
 // Returns those that may decide about checks whose commands aren't known: also every file that may
-// be a script.
+// be a script, and every submodule.
 std::vector<std::string> possible_check_files_among(const std::vector<ChangedFile>& changed);
 
 // Returns the files as "AGENTS.md, check.sh and 3 more", printable on one line. `total` is the

@@ -7,13 +7,13 @@ namespace signalbox {
 namespace {
 
 // In any directory.
-constexpr std::array<std::string_view, 23> names_anywhere = {
+constexpr std::array<std::string_view, 24> names_anywhere = {
     ".signalbox.toml", "HEARTBEAT.md",
     // instructions and settings of agents
     "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".mcp.json",
     ".cursorrules", ".clinerules", ".windsurfrules", ".aider.conf.yml",
-    // git: filters, merges, remote stores
-    ".gitattributes", ".lfsconfig",
+    // git: filters, merges, remote stores, submodules
+    ".gitattributes", ".lfsconfig", ".gitmodules",
     // hooks
     ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml", "lefthook.yml",
     "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".overcommit.yml",

@@ -66,8 +66,8 @@ TEST(CheckFiles, WhatAgentsHooksAndGitReadCountsEverywhere) {  // A7
        {".claude/settings.json", "web/.claude/hooks/stop.sh", ".mcp.json", "AGENTS.override.md",
         "CLAUDE.local.md", "GEMINI.md", ".codex/config.toml", ".cursor/rules/a.mdc",
         ".githooks/pre-push", ".husky/pre-commit", "web/.husky/pre-commit", "lefthook.yml",
-        ".pre-commit-config.yaml", ".gitattributes", "src/.gitattributes", ".lfsconfig", ".envrc",
-        ".devcontainer/devcontainer.json"}) {
+        ".pre-commit-config.yaml", ".gitattributes", "src/.gitattributes", ".lfsconfig",
+        ".gitmodules", ".envrc", ".devcontainer/devcontainer.json"}) {
     EXPECT_EQ(among({{path}}), Files{path});
   }
   for (const char* path : {"claude/settings.json", "mcp.json", "githooks", ".gitignore",
@@ -197,6 +197,24 @@ TEST(CheckFiles, ALinkAndWhatItLeadsToBothCount) {  // A7
       others);
 }
 
+TEST(CheckFiles, APlaceCountsIfSomethingBelowItIsNamed) {  // A7
+  const ChangedFile link{"web/ci", true};
+  const ChangedFile submodule{"web/ci", false, true};
+  for (const ChangedFile& place : {link, submodule}) {
+    for (const char* command : {"web/ci/lint", "cd web && ./ci/deep/lint", "cd web/ci && ./lint",
+                                "run-parts web/ci", "run-parts web", ". ci/env.txt"}) {
+      EXPECT_EQ(among({place}, {"sh", "-c", command}), Files{"web/ci"}) << command;
+    }
+    EXPECT_TRUE(among({place}, {"sh", "-c", "./cid/lint && grep -r x docs"}).empty());
+    EXPECT_EQ(possible_check_files_among({place}), Files{"web/ci"});
+  }
+  EXPECT_EQ(names_below({"/ci/all.txt", "ci/", "ci/lint?", "cid/lint"}, "web/ci"),
+            (Files{"", "lint", "all.txt"}));
+  EXPECT_EQ(among({submodule}, {"make"}), Files{"web/ci"}) << "it may have an included file";
+  EXPECT_TRUE(among({link}, {"make"}).empty());
+  EXPECT_TRUE(among({{"web/ci"}}, {"web/ci/lint"}).empty()) << "a file has nothing below it";
+}
+
 TEST(CheckFiles, TheDirectoryOfGitsHooksIsNamedByItsConfiguration) {  // A7
   const auto named = hook_directories(
       {"core.hookspath\n./hooks/git/", "core.sshcommand\nssh", "core.hookspath\n/elsewhere"});
@@ -231,6 +249,12 @@ TEST(CheckFiles, ARawDiffIsParsedWhateverItsPathsAre) {  // A7
   const auto link = parse_raw_diff(":100644 120000 11 22 T\0notes.txt\0"s);
   ASSERT_EQ(link.size(), 1U);
   EXPECT_TRUE(link.front().executable) << "it may lead to anything";
+  for (const char* modes : {":160000 160000", ":000000 160000", ":160000 100644"}) {
+    const auto submodule = parse_raw_diff(modes + " 11 22 M\0lib\0"s);
+    ASSERT_EQ(submodule.size(), 1U);
+    EXPECT_TRUE(submodule.front().submodule) << modes;
+    EXPECT_FALSE(submodule.front().executable) << modes;
+  }
   EXPECT_TRUE(parse_raw_diff("").empty());
 }
 

@@ -163,6 +163,38 @@ TEST_F(JudgedByBase, WhatANamedLinkLeadsToCountsAsWell) {  // A7
   EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"tools/checks/lint", "tools/real"}));
 }
 
+TEST_F(JudgedByBase, ALinkToADirectoryOfChecksCounts) {  // A7
+  fs::create_directory_symlink("tools/checks", repository / "ci");
+  const Job job = begin({{"AGENTS.md", agents_file("sh ci/lint")},
+                         {"tools/checks/lint", "exit 1\n"},
+                         {"tools/easy/lint", "exit 0\n"}});
+  fs::remove(workspace_of(job) / "ci");
+  fs::create_directory_symlink("tools/easy", workspace_of(job) / "ci");
+  EXPECT_EQ(field_of(verify(job), "checks_changed"), json::array({"ci"}));
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"ci"}));
+}
+
+// Neither its own settings nor those of git hide that another commit of it is checked out.
+TEST_F(JudgedByBase, ASubmoduleOfChecksCounts) {  // A7
+  const fs::path library = make_repository(site.root() / "library", {{"check.sh", "exit 1\n"}});
+  commit_submodule(repository, library, "tools");
+  run("config --file .gitmodules submodule.tools.ignore all", repository);
+  const Job job = begin({{"AGENTS.md", agents_file("sh tools/check.sh")}});
+  const fs::path tools = workspace_of(job) / "tools";
+  write_text(tools / "check.sh", "exit 0\n");
+  commit_all(tools, "mine");
+  run("push --quiet origin HEAD:refs/heads/other", tools);
+  run("update-index --cacheinfo 160000," + run("rev-parse HEAD", tools) + ",tools",
+      workspace_of(job));
+  run("commit --quiet -m mine", workspace_of(job));
+  EXPECT_EQ(field_of(verify(job), "checks_changed"), json::array({"tools"}));
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"tools"}));
+}
+
 TEST_F(JudgedByBase, WhatMakeAndNpmRunCountsAsWell) {  // A7
   const Job job = begin(
       {{"AGENTS.md", agents_file("make check\nnpm test")},

@@ -72,11 +72,11 @@ tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& p
   named->merge(hook_directories(proposal.pinned.facts().programs));
   GitOptions there;
   there.place = proposal.place;
-  const auto listed =
-      git_listing(proposal.request.workspace,
-                  {"diff", "--raw", "-t", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
-                   "--no-textconv", "--end-of-options", proposal.base, head, "--"},
-                  there, proposal.request.pins);
+  const auto listed = git_listing(
+      proposal.request.workspace,
+      {"diff", "--raw", "-t", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
+       "--ignore-submodules=none", "--end-of-options", proposal.base, head, "--"},
+      there, proposal.request.pins);
   if (!listed) return git_failed("cannot list the changed files", listed.error());
   std::vector<std::string> trees = changed_trees_of(*listed);
   for (std::string& tree : trees) tree += "^{tree}";
