@@ -336,6 +336,7 @@ std::vector<ChangedFile> parse_raw_diff(std::string_view output) {
 
 std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
                                            const std::set<std::string>& named) {
+  const bool are_calls_known = !named.contains(unknown_calls_name);
   const bool is_program_named =
       std::any_of(named.begin(), named.end(),
                   [](const std::string& name) { return name.ends_with(program_mark); });
@@ -350,7 +351,7 @@ std::vector<std::string> check_files_among(const std::vector<ChangedFile>& chang
          (is_in_named_directory(file.path, named) || is_named_as_script(file.path, named))) ||
         is_file_of_named_program(file.path, named) ||
         (is_place && !names_below(named, file.path).empty()) ||
-        (file.submodule && is_program_named)) {
+        (file.submodule && is_program_named) || (!are_calls_known && may_decide(file))) {
       found.insert(file.path);
     }
   }

@@ -45,6 +45,9 @@ bool is_run_by(const std::set<std::string>& named, std::string_view path);
 // run as a whole.
 std::vector<std::string> names_below(const std::set<std::string>& named, std::string_view path);
 
+// A name that says that the checks call more than the names have. No word of a command is it.
+inline constexpr const char* unknown_calls_name = "??";
+
 // A symbolic link of a commit.
 struct TreeLink {
   std::string path;    // relative to the top
@@ -89,7 +92,8 @@ std::vector<std::string> changed_trees_of(std::string_view raw_diff);
 // any repository, the instructions, the files of named programs, the scripts in named directories,
 // and the named files. A file named `hello.txt` counts only if it can be executed, or if a command
 // runs it as `sh hello.txt` does. A link or submodule counts if something below it is named, and a
-// submodule also if a program is, whose files it may have.
+// submodule also if a program is, whose files it may have. With unknown_calls_name among the names
+// possible_check_files_among() count as well.
 std::vector<std::string> check_files_among(const std::vector<ChangedFile>& changed,
                                            const std::set<std::string>& named);
 // Returns those that may decide about checks whose commands aren't known: also every file that may

@@ -31,14 +31,12 @@ std::string pinned_base(const PinnedRepository& pinned, const fs::path& pins) {
 tl::unexpected<Failure> not_readable(const std::string& why) {
   return tl::unexpected(Failure{Outcome::failed, ErrorClass::config, "CHECKS_MISSING", why});
 }
+tl::unexpected<Failure> git_trouble(const std::string& message) {
+  return tl::unexpected(Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", message});
+}
 tl::unexpected<Failure> object_trouble(const fs::path& repository, const ObjectError& error) {
   if (error.is_forged) return repository_damaged(repository, error.message);
-  return tl::unexpected(
-      Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", error.message});
-}
-tl::unexpected<Failure> git_trouble(const GitOutcome& outcome) {
-  return tl::unexpected(
-      Failure{Outcome::failed, ErrorClass::transient, "GIT_FAILED", outcome.message});
+  return git_trouble(error.message);
 }
 
 }  // namespace
@@ -88,7 +86,7 @@ tl::expected<std::optional<std::string>, Failure> JudgingBase::read(const std::s
                                                                     std::size_t bytes_max) const {
   const GitOutcome listed = pinned_.in_repository(
       {"ls-tree", "-l", "-t", "-z", "--full-tree", "--end-of-options", commit_, "--", file});
-  if (!listed.ok) return git_trouble(listed);
+  if (!listed.ok) return git_trouble(listed.message);
   // The directories on the way, and then the file. Git verifies the commit and its topmost tree.
   const std::vector<TreeEntry> entries = parse_tree_entries(listed.output);
   std::vector<std::string> objects;
@@ -104,7 +102,7 @@ tl::expected<std::optional<std::string>, Failure> JudgingBase::read(const std::s
     return not_readable("it is longer than " + std::to_string(bytes_max) + " bytes");
   }
   GitOutcome content = pinned_.in_repository({"cat-file", "blob", entry.object});
-  if (!content.ok) return git_trouble(content);
+  if (!content.ok) return git_trouble(content.message);
   return std::optional<std::string>(std::move(content.output));
 }
 
@@ -115,9 +113,10 @@ tl::expected<void, Failure> JudgingBase::verify(const std::vector<std::string>& 
 }
 
 // "120000 blob 1c2…\tcheck.sh\0"
-tl::expected<BaseTree, std::string> JudgingBase::tree(const fs::path& scratch) const {
+tl::expected<BaseTree, Failure> JudgingBase::tree(const fs::path& scratch) const {
   constexpr std::string_view link_mode = "120000 blob ";
   constexpr std::string_view tree_mode = "040000 tree ";
+  constexpr std::string_view submodule_mode = "160000 ";
   GitOptions to_file;
   to_file.output_file = scratch / "tree-of-base";
   const GitOutcome listed = pinned_.in_repository(
@@ -125,8 +124,8 @@ tl::expected<BaseTree, std::string> JudgingBase::tree(const fs::path& scratch) c
   const auto listing = read_regular_file(to_file.output_file, git_listing_bytes_max);
   std::error_code ignored;
   fs::remove(to_file.output_file, ignored);
-  if (!listed.ok) return tl::unexpected(listed.message);
-  if (!listing) return tl::unexpected(listing.error().message);
+  if (!listed.ok) return git_trouble(listed.message);
+  if (!listing) return git_trouble(listing.error().message);
   BaseTree found;
   std::vector<std::string> trees;
   for (std::string_view rest = *listing; !rest.empty();) {
@@ -139,16 +138,17 @@ tl::expected<BaseTree, std::string> JudgingBase::tree(const fs::path& scratch) c
     const std::string path(entry.substr(tab + 1));
     if (entry.starts_with(link_mode)) found.links.push_back({path, object});
     if (entry.starts_with("100")) found.files.push_back(path);
+    if (entry.starts_with(submodule_mode)) found.submodules.push_back(path);
   }
-  if (const auto verified = verify_objects(pinned_, trees); !verified) {
-    return tl::unexpected(verified.error().message);
-  }
+  TRY(verify(trees));
   return found;
 }
 
-std::string JudgingBase::target_of(const TreeLink& link) const {
+tl::expected<std::string, Failure> JudgingBase::target_of(const TreeLink& link) const {
+  TRY(verify({link.object + "^{blob}"}));
   GitOutcome content = pinned_.in_repository({"cat-file", "blob", link.object});
-  const bool is_path = content.ok && content.output.size() <= limits::path_bytes_max;
+  if (!content.ok) return git_trouble(content.message);
+  const bool is_path = content.output.size() <= limits::path_bytes_max;
   return is_path ? std::move(content.output) : std::string();
 }
 

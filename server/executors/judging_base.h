@@ -31,7 +31,8 @@ tl::unexpected<Failure> repository_damaged(const std::filesystem::path& reposito
 
 struct BaseTree {
   std::vector<TreeLink> links;
-  std::vector<std::string> files;  // paths of the regular ones
+  std::vector<std::string> files;       // paths of the regular ones
+  std::vector<std::string> submodules;  // their paths
 };
 
 class JudgingBase {
@@ -61,11 +62,11 @@ class JudgingBase {
                                                                        std::size_t bytes_max) const;
 
   // Returns what the commit has, whose directories are verified. `scratch` is an existing directory
-  // for a temporary file. Error: a sentence. Blocks on git.
-  [[nodiscard]] tl::expected<BaseTree, std::string> tree(
-      const std::filesystem::path& scratch) const;
-  // Returns what the link points to; empty if it can't be read. Blocks on git.
-  [[nodiscard]] std::string target_of(const TreeLink& link) const;
+  // for a temporary file. Errors: repository_damaged(); GIT_FAILED (transient). Blocks on git.
+  [[nodiscard]] tl::expected<BaseTree, Failure> tree(const std::filesystem::path& scratch) const;
+  // Returns what the link points to; empty if that is no path. Errors as those of tree(). Blocks on
+  // git.
+  [[nodiscard]] tl::expected<std::string, Failure> target_of(const TreeLink& link) const;
 
  private:
   [[nodiscard]] tl::expected<void, Failure> verify(const std::vector<std::string>& objects) const;

@@ -235,6 +235,15 @@ TEST(CheckFiles, IfNobodyKnowsTheChecksEveryScriptCounts) {  // A7
             (Files{"AGENTS.md", "Makefile", "a/b.py", "blob", "check", "package.json"}));
 }
 
+TEST(CheckFiles, IfTheChecksCallMoreThanIsKnownEveryScriptCountsAsWell) {  // A7
+  std::set<std::string> named = files_named_by({"sh", "checks.txt"});
+  const std::vector<ChangedFile> changed{
+      {"a/b.py"}, {"checks.txt"}, {"lib", false, true}, {"main.cc"}};
+  EXPECT_EQ(check_files_among(changed, named), Files{"checks.txt"});
+  named.insert(unknown_calls_name);
+  EXPECT_EQ(check_files_among(changed, named), (Files{"a/b.py", "checks.txt", "lib"}));
+}
+
 TEST(CheckFiles, ARawDiffIsParsedWhateverItsPathsAre) {  // A7
   using namespace std::string_literals;
   const auto files = parse_raw_diff(

@@ -214,6 +214,44 @@ TEST_F(JudgedByBase, WhatMakeAndNpmRunCountsAsWell) {  // A7
   EXPECT_EQ(field_of(proposed, "checks_changed"), expected);
 }
 
+// Scripts that call one another are followed within bounds.
+TEST_F(JudgedByBase, IfMoreIsCalledThanIsReadEveryScriptCounts) {  // A7
+  std::map<std::string, std::string> chain{{"AGENTS.md", agents_file("sh ci/0.sh")}};
+  for (int number = 0; number < 9; ++number) {
+    chain["ci/" + std::to_string(number) + ".sh"] = "sh ci/" + std::to_string(number + 1) + ".sh\n";
+  }
+  chain["ci/9.sh"] = "exit 1\n";
+  const std::map<std::string, std::string> long_script{
+      {"AGENTS.md", agents_file("sh all.sh")},
+      {"all.sh", std::string(300 * 1024, '#') + "\nsh ci/9.sh\n"},
+      {"ci/9.sh", "exit 1\n"}};
+  for (const auto& files : {chain, long_script}) {
+    const Job job = begin(files);
+    work(job, "ci/9.sh", "exit 0\n");
+    work(job, "main.cc", "int main() {}\n");
+    const JobResult result = verify(job);
+    EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    EXPECT_EQ(field_of(result, "checks_changed"), json::array({"ci/9.sh"}));
+    const JobResult proposed = end_of(next(job, "create_pr"));
+    ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+    EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"ci/9.sh"}));
+  }
+}
+
+// Nothing of a submodule is among the base's objects.
+TEST_F(JudgedByBase, WhatAScriptInASubmoduleCallsIsUnknown) {  // A7
+  const fs::path library =
+      make_repository(site.root() / "library", {{"check.sh", "sh scripts/deep.sh\n"}});
+  commit_submodule(repository, library, "tools");
+  const Job job =
+      begin({{"AGENTS.md", agents_file("sh tools/check.sh")}, {"scripts/deep.sh", "exit 1\n"}});
+  work(job, "scripts/deep.sh", "exit 0\n");
+  EXPECT_EQ(field_of(verify(job), "checks_changed"), json::array({"scripts/deep.sh"}));
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), json::array({"scripts/deep.sh"}));
+}
+
 TEST_F(JudgedByBase, HooksOfTheRepositoryCountWhereverTheyLie) {  // A7
   run("config core.hooksPath scripts/git", repository);
   const Job job = begin({{"file.txt", "two\n"}, {"scripts/git/README.md", "hooks\n"}});

@@ -123,5 +123,36 @@ TEST_F(PlantedFiles, ADirectoryThatIsReplacedInTheObjectsHidesNoChange) {  // A7
   EXPECT_EQ(proposed.failure.code, "REPOSITORY_DAMAGED") << proposed.result.summary;
 }
 
+// create_pr compares what was changed: it has only these names of what the checks call.
+TEST_F(PlantedFiles, NoneOfTheCallsIsMissedBecauseOfAnotherDirectory) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("make test")},
+                         {"Makefile", "test:\n\tsh scripts/run.sh\n"},
+                         {"scripts/run.sh", "exit 1\n"},
+                         {"docs/a.md", "a\n"},
+                         {"other/b.md", "b\n"}});
+  work(job, "scripts/run.sh", "exit 0\n");
+  const std::string docs = run("rev-parse main:docs", repository);
+  replace_object(docs, run("rev-parse main:other", repository));
+  const JobResult forged = verify(job);
+  EXPECT_EQ(forged.failure.code, "REPOSITORY_DAMAGED") << forged.result.summary;
+  EXPECT_EQ(forged.failure.error_class, ErrorClass::config);
+  fs::remove(object_file(docs));
+  const JobResult missing = verify(job, {}, 2);
+  EXPECT_EQ(missing.failure.code, "GIT_FAILED") << missing.result.summary;
+  EXPECT_EQ(missing.failure.error_class, ErrorClass::transient);
+}
+
+TEST_F(PlantedFiles, ALinkThatIsReplacedInTheObjectsLeadsNowhereElse) {  // A7
+  fs::create_symlink("tools/real", repository / "check");
+  fs::create_symlink("tools/other", repository / "other");
+  const Job job = begin({{"AGENTS.md", agents_file("sh check")},
+                         {"tools/real", "exit 1\n"},
+                         {"tools/other", "exit 0\n"}});
+  work(job, "tools/real", "exit 0\n");
+  replace_object(run("rev-parse main:check", repository), run("rev-parse main:other", repository));
+  const JobResult result = verify(job);
+  EXPECT_EQ(result.failure.code, "REPOSITORY_DAMAGED") << result.result.summary;
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -2,6 +2,7 @@
 
 #include <sysexits.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "domain/try.h"
 #include "server/executors/called_commands.h"
@@ -163,24 +165,51 @@ tl::expected<std::vector<ChangedFile>, std::string> changes_since(const JudgingB
   return files;
 }
 
+// Adds the targets of the base's links that a name leads through. Error: as JudgingBase has it.
+tl::expected<void, Failure> add_link_targets(const JudgingBase& base, const BaseTree& tree,
+                                             std::set<std::string>& named) {
+  std::optional<Failure> unreadable;
+  const auto read_link = [&](const TreeLink& link) {
+    auto target = base.target_of(link);
+    if (target) return *std::move(target);
+    unreadable = std::move(target.error());
+    return std::string();
+  };
+  add_targets_of_links(tree.links, read_link, named);
+  if (unreadable) return tl::unexpected(*std::move(unreadable));
+  return {};
+}
+
+// Returns whether a name is that of a script in a submodule, of which the base has no content.
+bool runs_in_submodule(const BaseTree& tree, const std::set<std::string>& named) {
+  return std::any_of(tree.submodules.begin(), tree.submodules.end(), [&](const std::string& path) {
+    const std::vector<std::string> below = names_below(named, path);
+    return std::any_of(below.begin(), below.end(), may_have_commands);
+  });
+}
+
 // Adds to the names what they lead to in the base: the targets of links, and the files that
-// Makefiles, package.json files and shell scripts name. Error: a sentence.
-tl::expected<void, std::string> add_called_files(const JudgingBase& base, const ChecksJob& job,
-                                                 std::set<std::string>& named) {
+// Makefiles, package.json files and shell scripts name; unknown_calls_name if that is more than is
+// read. Error: as JudgingBase has it, since names that are missing would hide a change.
+tl::expected<void, Failure> add_called_files(const JudgingBase& base, const ChecksJob& job,
+                                             std::set<std::string>& named) {
   const auto tree = TRY(base.tree(job.directory));
   std::map<std::string, std::string> texts;  // by path
   for (int round = 0; round < calls_followed_max; ++round) {
     const std::size_t before = named.size();
-    add_targets_of_links(
-        tree.links, [&base](const TreeLink& link) { return base.target_of(link); }, named);
+    TRY(add_link_targets(base, tree, named));
+    if (runs_in_submodule(tree, named)) named.insert(unknown_calls_name);
     for (const std::string& path : tree.files) {
-      if (texts.size() >= called_files_max) break;
       if (!may_have_commands(path) || texts.contains(path) || !is_run_by(named, path)) continue;
-      const auto text = base.read(path, called_file_bytes_max);
-      if (!text && text.error().code != "CHECKS_MISSING") {
-        return tl::unexpected(text.error().message);
+      if (texts.size() >= called_files_max) {
+        named.insert(unknown_calls_name);
+        break;
       }
-      texts.emplace(path, text ? text->value_or("") : "");  // what is too long is no script
+      auto text = base.read(path, called_file_bytes_max);
+      const bool is_too_long = !text && text.error().code == "CHECKS_MISSING";
+      if (!text && !is_too_long) return tl::unexpected(std::move(text.error()));
+      if (is_too_long) named.insert(unknown_calls_name);
+      texts.emplace(path, text ? text->value_or("") : "");
     }
     std::set<std::string> called;
     for (const auto& [path, text] : texts) {
@@ -191,12 +220,14 @@ tl::expected<void, std::string> add_called_files(const JudgingBase& base, const 
     named.merge(called);
     if (named.size() == before) return {};
   }
+  named.insert(unknown_calls_name);
   return {};
 }
 
-// Notes in the plan which files that decide about checks the work changed, and for create_pr which
-// files the checks name. Error: those of the disk.
-Stored<void> find_changes(const JudgingBase& base, const ChecksJob& job, CheckedPlan& plan) {
+// Returns names of what the checks of the plan run. Error: the station's failure.
+tl::expected<std::set<std::string>, Failure> names_run_by(const CheckedPlan& plan,
+                                                          const JudgingBase& base,
+                                                          const ChecksJob& job) {
   std::set<std::string> named;
   if (!job.task.instructions.empty()) named.insert(instructions_name(job.task.instructions));
   for (const PlannedCheck& check : plan.checks) {
@@ -204,19 +235,19 @@ Stored<void> find_changes(const JudgingBase& base, const ChecksJob& job, Checked
     named.merge(files_named_by(check.cleanup));
   }
   named.merge(hook_directories(base.repository().facts().programs));
-  const auto added = add_called_files(base, job, named);
-  TRY(remember_named_files(job.pins, named));
-  if (!added) {
-    plan.changed_unknown = added.error();
-    return {};
-  }
+  TRY(add_called_files(base, job, named));
+  return named;
+}
+
+// Notes in the plan which files that decide about checks the work changed.
+void note_changes(const JudgingBase& base, const ChecksJob& job, const std::set<std::string>& named,
+                  CheckedPlan& plan) {
   const auto changed = changes_since(base, job);
-  if (!changed) {
+  if (changed) {
+    plan.changed = check_files_among(*changed, named);
+  } else {
     plan.changed_unknown = changed.error();
-    return {};
   }
-  plan.changed = check_files_among(*changed, named);
-  return {};
 }
 
 CheckResult run_and_print(const PlannedCheck& check, const ChecksJob& job) {
@@ -257,7 +288,12 @@ Stored<DeclaredResult> judge(const ChecksJob& job) {
   if (!base) return refused(std::move(base.error()));
   auto plan = read_plan(job, *base);
   if (!plan) return refused(std::move(plan.error()));
-  if (*base) TRY(find_changes(**base, job, *plan));
+  if (*base) {
+    const auto named = names_run_by(*plan, **base, job);
+    if (!named) return refused(named.error());
+    TRY(remember_named_files(job.pins, *named));  // for create_pr
+    note_changes(**base, job, *named, *plan);
+  }
   become_reaper();  // git is no child of a check
   return run_plan(*plan, job);
 }
