@@ -1,6 +1,8 @@
 #include "server/executors/called_commands.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -50,6 +52,20 @@ bool split_rule(std::string_view line, std::string_view& targets, std::string_vi
   return !needed.starts_with('=') && targets.find('=') == std::string_view::npos;
 }
 
+// Adds commands that stand for those of the files that the line of a Makefile includes. Returns
+// whether it does.
+bool add_included(std::string_view line, Commands& commands) {
+  line.remove_prefix(std::min(line.find_first_not_of(" -s"), line.size()));  // -include, sinclude
+  constexpr std::string_view keyword = "include ";
+  if (!line.starts_with(keyword)) return false;
+  for (std::string_view rest = line.substr(keyword.size()); !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+    if (end > 0) commands.push_back(". " + std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return true;
+}
+
 bool has_named_target(std::string_view targets, const std::set<std::string>& named) {
   while (!targets.empty()) {
     const std::size_t end = std::min(targets.find_first_of(" \t"), targets.size());
@@ -62,13 +78,16 @@ bool has_named_target(std::string_view targets, const std::set<std::string>& nam
 Commands commands_of_makefile(std::string_view text, const std::set<std::string>& named) {
   Commands of_named;
   Commands of_first;
+  Commands included;
   Commands* recipe = nullptr;
   bool is_first = true;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view line = take_line(rest);
     std::string_view targets;
     std::string_view needed;
-    if (split_rule(line, targets, needed)) {
+    if (add_included(line, included)) {
+      recipe = nullptr;
+    } else if (split_rule(line, targets, needed)) {
       const bool is_special = targets.starts_with('.');
       recipe = has_named_target(targets, named) ? &of_named
                : is_first && !is_special        ? &of_first
@@ -80,7 +99,9 @@ Commands commands_of_makefile(std::string_view text, const std::set<std::string>
       recipe->emplace_back(line.substr(begin));
     }
   }
-  return of_named.empty() ? of_first : of_named;
+  Commands& commands = of_named.empty() ? of_first : of_named;
+  std::move(included.begin(), included.end(), std::back_inserter(commands));
+  return std::move(commands);
 }
 
 Commands commands_of_script(std::string_view text) {
@@ -92,7 +113,7 @@ Commands commands_of_script(std::string_view text) {
   }
   while (!rest.empty()) {
     const std::string_view line = take_line(rest);
-    const std::size_t begin = line.find_first_not_of(" \t");
+    const std::size_t begin = line.find_first_not_of(" \t@-+");  // a Makefile may include it
     if (begin == std::string_view::npos || line[begin] == '#') continue;
     commands.emplace_back(line.substr(begin));
   }
@@ -114,7 +135,8 @@ std::vector<std::string> commands_in(std::string_view path, std::string_view tex
                                      const std::set<std::string>& named) {
   if (is_package(path)) return commands_of_package(text, named);
   if (is_makefile(path)) return commands_of_makefile(text, named);
-  return has_name_of_shell_script(path) ? commands_of_script(text) : Commands{};
+  const bool is_script = has_name_of_shell_script(path) || is_run_as_script(named, path);
+  return is_script ? commands_of_script(text) : Commands{};
 }
 
 }  // namespace signalbox

@@ -13,8 +13,9 @@ namespace signalbox {
 bool may_have_commands(std::string_view path);
 
 // Returns the commands, each a text for a shell. Of a Makefile those of the targets among the
-// `named` words, or of its first target if none is; what a target needs is a command of words. Of a
-// package.json the scripts among them, with what runs before and after each.
+// `named` words, or of its first target if none is; what a target needs is a command of words, and
+// a file that it includes is one that a shell reads. Of a package.json the scripts among them, with
+// what runs before and after each. Of any other file its lines, if it may be a script of a shell.
 std::vector<std::string> commands_in(std::string_view path, std::string_view text,
                                      const std::set<std::string>& named);
 

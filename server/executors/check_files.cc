@@ -1,13 +1,13 @@
 #include "server/executors/check_files.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "domain/limits.h"
 #include "domain/text_parts.h"
 #include "domain/try.h"
+#include "server/executors/command_words.h"
 #include "server/executors/deciding_files.h"
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
@@ -22,9 +22,6 @@ namespace fs = std::filesystem;
 
 // How many links, one to the next, may lead from a name to its file.
 constexpr int links_followed_max = 8;
-
-// What isn't part of a file's name in a command for a shell.
-constexpr std::string_view shell_separators = " \t\r\n'\"`;&|()<>{}[]$=,:\\*?!#~";
 
 // No word of a command has these: `:` after the name of a program of the table in deciding_files.h,
 // `/` before the name of a file that counts whatever its kind, `/` after that of a directory whose
@@ -99,37 +96,6 @@ std::string name_below_top(std::string_view word) {
   return name == "." || name == ".." ? std::string() : name;
 }
 
-// Adds the words of the text, and the text as a whole: the name of a file may have blanks.
-void add_words(std::string_view text, std::vector<std::string_view>& words) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find_first_of(shell_separators), rest.size());
-    if (end > 0) words.push_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  if (text.find_first_of(shell_separators) != std::string_view::npos) words.push_back(text);
-}
-
-// Returns the parts of a text for a shell that stand between `&&` and `||`.
-std::vector<std::string_view> parts_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = std::min(text.find("&&"), text.find("||"));
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 2);
-  }
-}
-
-// Returns the arguments without the shell that only runs a text: `sh -c`, `bash -eu -c`.
-std::span<const std::string> without_shell(std::span<const std::string> command) {
-  if (command.empty() || !is_shell(last_name(command.front()))) return command;
-  const auto takes_text = std::find_if(command.begin(), command.end(), [](const auto& argument) {
-    return argument.starts_with('-') && !argument.starts_with("--") && argument.ends_with('c');
-  });
-  if (takes_text == command.end()) return command;
-  return command.subspan(static_cast<std::size_t>(takes_text - command.begin()) + 1);
-}
-
 // Adds what the names mean if the file at `path` is a link to `target_of()`: the target for a name
 // of the link, and what lies below the target for a name below the link.
 template <class TargetOf>
@@ -161,22 +127,46 @@ bool is_tree(std::string_view facts) {
   return facts.size() > 14 && (facts.substr(1, 6) == mode || facts.substr(8, 6) == mode);
 }
 
+// Adds the files that an interpreter takes for the name of a program without an extension.
+void add_programs(const std::string& name, std::set<std::string>& names) {
+  if (name.starts_with('-') || last_name(name).find('.') != std::string_view::npos) return;
+  for (const char* rest : {".js", "/index.js", "/__main__.py"}) {
+    names.insert(any_kind_mark + name + rest);
+  }
+}
+
+// Adds the files of a module of Python, such as "tools.lint", and of the packages that it is in.
+void add_modules(std::string name, std::set<std::string>& names) {
+  std::replace(name.begin(), name.end(), '.', '/');
+  for (const char* rest : {".py", "/__main__.py"}) names.insert(any_kind_mark + name + rest);
+  for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
+    names.insert(any_kind_mark + name.substr(0, end) + "/__init__.py");
+    if (end == std::string::npos) return;
+  }
+}
+
 // Adds what the words of a command name.
 void add_names(const std::vector<std::string_view>& words, std::set<std::string>& names) {
   const bool whole_directories = std::any_of(words.begin(), words.end(), [](std::string_view word) {
     return runs_directories(last_name(word));
   });
   bool is_run = false;  // by the word before, whatever the file's name
+  bool is_module = false;
   for (const std::string_view word : words) {
     const std::string name = name_below_top(word);
     const bool runs_next = runs_files(last_name(word)) || (is_run && word.starts_with('-'));
     if (!name.empty()) {
-      if (is_run) names.insert(any_kind_mark + name);
+      if (is_run) {
+        names.insert(any_kind_mark + name);
+        add_programs(name, names);
+      }
+      if (is_module) add_modules(name, names);
       if (whole_directories) names.insert(name + directory_mark);
       const std::string program(last_name(name));
       if (is_known_program(program)) names.insert(program + program_mark);
       names.insert(name);
     }
+    is_module = is_run && word == "-m";
     is_run = runs_next;
   }
 }
@@ -187,20 +177,8 @@ fs::path names_file(const fs::path& pins) { return pins / "named_by_checks"; }
 
 std::set<std::string> files_named_by(const std::vector<std::string>& command) {
   std::set<std::string> names;
-  const std::span<const std::string> arguments = without_shell(command);
-  if (arguments.size() == command.size()) {
-    std::vector<std::string_view> words;
-    for (const std::string& argument : arguments) add_words(argument, words);
-    add_names(words, names);
-    return names;
-  }
-  for (const std::string& text : arguments) {
-    for (const std::string_view part : parts_of(text)) {
-      std::vector<std::string_view> words;
-      add_words(part, words);
-      add_names(words, names);
-    }
-  }
+  const auto parts = words_of_parts(command);
+  for (const std::vector<std::string_view>& words : parts) add_names(words, names);
   return names;
 }
 
@@ -223,6 +201,10 @@ bool is_run_by(const std::set<std::string>& named, std::string_view path) {
          (has_name_of_script(path) &&
           (is_in_named_directory(path, named) || is_named_as_script(path, named))) ||
          is_file_of_named_program(path, named);
+}
+
+bool is_run_as_script(const std::set<std::string>& named, std::string_view path) {
+  return !has_name_of_script(path) && is_named_for_any_kind(path, named);
 }
 
 std::vector<std::string> names_below(const std::set<std::string>& named, std::string_view path) {

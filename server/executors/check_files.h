@@ -27,8 +27,9 @@ inline constexpr const char* checks_changed_total_field = "checks_changed_total"
 
 // Returns names of what the command may run, as it writes them: its words and those of a text for a
 // shell, as names of files; directories, if it runs what is in them; and programs such as `make` or
-// `npm`, which do what a file says (deciding_files.h). A name may be relative to a subdirectory,
-// and most words are no files at all.
+// `npm`, which do what a file says (deciding_files.h); and the files of what an interpreter runs as
+// `-m tools.lint`, or as `tools/lint` without an extension. A name may be relative to a
+// subdirectory, and most words are no files at all.
 std::set<std::string> files_named_by(const std::vector<std::string>& command);
 
 // Returns names of what a command may run that a file of a check has: of its words only scripts
@@ -40,6 +41,10 @@ bool is_word_of(const std::set<std::string>& named, const std::string& word);
 // Returns whether one of the names may be that of the file at `path`, or of a program or directory
 // that has it run.
 bool is_run_by(const std::set<std::string>& named, std::string_view path);
+
+// Returns whether a command runs the file at `path`, such as `. ci/env.txt`, although its name
+// isn't that of a script.
+bool is_run_as_script(const std::set<std::string>& named, std::string_view path);
 
 // Returns what the names say below the directory at `path`, relative to it; an empty text if it is
 // run as a whole.

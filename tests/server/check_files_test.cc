@@ -124,6 +124,12 @@ TEST(CheckFiles, CommandsAreFoundInTheFilesThatHaveThem) {  // A7
                             "postlint":7}})",
                         named),
             (Files{"node a.js", "node b.js"}));
+  EXPECT_EQ(
+      commands_in("Makefile", "check: a\n-include ci/one $(two)\n\t./no\nsinclude x.y\n", named),
+      (Files{" a", ". ci/one", ". $(two)", ". x.y"}));
+  EXPECT_EQ(commands_in("ci/env.txt", "\t@./a\n", files_named_by({"sh", "ci/env.txt"})),
+            Files{"./a"});
+  EXPECT_TRUE(commands_in("ci/env.txt", "./a\n", named).empty());
   EXPECT_TRUE(commands_in("package.json", "{", named).empty());
   EXPECT_EQ(commands_in("check", "#!/usr/bin/env bash\n# all\n\n  ./a &&\n./b\n", named),
             (Files{"./a &&", "./b"}));
@@ -147,6 +153,24 @@ TEST(CheckFiles, AFileThatIsRunCountsWhateverItsName) {  // A7
   EXPECT_EQ(among({{"ci/rules.toml"}, {"test.cc"}, {"image.png"}},
                   {"sh", "-c", "lint --config=ci/rules.toml && c++ test.cc && file image.png"}),
             (Files{"ci/rules.toml", "test.cc"}));
+}
+
+TEST(CheckFiles, WhatAnInterpreterFindsForANameCounts) {  // A7
+  EXPECT_EQ(among({{"pytest.py"}, {"pytest/__main__.py"}, {"test.py"}},
+                  {"python3", "-m", "pytest", "test"}),
+            (Files{"pytest.py", "pytest/__main__.py"}));
+  EXPECT_EQ(among({{"tools/lint.py"}, {"tools/__init__.py"}, {"lint.py"}},
+                  {"sh", "-c", "python3 -B -m tools.lint src"}),
+            (Files{"tools/__init__.py", "tools/lint.py"}));
+  EXPECT_EQ(among({{"ci/all.js"}, {"ci/all/index.js"}, {"ci/all.md"}}, {"node", "ci/all"}),
+            (Files{"ci/all.js", "ci/all/index.js"}));
+  EXPECT_EQ(among({{"ci/__main__.py"}, {"src/a.py"}}, {"python3", "ci"}), Files{"ci/__main__.py"});
+}
+
+TEST(CheckFiles, ANameBesideAVariableIsFound) {  // A7
+  for (const char* command : {"$here/lint.sh", "sh \"$1/ci/lint.sh\"", "${here}/lint.sh"}) {
+    EXPECT_EQ(among({{"ci/lint.sh"}}, {"sh", "-c", command}), Files{"ci/lint.sh"}) << command;
+  }
 }
 
 TEST(CheckFiles, ProgramsReadMoreThanOneFile) {  // A7

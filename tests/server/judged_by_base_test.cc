@@ -214,6 +214,21 @@ TEST_F(JudgedByBase, WhatMakeAndNpmRunCountsAsWell) {  // A7
   EXPECT_EQ(field_of(proposed, "checks_changed"), expected);
 }
 
+TEST_F(JudgedByBase, WhatIsIncludedCountsWhateverItsName) {  // A7
+  const Job job = begin({{"AGENTS.md", agents_file("make check\n. ci/env.txt")},
+                         {"Makefile", "include ci/rules\n"},
+                         {"ci/rules", "check:\n\t@./ci/one\n"},
+                         {"ci/one", "exit 1\n"},
+                         {"ci/env.txt", "sh ci/two\n"},
+                         {"ci/two", "exit 1\n"}});
+  for (const char* file : {"ci/rules", "ci/one", "ci/two", "ci/three"}) work(job, file, "true\n");
+  const json::array expected{"ci/one", "ci/rules", "ci/two"};
+  EXPECT_EQ(field_of(verify(job), "checks_changed"), expected);
+  const JobResult proposed = end_of(next(job, "create_pr"));
+  ASSERT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_EQ(field_of(proposed, "checks_changed"), expected);
+}
+
 // Scripts that call one another are followed within bounds.
 TEST_F(JudgedByBase, IfMoreIsCalledThanIsReadEveryScriptCounts) {  // A7
   std::map<std::string, std::string> chain{{"AGENTS.md", agents_file("sh ci/0.sh")}};

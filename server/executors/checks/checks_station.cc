@@ -200,7 +200,9 @@ tl::expected<void, Failure> add_called_files(const JudgingBase& base, const Chec
     TRY(add_link_targets(base, tree, named));
     if (runs_in_submodule(tree, named)) named.insert(unknown_calls_name);
     for (const std::string& path : tree.files) {
-      if (!may_have_commands(path) || texts.contains(path) || !is_run_by(named, path)) continue;
+      const bool may_call =
+          (may_have_commands(path) && is_run_by(named, path)) || is_run_as_script(named, path);
+      if (!may_call || texts.contains(path)) continue;
       if (texts.size() >= called_files_max) {
         named.insert(unknown_calls_name);
         break;
@@ -229,13 +231,13 @@ tl::expected<std::set<std::string>, Failure> names_run_by(const CheckedPlan& pla
                                                           const JudgingBase& base,
                                                           const ChecksJob& job) {
   std::set<std::string> named;
-  if (!job.task.instructions.empty()) named.insert(instructions_name(job.task.instructions));
   for (const PlannedCheck& check : plan.checks) {
     named.merge(files_named_by(check.command));
     named.merge(files_named_by(check.cleanup));
   }
   named.merge(hook_directories(base.repository().facts().programs));
   TRY(add_called_files(base, job, named));
+  if (!job.task.instructions.empty()) named.insert(instructions_name(job.task.instructions));
   return named;
 }
 
