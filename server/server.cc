@@ -348,17 +348,4 @@ void Server::note_rebuild(const Rebuild& rebuild) {
   });
 }
 
-StatusPart Server::certificate_status() const {
-  return [this](boost::json::object& status) {
-    boost::json::value& shown = status["certificate"];
-    if (!tls_) return;
-    const Certificate& certificate = tls_->certificate;
-    shown = {{"file", certificate.file.string()},
-             {"subject", certificate.subject},
-             {"not_before", format_time(certificate.not_before_ns)},
-             {"not_after", format_time(certificate.not_after_ns)},
-             {"state", name_of(state_of(certificate, clock_.wall_ns()))}};
-  };
-}
-
 }  // namespace signalbox

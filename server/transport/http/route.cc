@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view command = "command_id";
 
-constexpr std::array<Route, 22> table = {{
+constexpr std::array<Route, 24> table = {{
     {"POST", "/v1/runs", "run.start", RouteKind::call, 202, "idempotency_key", show_started_run},
     {"GET", "/v1/runs", "run.list", RouteKind::call, 200, {}, show_run_page},
     {"GET", "/v1/runs/{run_id}", "run.get"},
