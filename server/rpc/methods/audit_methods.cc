@@ -13,6 +13,13 @@
 
 namespace signalbox {
 
+namespace {
+
+namespace json = boost::json;
+
+// Work on the tiles is done one after the other: each goes on from what the one before has read.
+constexpr char tiles_lane[] = "tiles of the log";
+
 struct SignCheckpoint {};
 BOOST_DESCRIBE_STRUCT(SignCheckpoint, (), ())
 
@@ -20,13 +27,6 @@ struct ReadAuditTile {
   std::string path;  // "0/x001/234.p/12", as a URL of c2sp.org/tlog-tiles has it behind `tile/`
 };
 BOOST_DESCRIBE_STRUCT(ReadAuditTile, (), (path))
-
-namespace {
-
-namespace json = boost::json;
-
-// Work on the tiles is done one after the other: each goes on from what the one before has read.
-constexpr char tiles_lane[] = "tiles of the log";
 
 json::object adopt_result(const Api&, std::span<const Record> records) {
   json::object result;
