@@ -33,11 +33,11 @@ std::string input_after_look(const Card& card) {
 // refused, or which couldn't be committed, pushed or written; or whether it was cut off at some
 // station, which may have been create_pr. The world doesn't know which station failed.
 bool may_have_done_work(std::string_view code) {
-  constexpr std::array<std::string_view, 21> codes{
+  constexpr std::array<std::string_view, 20> codes{
       rejected_code, checks_changed_code, push_failed_code,
       // of create_pr
       "BASE_UNKNOWN", "COMMIT_FAILED", "GIT_FAILED", "REPOSITORY_AWAY", "REPOSITORY_BUSY",
-      "REPOSITORY_DAMAGED", "REPOSITORY_INVALID", "STORAGE_FAILED", "WORKSPACE_TAMPERED",
+      "REPOSITORY_DAMAGED", "REPOSITORY_INVALID", "STORAGE_FAILED",
       // of any job
       "COMMAND_NOT_STARTED", "EXIT_UNKNOWN", "JOB_LOST", "JOB_STORAGE", "KILLED_BY_SIGNAL",
       "LOCK_LOST", "SHIM_NOT_STARTED", "TIMEOUT", "USAGE_LIMIT"};
@@ -104,9 +104,9 @@ std::optional<std::string> input_of_card_run(const World& world, const Card& car
   if (card.run_id.is_nil() || card.code.empty() || card.code == blocked_by_person_code) {
     return std::nullopt;
   }
-  if (needs_look_at_worktree(card.code)) return input_after_look(card);
   if (card.token != 0 && card.code == "MERGE_CONFLICT") return input_after_conflict(card);
   if (card.token != 0 && was_verified(world, card)) return input_after_merge(card);
+  if (needs_look_at_worktree(card.code)) return input_after_look(card);
   if (may_have_done_work(card.code)) return input_after_done_work(card);
   return std::nullopt;
 }

@@ -178,23 +178,24 @@ TEST_F(CardOfADeferredMerge, IsNotWorkedOnAgainForWhatIsNotConfigured) {  // A9
 
 // What is merged may make a check's program disappear, which no further merge of the same changes.
 TEST_F(CardOfADeferredMerge, IsWorkedOnAgainForAConfigurationThatItsWorkMayHaveBroken) {  // A9
-  std::uint8_t runs = 0x30;
-  for (const std::string code : {"CHECK_NOT_RUNNABLE", "WORKSPACE_TAMPERED"}) {
-    SCOPED_TRACE(code);
-    when(merge_of(card, run));
-    finish_merge(Outcome::failed, code, ErrorClass::config);
-    then_names({"StationFailed", "RunFailed", "CardBlocked"});
-    EXPECT_EQ(the_card().code, code);
-    EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
-    now.wall_ns += 30 * minute_ns;
-    when(RetryBlockedCards{});
-    EXPECT_EQ(next_to_start(world), &the_card());
-    run = uuid_of(runs++);
-    when(start_of(card, run));
-    work("implement", Outcome::succeeded);
-    work("verify", Outcome::succeeded, {}, "c0ffee");
-    run = uuid_of(runs++);
-  }
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "CHECK_NOT_RUNNABLE", ErrorClass::config);
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(the_card().code, "CHECK_NOT_RUNNABLE");
+  EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
+  now.wall_ns += 30 * minute_ns;
+  when(RetryBlockedCards{});
+  EXPECT_EQ(next_to_start(world), &the_card());
+}
+
+// A person has to look at what happened to it.
+TEST_F(CardOfADeferredMerge, WaitsForAPersonWhereItsWorktreeWasTamperedWith) {  // A1
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "WORKSPACE_TAMPERED", ErrorClass::config);
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(the_card().retry_at_ns, 0);
+  when(UnblockCard{card, "mended"});
+  EXPECT_EQ(next_to_start(world), &the_card());
 }
 
 TEST_F(CardOfADeferredMerge, WaitsAsABlockedCardDoes) {  // A9

@@ -133,8 +133,8 @@ TEST_F(MergeStations, AKillWhileGitMakesTheWorktreeHoldsUpNoFetch) {  // A9
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   const Job merge = merge_of("signalbox/x-7", commit);
   const fs::path worktree = workspace_of(merge);
-  run("worktree add --quiet --no-checkout --detach --lock --reason initializing -- '" +
-          worktree.string() + "' HEAD",
+  run("worktree add --quiet --no-checkout --detach --lock --reason initializing -- " +
+          worktree.string() + " HEAD",
       repository);
   const fs::path admin = run("rev-parse --absolute-git-dir", worktree);
   write_text(admin / "HEAD", std::string(40, '0') + "\n");

@@ -46,9 +46,9 @@ TEST(CardRunInput, HasTheRefOfTheWorkThatAPersonLookedAt) {  // A1
 }
 
 TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
-  for (const std::string code : {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "STORAGE_FAILED",
-                                 "TIMEOUT", "KILLED_BY_SIGNAL", "REPOSITORY_BUSY", "JOB_LOST",
-                                 "REPOSITORY_INVALID", "WORKSPACE_TAMPERED", "COMMIT_FAILED"}) {
+  for (const std::string code :
+       {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "STORAGE_FAILED", "TIMEOUT",
+        "KILLED_BY_SIGNAL", "REPOSITORY_BUSY", "JOB_LOST", "REPOSITORY_INVALID", "COMMIT_FAILED"}) {
     SCOPED_TRACE(code);
     Card card;
     card.run_id.bytes.front() = 7;
@@ -72,7 +72,7 @@ TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
 
 // Its work was verified, so whoever does it again needs to know what didn't go with it.
 TEST(CardRunInput, HasTheBranchAndTheFailureOfAnyMergeBefore) {  // A9
-  for (const std::string code : {"CHECKS_FAILED", "CHECK_NOT_RUNNABLE", "COMMIT_FAILED"}) {
+  for (const std::string code : {"CHECKS_FAILED", "CHECK_NOT_RUNNABLE", "WORKSPACE_TAMPERED"}) {
     SCOPED_TRACE(code);
     Card card = conflicting_card();
     card.code = code;
