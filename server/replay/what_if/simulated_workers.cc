@@ -138,7 +138,8 @@ void SimulatedWorkers::beat(Token token) {
 void SimulatedWorkers::end(Token token) {
   const auto place = busy_.find(token);
   if (place == busy_.end()) return;
-  const Attempt& attempt = place->second;
+  const Attempt& attempt = place->second;  // gone once apply() has seen that it ended
+  const bool is_kept = attempt.kept_end.has_value();
   const RecordedAttempt& recorded =
       attempt.kept_end ? *attempt.kept_end->result : *attempt.recorded;
   if (must_stop(attempt)) {
@@ -154,7 +155,7 @@ void SimulatedWorkers::end(Token token) {
   } else {
     const bool taken = apply_command(completion_as_recorded(attempt.run_id, attempt.station, token,
                                                             recorded, parts_.time.wall_ns()));
-    if (taken && attempt.kept_end) ++kept_;
+    if (taken && is_kept) ++kept_;
   }
   free(token);  // even if the command was refused: the work is over
 }
