@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -51,9 +52,34 @@ PreparedDrop prepare_drop(const EventLog& log, const MerkleFrontier& tree,
   return {{record}, {tree.leaves, std::move(kept), std::move(base)}};
 }
 
+namespace {
+
+using FileStates = std::map<std::string, std::pair<std::uintmax_t, std::filesystem::file_time_type>>;
+
+// Returns the size and the time of the last change of each file below `directory`.
+FileStates file_states(const std::filesystem::path& directory) {
+  FileStates states;
+  std::error_code vanished;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
+    if (file.is_directory(vanished)) continue;
+    states[file.path().string()] = {file.file_size(vanished), file.last_write_time(vanished)};
+  }
+  return states;
+}
+
+}  // namespace
+
 void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to) {
-  std::filesystem::remove_all(to);
-  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+  // A kill stops everything at one moment, and a copy takes a while: one counts during which a log
+  // that runs neither wrote nor deleted a file.
+  std::error_code error;
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const FileStates before = file_states(from);
+    std::filesystem::remove_all(to);
+    std::filesystem::copy(from, to, std::filesystem::copy_options::recursive, error);
+    if (!error && file_states(from) == before) return;
+  }
+  throw std::filesystem::filesystem_error("no copy that is whole", from, to, error);
 }
 
 std::vector<std::filesystem::path> database_files(const std::filesystem::path& data,
