@@ -98,7 +98,13 @@ StartRun run_for(const Project& project, const Card& card) {
 
 }  // namespace
 
+std::string pause_text(const ServicePause& pause) {
+  const std::string text = (pause.by.empty() ? "somebody" : pause.by) + " paused the service";
+  return pause.reason.empty() ? text : text + ": " + pause.reason;
+}
+
 const Card* next_to_start(const World& world) {
+  if (!admits_work(world)) return nullptr;
   const Card* best = nullptr;
   CardOrder best_order;
   for (const auto& [first, name] : world.board.heads()) {
@@ -149,6 +155,7 @@ CardWait why_waiting(const World& world, const Card& card) {
   const Board& board = world.board;
   const Project& project = world.projects.find(card.project)->second;
   const Policy& policy = project.policy;
+  if (!admits_work(world)) return {CardWaitReason::service_paused, {}, 0, {}};
   if (!policy.process_backlog || policy_hold(project) != PolicyHold::none) {
     return {CardWaitReason::policy, {}, 0, {}};
   }
@@ -172,6 +179,7 @@ CardWait why_waiting(const World& world, const Card& card) {
 }
 
 const Card* next_to_merge(const World& world, const std::string& project, std::int64_t now_ns) {
+  if (!admits_work(world)) return nullptr;
   const auto place = world.projects.find(project);
   if (place == world.projects.end() || !place->second.policy.merge_verified) return nullptr;
   if (policy_hold(place->second) != PolicyHold::none) return nullptr;

@@ -1,5 +1,6 @@
-// Admission control for the board: which card is started or merged next, and why the others wait.
-// Pure functions of the world. decide() checks against them, and the scheduler asks them.
+// Admission control: whether anything new may begin, which card is started or merged next, and why
+// the others wait. Pure functions of the world. decide() checks against them, and the scheduler
+// asks them.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,9 @@ enum class CardWaitReason : std::uint8_t {
   policy = 3,       // its project's policy doesn't process the backlog, or the project is held
   order = 4,        // another card precedes it
   worktree = 5,     // its run goes on with the work of the one before, whose worktree is there yet
+  service_paused = 6,  // the service is paused: nothing new begins
 };
-BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order, worktree)
+BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order, worktree, service_paused)
 
 // Why a card of the backlog isn't started yet.
 struct CardWait {
@@ -31,6 +33,17 @@ struct CardWait {
 
   friend bool operator==(const CardWait&, const CardWait&) = default;
 };
+
+// Returns whether stations' attempts, cards' runs and merges may begin: not while the service is
+// paused. An attempt under way goes on to its end, with all of its steps, whoever does them:
+// without them its job could never end.
+inline bool admits_work(const World& world) { return !world.server.pause.has_value(); }
+
+// Returns who paused the service and why, e.g. "uid:1000 paused the service: an upgrade".
+std::string pause_text(const ServicePause& pause);
+
+// The command that ends a pause of the service.
+inline constexpr const char* resume_service_command = "signalbox resume --all";
 
 // Returns the card to start now, or nullptr. The cost grows with the lanes that are blocked by a
 // limit or a key, not with the length of the backlog.

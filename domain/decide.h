@@ -56,7 +56,7 @@ Decided<NewEvents> decide(const World&, const RetryRun&, const Now&);
 
 // Station family. LOCK_LOST; for a named run also RUN_NOT_FOUND, RUN_TERMINAL, STATION_NOT_FOUND,
 // STATION_ALREADY_SUCCEEDED, STATION_ORDER, STATION_NOT_CLAIMABLE. No events if no station is
-// ready.
+// ready, or while the service is paused.
 Decided<NewEvents> decide(const World&, const ClaimStation&, const Now&);
 // The holder's commands: RUN_NOT_FOUND, RUN_TERMINAL, STATION_NOT_FOUND, STATION_ALREADY_SUCCEEDED,
 // STATION_ORDER, STATION_NOT_CLAIMED, STALE_TOKEN. All but the heartbeat: STATION_NOT_CLAIMABLE if
@@ -68,7 +68,8 @@ Decided<NewEvents> decide(const World&, const DeferStation&, const Now&);
 // Codes as for HeartbeatStation. No events if the attempt asks already, or
 // is being ended.
 Decided<NewEvents> decide(const World&, const RequestApproval&, const Now&);
-// Never rejected; no events if the station isn't ready or is for outside workers.
+// Never rejected; no events if the station isn't ready or is for outside workers, or while the
+// service is paused.
 Decided<NewEvents> decide(const World&, const DispatchStation&, const Now&);
 Decided<NewEvents> decide(const World&, const SettleStation&, const Now&);
 
@@ -154,6 +155,10 @@ Decided<NewEvents> decide(const World&, const StartCard&, const Now&);
 Decided<NewEvents> decide(const World&, const MergeCard&, const Now&);
 // Never rejected; no events if no retry is due.
 Decided<NewEvents> decide(const World&, const RetryBlockedCards&, const Now&);
+
+// Service family. No events if the service is paused already, or isn't paused.
+Decided<NewEvents> decide(const World&, const PauseService&, const Now&);
+Decided<NewEvents> decide(const World&, const ResumeService&, const Now&);
 
 // Server family. Never rejected; PruneRuns gives no events if no run is old enough.
 Decided<NewEvents> decide(const World&, const PruneRuns&, const Now&);

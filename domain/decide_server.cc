@@ -1,10 +1,29 @@
 // Decisions about the service itself: its starts and stops, recovery, clock jumps, pruning, rebuilt
-// projections. All of these commands come from the service and none is rejected.
+// projections, and its pauses. Only these come from a person, and only they can be rejected.
 #include <algorithm>
 
 #include "domain/decide.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
+
+// The first pause stands, with its reason and the person who asked for it.
+Decided<NewEvents> decide(const World& world, const PauseService& command, const Now&) {
+  const std::string reason = command.reason.value_or("");
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  if (world.server.pause) return NewEvents{};
+  return NewEvents{{Stream::server(), {}, 0, ServerEvent{ServicePaused{reason}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const ResumeService& command, const Now&) {
+  const std::string reason = command.reason.value_or("");
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  if (!world.server.pause) return NewEvents{};
+  return NewEvents{
+      {Stream::server(), {}, world.server.pause->position, ServerEvent{ServiceResumed{reason}}}};
+}
 
 Decided<NewEvents> decide(const World& world, const StartServer& command, const Now&) {
   PreviousEnd previous = PreviousEnd::none;

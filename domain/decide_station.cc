@@ -211,8 +211,9 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
                     "station " + run->definition().name + " is executed by the service itself",
                     station_details(*run, run->definition().name), run_get_command(*run));
     }
-    if (run->station().ready_at == 0) return NewEvents{};
+    if (run->station().ready_at == 0 || !admits_work(world)) return NewEvents{};
   } else {
+    if (!admits_work(world)) return NewEvents{};
     const auto oldest = world.ready.oldest(ExecutorKind::worker, command.stations);
     if (!oldest) return NewEvents{};
     run = world.find_run(*oldest);
@@ -227,6 +228,7 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
 }
 
 Decided<NewEvents> decide(const World& world, const DispatchStation& command, const Now&) {
+  if (!admits_work(world)) return NewEvents{};
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().ready_at == 0) return NewEvents{};
   if (run->definition().executor == ExecutorKind::worker) return NewEvents{};

@@ -29,6 +29,13 @@ void evolve(World& world, const Record&, const RunsPruned& event) {
 // The present state doesn't depend on which records the log still holds.
 void evolve(World&, const Record&, const HistoryDropped&) {}
 
+void evolve(World& world, const Record& record, const ServicePaused& event) {
+  world.server.pause =
+      ServicePause{record.position, record.recorded_at_ns, record.actor, event.reason};
+}
+
+void evolve(World& world, const Record&, const ServiceResumed&) { world.server.pause.reset(); }
+
 // Projections are computed from the log and aren't part of the world.
 void evolve(World&, const Record&, const ProjectionRebuilt&) {}
 

@@ -240,6 +240,9 @@ std::vector<std::string> broken_invariants(const World& world) {
                       "its idempotency key leads to it");
     }
   }
+  findings.expect(!world.server.pause || (world.server.pause->position != 0 &&
+                                          world.server.pause->position <= world.position),
+                  "the service was paused at a position of the log");
   findings.expect(ready == world.ready.size(), "the ready stations are those of the runs");
   for (const auto& [digest, pinned] : world.pipelines) {
     open_runs += pinned.open_runs;

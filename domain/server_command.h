@@ -1,15 +1,31 @@
 // Commands about the service itself: the alternatives of Command (command.h) that concern its
-// starts, stops, recovery and clocks. No client can send them.
+// starts, stops, recovery, clocks and pauses.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/describe/class.hpp>
 
 #include "domain/ids.h"
 #include "domain/server_events.h"
 
 namespace signalbox {
+
+// Keeps stations' attempts, cards' runs and merges from beginning until ResumeService.
+struct PauseService {
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(PauseService, (), (reason))
+
+struct ResumeService {
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(ResumeService, (), (reason))
+
+// Sent by the service itself; no client can send them.
 
 struct StartServer {
   std::string version;

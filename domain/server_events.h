@@ -1,5 +1,5 @@
 // Events of the service itself: its incarnations (one per process lifetime), crash recovery, clock
-// jumps, pruning and dropped history. They lie in the stream `server`.
+// jumps, pruning, dropped history and pauses. They lie in the stream `server`.
 #pragma once
 
 #include <cstdint>
@@ -134,8 +134,27 @@ struct ProjectionRebuilt {
 };
 BOOST_DESCRIBE_STRUCT(ProjectionRebuilt, (), (projection, reason, through, took_ms))
 
-using ServerEvents = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped,
-                                  RunsPruned, HistoryDropped, ProjectionRebuilt>;
+// No station's attempt, card's run or merge begins until the service is resumed; attempts under way
+// finish. A pause outlasts restarts.
+struct ServicePaused {
+  static constexpr EventTag tag{108, 1, "ServicePaused"};
+  FreeText reason;
+
+  friend bool operator==(const ServicePaused&, const ServicePaused&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ServicePaused, (), (reason))
+
+struct ServiceResumed {
+  static constexpr EventTag tag{109, 1, "ServiceResumed"};
+  FreeText reason;
+
+  friend bool operator==(const ServiceResumed&, const ServiceResumed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ServiceResumed, (), (reason))
+
+using ServerEvents =
+    std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped, RunsPruned,
+                 HistoryDropped, ProjectionRebuilt, ServicePaused, ServiceResumed>;
 using ServerEvent = OneOf<ServerEvents>;
 
 }  // namespace signalbox

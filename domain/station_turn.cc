@@ -86,6 +86,19 @@ Budget remaining_budget(const Budget& budget, const Usage& used) {
           left(budget.turns, used.turns)};
 }
 
+std::string budget_text(const Budget& budget, const Usage& used) {
+  std::string text;
+  const auto add = [&text](std::int64_t bound, std::int64_t figure, const std::string& unit) {
+    if (bound == 0) return;
+    text += (text.empty() ? "" : ", ") + std::to_string(figure) + " of " + std::to_string(bound) +
+            " " + unit;
+  };
+  add(budget.cost_microusd, used.cost_microusd, "microdollars");
+  add(budget.tokens, used.tokens, "tokens");
+  add(budget.turns, used.turns, "turns");
+  return text;
+}
+
 std::string raised_budget_flags(const Budget& budget, const Usage& used) {
   std::string flags;
   const auto add = [&flags](std::int64_t bound, std::int64_t figure, const std::string& flag,

@@ -62,6 +62,9 @@ NewEvents after_success(const Run& run, const Usage& used, Position cause);
 // exhausted.
 Budget remaining_budget(const Budget& budget, const Usage& used);
 
+// Returns e.g. "12 of 10 turns", for the figures that have a limit.
+std::string budget_text(const Budget& budget, const Usage& used);
+
 // Returns the flags of `run resume` for a budget that raises each exhausted figure by its old
 // bound.
 std::string raised_budget_flags(const Budget& budget, const Usage& used);

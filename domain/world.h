@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,15 +29,27 @@
 
 namespace signalbox {
 
+// Since the latest ServicePaused, nothing new begins until ServiceResumed (admits_work()).
+struct ServicePause {
+  Position position = 0;      // of that ServicePaused
+  std::int64_t since_ns = 0;  // UTC; its time
+  std::string by;             // the actor who asked for it
+  std::string reason;         // may be empty
+
+  friend bool operator==(const ServicePause&, const ServicePause&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ServicePause, (), (position, since_ns, by, reason))
+
 struct ServerState {
   std::uint64_t incarnation = 0;
-  bool serving = false;       // started and not stopped; still true after a crash
-  Position recovered_at = 0;  // position of the latest RecoveryFinished, or 0
-  Digest crash_report;        // from that RecoveryFinished
+  bool serving = false;               // started and not stopped; still true after a crash
+  Position recovered_at = 0;          // position of the latest RecoveryFinished, or 0
+  Digest crash_report;                // from that RecoveryFinished
+  std::optional<ServicePause> pause;  // nullopt: the service isn't paused
 
   friend bool operator==(const ServerState&, const ServerState&) = default;
 };
-BOOST_DESCRIBE_STRUCT(ServerState, (), (incarnation, serving, recovered_at, crash_report))
+BOOST_DESCRIBE_STRUCT(ServerState, (), (incarnation, serving, recovered_at, crash_report, pause))
 
 // The remembered rest of a run that has ended.
 struct EndedRun {

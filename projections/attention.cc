@@ -271,6 +271,7 @@ void select_attention(const World& world, const AttentionBounds& bounds,
   add_deferred_merges(world, few);
   add_ticks(world, few);
   add_projects(world, few);
+  if (world.server.pause) few.push_back(item_of(*world.server.pause));
   for (AttentionItem& item : few) {
     if (selection.wants(item.kind, item.since_position)) selection.add(std::move(item));
   }
@@ -303,6 +304,7 @@ std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
     if (is_halted(world, loop, tick)) ++counts[AttentionKind::halted_loop];
   }
   for (const auto& [name, project] : world.projects) count(wait_of_project(project));
+  if (world.server.pause) ++counts[AttentionKind::service];
   return counts;
 }
 
@@ -388,7 +390,7 @@ bool may_change_attention(const Record& record) {
   return is_one_of<RunPaused, RunResumed, RunBudgetRaised, RunCancelRequested, RunCanceled,
                    RunFailed, RunSucceeded, RunRetried, CardBlocked, CardFailed, CardUnblocked,
                    CardMergeStarted, CardMergeDeferred, ProjectPut, PolicyAdopted, PolicyRefused,
-                   ServerStarted>(record.event);
+                   ServerStarted, ServicePaused, ServiceResumed>(record.event);
 }
 
 }  // namespace signalbox

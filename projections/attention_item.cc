@@ -6,6 +6,8 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/admission.h"
+
 namespace signalbox {
 
 std::string name_of(const AttentionItem& item) {
@@ -35,6 +37,17 @@ std::string name_of(const AttentionItem& item) {
       return of(item.project);
   }
   return kind;
+}
+
+AttentionItem item_of(const ServicePause& pause) {
+  AttentionItem item;
+  item.kind = AttentionKind::service;
+  item.condition = "paused";
+  item.since_position = pause.position;
+  item.since_ns = pause.since_ns;
+  item.text = pause_text(pause) + "; nothing new begins";
+  item.next_commands = {resume_service_command, "signalbox drain"};
+  return item;
 }
 
 void sort_by_wait(std::vector<AttentionItem>& items) {

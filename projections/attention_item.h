@@ -8,6 +8,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/ids.h"
+#include "domain/world.h"
 
 namespace signalbox {
 
@@ -49,6 +50,9 @@ struct AttentionItem {
 // Returns the name of an item: it is the same for as long as the item waits, whatever else of it
 // changes, and no other item has it.
 std::string name_of(const AttentionItem& item);
+
+// Returns the item of a paused service, which waits until somebody resumes it.
+AttentionItem item_of(const ServicePause& pause);
 
 // Sorts items by how long they have waited, the longest first, then by name. Those of which that
 // isn't known come first.

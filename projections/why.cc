@@ -4,6 +4,7 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/admission.h"
 #include "domain/check.h"
 #include "domain/job_machine.h"
 #include "domain/refusals.h"
@@ -39,20 +40,6 @@ std::string with_reason(std::string text, const std::string& reason) {
 
 std::string failure_text(const Failure& failure) {
   return with_reason(failure.code, failure.message);
-}
-
-// Returns e.g. "12 of 10 turns", for the figures that have a limit.
-std::string budget_text(const Budget& budget, const Usage& used) {
-  std::string text;
-  const auto add = [&text](std::int64_t bound, std::int64_t figure, const std::string& unit) {
-    if (bound == 0) return;
-    text += (text.empty() ? "" : ", ") + std::to_string(figure) + " of " + std::to_string(bound) +
-            " " + unit;
-  };
-  add(budget.cost_microusd, used.cost_microusd, "microdollars");
-  add(budget.tokens, used.tokens, "tokens");
-  add(budget.turns, used.turns, "turns");
-  return text;
 }
 
 class WhyExplainer {
@@ -219,6 +206,7 @@ class WhyExplainer {
         service_.ready_ahead == 0
             ? std::string()
             : "; " + std::to_string(service_.ready_ahead) + " others were ready before it";
+    if (service_.pause) return explain_service_pause(*service_.pause, ahead);
     if (station.executor == ExecutorKind::worker) {
       WhyEntry& entry = add(WhyReason::no_worker, cause,
                             "no worker has claimed station " + station.name + " yet" + ahead);
@@ -241,6 +229,17 @@ class WhyExplainer {
     for (const WhyHolder& holder : entry.holders) {
       entry.next_commands.push_back("signalbox run why " + to_string(holder.run_id));
     }
+  }
+
+  // The run's own records don't have the event.
+  void explain_service_pause(const ServicePause& pause, const std::string& ahead) {
+    WhyEntry& entry = add(WhyReason::service_paused, nullptr, pause_text(pause) + ahead);
+    entry.cause_position = pause.position;
+    entry.cause_event = ServicePaused::tag.name;
+    entry.since_ns = pause.since_ns;
+    entry.holder = pause.by;
+    entry.unblocked_by = "server.resume, by an operator";
+    entry.next_commands = {resume_service_command};
   }
 
   WhyEntry& explain_attempt(WhyReason reason, const Record* cause, std::string text = {}) {

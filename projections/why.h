@@ -14,15 +14,17 @@
 #include "domain/card.h"
 #include "domain/event.h"
 #include "domain/run.h"
+#include "domain/world.h"
 #include "projections/timeline.h"
 
 namespace signalbox {
 
 enum class WhyReason : std::uint8_t {
-  running,    // an attempt is in progress
-  ready,      // the service is about to start its next attempt
-  no_worker,  // no external worker has claimed it
-  jobs_max,   // the service executes as many jobs as it may
+  running,         // an attempt is in progress
+  ready,           // the service is about to start its next attempt
+  no_worker,       // no external worker has claimed it
+  jobs_max,        // the service executes as many jobs as it may
+  service_paused,  // nothing new begins until somebody resumes the service
   backoff,
   deferred,
   stalled,
@@ -37,9 +39,9 @@ enum class WhyReason : std::uint8_t {
   failed,
   canceled
 };
-BOOST_DESCRIBE_ENUM(WhyReason, running, ready, no_worker, jobs_max, backoff, deferred, stalled,
-                    quota, approval, budget, paused, cancel_requested, lock_lost, storage_full,
-                    succeeded, failed, canceled)
+BOOST_DESCRIBE_ENUM(WhyReason, running, ready, no_worker, jobs_max, service_paused, backoff,
+                    deferred, stalled, quota, approval, budget, paused, cancel_requested, lock_lost,
+                    storage_full, succeeded, failed, canceled)
 
 // A job that occupies one of the service's job slots.
 struct WhyHolder {
@@ -84,6 +86,7 @@ struct WhyContext {
   std::optional<WhyContextCard> card;  // nullopt: the run is of no card
   bool are_files_removed = false;      // by a retention: the run can't be retried
   bool storage_full = false;
+  std::optional<ServicePause> pause;  // of the service
   std::string data_directory;
   std::optional<Record> last_durable;  // the latest record, if storage is full
   std::size_t jobs_max = 0;            // limit for jobs of the same kind

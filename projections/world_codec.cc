@@ -38,6 +38,15 @@ void write_pipelines(Writer& writer, const World& world) {
   }
 }
 
+// Up to format 9 the server's state doesn't say whether it is paused.
+void read_server(Reader& reader, ServerState& server, std::uint32_t format) {
+  if (format > 9) return reader.read(server);
+  reader.read(server.incarnation);
+  reader.read(server.serving);
+  reader.read(server.recovered_at);
+  reader.read(server.crash_report);
+}
+
 PipelineDefinition read_pipeline(Reader& reader, std::uint32_t format) {
   if (format > 8) {
     PipelineDefinition definition;
@@ -303,7 +312,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
   try {
     described::decode(bytes, [&world, format](Reader& reader) {
       reader.read(world.position);
-      reader.read(world.server);
+      read_server(reader, world.server, format);
       read_pipelines(reader, world, format);
       // An idempotency key maps to the newest run that has it: to an open one rather than to an
       // ended one.

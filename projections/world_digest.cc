@@ -163,7 +163,7 @@ Digest WorldDigest::of(const World& world) {
       sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
   const Sum& commands = sum_of(commands_, world.commands,
                                [](const RememberedCommand& command) { return command.position; });
-  std::string bytes = "signalbox world v9";
+  std::string bytes = "signalbox world v10";
   append_integer(bytes, world.position);
   append_integer(bytes, world.forgotten_keys);
   described::encode(world.server, bytes);

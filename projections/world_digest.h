@@ -1,7 +1,7 @@
 // The digest of a world: equal for two processes that evolved it from the same log, and for a
 // snapshot and the world it was made of.
 //
-// SHA-256 over "signalbox world v9", the position, the server's state, the pipelines (by digest),
+// SHA-256 over "signalbox world v10", the position, the server's state, the pipelines (by digest),
 // the locks and the ticks (by name), the locks that ended (oldest first), access, the holders of
 // tokens (by token), and three sets: open runs, ended runs, command ids. A set's hash is its size
 // and the sum, in four separate 64-bit lanes, of the SHA-256 of each of its members. So it doesn't

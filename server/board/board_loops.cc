@@ -83,7 +83,9 @@ void BoardLoops::apply(std::span<const Record> records) {
   // cards now, not at the next due tick.
   bool freed = false;
   bool may_merge = false;
+  bool resumed = false;
   for (const Record& record : records) {
+    resumed = resumed || event_as<ServiceResumed>(record.event) != nullptr;
     freed = freed || event_as<CardVerified>(record.event) != nullptr ||
             event_as<CardBlocked>(record.event) != nullptr ||
             event_as<CardFailed>(record.event) != nullptr ||
@@ -96,8 +98,14 @@ void BoardLoops::apply(std::span<const Record> records) {
     may_merge = may_merge || (card != nullptr && card->status == CardStatus::verified);
     freed = true;
   }
-  if (freed && has_startable_card()) trigger_heartbeat("a place is free");
+  if (resumed && has_startable_card()) {
+    trigger_heartbeat("the service was resumed");
+  } else if (freed && has_startable_card()) {
+    trigger_heartbeat("a place is free");
+  }
   if (may_merge) synthesizer_.trigger("a card was unblocked", /*again=*/true);
+  const bool has_verified = !parts_.engine.world().board.verified().empty();
+  if (resumed && has_verified) synthesizer_.trigger("the service was resumed", /*again=*/true);
 }
 
 bool BoardLoops::is_end_of_attempt_to_propose(const Record& record) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/admission.h"
+
 namespace signalbox {
 
 Decided<void> ClaimQueue::wait(ClaimStation command, Origin origin, Responder responder,
@@ -45,13 +47,15 @@ bool ClaimQueue::try_claim(Waiting& waiting) {
 void ClaimQueue::serve(std::int64_t monotonic_ns) {
   if (waiting_.empty()) return;
   const bool moved = engine_.world().position != served_at_;
+  const bool admits = admits_work(engine_.world());
   std::deque<Waiting> still_waiting;
   for (Waiting& waiting : waiting_) {
     if (waiting.responder.peer()->closed()) continue;
     if (moved && answer_if_known(waiting)) continue;
     // A claim for one run is decided even when no station is ready: the run may have ended.
-    const bool can_be_served = moved && (waiting.command.run_id.has_value() ||
-                                         !engine_.world().ready.empty(ExecutorKind::worker));
+    const bool can_be_served =
+        moved && (waiting.command.run_id.has_value() ||
+                  (admits && !engine_.world().ready.empty(ExecutorKind::worker)));
     if (can_be_served && try_claim(waiting)) continue;
     if (waiting.deadline_ns <= monotonic_ns) {
       waiting.responder.result(render_({}));

@@ -172,6 +172,7 @@ void StationJobs::confirm_cancel_elsewhere(const Run& run) {
 }
 
 void StationJobs::dispatch_ready() {
+  if (!admits_work(engine_.world())) return;
   for (const ExecutorKind kind : own_kinds) {
     while (has_slot(kind)) {
       const auto run_id = engine_.world().ready.oldest(kind, {});

@@ -9,6 +9,7 @@
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
+#include "store/little_endian.h"
 #include "tests/domain/random_history.h"
 #include "tests/domain/world_difference.h"
 #include "tests/fixtures/file_content.h"
@@ -79,6 +80,10 @@ TEST(WorldDigestTest, SeesEachPartOfTheWorld) {
   EXPECT_FALSE(changed());
   world.server.incarnation += 1;
   EXPECT_TRUE(changed());
+  world.server.pause = ServicePause{3, 0, "uid:1000", "an upgrade"};
+  EXPECT_TRUE(changed());
+  world.server.pause->reason += "x";
+  EXPECT_TRUE(changed());
   world.position += 1;
   EXPECT_TRUE(changed());
   world.runs.begin()->second->previous += "x";
@@ -122,6 +127,29 @@ TEST(WorldSnapshotTest, IsLoadedAsItWasWritten) {
   EXPECT_EQ(difference(loaded.snapshot->world, history.world), "");
   EXPECT_EQ(loaded.snapshot->frontier, frontier_of(history.world));
   EXPECT_EQ(loaded.snapshot->digest, world_digest(history.world));
+}
+
+TEST(WorldSnapshotTest, KeepsThePauseOfTheService) {  // O2
+  RandomHistory history = some_history(50);
+  history.world.server.pause = ServicePause{3, 1'700'000'000, "uid:1000", "an upgrade"};
+  const auto world = decode_world(encode_world(history.world));
+  ASSERT_TRUE(world) << world.error().message;
+  EXPECT_EQ(world->server, history.world.server);
+  EXPECT_EQ(world_digest(*world), world_digest(history.world));
+}
+
+// Bases on people's disks have these bytes at the end of the server's state (store/FORMAT.md).
+TEST(WorldSnapshotTest, ThePauseOfTheServiceHasItsBytes) {  // O2
+  World world;
+  world.server.pause = ServicePause{3, 5, "me", "why"};
+  std::string pause(1, '\x01');
+  append_integer(pause, std::uint64_t{3});
+  append_integer(pause, std::int64_t{5});
+  append_integer(pause, std::uint32_t{2});
+  pause += "me";
+  append_integer(pause, std::uint32_t{3});
+  pause += "why";
+  EXPECT_NE(encode_world(world).find(pause), std::string::npos);
 }
 
 TEST(WorldSnapshotTest, TheNewestTwoAreKept) {

@@ -228,6 +228,8 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
     }
     case CardWaitReason::worktree:
       return "the worktree of its run before is being removed, and what is in it kept";
+    case CardWaitReason::service_paused:
+      return pause_text(*world.server.pause);
     case CardWaitReason::concurrency:
       break;
   }
@@ -252,10 +254,16 @@ json::value decision_waiting(const World& world, const Card& card) {
   return waiting;
 }
 
-// Returns the wait of a card whose merge was deferred often; null if it doesn't wait.
+// Returns the wait of verified work: for the service to be resumed, or of a card whose merge was
+// deferred often; null if it doesn't wait.
 json::value merge_waiting(const World& world, const Card& card) {
-  if (!card.waits_for_merge()) return nullptr;
   json::object waiting;
+  if (!admits_work(world)) {
+    waiting["reason"] = to_json(CardWaitReason::service_paused);
+    waiting["text"] = pause_text(*world.server.pause);
+    return waiting;
+  }
+  if (!card.waits_for_merge()) return nullptr;
   waiting["reason"] = "merge_deferred";
   waiting["text"] = "its merge is tried again at " + format_time(merge_due_ns(world, card)) +
                     ", or now: signalbox card unblock " + to_string(card.id);

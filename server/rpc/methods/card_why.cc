@@ -81,6 +81,16 @@ Position latest_start(const World& world, const CardWait& wait) {
   return latest;
 }
 
+// Explains a card that waits for the service to be resumed.
+void explain_service_pause(const World& world, CardMoment& moment) {
+  const ServicePause& pause = *world.server.pause;
+  moment.reason = "service_paused";
+  moment.text = pause_text(pause);
+  moment.cause_position = pause.position;
+  moment.unblocked_by = "server.resume, by an operator";
+  moment.next_commands = {resume_service_command};
+}
+
 void explain_backlog(const World& world, CardMoment& moment) {
   const Card& card = *moment.card;
   const CardWait wait = why_waiting(world, card);
@@ -110,6 +120,8 @@ void explain_backlog(const World& world, CardMoment& moment) {
       moment.unblocked_by = "the end of that removal";
       moment.next_commands = {"signalbox run why " + to_string(card.run_id)};
       return;
+    case CardWaitReason::service_paused:
+      return explain_service_pause(world, moment);
     case CardWaitReason::concurrency:
       break;
   }
@@ -146,6 +158,9 @@ void explain_run(const World& world, const RunId& run_id, const char* reason, Ca
   if (run != nullptr && waits_for_decision(*run) && !run->cancel_requested) {
     return explain_decision(*run, moment);
   }
+  if (run != nullptr && run->station().ready_at != 0 && !admits_work(world)) {
+    return explain_service_pause(world, moment);
+  }
   moment.reason = reason;
   moment.text = std::string(moment.card->is_merging() ? "run " : "its run ") + to_string(run_id) +
                 (moment.card->is_merging() ? " merges it" : " is in progress");
@@ -169,6 +184,7 @@ void explain_merge_wait(const World& world, CardMoment& moment) {
 void explain_verified(const World& world, std::int64_t now_ns, CardMoment& moment) {
   const Card& card = *moment.card;
   if (card.is_merging()) return explain_run(world, card.merge_run_id, "merging", moment);
+  if (!admits_work(world)) return explain_service_pause(world, moment);
   const Project& project = *world.find_project(card.project);
   if (!project.policy.merge_verified || policy_hold(project) != PolicyHold::none) {
     moment.text = "the policy of " + card.project + " doesn't merge verified work";

@@ -85,6 +85,7 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   const World& world = api.engine.world();
   RunMoment moment{run_id, world.position, nullptr, {}};
   moment.around.storage_full = api.engine.storage_full();
+  moment.around.pause = world.server.pause;
   moment.around.data_directory = shell_word(api.facts.data_directory);
   const Run* run = world.find_run(run_id);
   if (run == nullptr) return moment;
