@@ -46,7 +46,7 @@ AttentionItem item_of(const ServicePause& pause) {
   item.since_position = pause.position;
   item.since_ns = pause.since_ns;
   item.text = pause_text(pause) + "; nothing new begins";
-  item.next_commands = {resume_service_command, "signalbox drain"};
+  item.next_commands = {resume_service_command, "signalbox status"};
   return item;
 }
 

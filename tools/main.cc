@@ -21,7 +21,7 @@ struct CommandFamily {
 };
 
 // In the order of --help.
-constexpr std::array<CommandFamily, 28> families = {{
+constexpr std::array<CommandFamily, 30> families = {{
     {"serve", {}, add_serve_command},
     {"run", {}, add_run_commands},
     {"station", {}, add_station_commands},
@@ -34,6 +34,8 @@ constexpr std::array<CommandFamily, 28> families = {{
     {"card", {}, add_card_commands},
     {"board", {}, add_board_command},
     {"inbox", {}, add_inbox_command},
+    {"pause", "resume", add_pause_commands},
+    {"drain", {}, add_drain_command},
     {"report", {}, add_report_command},
     {"console", {}, add_console_command},
     {"watchdog", {}, add_watchdog_commands},

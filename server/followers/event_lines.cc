@@ -81,6 +81,8 @@ struct LevelOf {
   std::optional<level_enum> operator()(const CardBlocked&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const CardFailed&) const { return level_enum::warn; }
   std::optional<level_enum> operator()(const AccessDenied&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const ServicePaused&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const ServiceResumed&) const { return level_enum::warn; }
   template <class Other>
   std::optional<level_enum> operator()(const Other&) const {
     return std::nullopt;
@@ -108,6 +110,12 @@ struct TextOf {
   }
   EventLine operator()(const RunResumed& event) const {
     return {{}, and_reason("run resumed by " + record.actor, event.reason), {}};
+  }
+  EventLine operator()(const ServicePaused& event) const {
+    return {{}, and_reason("service paused by " + record.actor, event.reason), {}};
+  }
+  EventLine operator()(const ServiceResumed& event) const {
+    return {{}, and_reason("service resumed by " + record.actor, event.reason), {}};
   }
   EventLine operator()(const RunRetried& event) const {
     return {{}, and_reason("run retried by " + record.actor, event.reason), event.station};

@@ -11,6 +11,7 @@
 #include "server/followers/projector.h"
 #include "server/rpc/assignment.h"
 #include "server/rpc/past_reads.h"
+#include "server/rpc/service_pause.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -172,6 +173,9 @@ json::object cancel_result(const Api&, std::span<const Record> records) {
 json::object claim_result(const Api& api, std::span<const Record> records) {
   json::object result;
   result["claim"] = claim_json({}, api, records);
+  if (records.empty() && api.engine.world().server.pause) {
+    result["paused"] = pause_json(api.engine.world());
+  }
   return result;
 }
 

@@ -72,15 +72,16 @@ double open_descriptors() {
   return error ? 0 : static_cast<double>(std::distance(begin(all), end(all)));
 }
 
-// Returns what waits for a person by kind, as far as the world alone says it.
+// Returns what waits for a person by kind, as far as the world alone says it. Of the service itself
+// it knows only whether that is paused, which is a metric of its own.
 std::map<AttentionKind, double> waiting_by_kind(const World& world) {
   auto counts = zero_for_each<AttentionKind>();
+  for (const auto& [kind, count] : attention_counts(world)) {
+    counts[kind] = static_cast<double>(count);
+  }
   for (const AttentionKind kind :
        {AttentionKind::service, AttentionKind::failed_run, AttentionKind::lost_job}) {
     counts.erase(kind);
-  }
-  for (const auto& [kind, count] : attention_counts(world)) {
-    counts[kind] = static_cast<double>(count);
   }
   return counts;
 }
@@ -149,6 +150,8 @@ struct ServiceMetrics::Families {
   Family<Gauge>& lag = gauge("signalbox_read_model_lag_events",
                              "Durable events that the read models don't show yet");
   Family<Gauge>& full = gauge("signalbox_storage_full", "1 while writes are refused for space");
+  Family<Gauge>& paused =
+      gauge("signalbox_paused", "1 while the service is paused: nothing new begins");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
                                    "1 while the disk doesn't take the read models' rows");
   Family<Gauge>& run_root_failures =
@@ -255,6 +258,7 @@ std::string ServiceMetrics::text() {
   families.measure_settings(sources_);
   families.measure_connections(sources_.connections());
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
+  Families::set(families.paused, world.server.pause ? 1 : 0);
   Families::set(families.locks, static_cast<double>(world.locks.size()));
   auto ticks = zero_for_each<TickStatus>();
   ticks.erase(TickStatus::idle);

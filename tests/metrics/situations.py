@@ -36,7 +36,7 @@ def healthy(box, minutes):
     """Returns all series of a box on which nothing is wrong."""
     def named(name, labels=""):
         return f"{name}{{box={box}{',' if labels else ''}{labels}}}"
-    zeros = ("storage_full", "read_model_disk_failing", "read_model_lag_events", "trace_lag_events",
+    zeros = ("storage_full", "paused", "read_model_disk_failing", "read_model_lag_events", "trace_lag_events",
              "trace_spans_failed_total", "retention_failed", "file_retention_failed",
              "run_root_failures", "reload_refused", "tls_certificate_not_after_timestamp_seconds")
     series = {named(f"signalbox_{name}"): [0] * minutes for name in zeros}
@@ -107,6 +107,11 @@ SITUATIONS = [
               {"signalbox_incarnation": [40] * 10 + [1] * 30}, {10: [], 20: [], 35: []}),
     Situation("four boxes are upgraded once each",
               {f"signalbox_incarnation{{box={box}}}": [1] * 10 + [2] * 10 for box in "abcd"}, {15: []}),
+
+    Situation("a service is paused for an upgrade, and another one is forgotten",
+              {"signalbox_paused": [0] * 5 + [1] * 60 + [0] * 240,
+               "signalbox_paused{box=b}": [0] * 5 + [1] * 300},
+              {60: [], 240: [], 250: ["SignalboxPaused b"], 300: ["SignalboxPaused b"]}),
 
     Situation("there is no space left on one box",
               {"signalbox_storage_full": [0] * 5 + [1] * 5, "signalbox_storage_full{box=b}": [0] * 10},

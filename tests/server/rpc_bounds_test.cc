@@ -32,6 +32,7 @@ const std::vector<Bound> bounds = {
     {"card.list", "limit", "", 1, card_list_rows_max},
     {"board.get", "limit", "", 1, board_get_cards_max},
     {"attention.list", "limit", "", 1, attention_list_rows_max},
+    {"server.in_flight", "limit", "", 1, in_flight_rows_max},
     {"events.read", "limit", "", 1, events_read_rows_max},
     {"log.marks", "limit", "", 1, log_marks_rows_max},
     {"events.histogram", "buckets", "", 1, histogram_buckets_max},

@@ -18,6 +18,7 @@ constexpr int unreachable_number = -32091;
 constexpr int io_number = -32092;
 constexpr int in_use_number = -32093;
 constexpr int timed_out_number = -32094;
+constexpr int in_flight_number = -32095;
 
 ExitCode exit_code_of(std::string_view code) {
   if (code == "PARSE_ERROR" || code == "INVALID_REQUEST" || code == "METHOD_NOT_FOUND" ||
@@ -92,6 +93,11 @@ CallError unreachable(std::string message, std::vector<std::string> next_command
 CallError timed_out(std::string message) {
   return local_error(timed_out_number, "TIMED_OUT", std::move(message), {"signalbox status"},
                      ExitCode::unreachable);
+}
+
+CallError still_in_flight(std::string message) {
+  return local_error(in_flight_number, "STILL_IN_FLIGHT", std::move(message),
+                     {"signalbox drain --wait", "signalbox status"}, ExitCode::try_again);
 }
 
 CallError io_error(std::string message) {

@@ -18,6 +18,9 @@ void add_project_commands(ToolCommand app, Invocation& invocation);
 void add_card_commands(ToolCommand app, Invocation& invocation);
 void add_board_command(ToolCommand app, Invocation& invocation);
 void add_inbox_command(ToolCommand app, Invocation& invocation);
+// Adds `pause` and `resume`, of the whole service.
+void add_pause_commands(ToolCommand app, Invocation& invocation);
+void add_drain_command(ToolCommand app, Invocation& invocation);
 void add_report_command(ToolCommand app, Invocation& invocation);
 void add_console_command(ToolCommand app, Invocation& invocation);
 void add_watchdog_commands(ToolCommand app, Invocation& invocation);

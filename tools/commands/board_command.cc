@@ -35,6 +35,7 @@ std::string view_board(const json::object& board, const BoardOptions& options,
   picture.names_projects = !options.project;
   picture.agents = object_at(board, "agents");
   picture.held = array_at(board, "held");
+  picture.paused = object_at(board, "paused");
   for (const json::value& each : array_at(board, "columns")) {
     const json::object& column = each.get_object();
     BoardColumn& drawn = picture.columns.emplace_back();

@@ -6,6 +6,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/short_id.h"
 #include "tools/cli/text_table.h"
+#include "tools/views/pause_view.h"
 
 namespace signalbox {
 namespace {
@@ -127,6 +128,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"version", {text_at(status, "version")}},
           {"incarnation", {text_at(status, "incarnation")}},
           {"started", {clock_time(started, now_ns) + " (" + short_age(started, now_ns) + ")"}},
+          {"service", {paused_line(object_at(status, "paused"), now_ns), Style::bad}},
           {"position", {position + (durable == position ? "" : " (durable: " + durable + ")")}},
           {"state digest", {text_at(status, "state_digest")}},
           {"open runs", {text_at(status, "open_runs")}},

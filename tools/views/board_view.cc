@@ -4,6 +4,7 @@
 
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
+#include "tools/views/pause_view.h"
 
 namespace signalbox {
 namespace {
@@ -67,7 +68,10 @@ Line state_line(const json::object& card) {
                                    : "all agents busy (" + limit + ")",
               Style::faint};
     }
-    return {reason == "policy" ? "disabled by policy" : "", Style::faint};
+    return {reason == "policy"           ? "disabled by policy"
+            : reason == "service_paused" ? "service is paused"
+                                         : "",
+            Style::faint};
   }
   if (text_at(object_at(card, "waiting"), "reason") == "approval") {
     return {"needs a decision", Style::bad};
@@ -206,6 +210,11 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
   }
   if (const std::string agents = agents_text(picture.agents); !agents.empty()) {
     out += "\n" + styled(terminal, Style::faint, cut(agents, screen)) + "\n";
+  }
+  if (!picture.paused.empty()) {
+    const std::string text = "The service is " + paused_line(picture.paused, now_ns);
+    out += "\n" + styled(terminal, Style::bad, cut(text, screen)) + "\n";
+    out += "Nothing is started or merged until: signalbox resume --all\n";
   }
   for (const json::value& each : picture.held) {
     if (!each.is_object()) continue;

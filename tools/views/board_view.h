@@ -25,6 +25,7 @@ struct BoardPicture {
   std::size_t cards_max = 8;   // drawn in a column
   boost::json::object agents;  // as in board.get
   boost::json::array held;     // as in board.get
+  boost::json::object paused;  // as in board.get; empty: the service isn't paused
 };
 
 // Returns the drawing. Output that isn't a terminal is drawn 140 columns wide.

@@ -13,6 +13,7 @@
 #include "server/rpc/methods/project_views.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
+#include "server/rpc/service_pause.h"
 
 namespace signalbox {
 namespace {
@@ -247,6 +248,7 @@ struct BoardWorld {
   PresentCards cards;
   json::object agents;
   json::array held;
+  json::value paused;
 };
 
 BoardWorld board_world_of(const World& world, const BoardOrder& order) {
@@ -256,6 +258,7 @@ BoardWorld board_world_of(const World& world, const BoardOrder& order) {
   }
   shown.agents = agents_json(world, order.project);
   shown.held = held_json(world, order.project);
+  shown.paused = pause_json(world);
   return shown;
 }
 
@@ -272,6 +275,7 @@ Decided<json::object> board_answer(const RunIndex& index, const BoardOrder& orde
   result["columns"] = std::move(*columns);
   result["agents"] = shown.agents;
   result["held"] = shown.held;
+  result["paused"] = shown.paused;
   return result;
 }
 

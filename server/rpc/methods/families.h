@@ -164,6 +164,7 @@ std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
 std::vector<Method> history_methods();
 std::vector<Method> server_methods(const MethodParts& parts);
+std::vector<Method> pause_methods();
 // Returns `server.whoami`, which names those of `others` that the caller may call.
 Method whoami_method(const std::vector<Method>& others);
 std::vector<Method> access_methods(const AccessParts& parts);

@@ -18,6 +18,7 @@
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/service_pause.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
@@ -62,6 +63,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   result["waiting_locks"] = parts.locks.size();
   result["subscriptions"] = parts.feed.size();
   result["storage_full"] = api.engine.storage_full();
+  result["paused"] = pause_json(world);
   result["projects_held"] = held_projects(world);
   result["read_models_position"] = api.projector.applied();
   json::value& rebuild = result["read_models_rebuild"];
@@ -299,6 +301,7 @@ void limits_method(Api& api, Call& call) {
   result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
   result["attention_list_rows_max"] = attention_list_rows_max;
+  result["in_flight_rows_max"] = in_flight_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
   result["id_tail_digits_min"] = id_tail_digits_min;
   result["id_tail_rows_max"] = id_tail_rows_max;

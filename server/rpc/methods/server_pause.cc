@@ -1,0 +1,117 @@
+// `server.pause`, `server.resume` and `server.in_flight`: nothing new begins in the whole service
+// until it is resumed, and what is still under way meanwhile.
+#include <algorithm>
+#include <vector>
+
+#include "domain/station_turn.h"
+#include "projections/run_row.h"
+#include "server/engine/engine.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/service_pause.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct ListInFlight {
+  std::optional<std::uint32_t> limit;
+};
+BOOST_DESCRIBE_STRUCT(ListInFlight, (), (limit))
+
+// Returns the result of both commands from their event.
+json::object changed_pause(const Api&, std::span<const Record> records) {
+  json::object result;
+  result["changed"] = true;
+  json::value& paused = result["paused"];
+  for (const Record& record : records) {
+    const auto* event = event_as<ServicePaused>(record.event);
+    if (event == nullptr) continue;
+    paused =
+        to_json(ServicePause{record.position, record.recorded_at_ns, record.actor, event->reason});
+  }
+  return result;
+}
+
+// Handles a command that may find the service as it is to be.
+template <class Command>
+void change_pause(Api& api, Call& call) {
+  const auto command = from_json<Command>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, changed_pause)) return;
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(applied.error());
+    } else if (*applied == 0) {
+      outcome = json::object{{"changed", false}, {"paused", pause_json(api.engine.world())}};
+    } else {
+      outcome = changed_pause(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+// Returns what an attempt waits for itself: null if it works.
+json::value wait_of_attempt(const Run& run) {
+  if (run.cancel_requested || run.attempt->ending) return "end_of_job";
+  if (asks_approval(run)) return "approval";
+  if (run.station().status == StationStatus::waiting) return to_json(run.station().waiting);
+  return nullptr;
+}
+
+json::object attempt_json(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  json::object shown;
+  shown["run_id"] = to_json(run.id);
+  shown["goal"] = shortened(run.goal, RunRow::goal_bytes_max);
+  shown["station"] = run.definition().name;
+  shown["attempt"] = attempt.number;
+  shown["worker"] = attempt.worker;
+  shown["since"] = format_time(attempt.started_at_ns);
+  shown["waiting"] = wait_of_attempt(run);
+  return shown;
+}
+
+void list_in_flight(Api& api, Call& call) {
+  const auto params = from_json<ListInFlight>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const auto limit = page_limit(params->limit, 100, in_flight_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  const World& world = api.engine.world();
+  std::vector<const Run*> runs;
+  for (const auto& [id, run] : world.runs) {
+    if (run->attempt) runs.push_back(run.get());
+  }
+  const std::size_t shown = std::min<std::size_t>(runs.size(), *limit);
+  std::partial_sort(
+      runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(shown), runs.end(),
+      [](const Run* a, const Run* b) { return a->attempt->token < b->attempt->token; });
+  json::object result;
+  result["paused"] = pause_json(world);
+  result["total"] = runs.size();
+  json::array& attempts = result["attempts"].emplace_array();
+  for (std::size_t row = 0; row < shown; ++row) attempts.push_back(attempt_json(*runs[row]));
+  call.responder.result(std::move(result));
+}
+
+}  // namespace
+
+std::vector<Method> pause_methods() {
+  return {
+      {"server.pause", true, Role::operator_, field_names<PauseService>(),
+       change_pause<PauseService>},
+      {"server.resume", true, Role::operator_, field_names<ResumeService>(),
+       change_pause<ResumeService>},
+      {"server.in_flight", false, Role::viewer, field_names<ListInFlight>(), list_in_flight},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,99 @@
+// `signalbox pause --all`, `resume --all` and `drain`, of the whole service.
+#include "tests/scenarios/lock_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* paused_job_pipeline = R"(
+name = "job"
+[[station]]
+name = "work"
+executor = "process"
+command = ["true"]
+)";
+
+using ServicePauseCliTest = CliTest;
+
+TEST_F(ServicePauseCliTest, NothingBeginsUntilItIsResumed) {  // O2
+  const json::object paused = result({"pause", "--all", "--reason", "an upgrade"});
+  EXPECT_EQ(paused.at("changed"), true);
+  EXPECT_EQ(result({"pause", "--all"}).at("changed"), false);
+  const std::string run_id = start_run_of(paused_job_pipeline, "wait for me");
+  const Output why = server_.cli({"run", "why", run_id});
+  EXPECT_NE(why.out.find("paused the service: an upgrade"), std::string::npos) << why.out;
+  EXPECT_NE(why.out.find("signalbox resume --all"), std::string::npos) << why.out;
+  for (const char* command : {"status", "board", "inbox"}) {
+    const Output shown = server_.cli({command});
+    EXPECT_NE(shown.out.find("paused"), std::string::npos) << command << "\n" << shown.out;
+    EXPECT_NE(shown.out.find("an upgrade"), std::string::npos) << command << "\n" << shown.out;
+  }
+  EXPECT_EQ(server_.cli({"drain"}).exit_code, 0);
+  EXPECT_TRUE(events(run_id, "StationClaimed").empty());
+
+  const Output resumed = paste("signalbox resume --all");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, "resumed\n");
+  await_status(run_id, "succeeded");
+}
+
+TEST_F(ServicePauseCliTest, OutlastsAKillOfTheServer) {  // O2
+  result({"pause", "--all", "--reason", "an upgrade"});
+  const std::string run_id = start_run_of(paused_job_pipeline, "wait for me");
+  server_.kill();
+  server_.start();
+  EXPECT_EQ(text(rpc("server.status", {}).at("paused").as_object(), "reason"), "an upgrade");
+  EXPECT_TRUE(events(run_id, "StationClaimed").empty());
+  result({"resume", "--all"});
+  await_status(run_id, "succeeded");
+}
+
+TEST_F(ServicePauseCliTest, DrainWaitsForWhatIsInFlight) {  // O2
+  const std::string run_id = start_run("a parser");
+  const std::string token = claim(run_id);
+  const Output listed = server_.cli({"drain", "--reason", "a reboot"});
+  EXPECT_EQ(listed.exit_code, 75) << listed.err;
+  EXPECT_NE(listed.out.find("1 attempt is in flight"), std::string::npos) << listed.out;
+  EXPECT_NE(listed.out.find("a parser"), std::string::npos) << listed.out;
+  const Output gave_up = server_.cli({"drain", "--wait-ms", "1", "--json"});
+  EXPECT_EQ(gave_up.exit_code, 75);
+  EXPECT_EQ(code_of(gave_up), "STILL_IN_FLIGHT");
+
+  BackgroundCommand waiting(
+      {SIGNALBOX_BINARY, "drain", "--wait", "--data", server_.data().string()},
+      scratch_.path() / "drain");
+  ASSERT_TRUE(eventually([&] {
+    return waiting.err().find("1 attempt is in flight") != std::string::npos;
+  })) << waiting.err();
+  EXPECT_EQ(complete(run_id, "plan", token, "succeeded").exit_code, 0);
+  EXPECT_EQ(waiting.wait(), 0) << waiting.err();
+  EXPECT_NE(waiting.out().find("nothing is in flight"), std::string::npos) << waiting.out();
+}
+
+TEST_F(ServicePauseCliTest, DrainEndsIfSomebodyResumes) {  // O2
+  claim(start_run("a parser"));
+  BackgroundCommand waiting(
+      {SIGNALBOX_BINARY, "drain", "--wait", "--data", server_.data().string()},
+      scratch_.path() / "drain");
+  ASSERT_TRUE(eventually([&] {
+    return waiting.err().find("1 attempt is in flight") != std::string::npos;
+  })) << waiting.err();
+  result({"resume", "--all"});
+  EXPECT_EQ(waiting.wait(), 75) << waiting.err();
+  EXPECT_NE(waiting.err().find("the service was resumed meanwhile"), std::string::npos)
+      << waiting.err();
+}
+
+TEST_F(ServicePauseCliTest, TheWholeServiceIsPausedOnlyIfThatIsSaid) {  // O2
+  for (const char* verb : {"pause", "resume"}) {
+    const Output refused = server_.cli({verb});
+    EXPECT_EQ(refused.exit_code, 2) << verb;
+    EXPECT_NE(refused.err.find(std::string("signalbox ") + verb + " --all"), std::string::npos)
+        << refused.err;
+  }
+  EXPECT_TRUE(rpc("server.status", {}).at("paused").is_null());
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,16 @@
+#include "tools/views/pause_view.h"
+
+#include "server/text/printable_text.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+
+std::string paused_line(const boost::json::object& paused, std::int64_t now_ns) {
+  if (paused.empty()) return {};
+  const std::string reason = text_at(paused, "reason");
+  return printable("paused since " + moment_text(text_at(paused, "since"), now_ns) + " by " +
+                   text_at(paused, "by") + (reason.empty() ? "" : ": " + reason));
+}
+
+}  // namespace signalbox

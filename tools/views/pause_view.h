@@ -1,0 +1,15 @@
+// The pause of the whole service, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+namespace signalbox {
+
+// Returns "paused since 14:05+02 (4s ago) by uid:1000: an upgrade" for `paused` of an answer; empty
+// if that is empty.
+std::string paused_line(const boost::json::object& paused, std::int64_t now_ns);
+
+}  // namespace signalbox
