@@ -45,6 +45,8 @@ void BoardAudit::read_server(const Record& record) {
   if (const auto* finished = event_as<RecoveryFinished>(record.event)) {
     return read_recovery(record, *finished);
   }
+  if (event_as<ServicePaused>(record.event) != nullptr) service_paused_ = true;
+  if (event_as<ServiceResumed>(record.event) != nullptr) service_paused_ = false;
   const auto* pruned = event_as<RunsPruned>(record.event);
   if (pruned == nullptr) return;
   const auto last = ended_runs_.find(pruned->through);

@@ -128,8 +128,9 @@ class BoardAudit {
   std::map<RunId, bool> open_runs_;      // true: started under an idempotency key
   std::map<Position, EndedRun> ended_runs_;
   std::set<std::string> beating_;  // loops whose tick is under way
-  Digest policies_of_tick_;        // digest in the latest tick of the heartbeat
-  bool policies_changed_ = true;   // since that tick
+  bool service_paused_ = false;
+  Digest policies_of_tick_;       // digest in the latest tick of the heartbeat
+  bool policies_changed_ = true;  // since that tick
   // State of the commit that is being read.
   std::optional<RunId> about_to_start_;
   std::map<RunId, bool> ended_;  // true: it succeeded

@@ -89,6 +89,7 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
 
 std::string BoardAudit::obstacle(const AuditedCard& card) const {
   const Policy& policy = projects_.at(card.project).policy;
+  if (service_paused_) return "the service is paused";
   if (!policy.process_backlog) return "its project's policy starts nothing";
   if (projects_.at(card.project).is_held()) return "its project's policy was never understood";
   std::size_t all = 0;
@@ -166,6 +167,7 @@ void BoardAudit::start_merge(const Record& record, AuditedCard& card,
   if (!beating_.contains(std::string(synthesizer_loop_name))) {
     wrong(record, "outside of a tick of the synthesizer");
   }
+  if (service_paused_) wrong(record, "the service is paused");
   if (!projects_[card.project].policy.merge_verified) wrong(record, "against the policy");
   if (projects_[card.project].is_held()) wrong(record, "its policy was never understood");
   for (const auto& [id, other] : cards_) {

@@ -1,6 +1,7 @@
 #include "tests/simulation/client.h"
 
 #include "tests/simulation/access_admin_client.h"
+#include "tests/simulation/caretaker_client.h"
 #include "tests/simulation/decision_client.h"
 #include "tests/simulation/foreign_file_client.h"
 #include "tests/simulation/lock_client.h"
@@ -66,6 +67,9 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
   clients.push_back(std::make_unique<TickClient>(context, "ticker-c", "sweep"));
   clients.push_back(std::make_unique<ForeignFileClient>(context, "outsider"));
   clients.push_back(std::make_unique<ReaderClient>(context, "reader"));
+  if (CaretakerClient::is_in(context.environment.seed)) {
+    clients.push_back(std::make_unique<CaretakerClient>(context, "caretaker"));
+  }
   if (!context.rhythm.has_cards) return clients;
   for (const char* name : {"owner-a", "owner-b"}) {
     clients.push_back(std::make_unique<OwnerClient>(context, name));

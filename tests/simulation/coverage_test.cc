@@ -17,9 +17,7 @@ const std::map<std::string_view, std::string_view> allowed_missing{
     {"HistoryDropped", "it is written into a log that no server has open"},
     {"PayloadRedacted", "likewise"},
     {"ProjectionRebuilt",
-     "the read models of a simulation are in memory, where nothing is damaged"},
-    {"ServicePaused", "no client pauses the service"},
-    {"ServiceResumed", "likewise"}};
+     "the read models of a simulation are in memory, where nothing is damaged"}};
 
 TEST(Coverage, EveryTypeOfEventOccurs) {
   EventCounts counts;

@@ -16,8 +16,12 @@
 namespace signalbox::simulation {
 
 struct Environment {
-  Environment(std::uint64_t seed, Mutant seeded_bug, std::size_t trace_lines)
-      : random(seed), faults(random), trace(trace_lines), mutant(seeded_bug) {}
+  Environment(std::uint64_t seed_of_it, Mutant seeded_bug, std::size_t trace_lines)
+      : seed(seed_of_it),
+        random(seed_of_it),
+        faults(random),
+        trace(trace_lines),
+        mutant(seeded_bug) {}
 
   void note(std::string_view what) { trace.note(schedule.monotonic_ns(), what); }
 
@@ -37,6 +41,7 @@ struct Environment {
     crash_wanted = true;
   }
 
+  const std::uint64_t seed;
   SeededRandom random;
   Schedule schedule;
   Faults faults;

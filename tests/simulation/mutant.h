@@ -60,6 +60,7 @@ enum class Mutant : std::uint8_t {
   late_timers,                // the end of a lease or wait is noticed late
   holder_refused,             // a heartbeat of the present holder is refused
   failed_run_orphaned,        // at a start, the worktree of a failed run goes like an orphan
+  service_pause_ignored,      // attempts, cards and merges begin while the service is paused
 };
 BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wall_clock_lease,
                     marker_not_cleared, dropped_dedupe, forgotten_timers, unwatched_clock,
@@ -73,7 +74,8 @@ BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wal
                     due_ticks_forgotten, skip_unrecorded, resume_ref_kept, late_tick_dropped,
                     worktree_forgotten, policy_read_once, bad_policy_taken, lock_token_unchecked,
                     tick_token_unchecked, old_view_shown, agent_timeout_ignored,
-                    claim_under_old_lock, late_timers, holder_refused, failed_run_orphaned)
+                    claim_under_old_lock, late_timers, holder_refused, failed_run_orphaned,
+                    service_pause_ignored)
 
 const char* name_of(Mutant mutant);
 // Returns nullopt if there is no such mutant.

@@ -149,6 +149,7 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
   }
   if (claimed.attempt != ++run.attempts[run.current]) wrong(record, "attempts have no gaps");
   if (run.paused) wrong(record, "its run is paused");
+  if (service_paused_) wrong(record, "the service is paused");
   turns_.claim(record, run);
   PlanAudit::begin(run);
   run.holder = record.position;
@@ -224,6 +225,11 @@ void RegisterAudit::read_server(const Record& record) {
     next_start_finds_ = PreviousEnd::clean;
   } else if (const auto* finished = event_as<RecoveryFinished>(record.event)) {
     read_recovery(record, *finished);
+  } else if (event_as<ServicePaused>(record.event) != nullptr ||
+             event_as<ServiceResumed>(record.event) != nullptr) {
+    const bool paused = event_as<ServicePaused>(record.event) != nullptr;
+    if (service_paused_ == paused) wrong(record, "the service was so before");
+    service_paused_ = paused;
   }
 }
 

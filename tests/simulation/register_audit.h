@@ -82,6 +82,7 @@ class RegisterAudit {
   LockAudit locks_;
   Position tail_ = 0;
   PreviousEnd next_start_finds_ = PreviousEnd::none;
+  bool service_paused_ = false;
   std::map<RunId, AuditedRun> runs_;
   std::map<Digest, std::vector<StationDefinition>> pipelines_;
   std::map<std::string, RunId> idempotency_keys_;

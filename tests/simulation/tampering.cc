@@ -111,6 +111,10 @@ void forget_agent_timeout(Mutant mutant, const World& world, const Record& recor
   project->second.policy.agent_timeout_minutes = Policy{}.agent_timeout_minutes;
 }
 
+void forget_pause(Mutant mutant, const World& world) {
+  if (mutant == Mutant::service_pause_ignored) const_cast<World&>(world).server.pause.reset();
+}
+
 // Makes a tick that is due while another is under way disappear.
 void drop_skip(const World& world, ScheduledLoop& loop) {
   World& own = const_cast<World&>(world);
@@ -183,6 +187,7 @@ void tamper_with(Mutant mutant, const World& world, std::span<const Record> reco
   for (const Record& record : records) {
     if (record.stream.kind == StreamKind::project) forget_agent_timeout(mutant, world, record);
     if (record.stream.kind == StreamKind::card) tamper_with_card(mutant, world, record);
+    if (record.stream.kind == StreamKind::server) forget_pause(mutant, world);
     Run* run = record.stream.kind == StreamKind::run ? run_of(world, record) : nullptr;
     if (run == nullptr) continue;
     if (mutant == Mutant::pause_starts_attempts) let_go_on(world, *run);
@@ -263,6 +268,7 @@ bool differs_from_log(Mutant mutant) {
     case Mutant::tick_counted_twice:
     case Mutant::skip_unrecorded:
     case Mutant::agent_timeout_ignored:
+    case Mutant::service_pause_ignored:
       return true;
     default:
       return false;
