@@ -58,6 +58,7 @@ WorkRecorder::WorkRecorder(const World& world) {
         {0, put_of(name, project.repository, project.base, project.remote, project.pipeline)});
     work_.policies.push_back({0, project.repository, project.policy});
   }
+  if (world.server.pause) work_.pauses.push_back({0, PauseService{}});
   std::vector<const Card*> backlog;
   for (const auto& [id, card] : world.board.cards()) {
     if (card->status == CardStatus::backlog) backlog.push_back(card.get());
@@ -80,6 +81,11 @@ bool WorkRecorder::apply(const World& world, const Record& record) {
   if (work_.from_ns == 0) work_.from_ns = record.recorded_at_ns;
   work_.to_ns = std::max(work_.to_ns, record.recorded_at_ns);
   apply_board(world, record);
+  if (event_as<ServicePaused>(record.event) != nullptr) {
+    work_.pauses.push_back({record.recorded_at_ns, PauseService{}});
+  } else if (event_as<ServiceResumed>(record.event) != nullptr) {
+    work_.pauses.push_back({record.recorded_at_ns, ResumeService{}});
+  }
   if (const auto* started = event_as<RunStarted>(record.event)) start_run(world, record, *started);
   if (record.stream.kind != StreamKind::run) return true;
   const auto place = open_.find(record.stream.run_id);
@@ -326,6 +332,12 @@ RecordedWork WorkRecorder::finish() && {
   for (RecordedCard& card : work_.cards) {
     if (card.submitted_ns == 0) card.submitted_ns = work_.from_ns;
   }
+  for (RecordedPause& pause : work_.pauses) {
+    if (pause.at_ns == 0) pause.at_ns = work_.from_ns;
+  }
+  const bool is_paused =
+      !work_.pauses.empty() && std::holds_alternative<PauseService>(work_.pauses.back().command);
+  if (is_paused) work_.pauses.push_back({work_.to_ns, ResumeService{}});
   return std::move(work_);
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "domain/board_command.h"
+#include "domain/command.h"
 #include "domain/world.h"
 
 namespace signalbox {
@@ -115,6 +116,12 @@ struct RecordedPolicy {
   Policy policy;
 };
 
+// A pause of the whole service, or its end.
+struct RecordedPause {
+  std::int64_t at_ns = 0;  // UTC
+  Command command;         // PauseService or ResumeService
+};
+
 struct RecordedWork {
   std::int64_t from_ns = 0;  // UTC: the time of the first record
   std::int64_t to_ns = 0;    // and of the last
@@ -122,6 +129,7 @@ struct RecordedWork {
   std::vector<RecordedCard> cards;
   std::vector<RecordedProject> projects;
   std::vector<RecordedPolicy> policies;
+  std::vector<RecordedPause> pauses;  // one still in force at the end ends there
   std::size_t attempts = 0;
   // Greatest number of outside workers at work at the same time, also on attempts that had lost
   // their lease, as far as the log shows it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/admission.h"
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 
@@ -44,7 +45,8 @@ void SimulatedWorkers::claim_ready() {
 
 bool SimulatedWorkers::claim_one() {
   const World& world = parts_.engine.world();
-  const auto run_id = world.ready.oldest(ExecutorKind::worker, {});
+  const auto run_id =
+      admits_work(world) ? world.ready.oldest(ExecutorKind::worker, {}) : std::optional<RunId>();
   if (!run_id) return false;
   const Run& run = *world.find_run(*run_id);
   Attempt attempt;

@@ -349,6 +349,10 @@ void SimulatedService::plan_work() {
   for (const RecordedProject& project : work_.projects) {
     time_.at(project.put_ns, [this, &project] { put(project); });
   }
+  for (const RecordedPause& pause : work_.pauses) {
+    time_.at(pause.at_ns,
+             [this, &pause] { (void)engine_.begin(by_a_person).apply(pause.command); });
+  }
   for (const RecordedCard& card : work_.cards) {
     ++planned_inputs_;
     time_.at(card.submitted_ns, [this, &card] { submit(card); });
