@@ -4,7 +4,7 @@ import { bytesText, plural, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
-import { ACTIONS, ActionButtons, confirmAction } from '../parts/actions.js';
+import { ACTIONS, ActionButtons, THE_SERVICE, confirmAction } from '../parts/actions.js';
 import { Answer, Commands, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
@@ -16,6 +16,9 @@ const OFFERED = /** @type {Record<string, string[]>} */ ({
   budget: ['extend', 'cancel'], halted_loop: ['recover'], lost_job: ['cancel'], blocked_card: ['unblock'], failed_card: ['unblock'],
 });
 
+/** The condition of the service that an action ends. */
+const PAUSED = 'service/paused';
+
 const ITEMS_SHOWN = 200;
 const AT_WORK_SHOWN = 50;
 
@@ -23,8 +26,9 @@ const keyOf = (/** @type {any} */ item) => [item.kind, item.run_id ?? item.card_
 
 /** @param {any} item @returns {{actions: import('../parts/actions.js').Action[], targets: import('../parts/actions.js').Target[]}} */
 function offerOf(item) {
-  const actions = (OFFERED[item.kind] ?? []).map((name) => ACTIONS[name]);
-  const ids = { run: item.run_id, card: item.card_id, loop: item.loop };
+  const offered = item.id === PAUSED ? ['resumeAll'] : OFFERED[item.kind] ?? [];
+  const actions = offered.map((name) => ACTIONS[name]);
+  const ids = { run: item.run_id, card: item.card_id, loop: item.loop, service: THE_SERVICE.id };
   const id = actions[0] && ids[actions[0].subject];
   const params = item.asked ? { asked: item.asked, station: item.station } : {};
   return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params }] };
@@ -74,7 +78,7 @@ function AtWork() {
 }
 
 export function Inbox() {
-  const answer = useQuery('attention.list', { limit: ITEMS_SHOWN }, (event) => /^(Run|Card|Station|Tick|Policy|Project|Lock)/.test(event.type));
+  const answer = useQuery('attention.list', { limit: ITEMS_SHOWN }, (event) => /^(Run|Card|Station|Tick|Policy|Project|Lock|Service)/.test(event.type));
   const items = answer.data?.items ?? [];
   const [at, setAt] = useState(0);
   useEffect(() => setAt((old) => Math.min(old, Math.max(0, items.length - 1))), [items.length]);
@@ -92,7 +96,7 @@ export function Inbox() {
     { keys: 'Enter', text: 'Open', run: open },
     { keys: 'a', text: 'Approve', run: () => act('approve') },
     { keys: 'R', text: 'Retry', run: () => act('retry') },
-    { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); } },
+    { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); act('resumeAll'); } },
   ], [at, answer.data]);
   return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}</span>`}</h1>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`

@@ -4,6 +4,7 @@ import { countText, wordsOf } from '../core/figures.js';
 import { identity } from '../core/identity.js';
 import { useQuery } from '../core/query.js';
 import { useSignal } from '../core/use_signal.js';
+import { ActionButtons, THE_SERVICE, actionsFor } from '../parts/actions.js';
 import { Answer, Command } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age } from '../parts/status.js';
@@ -13,6 +14,7 @@ import { Sparklines } from './sparklines.js';
 function Conditions({ status }) {
   const bad = [
     status.storage_full && 'The disk is full: no event can be recorded.',
+    status.paused && `Nothing new begins: ${status.paused.by} paused the service${status.paused.reason ? `: ${status.paused.reason}` : ''}.`,
     ...status.disk_failures,
     ...status.run_root_failures.map((/** @type {any} */ each) => each.error ?? shown(each)),
     status.read_models_rebuild && `Read models are computed again: ${status.read_models_rebuild.reason}.`,
@@ -33,6 +35,7 @@ const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 
 function Status() {
   const answer = useQuery('server.status', {});
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
+    <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
     <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><div><dt>started</dt><dd><${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}</dd></div>
       <div><dt>log</dt><dd>#${countText(status.durable_position)}</dd></div>
       ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name]}</dd></div>`)}

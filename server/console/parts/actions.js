@@ -1,5 +1,5 @@
 /**
- * What can be done to runs and cards. An action is about a list of ids that is frozen when its
+ * What can be done to runs, cards and the service. An action is about a list of ids that is frozen when its
  * dialog opens: what a filter shows later never widens it. Each command has an id of its own, so
  * that a request that is repeated after a broken connection isn't carried out twice.
  */
@@ -15,7 +15,7 @@ import { Command, Problem } from './notice.js';
  *   about: `params` are those of this one alone, such as the question that a decision answers
  * @typedef {{label: string, param: string, unit: number}} Figure a number that the user gives, in a
  *   unit of `unit` of the param's
- * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop', tone?: string, reason: 'optional' | 'required',
+ * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop' | 'service', tone?: string, reason: 'optional' | 'required',
  *   params?: Record<string, any>, budget?: Figure[], says: string, command: (id: string) => string,
  *   allows: (thing: any) => boolean}} Action `budget` are figures of a new budget, of which one has to be given
  */
@@ -85,9 +85,22 @@ export const ACTIONS = {
     says: 'The loop ticks again. Its last tick has no end: look first at what it left.',
     command: (id) => `signalbox tick recover ${id} --reason REASON`, allows: (tick) => tick.status === 'halted',
   },
+  pauseAll: {
+    name: 'Pause everything', method: 'server.pause', subject: 'service', tone: 'wait', reason: 'optional',
+    says: 'Nothing new begins until somebody resumes it: no attempt, no claim, no card, no merge. What is in progress finishes.',
+    command: () => 'signalbox pause --all', allows: (service) => service.paused === null,
+  },
+  resumeAll: {
+    name: 'Resume everything', method: 'server.resume', subject: 'service', tone: 'good', reason: 'optional',
+    says: 'What is ready begins at once. Runs that were paused by themselves stay so.',
+    command: () => 'signalbox resume --all', allows: (service) => Boolean(service.paused),
+  },
 };
 
-/** Returns the actions that a thing's state allows. @param {'run' | 'card' | 'loop'} subject @param {any} thing */
+/** The target of an action on the whole service. */
+export const THE_SERVICE = { id: 'service', text: 'the whole service' };
+
+/** Returns the actions that a thing's state allows. @param {Action['subject']} subject @param {any} thing */
 export const actionsFor = (subject, thing) =>
   Object.values(ACTIONS).filter((action) => action.subject === subject && action.allows(thing));
 
@@ -122,7 +135,7 @@ function ActionDialog({ action, targets }) {
       const decision = action.params?.decision ? params : {};
       try {
         await call(action.method, {
-          [ID_PARAMS[action.subject]]: id, ...action.params, ...decision, command_id: ids.get(id),
+          ...(action.subject === 'service' ? {} : { [ID_PARAMS[action.subject]]: id }), ...action.params, ...decision, command_id: ids.get(id),
           ...(reason ? { reason } : {}), ...(action.budget ? { budget: budgetOf(action.budget, figures) } : {}),
         });
         results.set(id, {});
@@ -141,10 +154,10 @@ function ActionDialog({ action, targets }) {
     if (!isRunning) run();
   };
   return html`<form class="action" onSubmit=${onSubmit}>
-    <h2 id="dialog-title">${action.name} ${targets.length === 1 ? action.subject : plural(targets.length, action.subject)}</h2>
+    <h2 id="dialog-title">${action.name} ${action.subject === 'service' ? '' : targets.length === 1 ? action.subject : plural(targets.length, action.subject)}</h2>
     <p>${action.says}</p>
     <ul class="targets">${targets.map(({ id, text }) => html`<li key=${id}>
-      <span class="id">${action.subject === 'loop' ? '' : tailOf(id)}</span> ${text}
+      <span class="id">${action.subject === 'loop' || action.subject === 'service' ? '' : tailOf(id)}</span> ${text}
       ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
     </li>`)}</ul>
     ${(action.budget ?? []).map(({ label, param }) => html`<label key=${param}>${label}<input type="number" min="0" step="any" value=${figures[param] ?? ''}

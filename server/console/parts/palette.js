@@ -7,7 +7,8 @@ import { signal } from '../vendor/signals-core.js';
 import { call } from '../core/rpc.js';
 import { tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
-import { actionsFor, confirmAction, runTarget } from './actions.js';
+import { has } from '../core/identity.js';
+import { ACTIONS, THE_SERVICE, actionsFor, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { placesHere } from './places.js';
 
@@ -29,6 +30,10 @@ function fixedEntries() {
     ...actions.map((action) => ({
       text: `${action.name} this ${action.subject}`, about: target.text, command: action.command(id),
       run: () => confirmAction(action, [target]),
+    })),
+    ...[ACTIONS.pauseAll, ACTIONS.resumeAll].filter(({ method }) => has(method)).map((action) => ({
+      text: action.name, about: THE_SERVICE.text, command: action.command(THE_SERVICE.id),
+      run: () => confirmAction(action, [THE_SERVICE]),
     })),
     ...placesHere().map(({ page, name, command }) => ({ text: name, about: 'page', command, run: () => go(page) })),
   ];

@@ -5,12 +5,13 @@ import { countText, plural } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
 import { connection, onEvents, signOut } from '../core/live.js';
 import { moment, show } from '../core/past.js';
-import { usePresentQuery } from '../core/query.js';
+import { usePresentQuery, useQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
 import { go, hrefOf, route } from '../core/route.js';
 import { nextTheme, theme } from '../core/theme.js';
 import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
 import { DialogPlace, openDialog } from './dialog.js';
 import { Later } from './later.js';
 import { openPalette } from './palette.js';
@@ -19,7 +20,7 @@ import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
 
 /** What may change what waits for a person; conditions of the service are no events. */
-const ATTENTION = /^(Run|Card|Station|Tick|Policy|Project|Lock)/;
+const ATTENTION = /^(Run|Card|Station|Tick|Policy|Project|Lock|Service)/;
 
 function Connection() {
   const { state, since, retryAt, position, lagMs } = useSignal(connection);
@@ -48,6 +49,21 @@ function CrashNotice() {
   const { items_total: inFlight, incarnation } = crash.data;
   return html`<p class="announcement" role="status"><b class="tone-bad">The service crashed</b> and came back <${Age} time=${crash.recorded_at} /> ago as incarnation ${incarnation}.
     <a href=${hrefOf('loops')}>${plural(inFlight, 'thing')} in flight</a> <button class="quiet" onClick=${() => setCrash(null)}>dismiss</button></p>`;
+}
+
+function StillInProgress() {
+  const answer = useQuery('server.in_flight', { limit: 1 }, (event) => event.type.startsWith('Station'));
+  if (!answer.data) return null;
+  return html`<span>${answer.data.total ? `${plural(answer.data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>`;
+}
+
+/** Says that the service is paused: who did it, why, and what is in progress all the same. */
+function PauseNotice() {
+  const answer = useQuery('server.in_flight', { limit: 1 }, (event) => /^Serv(ice|er)/.test(event.type));
+  const paused = answer.data?.paused;
+  if (!paused) return null;
+  return html`<p class="announcement paused" role="status"><b class="tone-wait">‖ The service is paused</b> since <${Age} time=${paused.since} /> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}.
+    Nothing new begins. <${StillInProgress} /> <${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[THE_SERVICE]} small=${true} /></p>`;
 }
 
 function Help() {
@@ -111,7 +127,7 @@ export function Shell({ children }) {
       <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
-    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} />${children}</main>
+    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} />${has('server.in_flight') && html`<${PauseNotice} />`}${children}</main>
     ${has('events.histogram') && html`<${TimeBar} />`}
     <${DialogPlace} />`;
 }

@@ -111,6 +111,27 @@ export async function a_halted_loop_is_recovered(stage) {
   hadNoComplaint(page);
 }
 
+/** The whole service is paused on its page and resumed from the notice that each page has. */
+export async function the_service_is_paused_and_resumed(stage) {  // O2
+  const { service } = stage;
+  const page = await stage.open('?page=server');
+  await page.getByRole('button', { name: 'Pause everything', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Reason' }).fill('an upgrade');
+  await page.locator('dialog').getByRole('button', { name: 'Pause everything', exact: true }).click();
+  const notice = page.locator('.announcement.paused');
+  await notice.getByText('The service is paused').waitFor();
+  const { paused } = await service.call('server.status', {});
+  check(paused.reason === 'an upgrade' && paused.by.startsWith('token:'), JSON.stringify(paused));
+  await page.keyboard.press('g');
+  await page.keyboard.press('i');
+  await page.locator('.items').getByText('nothing new begins').first().waitFor();
+  await notice.getByRole('button', { name: 'Resume everything', exact: true }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Resume everything', exact: true }).click();
+  await page.getByText('Nothing needs you.').waitFor();
+  await eventually(async () => (await notice.count()) === 0, 'the notice is gone');
+  hadNoComplaint(page);
+}
+
 /** A run is saved as a trace that other tools open. */
 export async function a_run_is_saved_as_a_trace(stage) {
   const id = await stage.service.startRun('traced', [['first', 'true'], ['second', 'true']]);
