@@ -29,6 +29,10 @@ TEST_F(ServicePauseCliTest, NothingBeginsUntilItIsResumed) {  // O2
     EXPECT_NE(shown.out.find("paused"), std::string::npos) << command << "\n" << shown.out;
     EXPECT_NE(shown.out.find("an upgrade"), std::string::npos) << command << "\n" << shown.out;
   }
+  const Output ticked = server_.cli({"loop", "trigger", "heartbeat"});
+  EXPECT_NE(ticked.out.find("It starts nothing: paused"), std::string::npos) << ticked.out;
+  const Output loops = server_.cli({"loop", "list"});
+  EXPECT_NE(loops.out.find("nothing: service paused"), std::string::npos) << loops.out;
   EXPECT_EQ(server_.cli({"drain"}).exit_code, 0);
   EXPECT_TRUE(events(run_id, "StationClaimed").empty());
 

@@ -7,6 +7,7 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
+#include "tools/views/pause_view.h"
 
 namespace signalbox {
 namespace {
@@ -20,7 +21,8 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
                    TextTable::spare(2, "zone"),
                    TextTable::spare(1, "last due"),
                    {"next due"},
-                   {"tick"}});
+                   {"tick"},
+                   {"starts"}});
   for (const json::value& each : result.at("loops").as_array()) {
     const json::object& loop = each.as_object();
     const json::object& tick = loop.at("tick").as_object();
@@ -31,7 +33,8 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
          {text_at(loop, "time_zone"), Style::faint},
          {clock_time_in(zone, text_at(loop, "last_due_at"), now_ns), Style::faint},
          {clock_time_in(zone, text_at(loop, "next_due_at"), now_ns)},
-         {tick.empty() ? std::string() : text_at(tick, "status") + " " + text_at(tick, "token")}});
+         {tick.empty() ? std::string() : text_at(tick, "status") + " " + text_at(tick, "token")},
+         {loop.contains("paused") ? "nothing: service paused" : "", Style::bad}});
   }
   return table.text(terminal);
 }
@@ -69,7 +72,10 @@ void add_trigger(ToolCommand loop, Invocation& invocation) {
                              if (!result.at("began").as_bool()) {
                                return std::string("skipped: a tick is in progress\n");
                              }
-                             return text_at(result, "token") + "\n";
+                             const json::object& paused = object_at(result, "paused");
+                             const std::string line = paused_line(paused, wall_clock_ns());
+                             return text_at(result, "token") + "\n" +
+                                    (line.empty() ? "" : "It starts nothing: " + line + "\n");
                            });
   });
 }

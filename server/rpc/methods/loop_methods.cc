@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "domain/limits.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/file_retention_views.h"
+#include "server/rpc/service_pause.h"
 #include "server/scheduler/service_loops.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
@@ -46,7 +48,13 @@ json::object tick_of(const World& world, std::string_view loop) {
   return object;
 }
 
-void trigger_loop(Api&, Call& call, const ServiceLoops& loops) {
+// Adds the pause of the service to a loop that starts cards or merges: its ticks start nothing.
+void add_pause(const World& world, std::string_view loop, json::object& object) {
+  const bool starts_work = loop == heartbeat_loop_name || loop == synthesizer_loop_name;
+  if (starts_work && world.server.pause) object["paused"] = pause_json(world);
+}
+
+void trigger_loop(Api& api, Call& call, const ServiceLoops& loops) {
   const auto command = from_json<TriggerLoop>(call.params);
   if (!command) return call.responder.reject(command.error());
   ScheduledLoop* const loop = loops.find(command->loop);
@@ -58,16 +66,18 @@ void trigger_loop(Api&, Call& call, const ServiceLoops& loops) {
                                   {{"field", std::string("reason")}},
                                   {}});
   }
-  loop->trigger(reason, /*again=*/false,
-                [name = command->loop, responder = call.responder](const TriggerResult& triggered) {
-                  if (triggered.refused) return responder.reject(*triggered.refused);
-                  json::object result;
-                  result["loop"] = name;
-                  result["began"] = triggered.began;
-                  if (!triggered.began) result["skipped"] = "tick_in_progress";
-                  if (triggered.token != 0) result["token"] = triggered.token;
-                  responder.result(std::move(result));
-                });
+  loop->trigger(
+      reason, /*again=*/false,
+      [&api, name = command->loop, responder = call.responder](const TriggerResult& triggered) {
+        if (triggered.refused) return responder.reject(*triggered.refused);
+        json::object result;
+        result["loop"] = name;
+        result["began"] = triggered.began;
+        if (!triggered.began) result["skipped"] = "tick_in_progress";
+        if (triggered.token != 0) result["token"] = triggered.token;
+        add_pause(api.engine.world(), name, result);
+        responder.result(std::move(result));
+      });
 }
 
 json::value last_due_of(const World& world, std::string_view loop) {
@@ -107,6 +117,7 @@ void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
         loop->due_ns() ? json::value(format_time(*loop->due_ns())) : json::value(nullptr);
     object["last_due_at"] = last_due_of(world, loop->name());
     object["tick"] = tick_of(world, loop->name());
+    add_pause(world, loop->name(), object);
     rows.push_back(std::move(object));
   }
   json::object result;
