@@ -127,6 +127,15 @@ JobOwnership Server::job_ownership() const {
           }};
 }
 
+PresentFacts Server::present_facts() const {
+  PresentFacts facts{api_.facts,
+                     AccessParts::RolesWithoutToken{authentication_.other_user_role(),
+                                                    authentication_.loopback_role()},
+                     api_.run_root_rule, api_.ownership, api_.are_files_removed};
+  for (const ScheduledLoop* loop : loops_.all()) facts.server.loops.push_back(loop->name());
+  return facts;
+}
+
 bool Server::begin_incarnation() {
   const auto begun = signalbox::begin_incarnation(
       engine_, {SIGNALBOX_VERSION, clock_.wall_ns(), torn_bytes_},

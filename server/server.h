@@ -99,6 +99,8 @@ class Server {
   TimerLoop::Reports timer_loop_reports();
   Engine::Hooks hooks();
   Api api();
+  // Returns what answers about the past show of the present.
+  [[nodiscard]] PresentFacts present_facts() const;
   MethodParts method_parts();
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
   void log_retention(const RetentionOutcome& outcome);

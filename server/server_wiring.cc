@@ -134,8 +134,12 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
              return &*file_retention_->measured();
            }},
           clock_.wall_ns()),
-      past_worlds_(
-          {log_, clock_, config.data, blocking_pool(lanes_.past_worlds, /*while_serving=*/false)}),
+      past_worlds_({log_,
+                    clock_,
+                    config.data,
+                    blocking_pool(lanes_.past_worlds, /*while_serving=*/false),
+                    {},
+                    [this] { return present_facts(); }}),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
       listener_(io_, http_service()),

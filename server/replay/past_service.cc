@@ -94,8 +94,8 @@ Stored<void> fold_rows(const EventLog& log, Table& rows, Position at) {
 }  // namespace
 
 struct PastService::Parts {
-  Parts(const EventLog& whole, const std::filesystem::path& data, World world,
-        std::unique_ptr<Table> rows, std::int64_t wall_ns,
+  Parts(const EventLog& whole, const std::filesystem::path& data, const PresentFacts& present,
+        World world, std::unique_ptr<Table> rows, std::int64_t wall_ns,
         const std::map<Position, std::int64_t>& leases)
       : log(whole, world.position),
         clock(wall_ns),
@@ -118,20 +118,38 @@ struct PastService::Parts {
             timers,
             clock,
             ids,
-            {data.string(), {}, wall_ns},
+            {},
             blocking_pool(),
             blocking_pool(),
             blocking_pool(),
             [this](std::function<void()> action) { post(std::move(action)); },
             [](Position, const std::function<void(const std::string&)>& written) { written(""); },
             read_found_file},
-        dispatcher(api, all_methods({claims, locks, steps, feed, loops,
-                                     [this] { return world_digest(engine.world()); },
-                                     trace_resource("signalbox", data.string())})) {
+        dispatcher(api, all_methods(method_parts(present, data))) {
+    show(present);
     timers.arm_all(engine.world(), wall_ns, clock.monotonic_ns());
     timers.count_leases_from(engine.world(), [&](Position renewed) {
       return clock.monotonic_ns() + leases.at(renewed) - wall_ns;
     });
+  }
+
+  // `present` outlives these parts.
+  MethodParts method_parts(const PresentFacts& present, const std::filesystem::path& data) {
+    MethodParts parts{claims,
+                      locks,
+                      steps,
+                      feed,
+                      loops,
+                      [this] { return world_digest(engine.world()); },
+                      trace_resource("signalbox", data.string())};
+    parts.access.roles_without_token = [&present] { return present.roles_without_token; };
+    return parts;
+  }
+  void show(const PresentFacts& present) {
+    api.facts = present.server;
+    api.run_root_rule = present.run_root_rule;
+    api.ownership = present.ownership;
+    api.are_files_removed = present.are_files_removed;
   }
 
   void post(std::function<void()> action) { actions.push_back(std::move(action)); }
@@ -174,7 +192,9 @@ struct PastService::Parts {
 };
 
 PastService::PastService(const EventLog& log, std::filesystem::path data)
-    : log_(log), data_(std::move(data)) {}
+    : log_(log), data_(std::move(data)) {
+  present_.server.data_directory = data_.string();
+}
 PastService::~PastService() = default;
 
 Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
@@ -203,10 +223,16 @@ Stored<void> PastService::build(World world, std::unique_ptr<Table> rows, Positi
   TRY(fold_rows(log_, *rows, at));
   const auto wall_ns = TRY(recorded_at(log_, at));
   const auto leases = TRY(lease_begins(log_, world));
-  parts_ = std::make_unique<Parts>(log_, data_, std::move(world), std::move(rows), wall_ns, leases);
+  parts_ = std::make_unique<Parts>(log_, data_, present_, std::move(world), std::move(rows),
+                                   wall_ns, leases);
   parts_->settle();
   if (parts_->failure) return tl::unexpected(std::move(*parts_->failure));
   return {};
+}
+
+void PastService::show(PresentFacts facts) {
+  present_ = std::move(facts);
+  parts_->show(present_);
 }
 
 Position PastService::position() const { return parts_->log.tail(); }

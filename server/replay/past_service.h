@@ -17,6 +17,7 @@
 
 #include "domain/error.h"
 #include "projections/table.h"
+#include "server/replay/present_facts.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -55,6 +56,9 @@ class PastService {
   // query that isn't answered at once. Blocks.
   std::optional<std::string> answer(std::string_view line, const Principal& principal);
 
+  // Shows these facts in the answers from now on, instead of the defaults.
+  void show(PresentFacts facts);
+
   [[nodiscard]] Position position() const;
   // Goes on to position `at`, which is at or after the present one. Costs what the events in
   // between do. Fails as open(); then this object can only be destroyed. Blocks.
@@ -69,6 +73,7 @@ class PastService {
 
   const EventLog& log_;
   const std::filesystem::path data_;
+  PresentFacts present_;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -54,8 +54,9 @@ void PastWorlds::ask(PastQuestion question, const Responder& responder) {
   const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
   parts_.pool.run({.name = "connection " + std::to_string(connection)},
                   [this, question = std::move(question), now_ns = parts_.clock.wall_ns(),
+                   present = parts_.present ? std::optional(parts_.present()) : std::nullopt,
                    responder]() -> std::function<void()> {
-                    auto line = answer(question, now_ns);
+                    auto line = answer(question, now_ns, present);
                     return [this, responder, line = std::move(line)]() mutable {
                       --waiting_;
                       if (!line) return responder.reject(line.error());
@@ -64,11 +65,13 @@ void PastWorlds::ask(PastQuestion question, const Responder& responder) {
                   });
 }
 
-Decided<std::string> PastWorlds::answer(const PastQuestion& question, std::int64_t now_ns) {
+Decided<std::string> PastWorlds::answer(const PastQuestion& question, std::int64_t now_ns,
+                                        const std::optional<PresentFacts>& present) {
   const std::lock_guard lock(mutex_);
   const auto at = TRY(find_shown_moment(parts_.log, question.moment, now_ns));
   auto world = world_at(at);
   if (!world) return tl::unexpected(no_past_world(parts_.log, world.error(), at));
+  if (present) (*world)->show(*present);
   auto line = (*world)->answer(question.line, question.principal);
   if (line) return std::move(*line);
   return reject(ErrorCode::INTERNAL, "the query isn't answered about the past", {},

@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,9 @@ class PastWorlds {
     std::filesystem::path data;  // the data directory
     BlockingPool pool;           // one thread, with a lane for each connection
     PastHistory::Intervals intervals = {};
+    // Returns what answers show of the present. Called on the engine's thread. nullptr: the
+    // defaults of PresentFacts for this data directory.
+    std::function<PresentFacts()> present = nullptr;
   };
 
   // Removes what an earlier process left on the disk.
@@ -62,7 +67,8 @@ class PastWorlds {
   };
 
   // Called on the pool's thread.
-  Decided<std::string> answer(const PastQuestion& question, std::int64_t now_ns);
+  Decided<std::string> answer(const PastQuestion& question, std::int64_t now_ns,
+                              const std::optional<PresentFacts>& present);
   Stored<PastService*> world_at(Position at);
   Stored<PastService*> open(Position at);
   void forget_all();

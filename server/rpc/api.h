@@ -34,11 +34,13 @@ class RunRootRule;
 struct ServerFacts {
   std::string data_directory;
   std::string socket_path;
-  std::int64_t started_at_ns = 0;
+  std::int64_t started_at_ns = 0;  // 0: not shown
   std::size_t jobs_max = 8;
   std::size_t remote_jobs_max = 32;
   std::size_t connections_max = signalbox::connections_max;
   std::size_t caller_connections_max = signalbox::caller_connections_max;
+  // Names of the service's own loops, for answers of a process that drives none of them.
+  std::vector<std::string> loops{};
 };
 
 // Calls `written` once the run root files that follow from the events up to `position` are written,

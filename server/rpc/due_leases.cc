@@ -1,10 +1,23 @@
 #include "server/rpc/due_leases.h"
 
+#include <cstdlib>
+
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
 #include "server/platform/clock.h"
 
 namespace signalbox {
+namespace {
+
+// Less than what counts as a jump of the clock.
+constexpr std::int64_t same_moment_ns = 500'000'000;
+
+}  // namespace
+
+std::int64_t recorded_if_same(std::int64_t utc_ns, std::int64_t recorded_ns) {
+  return std::abs(utc_ns - recorded_ns) < same_moment_ns ? recorded_ns : utc_ns;
+}
+
 void expire_due_lock(Api& api, const std::optional<Token>& lock_token) {
   const World& world = api.engine.world();
   const Lock* lock = lock_token ? world.find_lock_by_token(*lock_token) : nullptr;

@@ -1,7 +1,6 @@
 #include "server/rpc/lock_views.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include <boost/json/array.hpp>
@@ -9,6 +8,7 @@
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
 #include "server/platform/clock.h"
+#include "server/rpc/due_leases.h"
 #include "server/rpc/lock_queue.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -17,9 +17,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-// The two clocks are read one after the other: times that differ by less are taken as equal.
-constexpr std::int64_t same_moment_ns = 50'000'000;
 
 json::object held_lock(const Api& api, const LockQueue& queue, const Lock& lock) {
   const bool is_over =
@@ -49,7 +46,7 @@ std::int64_t lease_end_utc_ns(const Api& api, const Lock& lock) {
   const auto end_ns = api.timers.lease_end_ns(lock.key);
   if (!end_ns) return lock.expires_at_ns;
   const std::int64_t utc_ns = api.clock.wall_ns() + (*end_ns - api.clock.monotonic_ns());
-  return std::abs(utc_ns - lock.expires_at_ns) < same_moment_ns ? lock.expires_at_ns : utc_ns;
+  return recorded_if_same(utc_ns, lock.expires_at_ns);
 }
 
 Rejection with_lease_end(const Api& api, const std::string& key, Rejection rejection) {

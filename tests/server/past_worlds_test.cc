@@ -192,5 +192,23 @@ TEST_F(PastWorldsTest, AViewerSeesNoTokensOfThePast) {  // O4
   EXPECT_TRUE(peer->next().at("result").at("lock").at("token").is_null());
 }
 
+TEST_F(PastWorldsTest, WhatIsNotInTheLogIsThatOfThePresent) {  // O9
+  PresentFacts facts;
+  facts.server = api.facts;
+  facts.server.connections_max = 77;
+  facts.server.loops = {"heartbeat"};
+  facts.roles_without_token.emplace();
+  serve({log, clock, scratch.path(), BlockingPool(at_once, at_once), {}, [&] { return facts; }});
+  start_run(R"({"goal":"first"})");
+  const json::value listed = result_of("loop.list", R"({"at":1})");
+  ASSERT_EQ(listed.at("loops").as_array().size(), 1U);
+  EXPECT_EQ(listed.at("loops").at(0).at("loop"), "heartbeat");
+  EXPECT_TRUE(listed.at("loops").at(0).at("last_due_at").is_null());
+  EXPECT_EQ(result_of("access.list", R"({"at":1})").at("without_token").at("unix_owner"), "admin");
+  EXPECT_EQ(result_of("server.limits", R"({"at":1})").at("connections_max"), 77);
+  facts.server.connections_max = 78;  // the settings were reloaded
+  EXPECT_EQ(result_of("server.limits", R"({"at":1})").at("connections_max"), 78);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -169,10 +169,13 @@ std::string view_access_tokens(const json::object& result, const Terminal& termi
                {text_at(token, "id")},
                {text_at(token, "reason")}});
   }
+  const std::string tokens = table.empty()
+                                 ? "no access tokens; `signalbox access issue` makes one\n"
+                                 : table.text(terminal);
+  // The roles are settings of a server, which the log alone doesn't have.
+  if (!result.contains("without_token")) return tokens;
   const std::string loopback = text_at(object_at(result, "without_token"), "tcp_loopback");
-  return (table.empty() ? "no access tokens; `signalbox access issue` makes one\n"
-                        : table.text(terminal)) +
-         "Without a token, over TCP from a loopback address: " +
+  return tokens + "Without a token, over TCP from a loopback address: " +
          (loopback.empty() ? "refused" : loopback) + "\n";
 }
 

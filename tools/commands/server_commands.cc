@@ -108,8 +108,12 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const std::string durable = text_at(status, "durable_position");
   const std::string started = text_at(status, "started_at");
   const json::array& failures = array_at(status, "run_root_failures");
-  const std::string run_roots =
-      failures.empty() ? "ok" : "can't be written: " + scalar_text(failures.front());
+  // A moment of the past has none of what is of the process alone.
+  const bool is_live = status.contains("run_root_failures");
+  const std::string run_roots = !is_live ? ""
+                                : failures.empty()
+                                    ? "ok"
+                                    : "can't be written: " + scalar_text(failures.front());
   const json::array& disk_failures = array_at(status, "disk_failures");
   const bool full = true_at(status, "storage_full");
   std::string storage = full ? "full: writes are refused" : "ok";
@@ -127,7 +131,10 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
       {
           {"version", {text_at(status, "version")}},
           {"incarnation", {text_at(status, "incarnation")}},
-          {"started", {clock_time(started, now_ns) + " (" + short_age(started, now_ns) + ")"}},
+          {"started",
+           {started.empty()
+                ? started
+                : clock_time(started, now_ns) + " (" + short_age(started, now_ns) + ")"}},
           {"service", {paused_line(object_at(status, "paused"), now_ns), Style::bad}},
           {"position", {position + (durable == position ? "" : " (durable: " + durable + ")")}},
           {"state digest", {text_at(status, "state_digest")}},
@@ -143,7 +150,8 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"held projects", view_held_projects(status)},
           {"settings", view_settings(status, now_ns)},
           {"certificate", view_certificate(status, now_ns)},
-          {"retention", policy == nullptr ? Cell{"none"} : view_retention(*policy, now_ns)},
+          {"retention",
+           policy == nullptr ? Cell{is_live ? "none" : ""} : view_retention(*policy, now_ns)},
           {"files", view_file_retention(status, now_ns)},
           {"data", {text_at(status, "data_directory")}},
           {"socket", {text_at(status, "socket")}},

@@ -86,11 +86,13 @@ json::value last_due_of(const World& world, std::string_view loop) {
                                     : json::value(format_time(known->second.due_ns));
 }
 
-// Returns what the log says of the loops that had a due time: for a service that drives none, as
-// one of the past. Their schedules are settings.
-json::array loops_of_log(const World& world) {
-  std::set<std::string> names;
-  for (const auto& [name, loop] : world.loops) names.insert(name);
+// Returns what the log says of the loops, `names` and those that had a due time: for a service that
+// drives none, as one of the past. Their schedules are settings.
+json::array loops_of_log(const World& world, std::vector<std::string> names) {
+  std::set<std::string> others;
+  for (const auto& [name, loop] : world.loops) others.insert(name);
+  for (const std::string& name : names) others.erase(name);
+  names.insert(names.end(), others.begin(), others.end());
   json::array rows;
   for (const std::string& name : names) {
     rows.push_back({{"loop", name},
@@ -121,7 +123,7 @@ void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
     rows.push_back(std::move(object));
   }
   json::object result;
-  result["loops"] = loops.all().empty() ? loops_of_log(world) : std::move(rows);
+  result["loops"] = loops.all().empty() ? loops_of_log(world, api.facts.loops) : std::move(rows);
   call.responder.result(std::move(result));
 }
 

@@ -15,6 +15,7 @@
 #include "server/engine/timers.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/rpc/due_leases.h"
 #include "server/rpc/read_models.h"
 #include "server/scheduler/job_ownership.h"
 #include "server/text/described_json.h"
@@ -102,6 +103,17 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   return moment;
 }
 
+// Takes over what the grant or the latest renewal of the attempt's lease says.
+void add_renewal(Record renewal, RunMoment& moment) {
+  const Attempt& attempt = *moment.run->attempt;
+  WhyContext& around = moment.around;
+  if (around.lease_ends_ns != 0) {
+    around.lease_ends_ns = recorded_if_same(around.lease_ends_ns,
+                                            renewal.recorded_at_ns + attempt.lease_ms * ns_per_ms);
+  }
+  if (attempt.lease_renewed_at != attempt.token) around.last_heartbeat = std::move(renewal);
+}
+
 // Reads the records that the index doesn't list for the run: the latest heartbeat of the attempt
 // under way, the end of the lock that the latest attempt lost and, if there is no space, the log's
 // last record.
@@ -112,9 +124,8 @@ Stored<void> read_around(const Api& api, std::span<const Record> records, RunMom
     if (!last.empty()) moment.around.last_durable = std::move(last.front());
   }
   if (run.attempt) {
-    if (run.attempt->lease_renewed_at == run.attempt->token) return {};
-    auto beat = TRY(api.log.read(run.attempt->lease_renewed_at, 1));
-    if (!beat.empty()) moment.around.last_heartbeat = std::move(beat.front());
+    auto renewal = TRY(api.log.read(run.attempt->lease_renewed_at, 1));
+    if (!renewal.empty()) add_renewal(std::move(renewal.front()), moment);
     return {};
   }
   const auto failed = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {

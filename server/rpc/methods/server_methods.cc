@@ -76,7 +76,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   const json::object& failures = result.at("disk_failures").as_object();
   for (const auto& failure : failures) disk_failures.push_back(failure.value());
   result["disk_failures"] = std::move(disk_failures);
-  result["started_at"] = format_time(api.facts.started_at_ns);
+  if (api.facts.started_at_ns != 0) result["started_at"] = format_time(api.facts.started_at_ns);
   result["data_directory"] = api.facts.data_directory;
   result["socket"] = api.facts.socket_path;
   json::array run_roots;
@@ -114,9 +114,9 @@ void crash_report_method(Api& api, Call& call) {
   api.blocking.run(
       {.name = "crash report"},
       [&api, digest = server.crash_report, position = server.recovered_at,
-       shown = api.engine.world().position, responder = call.responder]() -> std::function<void()> {
+       responder = call.responder]() -> std::function<void()> {
         const auto text = api.artifacts.get(digest);
-        return [&api, text, digest, position, shown, responder]() mutable {
+        return [&api, text, digest, position, responder]() mutable {
           auto report = text ? parse_json(*text) : Decided<json::value>();
           if (!text || !report || !report->is_object()) {
             return responder.reject(
@@ -131,7 +131,7 @@ void crash_report_method(Api& api, Call& call) {
           result["recovered_at"] = position;
           result["path"] = api.artifacts.path_of(digest).string();
           result["report"] = std::move(*report);
-          responder.result(std::move(result), shown);
+          responder.result(std::move(result));  // its goals are those of this moment
         };
       });
 }
