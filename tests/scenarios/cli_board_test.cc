@@ -130,6 +130,10 @@ TEST_F(CliBoard, PutSaysWhatACardWillMiss) {  // O8
     EXPECT_NE(first.err.find(said), std::string::npos) << first.err;
   }
   EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "dirty_base", "no_checks", "mock_agent"}));
+  // A program gets them in the same answer.
+  const json::object shown = result({"project", "put", "other", "--repository", other.string()});
+  EXPECT_EQ(shown.at("warnings"), result({"project", "check", "other"}).at("warnings"));
+  EXPECT_TRUE(shown.at("not_checked").is_array());
 
   write_text(other / "AGENTS.md", "## Checks\n\n```sh\ntest -f greeting.txt\n```\n");
   commit_everything(other, "checks");

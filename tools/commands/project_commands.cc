@@ -57,11 +57,15 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   set_param(params, "remote", options.remote);
   if (options.keep_pipeline) params["keep_pipeline"] = true;
   set_param(params, "command_id", options.command_id);
-  const auto result = call_server(invocation, "project.put", std::move(params));
-  if (result && !invocation.json) {
+  auto result = call_server(invocation, "project.put", std::move(params));
+  if (result) {
     // The project is saved, whatever becomes of this: an older server doesn't know the method.
     const auto checked = call_server(invocation, "project.check", {{"name", options.name}});
-    if (checked) write_message(warnings_text(*checked));
+    if (checked && !invocation.json) write_message(warnings_text(*checked));
+    if (checked && invocation.json) {
+      (*result)["warnings"] = array_at(*checked, "warnings");
+      (*result)["not_checked"] = array_at(*checked, "not_checked");
+    }
   }
   return answer(invocation, result, view);
 }
@@ -103,7 +107,8 @@ void add_put(ToolCommand project, Invocation& invocation) {
   command.excludes("--keep-pipeline", {"--pipeline"});
   add_command_id(command, options->command_id);
   command.footer(
-      "HEARTBEAT.md in the repository holds the policy for its cards.\n\n"
+      "HEARTBEAT.md in the repository holds the policy for its cards. What the cards will miss is\n"
+      "said at once; with --json it is in `warnings`, as `project check` has it.\n\n"
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project put web --repository . --base trunk --pipeline card.toml");
