@@ -102,22 +102,23 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
   }
   std::uint64_t next = 0;
   for (;;) {
-    params["offset"] = next;
+    const std::uint64_t asked = next;
+    params["offset"] = asked;
     const auto part = call_server(invocation, "run.log", params);
     if (!part) return answer(invocation, part, view);
     // A retry in between would be another output: go on with the attempt that was found.
     params["station"] = part->at("station");
     params["attempt"] = part->at("attempt");
     const std::uint64_t begin = number_at(*part, "offset");
-    if (begin > next) {
+    if (begin > asked) {
       printer.finish();  // what follows isn't of the same line
-      write_message("… " + std::to_string(begin - next) + " bytes aren't kept …\n");
+      write_message("… " + std::to_string(begin - asked) + " bytes aren't kept …\n");
     }
     const std::string text = text_at(*part, "text");
     printer.print(terminal_of(STDOUT_FILENO).columns ? printable_lines(text) : text);
     next = number_at(*part, "next_offset");
-    const bool is_more = next < number_at(*part, "end") && (next > begin || !text.empty());
-    if (is_more) continue;
+    // A part without text may only skip bytes that were overwritten while they were read.
+    if (next > asked && next < number_at(*part, "end")) continue;
     if (!options.follow || !true_at(*part, "running")) break;
     std::this_thread::sleep_for(log_poll);
   }
