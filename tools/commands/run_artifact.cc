@@ -24,7 +24,8 @@ ExitCode artifact(const Invocation& invocation, const ArtifactOptions& options) 
   if (result && !invocation.json && !result->contains("content")) {
     // Large or binary content is only in the file, whose path is printed.
     write_message("not shown: " + text_at(*result, "bytes") + " bytes of " +
-                  printable(text_at(*result, "media_type")) + ", in the file\n");
+                  printable(text_at(*result, "media_type")) +
+                  ", in the file on the server's machine\n");
   }
   const bool is_for_program = !invocation.json && !terminal_of(STDOUT_FILENO).columns;
   if (result && is_for_program && result->contains("content")) {
@@ -45,9 +46,11 @@ void add_run_artifact_command(ToolCommand run, Invocation& invocation) {
   command.add_option("NAME", options->name, "The artifact's name, as `run get` lists it")
       .required();
   command.footer(
-      "Prints the file's path instead if it isn't text or is larger than 256 KiB.\n\n"
+      "Of what isn't text or is larger than 256 KiB it prints the path of the file, which is on "
+      "the\n"
+      "server's machine. `run diff` prints a run's change whole, for `git apply`.\n\n"
       "Examples:\n"
-      "  signalbox run artifact \"$run\" patch | git apply\n"
+      "  signalbox run artifact \"$run\" change.patch | less\n"
       "  signalbox run artifact \"$run\" verify_summary");
   command.action([options, &invocation] { return artifact(invocation, *options); });
 }

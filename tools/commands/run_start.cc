@@ -165,7 +165,7 @@ void add_run_watch_command(ToolCommand run, Invocation& invocation) {
       "restarts. With --json prints nothing until the end, then the same as `run get`.\n\n"
       "Examples:\n"
       "  signalbox run watch 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
-      "  signalbox run watch \"$run\" && signalbox run artifact \"$run\" patch");
+      "  signalbox run watch \"$run\" && signalbox run diff \"$run\"");
   command.action(
       [run_id, without_log, &invocation] { return watch_run(invocation, *run_id, !*without_log); });
 }
