@@ -119,9 +119,37 @@ TEST_F(CliTest, ListGivesAllPages) {
   EXPECT_TRUE(all.at("next_cursor").is_null());
 }
 
+TEST_F(CliTest, SeveralValuesMayHaveCommas) {  // O5, O6
+  const std::string queued = start_run("queued");
+  const std::string canceled = start_run("canceled");
+  ASSERT_EQ(server_.cli({"run", "cancel", canceled}).exit_code, 0);
+  const auto listed = [this](const std::string& statuses) {
+    return result({"run", "list", "--status", statuses}).at("runs").as_array().size();
+  };
+  EXPECT_EQ(listed("queued,canceled"), 2U);
+  EXPECT_EQ(listed("canceled,failed"), 1U);
+  EXPECT_EQ(result({"events", "--type", "RunStarted,RunCanceled"}).at("events").as_array().size(),
+            3U);
+}
+
+TEST_F(CliTest, AValueThatIsNoneSaysWhichWasMeant) {  // O6
+  const Output near = server_.cli({"run", "list", "--status", "faild"});
+  EXPECT_EQ(near.exit_code, 2);
+  EXPECT_NE(near.err.find("--status takes no `faild`; did you mean failed?"), std::string::npos)
+      << near.err;
+  const Output far = server_.cli({"run", "list", "--order-by", "goal"});
+  EXPECT_NE(far.err.find("it takes started, updated, ended"), std::string::npos) << far.err;
+  const Output type = server_.cli({"events", "--type", "RunStart"});
+  EXPECT_NE(type.err.find("try: signalbox rpc events.types"), std::string::npos) << type.err;
+}
+
 TEST_F(CliTest, NothingThereIsNoError) {  // O6
   EXPECT_EQ(server_.cli({"run", "list"}).out, "no runs; `signalbox run start` starts one\n");
   EXPECT_EQ(server_.cli({"card", "list"}).out, "no cards; `signalbox card submit` adds one\n");
+  start_run("one");
+  const std::string none = "no run matches; `signalbox run list` shows all of them\n";
+  EXPECT_EQ(server_.cli({"run", "list", "--project", "other"}).out, none);
+  EXPECT_EQ(server_.cli({"run", "list", "--status", "failed,canceled"}).out, none);
   const Output crash = server_.cli({"server", "crash-report"});
   EXPECT_EQ(crash.exit_code, 0) << crash.err;
   EXPECT_EQ(crash.out, "no crash: every stop in the log was a clean one\n");

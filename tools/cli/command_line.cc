@@ -96,6 +96,25 @@ CallError unknown_option(const CLI::App& command, const std::string& word) {
                      {full_name(command) + " --help"});
 }
 
+// `text` is what CLI11 says of a value, for example "--status: faild not in {queued,failed}".
+CallError refused_value(const CLI::App& command, const std::string& text) {
+  constexpr std::string_view colon = ": ";
+  constexpr std::string_view not_in = " not in {";
+  const std::vector<std::string> next{full_name(command) + " --help"};
+  const std::size_t word = text.find(colon);
+  const std::size_t set = text.find(not_in);
+  if (word == std::string::npos || set == std::string::npos || set < word + colon.size()) {
+    return usage_error(wrapped_message(text), next);
+  }
+  const std::string given = text.substr(word + colon.size(), set - word - colon.size());
+  const std::vector<std::string> known = fixed_values(text.substr(set));
+  const auto meant = nearest_word(given, known);
+  return usage_error(wrapped_message(text.substr(0, word) + " takes no `" + given + "`; " +
+                                     (meant ? "did you mean " + *meant + "?"
+                                            : "it takes " + comma_separated(known))),
+                     next);
+}
+
 CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -111,7 +130,7 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
     return each.starts_with('-') && each != "--";
   });
   if (option != unknown.end()) return unknown_option(*command, *option);
-  if (!needs_command) return usage_error(error.what(), {name + " --help"});
+  if (!needs_command) return refused_value(*command, error.what());
   return usage_error(wrapped_message("`" + name + "` needs a command: " + comma_separated(known)),
                      {name + " --help"});
 }
@@ -173,6 +192,11 @@ const CommandOption& CommandOption::existing_file() const {
 const CommandOption& CommandOption::repeatable() const {
   option_->expected(1)->take_all();
   return *this;
+}
+
+const CommandOption& CommandOption::list() const {
+  option_->delimiter(',');
+  return repeatable();
 }
 
 const CommandOption& CommandOption::shows_default() const {

@@ -51,7 +51,8 @@ bool is_short_id(std::string_view text) {
 Called<void> complete_ids(json::object& params, const MethodCall& call) {
   for (const auto& [param, method] : finders) {
     const std::string given = text_at(params, param);
-    if (!is_short_id(given)) continue;
+    // The finder says what an id may be, also of what is none.
+    if (given.empty() || parse_uuid(given)) continue;
     const auto found = TRY(call(method, {{"id", std::string(without_ellipsis(given))}}));
     params[param] = text_at(found, param);
   }

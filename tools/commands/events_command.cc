@@ -178,7 +178,8 @@ void add_events_command(ToolCommand app, Invocation& invocation) {
   command.add_option("--run", options->run_id, "Only events of this run");
   command.add_option("--span", options->span_id,
                      "Only this span: a run's, which is its id, or an attempt's");
-  command.add_option("--type", options->types, "Only events of this type; repeatable").repeatable();
+  command.add_option("--type", options->types, "Only events of this type, or of any of several")
+      .list();
   command.add_option("--stream", options->stream,
                      "Only events of this stream, such as lock/deploy");
   command.add_option("--actor", options->actor, "Only events of this actor");

@@ -239,8 +239,9 @@ ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
 void add_inbox_command(ToolCommand app, Invocation& invocation) {
   ToolCommand command = app.add_subcommand("inbox", "What waits for a person, the longest first");
   const auto options = std::make_shared<InboxOptions>();
-  command.add_option("--kind", options->kinds, "Only this kind, such as approval; repeatable")
-      .repeatable();
+  command
+      .add_option("--kind", options->kinds, "Only this kind, such as approval, or any of several")
+      .list();
   command.add_option("--limit", options->limit, "Items shown, 1 to 500; default: 100")
       .range(1, 500);
   command.add_flag("--all", options->all, "All items, however many; --limit doesn't matter then");

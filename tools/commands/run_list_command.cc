@@ -59,8 +59,18 @@ Called<json::object> read_run_list(const Invocation& invocation, const RunListOp
   return page;
 }
 
-std::string view_listed_runs(const json::object& result, const Terminal& terminal) {
-  std::string text = view_run_list(result, terminal, wall_clock_ns());
+bool has_filter(const RunListOptions& options) {
+  return !options.statuses.empty() || !options.waiting_for.empty() || options.project ||
+         options.label || options.station || options.code || options.text || options.since ||
+         options.until || options.order_by == "ended" || options.cursor;
+}
+
+std::string view_listed_runs(const RunListOptions& options, const json::object& result,
+                             const Terminal& terminal) {
+  const bool is_end = text_at(result, "next_cursor").empty();
+  const bool has_none = array_at(result, "runs").empty() && is_end && has_filter(options);
+  std::string text = has_none ? "no run matches; `signalbox run list` shows all of them\n"
+                              : view_run_list(result, terminal, wall_clock_ns());
   std::string totals;
   for (const auto& each : object_at(result, "totals")) {
     const std::string count = scalar_text(each.value());
@@ -76,13 +86,15 @@ std::string view_listed_runs(const json::object& result, const Terminal& termina
 void add_run_list_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand("list", "Runs, newest first");
   const auto options = std::make_shared<RunListOptions>();
-  command.add_option("--status", options->statuses, "Only runs of this status; repeatable")
-      .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"})
-      .repeatable();
   command
-      .add_option("--waiting-for", options->waiting_for, "Only runs that wait for this; repeatable")
+      .add_option("--status", options->statuses, "Only runs of this status, or of any of several")
+      .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"})
+      .list();
+  command
+      .add_option("--waiting-for", options->waiting_for,
+                  "Only runs that wait for this, or for any of several")
       .one_of({"backoff", "deferred", "stalled", "quota", "approval", "budget"})
-      .repeatable();
+      .list();
   command.add_option("--project", options->project, "Only runs of this project");
   command.add_option("--label", options->label, "Only runs with this label")
       .type_name("NAME=VALUE");
@@ -109,11 +121,14 @@ void add_run_list_command(ToolCommand run, Invocation& invocation) {
       "Examples:\n"
       "  signalbox run list\n"
       "  signalbox run list --since 8h --totals\n"
-      "  signalbox run list --status failed --project web --all\n"
+      "  signalbox run list --status failed,canceled --project web --all\n"
       "  signalbox run list --waiting-for approval --order-by updated\n"
       "  signalbox run list --label team=blue --json | jq -r '.result.runs[].run_id'");
   command.action([options, &invocation] {
-    return answer(invocation, read_run_list(invocation, *options), view_listed_runs);
+    return answer(invocation, read_run_list(invocation, *options),
+                  [options](const json::object& result, const Terminal& terminal) {
+                    return view_listed_runs(*options, result, terminal);
+                  });
   });
 }
 

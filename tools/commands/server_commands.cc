@@ -142,7 +142,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"ready stations", {text_at(status, "ready_stations")}},
           {"waiting claims", {text_at(status, "waiting_claims")}},
           {"held locks", {text_at(status, "held_locks")}},
-          {"waiting for locks", {text_at(status, "waiting_locks")}},
+          {"waiting locks", {text_at(status, "waiting_locks")}},
           {"subscriptions", {text_at(status, "subscriptions")}},
           {"read models at", {read_models, rebuilding ? Style::bad : Style::plain}},
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
