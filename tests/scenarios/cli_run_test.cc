@@ -140,7 +140,7 @@ TEST_F(CliTest, AValueThatIsNoneSaysWhichWasMeant) {  // O6
   const Output far = server_.cli({"run", "list", "--order-by", "goal"});
   EXPECT_NE(far.err.find("it takes started, updated, ended"), std::string::npos) << far.err;
   const Output type = server_.cli({"events", "--type", "RunStart"});
-  EXPECT_NE(type.err.find("try: signalbox rpc events.types"), std::string::npos) << type.err;
+  EXPECT_NE(type.err.find("try: signalbox events --list-types"), std::string::npos) << type.err;
 }
 
 TEST_F(CliTest, NothingThereIsNoError) {  // O6
@@ -150,6 +150,13 @@ TEST_F(CliTest, NothingThereIsNoError) {  // O6
   const std::string none = "no run matches; `signalbox run list` shows all of them\n";
   EXPECT_EQ(server_.cli({"run", "list", "--project", "other"}).out, none);
   EXPECT_EQ(server_.cli({"run", "list", "--status", "failed,canceled"}).out, none);
+  EXPECT_EQ(server_.cli({"card", "list", "--status", "failed"}).out,
+            "no card matches; `signalbox card list` shows all of them\n");
+  EXPECT_EQ(server_.cli({"lock", "list", "--owner", "nobody"}).out,
+            "no lock matches; `signalbox lock list` shows all of them\n");
+  EXPECT_EQ(server_.cli({"tick", "list", "--loop", "none"}).out,
+            "no tick matches; `signalbox tick list` shows all of them\n");
+  EXPECT_EQ(server_.cli({"events", "--actor", "nobody"}).err, "no event matches\n");
   const Output crash = server_.cli({"server", "crash-report"});
   EXPECT_EQ(crash.exit_code, 0) << crash.err;
   EXPECT_EQ(crash.out, "no crash: every stop in the log was a clean one\n");

@@ -59,4 +59,8 @@ class TextTable {
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
                          const Terminal& terminal);
 
+// Returns what a list shows whose filters leave nothing: "no run matches; `signalbox run list`
+// shows all of them".
+std::string no_match(const std::string& noun, const std::string& list_command);
+
 }  // namespace signalbox

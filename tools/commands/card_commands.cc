@@ -109,7 +109,12 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
       "  signalbox card list --status blocked --json | jq -r '.result.cards[].card_id'");
   command.action([options, &invocation] {
     return answer(invocation, list_cards(invocation, *options),
-                  [](const json::object& result, const Terminal& terminal) {
+                  [options](const json::object& result, const Terminal& terminal) {
+                    const bool is_filtered = options->project || options->status;
+                    if (is_filtered && array_at(result, "cards").empty() &&
+                        text_at(result, "next_cursor").empty()) {
+                      return no_match("card", "signalbox card list");
+                    }
                     return view_card_list(result, terminal, wall_clock_ns());
                   });
   });

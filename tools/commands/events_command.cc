@@ -154,6 +154,11 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
                     write_message("the log ends at " + std::to_string(end) +
                                   "; --follow waits for what comes next\n");
                   }
+                  const bool is_filtered = options.run_id || options.span_id || options.stream ||
+                                           options.actor || !options.types.empty();
+                  if (text.empty() && is_filtered && !true_at(result, "more")) {
+                    write_message("no event matches\n");
+                  }
                   if (true_at(result, "more")) {
                     text += std::string("more: ") + (options.backwards ? "--backwards " : "") +
                             "--from " + text_at(result, "next_from") + "\n";

@@ -276,7 +276,12 @@ void add_lock_list(ToolCommand lock, Invocation& invocation) {
       "  signalbox lock list --json | jq -r '.result.locks[] | .key + \" \" + .owner'");
   command.action([options, &invocation] {
     return answer(invocation, list_locks(invocation, *options),
-                  [](const json::object& result, const Terminal& terminal) {
+                  [options](const json::object& result, const Terminal& terminal) {
+                    const bool is_filtered = options->prefix || options->owner;
+                    if (is_filtered && array_at(result, "locks").empty() &&
+                        text_at(result, "next_cursor").empty()) {
+                      return no_match("lock", "signalbox lock list");
+                    }
                     return view_lock_list(result, terminal, wall_clock_ns());
                   });
   });

@@ -10,6 +10,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
 #include "tools/views/run_view.h"
 
 namespace signalbox {
@@ -69,7 +70,7 @@ std::string view_listed_runs(const RunListOptions& options, const json::object& 
                              const Terminal& terminal) {
   const bool is_end = text_at(result, "next_cursor").empty();
   const bool has_none = array_at(result, "runs").empty() && is_end && has_filter(options);
-  std::string text = has_none ? "no run matches; `signalbox run list` shows all of them\n"
+  std::string text = has_none ? no_match("run", "signalbox run list")
                               : view_run_list(result, terminal, wall_clock_ns());
   std::string totals;
   for (const auto& each : object_at(result, "totals")) {

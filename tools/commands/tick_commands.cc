@@ -234,7 +234,13 @@ void add_tick_list(ToolCommand tick, Invocation& invocation) {
       "  signalbox tick list --loop nightly --all --json | jq '.result.rows[]'");
   command.action([options, &invocation] {
     return answer(invocation, list_ticks(invocation, *options),
-                  [](const json::object& result, const Terminal& terminal) {
+                  [options](const json::object& result, const Terminal& terminal) {
+                    const bool is_filtered = options->loop || options->run_id;
+                    if (is_filtered && array_at(result, "open").empty() &&
+                        array_at(result, "rows").empty() &&
+                        text_at(result, "next_cursor").empty()) {
+                      return no_match("tick", "signalbox tick list");
+                    }
                     return view_tick_list(result, terminal, wall_clock_ns());
                   });
   });

@@ -116,7 +116,10 @@ Called<std::int64_t> time_of(const EventLog& log, Position position) {
 std::string counted_text(const json::object& counts) {
   std::string text;
   for (const auto& [state, count] : counts) {
-    text += (text.empty() ? "" : ", ") + scalar_text(count) + " " + std::string(state);
+    const std::string number = scalar_text(count);
+    std::string words(state);
+    if (number != "1" && words.starts_with("waits ")) words.erase(4, 1);  // 2 wait for a person
+    text += (text.empty() ? "" : ", ") + number + " " + words;
   }
   return text;
 }

@@ -62,7 +62,7 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
     if (std::find(known.begin(), known.end(), type) == known.end()) {
       return reject(ErrorCode::INVALID_PARAMS, "there is no event type " + type,
                     {{"field", std::string("types")}, {"types", known}},
-                    {"signalbox rpc events.types"});
+                    {"signalbox events --list-types"});
     }
   }
   return EventFilter{run_id, {types.begin(), types.end()}, span_id};
