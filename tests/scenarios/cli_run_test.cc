@@ -139,6 +139,8 @@ TEST_F(CliTest, AValueThatIsNoneSaysWhichWasMeant) {  // O6
       << near.err;
   const Output far = server_.cli({"run", "list", "--order-by", "goal"});
   EXPECT_NE(far.err.find("it takes started, updated, ended"), std::string::npos) << far.err;
+  const Output method = server_.cli({"rpc", "run.lst"});
+  EXPECT_NE(method.err.find("did you mean run.list?"), std::string::npos) << method.err;
   const Output type = server_.cli({"events", "--type", "RunStart"});
   EXPECT_NE(type.err.find("try: signalbox events --list-types"), std::string::npos) << type.err;
 }

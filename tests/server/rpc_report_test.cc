@@ -136,6 +136,8 @@ TEST_F(RpcReport, ThePeriodBeginsAtATimeAnAgeOrAfterAPosition) {  // O3
 
   EXPECT_EQ(code_of(ask("report.get", R"({"since":"yesterday"})")), "INVALID_PARAMS");
   EXPECT_EQ(code_of(ask("report.get", R"({"since":""})")), "INVALID_PARAMS");
+  EXPECT_EQ(code_of(ask("report.get", R"({"since":"2100-01-01T00:00:00Z"})")), "INVALID_PARAMS")
+      << "later than now";
   EXPECT_EQ(code_of(ask("report.get", R"({"since":"1000000"})")), "POSITION_NOT_FOUND");
 }
 

@@ -1,18 +1,37 @@
 // `signalbox rpc METHOD [JSON]`: calls any method of PROTOCOL.md.
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/nearest_word.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
 
 namespace signalbox {
 namespace {
 
+namespace json = boost::json;
+
 struct RpcOptions {
   std::string method;
   std::string params = "{}";
 };
+
+// Adds the method that was probably meant to METHOD_NOT_FOUND, whose details list all of them.
+void name_method(json::object& error, const std::string& given) {
+  json::value* const data = error.if_contains("data");
+  if (data == nullptr || !data->is_object()) return;
+  std::vector<std::string> known;
+  const json::array& methods = array_at(object_at(data->get_object(), "details"), "methods");
+  for (const json::value& each : methods) known.push_back(scalar_text(each));
+  const auto meant = nearest_word(given, known);
+  if (!meant) return;
+  error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
+  data->get_object()["next_commands"] = json::array{"signalbox rpc " + *meant};
+}
 
 ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
   const View view = [](const boost::json::object& result, const Terminal&) {
@@ -24,8 +43,11 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
     return answer(invocation, tl::unexpected(usage_error("the params must be a JSON object")),
                   view);
   }
-  return answer(invocation,
-                call_unchanged(invocation, options.method, std::move(params->get_object())), view);
+  auto result = call_unchanged(invocation, options.method, std::move(params->get_object()));
+  if (!result && code_of(result.error()) == "METHOD_NOT_FOUND") {
+    name_method(result.error().error, options.method);
+  }
+  return answer(invocation, result, view);
 }
 
 }  // namespace

@@ -81,6 +81,10 @@ Decided<ReportSince> since_from(const std::string& text, std::int64_t now_ns, Po
     return since;
   }
   if (const auto at_ns = parse_time(text)) {
+    if (*at_ns > now_ns) {
+      return reject(ErrorCode::INVALID_PARAMS, text + " is later than now",
+                    {{"field", std::string("since")}}, {"signalbox report --since 8h"});
+    }
     since.at_ns = *at_ns;
     return since;
   }
