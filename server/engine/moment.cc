@@ -19,6 +19,13 @@ Rejection no_such_position(const EventLog& log, std::string_view moment) {
           {"signalbox events --limit 1", "signalbox replay"}};
 }
 
+// For a moment before the first record, of a log that has one.
+Rejection before_log(const EventLog& log, std::string_view moment) {
+  Rejection rejection = no_such_position(log, moment);
+  rejection.message = std::string(moment) + " is before the log, which begins with position 1";
+  return rejection;
+}
+
 Rejection unreadable_log(const EventLog& log, const StoreError& error) {
   // A retention may have dropped it since the horizon was read.
   if (error.kind == StoreError::Kind::dropped) return history_dropped(log, error.position);
@@ -74,7 +81,9 @@ Decided<Position> find_shown_moment(const EventLog& log, std::string_view moment
                                     std::int64_t now_ns) {
   const auto found = TRY(find_moment(log, moment, now_ns));
   if (found == 0 && parse_duration_ms(moment) && log.tail() > 0) return Position{1};
-  if (found == 0) return tl::unexpected(no_such_position(log, moment));
+  if (found == 0) {
+    return tl::unexpected(log.tail() > 0 ? before_log(log, moment) : no_such_position(log, moment));
+  }
   if (found <= log.horizon().position) return tl::unexpected(history_dropped(log, found));
   return found;
 }

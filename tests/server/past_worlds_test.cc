@@ -125,7 +125,10 @@ TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
   EXPECT_EQ(position_at("\"0s\""), std::to_string(log.tail()));
   // The log is younger than that.
   EXPECT_EQ(position_at("\"1h\""), "1");
-  EXPECT_EQ(code_of(ask("run.list", at("{}", "\"1970-01-01T00:00:00Z\""))), "POSITION_NOT_FOUND");
+  const json::object before = ask("run.list", at("{}", "\"1970-01-01T00:00:00Z\""));
+  EXPECT_EQ(code_of(before), "POSITION_NOT_FOUND");
+  EXPECT_EQ(before.at("error").at("message"),
+            "1970-01-01T00:00:00Z is before the log, which begins with position 1");
   EXPECT_EQ(code_of(ask("run.list", at("{}", std::to_string(log.tail() + 1)))),
             "POSITION_NOT_FOUND");
   EXPECT_EQ(code_of(ask("run.list", at("{}", "\"yesterday\""))), "INVALID_PARAMS");
