@@ -16,6 +16,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "tests/crash/server_test.h"
+#include "tests/eventually.h"
 #include "tests/fixtures/git_repository.h"
 
 namespace signalbox::test {
@@ -78,6 +79,17 @@ json::object of_the_log(const std::string& method, json::object result) {
 class EveryQueryPositionTest : public ServerTest {
  protected:
   EveryQueryPositionTest() : repository_(make_repository(scratch_.path() / "repository")) {}
+
+  // Ends the job of the deep work, which its supervisor would keep without a server, too.
+  void TearDown() override {
+    if (!planned_.is_string()) return;
+    const std::string run_id(planned_.as_string());
+    (void)answer_to("run.cancel", {{"run_id", run_id}});  // refused if the work is done by now
+    EXPECT_TRUE(eventually([&] {
+      const json::object ended = run(run_id);
+      return ended.contains("ended_at") && ended.at("ended_at").is_string();
+    }));
+  }
 
   void put_project(const std::string& name) const {
     json::object params{{"name", name}, {"repository", repository_.string()}};
