@@ -226,6 +226,17 @@ inline constexpr std::uint64_t committed_file_bytes_max = 50ULL * 1024 * 1024;
 inline constexpr std::size_t large_files_max = 100;
 // Submodules of a worktree that a commit of its changes can hold.
 inline constexpr std::size_t submodules_max = 1000;
+// Levels of submodules below a submodule that are looked into, and of directories below a git
+// directory's `modules`, where names of submodules may have slashes.
+inline constexpr std::size_t submodule_depth_max = 8;
+inline constexpr std::size_t submodule_directories_depth_max = 32;
+// Tags of a submodule, the newest, that are recorded when it is checked out.
+inline constexpr std::size_t submodule_tags_max = 4000;
+// Commits that only a worktree refers to, and bytes of its HEAD's log in which they are looked for.
+inline constexpr std::size_t worktree_tips_max = 1000;
+inline constexpr std::size_t worktree_log_bytes_max = 4UL * 1024 * 1024;
+// Levels of repositories that borrow objects from each other: git follows as many.
+inline constexpr std::size_t alternates_depth_max = 5;
 // Time that a push waits for the server's decision.
 inline constexpr std::int64_t fence_check_ms_max = 10 * 1000;
 

@@ -74,13 +74,17 @@ void make_lfs_directory(const fs::path& repository, const fs::path& common_direc
   fs::create_directory(common_directory / "lfs", ignored);
 }
 
-// Lists the repository's own configuration. `scratch` is a file that may be replaced.
-tl::expected<std::string, std::string> list_config(const fs::path& repository,
-                                                   const fs::path& scratch) {
+// Lists a configuration: that of the repository at `directory`, or the one that `source` names.
+// `scratch` is a file that may be replaced.
+tl::expected<std::string, std::string> list_config(const fs::path& directory,
+                                                   const fs::path& scratch,
+                                                   const std::vector<std::string>& source = {
+                                                       "--local"}) {
   GitOptions to_file;
   to_file.output_file = scratch;
-  const GitOutcome listed =
-      git(repository, {"config", "--local", "--includes", "--list", "-z"}, to_file);
+  std::vector<std::string> arguments{"config", "--includes", "--list", "-z"};
+  arguments.insert(arguments.end(), source.begin(), source.end());
+  const GitOutcome listed = git(directory, std::move(arguments), to_file);
   auto text = read_regular_file(scratch, listed_config_bytes_max);
   std::error_code ignored;
   fs::remove(scratch, ignored);
@@ -152,14 +156,38 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::pin(const fs::path
       TRY(copy_hooks(hooks, pinned.copied_hooks()));
     }
   }
-  TRY(link_data(pinned.facts_.common_directory, pinned.common()));
-  TRY(copy_info(fs::path(pinned.facts_.common_directory) / "info", pinned.common() / "info"));
-  const auto listed = TRY(list_config(repository, directory / listing_name));
-  pinned.facts_.programs = programs_of_config(listed);
-  const auto written =
-      write_file_atomically(pinned.common() / "config", pinned_config_text(listed, trust));
-  if (!written) return not_pinned(written.error().message);
+  TRY(pinned.link_and_configure(TRY(list_config(repository, directory / listing_name)), trust));
   return pinned;
+}
+
+// Git itself doesn't look into such a directory: it fails at the work tree that is gone.
+tl::expected<PinnedRepository, std::string> PinnedRepository::pin_git_directory(
+    const fs::path& directory, const fs::path& git_directory) {
+  TRY(remove_tree(directory));
+  WorkspaceRecord facts;
+  facts.repository = git_directory.string();
+  facts.git_directory = resolved_path(git_directory).string();
+  facts.common_directory = facts.git_directory;
+  PinnedRepository pinned(directory, std::move(facts));
+  for (const fs::path& needed : {pinned.common(), pinned.copied_hooks()}) {
+    if (auto made = make_directories(needed); !made) return not_pinned(made.error().message);
+  }
+  pinned.facts_.hooks = pinned.copied_hooks().string();
+  const auto listed = TRY(list_config(directory, directory / listing_name,
+                                      {"--file", (git_directory / "config").string()}));
+  TRY(pinned.link_and_configure(listed, ConfigTrust::nobodys));
+  return pinned;
+}
+
+tl::expected<void, std::string> PinnedRepository::link_and_configure(const std::string& listed,
+                                                                     ConfigTrust trust) {
+  TRY(link_data(facts_.common_directory, common()));
+  TRY(copy_info(fs::path(facts_.common_directory) / "info", common() / "info"));
+  facts_.programs = programs_of_config(listed);
+  const auto written =
+      write_file_atomically(common() / "config", pinned_config_text(listed, trust));
+  if (!written) return not_pinned(written.error().message);
+  return {};
 }
 
 std::optional<PinnedRepository> PinnedRepository::open_recorded(const fs::path& directory) {

@@ -51,6 +51,10 @@ class PinnedRepository {
   static tl::expected<PinnedRepository, std::string> pin(const std::filesystem::path& directory,
                                                          const std::filesystem::path& repository,
                                                          ConfigTrust trust);
+  // The same with ConfigTrust::nobodys for a git directory whose work tree may be gone, such as
+  // that of a submodule that was removed.
+  static tl::expected<PinnedRepository, std::string> pin_git_directory(
+      const std::filesystem::path& directory, const std::filesystem::path& git_directory);
   // Opens what pin() and record() made; nullopt if it isn't there, or can't be read.
   static std::optional<PinnedRepository> open_recorded(const std::filesystem::path& directory);
   // The same, but pins with ConfigTrust::nobodys if it isn't there, such as for a run that an
@@ -93,6 +97,10 @@ class PinnedRepository {
  private:
   PinnedRepository(std::filesystem::path directory, WorkspaceRecord facts)
       : directory_(std::move(directory)), facts_(std::move(facts)) {}
+
+  // Links the data, copies the rest, and writes the configuration that was listed as far as it is
+  // trusted.
+  tl::expected<void, std::string> link_and_configure(const std::string& listed, ConfigTrust trust);
 
   [[nodiscard]] std::filesystem::path common() const { return directory_ / "git"; }
   [[nodiscard]] std::filesystem::path copied_hooks() const { return directory_ / "hooks"; }

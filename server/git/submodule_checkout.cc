@@ -1,15 +1,19 @@
 #include "server/git/submodule_checkout.h"
 
 #include <algorithm>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "server/git/git_names.h"
+#include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/git/tree_removal.h"
+#include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -70,13 +74,30 @@ class SubmoduleClone {
     if (!remove_tree(path) || !remove_tree(directory_)) return;  // git says so later
     fs::create_directory(path, ignored);
   }
-  // Its commit may be on no branch of its remote, and yet it is no work of this run
-  // (own_work_of()).
+  // Its commit, and those of its tags, may be on no branch of its remote, and yet they are no work
+  // of this run (nested_work.h).
   void mark_as_known() const {
     GitOptions options;
     options.place = GitPlace{directory_, directory_, worktree_ / submodule_.path, "/dev/null"};
-    git(worktree_ / submodule_.path, {"update-ref", "refs/remotes/signalbox/base", "HEAD"},
-        options);
+    const auto there = [&](std::vector<std::string> arguments) {
+      return git(worktree_ / submodule_.path, std::move(arguments), options);
+    };
+    there({"update-ref", submodule_base_ref, "HEAD"});
+    const GitOutcome tags = there({"log", "--no-walk", "--tags", "--format=%H",
+                                   "--max-count=" + std::to_string(limits::submodule_tags_max)});
+    if (!tags.ok) return;
+    std::vector<std::string> arguments{"-c",          "user.name=Signalbox",
+                                       "-c",          "user.email=signalbox@localhost",
+                                       "commit-tree", "HEAD^{tree}",
+                                       "-m",          "tags",
+                                       "-p",          "HEAD"};
+    std::string_view rest = tags.output;
+    while (!rest.empty()) {
+      const std::string_view commit = take_until(rest, '\n');
+      if (is_object_id(commit)) arguments.insert(arguments.end(), {"-p", std::string(commit)});
+    }
+    const GitOutcome known = there(std::move(arguments));
+    if (known.ok) there({"update-ref", submodule_tags_ref, known.line()});
   }
 
   fs::path worktree_;

@@ -5,14 +5,10 @@
 #include <system_error>
 #include <utility>
 
-#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
 #include "server/git/git_listing.h"
-#include "server/git/hidden_files.h"
 #include "server/git/path_facts.h"
-#include "server/git/pinned_repository.h"
-#include "server/git/worktree_status.h"
 #include "server/text/separated_text.h"
 
 namespace signalbox {
@@ -28,25 +24,6 @@ tl::expected<std::vector<std::string>, std::string> bounded(std::vector<std::str
   if (paths.size() <= limits::submodules_max) return paths;
   return tl::unexpected("there are more than " + std::to_string(limits::submodules_max) +
                         " submodules");
-}
-
-// Returns the options with a copy of the index in `directory` whose files aren't marked as
-// unchanged, so that git compares them all; the same options if none is marked. The repository's
-// own index stays as it is.
-tl::expected<GitOptions, std::string> without_marks(const fs::path& path, GitOptions options,
-                                                    const fs::path& directory) {
-  const auto hidden = TRY(hidden_files(path, options, directory));
-  if (hidden.empty()) return options;
-  const fs::path own = options.place->git_directory / "index";
-  const fs::path copy = directory / "index";
-  std::error_code error;
-  fs::copy_file(own, copy, fs::copy_options::overwrite_existing, error);
-  // Git looks into files that aren't older than the index.
-  if (!error) fs::last_write_time(copy, fs::last_write_time(own, error), error);
-  if (error) return tl::unexpected("can't copy the index: " + error.message());
-  options.environment.push_back("GIT_INDEX_FILE=" + copy.string());
-  TRY(reveal_hidden_files(path, options, directory));
-  return options;
 }
 
 }  // namespace
@@ -122,42 +99,6 @@ bool has_files_in_place_of_submodule(const fs::path& worktree, const std::string
   std::error_code error;
   if (!fs::is_directory(fs::symlink_status(path, error))) return false;
   return !is_there(path / ".git") && !fs::is_empty(path, error) && !error;
-}
-
-tl::expected<OwnWork, std::string> own_work_of(const fs::path& path, const fs::path& scratch,
-                                               UntrackedFiles untracked) {
-  const fs::path directory = scratch / "nested";
-  const auto pinned = TRY(PinnedRepository::pin(directory, path, ConfigTrust::nobodys));
-  GitOptions there;
-  there.place = TRY(pinned.place_of_checkout(path));
-  there = TRY(without_marks(path, std::move(there), directory));
-  const auto listed =
-      git_listing(path,
-                  {"--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all",
-                   "--ignore-submodules=dirty", "--ignored=matching"},
-                  there, directory);
-  if (!listed) return tl::unexpected("git status: " + listed.error());
-  WorktreeStatus status = parse_worktree_status(*listed);
-  OwnWork work;
-  work.ignored = std::move(status.ignored);
-  if (untracked == UntrackedFiles::count ? status.changed : status.tracked_changed) {
-    work.what = "has changes that aren't committed";
-    if (!there.environment.empty()) {
-      work.what += ", maybe in files that are marked as unchanged (`git -C " +
-                   shell_word(path.string()) + " ls-files -v` shows which)";
-    }
-    return work;
-  }
-  std::vector<std::string> arguments{"rev-list", "--max-count=1", "--exclude=refs/remotes/*",
-                                     "--exclude=refs/tags/*", "--all"};
-  if (pinned.in_repository({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}).ok) {
-    arguments.emplace_back("HEAD");
-  }
-  arguments.insert(arguments.end(), {"--not", "--remotes", "--tags"});
-  const GitOutcome own = pinned.in_repository(std::move(arguments));
-  if (!own.ok) return tl::unexpected("git rev-list: " + own.message);
-  if (!own.line().empty()) work.what = "has commits that no remote of it has";
-  return work;
 }
 
 tl::expected<void, std::string> add_changes(const fs::path& worktree, const GitOptions& options,

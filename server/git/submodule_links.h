@@ -44,22 +44,6 @@ bool is_declared(const std::vector<DeclaredSubmodule>& declared, const std::stri
 bool has_files_in_place_of_submodule(const std::filesystem::path& worktree,
                                      const std::string& link);
 
-enum class UntrackedFiles : std::uint8_t { skip, count };
-
-struct OwnWork {
-  // In words that follow the repository's name, such as "has changes that aren't committed"; empty
-  // if there is nothing.
-  std::string what;
-  std::vector<std::string> ignored;  // files, and directories that are ignored as a whole ("out/")
-};
-
-// Returns what the repository at `path` holds that exists nowhere else, also in files that are
-// marked as unchanged (hidden_files.h). It is pinned in a directory in `scratch` for that, without
-// any program that its configuration names. Error: a sentence.
-tl::expected<OwnWork, std::string> own_work_of(const std::filesystem::path& path,
-                                               const std::filesystem::path& scratch,
-                                               UntrackedFiles untracked);
-
 // Adds all changes of the worktree to its index, except the check scratch directory: for a
 // submodule, the commit that it is at, and for files in its place, the files. The untracked files
 // `left_out` aren't added. Errors: as above.

@@ -8,9 +8,13 @@
 #include "domain/try.h"
 #include "server/git/git_identity.h"
 #include "server/git/hidden_files.h"
+#include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
+#include "server/git/pinned_repository.h"
 #include "server/git/submodule_links.h"
+#include "server/git/worktree_list.h"
 #include "server/git/worktree_status.h"
+#include "server/git/worktree_tips.h"
 
 namespace signalbox {
 namespace {
@@ -45,8 +49,9 @@ void set_obstacle(UnsavedWork& work, const std::string& why) {
 
 // Adds what lies at a submodule's path and isn't in the worktree's commits. A repository that
 // .gitmodules doesn't name can't be cloned again, so it counts as a whole.
-tl::expected<void, std::string> add_submodule_work(const Here& here, const std::string& link,
-                                                   bool declared, UnsavedWork& work) {
+tl::expected<void, std::string> add_submodule_work(const Here& here, NestedWork& nested,
+                                                   const std::string& link, bool declared,
+                                                   UnsavedWork& work) {
   const fs::path path = here.path / link;
   if (has_files_in_place_of_submodule(here.path, link)) work.uncommitted = true;
   if (!is_there(path / ".git")) return {};
@@ -54,11 +59,41 @@ tl::expected<void, std::string> add_submodule_work(const Here& here, const std::
     set_obstacle(work, link + " is a git repository of its own");
     return {};
   }
-  const auto own_work = own_work_of(path, here.scratch(), UntrackedFiles::count);
+  const auto own_work = nested.of(path);
   if (!own_work) return tl::unexpected("submodule " + link + ": " + own_work.error());
   if (!own_work->what.empty()) set_obstacle(work, "submodule " + link + " " + own_work->what);
   for (const std::string& name : own_work->ignored) work.ignored.push_back(link + "/" + name);
   return {};
+}
+
+// Returns whether the commits, as far as they are there, have one that no ref reaches but those
+// that go with the worktree. With `merges_can_be_remade`, merge commits don't count.
+tl::expected<bool, std::string> has_unnamed(const Here& here, const std::vector<std::string>& tips,
+                                            bool merges_can_be_remade,
+                                            const std::string& uncounted_refs) {
+  if (tips.empty()) return false;
+  std::vector<std::string> arguments{"rev-list", "--max-count=1", "--ignore-missing"};
+  if (merges_can_be_remade) arguments.emplace_back("--no-merges");
+  arguments.insert(arguments.end(), tips.begin(), tips.end());
+  arguments.emplace_back("--not");
+  if (!uncounted_refs.empty()) arguments.push_back("--exclude=" + uncounted_refs);
+  for (const char* own : worktree_refs) arguments.push_back(std::string("--exclude=") + own);
+  arguments.emplace_back("--glob=refs/*");
+  const GitOutcome found = here.run(std::move(arguments));
+  if (!found.ok) return tl::unexpected("git rev-list: " + found.message);
+  return !found.line().empty();
+}
+
+// Returns those of the worktree's commits beside its HEAD that only it refers to.
+tl::expected<std::vector<std::string>, std::string> unnamed_tips(const Here& here) {
+  const auto tips = TRY(worktree_tips(here.path, here.options()));
+  std::vector<std::string> unnamed;
+  if (!TRY(has_unnamed(here, tips, /*merges_can_be_remade=*/false, {}))) return unnamed;
+  for (const std::string& tip : tips) {
+    if (here.commit_at(tip + "^{commit}").empty()) continue;  // gone
+    if (TRY(has_unnamed(here, {tip}, false, {}))) unnamed.push_back(tip);
+  }
+  return unnamed;
 }
 
 // Makes the commits of one rescue on an index of its own: children of a killed process may still be
@@ -95,8 +130,10 @@ class Rescue {
 
     const std::string head = here_.commit_at("HEAD^{commit}");
     const std::string before = here_.commit_at(ref_ + "^{commit}");
+    auto tips = TRY(unnamed_tips(here_));
+    std::erase(tips, head);
     if (!before.empty() && here_.commit_at(ref_ + "^{tree}") == tree.line() &&
-        here_.commit_at(ref_ + "^1") == head) {
+        here_.commit_at(ref_ + "^1") == head && tips.empty()) {
       return ref_;  // an earlier call kept the same state
     }
     std::vector<std::string> parents;
@@ -107,6 +144,7 @@ class Rescue {
       parents.push_back(*index);
     }
     if (!before.empty()) parents.push_back(before);
+    parents.insert(parents.end(), tips.begin(), tips.end());
     const auto kept = commit(tree.line(), parents, "Uncommitted work of");
     if (!kept) return kept;
     // Updates the ref only if it still has the value read above; an empty `before` requires that it
@@ -156,6 +194,69 @@ class Rescue {
   std::string ref_;
 };
 
+// Returns what is in the worktree's own files and commits.
+tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can_be_remade,
+                                               const std::string& uncounted_refs) {
+  auto status = read_worktree_status(here.path, here.options(), here.scratch(), IgnoredFiles::list);
+  if (!status) return tl::unexpected("git status: " + status.error());
+  UnsavedWork work;
+  work.uncommitted = status->changed;
+  work.ignored = std::move(status->ignored);
+  if (!status->repositories.empty()) {
+    set_obstacle(work, status->repositories.front() + " is a git repository of its own");
+  }
+  if (status->submodule_changed) set_obstacle(work, "a submodule was changed");
+  const auto hidden = TRY(hidden_files(here.path, here.options(), here.scratch()));
+  if (!hidden.empty()) work.uncommitted = true;  // git doesn't say whether they were changed
+  if (const fs::path borrowed = borrowed_from_worktree(here.path, here.place); !borrowed.empty()) {
+    set_obstacle(work, "the repository borrows objects from " + borrowed.string() +
+                           " (objects/info/alternates)");
+  }
+
+  NestedWork nested(here.scratch(), UntrackedFiles::count);
+  const auto links = TRY(submodule_links(here.path, here.options(), here.scratch()));
+  const auto declared = links.empty() ? std::vector<DeclaredSubmodule>()
+                                      : declared_submodules(here.path, here.options());
+  for (const std::string& link : links) {
+    TRY(add_submodule_work(here, nested, link, is_declared(declared, link), work));
+  }
+  const auto left = TRY(nested.of_modules(here.place.git_directory / "modules"));
+  if (!left.empty()) set_obstacle(work, left);
+
+  // A merge's worktree is no agent's: nobody leaves commits there.
+  std::vector<std::string> tips;
+  if (!merges_can_be_remade) tips = TRY(worktree_tips(here.path, here.options()));
+  // an unborn branch has no commits to lose
+  if (std::string head = here.commit_at("HEAD^{commit}"); !head.empty()) tips.push_back(head);
+  work.unnamed_commits = TRY(has_unnamed(here, tips, merges_can_be_remade, uncounted_refs));
+  return work;
+}
+
+// Adds further worktrees of the repository that were made inside this one and have work of their
+// own. Git lists them also where it ignores their directory.
+tl::expected<void, std::string> add_worktrees_inside(const Here& here, UnsavedWork& work) {
+  const GitOutcome listed = here.run({"worktree", "list", "--porcelain", "-z"});
+  if (!listed.ok) return tl::unexpected("git worktree list: " + listed.message);
+  const fs::path top = resolved_path(here.path);
+  for (const ListedWorktree& each : parse_worktree_list(listed.output)) {
+    const fs::path relative = resolved_path(each.path).lexically_relative(top);
+    const bool is_inside = !relative.empty() && relative != "." && *relative.begin() != "..";
+    if (!is_inside || !is_there(each.path)) continue;
+    const fs::path common = resolved_path(here.place.common_directory / "worktrees").parent_path();
+    Here inner{each.path, here.place};
+    inner.place.work_tree = each.path;
+    auto own = find_worktree_directory(each.path, common);
+    if (own) inner.place.git_directory = *own;
+    const auto found = own ? work_in(inner, /*merges_can_be_remade=*/false, {})
+                           : tl::unexpected(std::move(own).error());
+    if (found && !found->any()) continue;
+    set_obstacle(work,
+                 "the worktree " + relative.string() + " in it " +
+                     (found ? "has work of its own" : "can't be looked at: " + found.error()));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string rescue_ref_of(const std::string& run_id) { return "refs/signalbox/rescue/" + run_id; }
@@ -173,33 +274,8 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
                                                          bool merges_can_be_remade,
                                                          const std::string& uncounted_refs) {
   const Here here{path, place};
-  auto status = read_worktree_status(path, here.options(), here.scratch(), IgnoredFiles::list);
-  if (!status) return tl::unexpected("git status: " + status.error());
-  UnsavedWork work;
-  work.uncommitted = status->changed;
-  work.ignored = std::move(status->ignored);
-  if (!status->repositories.empty()) {
-    set_obstacle(work, status->repositories.front() + " is a git repository of its own");
-  }
-  if (status->submodule_changed) set_obstacle(work, "a submodule was changed");
-  const auto hidden = TRY(hidden_files(path, here.options(), here.scratch()));
-  if (!hidden.empty()) work.uncommitted = true;  // git doesn't say whether they were changed
-
-  const auto links = TRY(submodule_links(path, here.options(), here.scratch()));
-  const auto declared =
-      links.empty() ? std::vector<DeclaredSubmodule>() : declared_submodules(path, here.options());
-  for (const std::string& link : links) {
-    TRY(add_submodule_work(here, link, is_declared(declared, link), work));
-  }
-  // an unborn branch has no commits to lose
-  if (here.commit_at("HEAD^{commit}").empty()) return work;
-  std::vector<std::string> arguments{"rev-list", "--max-count=1", "HEAD", "--not"};
-  if (!uncounted_refs.empty()) arguments.push_back("--exclude=" + uncounted_refs);
-  arguments.emplace_back("--glob=refs/*");
-  if (merges_can_be_remade) arguments.insert(arguments.begin() + 1, "--no-merges");
-  const GitOutcome unnamed = here.run(std::move(arguments));
-  if (!unnamed.ok) return tl::unexpected("git rev-list: " + unnamed.message);
-  work.unnamed_commits = !unnamed.line().empty();
+  auto work = TRY(work_in(here, merges_can_be_remade, uncounted_refs));
+  TRY(add_worktrees_inside(here, work));
   return work;
 }
 

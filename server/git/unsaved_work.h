@@ -17,7 +17,9 @@ struct UnsavedWork {
   // Changed or untracked files, and those that are marked as unchanged (hidden_files.h); ignored
   // files don't count.
   bool uncommitted = false;
-  bool unnamed_commits = false;      // HEAD has commits that no ref reaches
+  // HEAD, or what else only the worktree refers to (worktree_tips.h), has commits that no ref
+  // reaches.
+  bool unnamed_commits = false;
   std::vector<std::string> ignored;  // files, and directories that are ignored as a whole ("out/")
   std::string cannot_be_kept;        // why a commit can't hold the work; or empty
 
@@ -35,7 +37,8 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::
 
 // Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
 // with more work: the ref then names the newest state, with the earlier states as parents. Content
-// that was staged and then changed again is a parent, too. Blocks on git. Error: a sentence that
+// that was staged and then changed again is a parent, too, and so are commits of a detached HEAD
+// that was left, and others that only the worktree refers to. Blocks on git. Error: a sentence that
 // says why the work isn't kept.
 tl::expected<std::string, std::string> rescue_work(const std::filesystem::path& path,
                                                    const GitPlace& place, const std::string& run_id,

@@ -11,6 +11,7 @@
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
 #include "server/git/large_files.h"
+#include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/git/unsaved_work.h"

@@ -217,6 +217,12 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(committed_file_bytes_max);
   SIGNALBOX_LIMIT(large_files_max);
   SIGNALBOX_LIMIT(submodules_max);
+  SIGNALBOX_LIMIT(submodule_depth_max);
+  SIGNALBOX_LIMIT(submodule_directories_depth_max);
+  SIGNALBOX_LIMIT(submodule_tags_max);
+  SIGNALBOX_LIMIT(worktree_tips_max);
+  SIGNALBOX_LIMIT(worktree_log_bytes_max);
+  SIGNALBOX_LIMIT(alternates_depth_max);
   SIGNALBOX_LIMIT(fence_check_ms_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
   SIGNALBOX_LIMIT(logs_inline_bytes_max);

@@ -1,0 +1,175 @@
+// Tests that no work in repositories inside a worktree, and no commit that only the worktree refers
+// to, goes with the worktree.
+#include "server/git/unsaved_work.h"
+#include "tests/server/agent_work_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class NestedWorkTest : public WorkOfAnAgent {
+ protected:
+  // Commits a submodule "lib" with a submodule "inner" to the repository, and checks both out in
+  // the worktree of a run.
+  Job begun_with_two_levels() {
+    const fs::path inner = make_repository(site.root() / "inner", {{"inner.txt", "inner\n"}});
+    const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+    commit_submodule(library, inner, "inner");
+    commit_submodule(repository, library, "lib");
+    const Job job = begun();
+    run("-c protocol.file.allow=always submodule --quiet update --init --recursive",
+        workspace_of(job));
+    return job;
+  }
+  static fs::path inner_of(const Job& job) { return workspace_of(job) / "lib/inner"; }
+  // Expects that the worktree stays, for a reason with this text.
+  void expect_stays(const Job& job, const std::string& text) const {
+    const RemovalOutcome outcome = remove_worktree(removal_of(job));
+    EXPECT_EQ(outcome.result, Removal::left);
+    EXPECT_NE(outcome.reason.find(text), std::string::npos) << outcome.reason;
+    EXPECT_TRUE(fs::exists(workspace_of(job)));
+  }
+  void expect_goes(const Job& job) const {
+    const RemovalOutcome outcome = remove_worktree(removal_of(job));
+    EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  }
+};
+
+TEST_F(NestedWorkTest, FilesOfASubmodulesSubmoduleStay) {  // A1
+  const Job job = begun_with_two_levels();
+  write_text(inner_of(job) / "inner.txt", "precious\n");
+  expect_stays(job, "inner");
+  write_text(workspace_of(job) / "file.txt", "two\n");
+  expect_refused(end_of(next(job, "create_pr")), "inner");
+  EXPECT_EQ(content_of(inner_of(job) / "inner.txt"), "precious\n");
+
+  write_text(inner_of(job) / "inner.txt", "inner\n");
+  write_text(inner_of(job) / "new.txt", "precious\n");
+  expect_stays(job, "inner");
+  fs::remove(inner_of(job) / "new.txt");
+  const JobResult result = end_of(next(job, "create_pr", 2));
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  expect_goes(job);
+}
+
+TEST_F(NestedWorkTest, CommitsOfASubmodulesSubmoduleStay) {  // A1
+  const Job job = begun_with_two_levels();
+  run("checkout --quiet -b mine", inner_of(job));
+  write_text(inner_of(job) / "inner.txt", "precious\n");
+  commit_all(inner_of(job), "mine");
+  run("checkout --quiet --detach origin/main", inner_of(job));  // as its superproject has it
+  expect_stays(job, "inner");
+  run("push --quiet origin mine", inner_of(job));
+  expect_goes(job);
+}
+
+TEST_F(NestedWorkTest, CommitsOfASubmoduleThatWasRemovedStay) {  // A1
+  add_submodule();
+  const Job job = begun();
+  const fs::path lib = workspace_of(job) / "lib";
+  write_text(lib / "lib.txt", "precious\n");
+  commit_all(lib, "mine");
+  run("rm --quiet --force lib", workspace_of(job));
+  run("commit --quiet -m removed", workspace_of(job));
+  ASSERT_FALSE(fs::exists(lib));
+  expect_stays(job, "lib, which isn't checked out");
+}
+
+TEST_F(NestedWorkTest, ATagPublishesNoCommitOfASubmodule) {  // A1
+  const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+  run("checkout --quiet --detach", library);
+  commit_all(library, "a release on no branch");
+  run("tag v1", library);
+  run("checkout --quiet main", library);
+  commit_submodule(repository, library, "lib");
+  const Job job = begun();
+  const fs::path lib = workspace_of(job) / "lib";
+  run("checkout --quiet v1", lib);
+  write_text(workspace_of(job) / "file.txt", "two\n");
+  const JobResult bumped = end_of(next(job, "create_pr"));
+  EXPECT_EQ(bumped.outcome, Outcome::succeeded) << "the owner's tag: " << bumped.failure.message;
+
+  write_text(lib / "lib.txt", "precious\n");
+  commit_all(lib, "mine");
+  run("tag v2", lib);
+  expect_refused(end_of(next(job, "create_pr", 2)), "lib");
+  expect_stays(job, "lib");
+}
+
+TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
+  const auto detach = [](const Job& job) {
+    run("checkout --quiet --detach", workspace_of(job));
+    write_text(workspace_of(job) / "file.txt", "precious\n");
+    commit_all(workspace_of(job), "mine");
+  };
+  const auto expect_kept = [this](const Job& job) {
+    const std::string commit = run("rev-parse HEAD", workspace_of(job));
+    return [this, job, commit] {
+      const RemovalOutcome outcome = remove_worktree(removal_of(job));
+      EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+      const std::string ref = rescue_ref_of(to_string(job.run_id));
+      EXPECT_EQ(outcome.rescue_ref, ref);
+      EXPECT_EQ(run("rev-list --count " + commit + " --not " + ref, repository), "0");
+    };
+  };
+  const Job of_ref = begun();
+  detach(of_ref);
+  run("update-ref refs/worktree/mine HEAD", workspace_of(of_ref));
+  expect_kept(of_ref)();
+
+  const Job of_bisect = begun();
+  detach(of_bisect);
+  run("update-ref refs/bisect/bad HEAD", workspace_of(of_bisect));
+  expect_kept(of_bisect)();
+
+  const Job left = begun();
+  detach(left);
+  const auto expect_left_kept = expect_kept(left);
+  run("checkout --quiet " + branch_of_run(left), workspace_of(left));
+  expect_left_kept();
+
+  const Job amended = begun();  // what was replaced by an amended commit is nobody's work
+  write_text(workspace_of(amended) / "file.txt", "draft\n");
+  commit_all(workspace_of(amended), "draft");
+  run("commit --quiet --amend -m final", workspace_of(amended));
+  const RemovalOutcome outcome = remove_worktree(removal_of(amended));
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(outcome.rescue_ref, "");
+}
+
+// Git ignores it there, and a removal that doesn't ask would take it along.
+TEST_F(NestedWorkTest, AWorktreeInAnIgnoredDirectoryStays) {  // A1
+  write_text(repository / ".gitignore", "trees/\n");
+  commit_all(repository, "ignore");
+  const Job job = begun();
+  run("worktree add --quiet --detach trees/one", workspace_of(job));
+  const fs::path inside = workspace_of(job) / "trees/one";
+  write_text(inside / "file.txt", "precious\n");
+  expect_stays(job, "trees/one");
+  commit_all(inside, "mine");
+  expect_stays(job, "trees/one");
+  run("branch mine", inside);
+  expect_goes(job);
+  EXPECT_EQ(run("show mine:file.txt", repository), "precious");
+}
+
+TEST_F(NestedWorkTest, ObjectsThatTheRepositoryBorrowsFromItStay) {  // A1
+  write_text(repository / ".gitignore", "clone/\n");
+  commit_all(repository, "ignore");
+  const Job job = begun();
+  const fs::path clone = workspace_of(job) / "clone";
+  run("clone --quiet --no-hardlinks . clone", workspace_of(job));
+  write_text(clone / "file.txt", "precious\n");
+  commit_all(clone, "mine");
+  write_text(repository / ".git/objects/info/alternates", (clone / ".git/objects").string() + "\n");
+  run("reset --quiet --hard " + run("rev-parse HEAD", clone), workspace_of(job));
+  expect_stays(job, "objects/info/alternates");
+  run("repack --quiet -a -d", repository);
+  fs::remove(repository / ".git/objects/info/alternates");
+  expect_goes(job);
+  EXPECT_EQ(run("show " + branch_of_run(job) + ":file.txt", repository), "precious");
+}
+
+}  // namespace
+}  // namespace signalbox
