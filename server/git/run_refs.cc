@@ -9,6 +9,7 @@
 #include "domain/try.h"
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
+#include "server/git/left_out_refs.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
 #include "server/text/separated_text.h"
@@ -48,7 +49,8 @@ std::optional<RunId> run_of_ref(std::string_view name) {
   name.remove_prefix(is_branch ? branches_of_runs.size() : rescues_of_runs.size());
   const std::string_view id = name.substr(0, uuid_text_length);
   const std::string_view suffix = name.substr(id.size());
-  const bool is_known = is_branch ? is_token_suffix(suffix) : suffix.empty() || suffix == "-branch";
+  const bool is_known =
+      is_branch ? is_token_suffix(suffix) : suffix.empty() || is_left_out_suffix(suffix);
   const auto run_id = parse_uuid(id);
   if (!is_known || !run_id || to_string(*run_id) != id) return std::nullopt;
   return run_id;

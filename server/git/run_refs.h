@@ -1,6 +1,7 @@
 // The refs that runs leave in a repository and at its remote: branches signalbox/<run>-<token>, and
-// refs/signalbox/rescue/<run>, with "-branch" for commits that create_pr left out. A ref counts as
-// a run's only by a name of exactly this form. All functions block on git. Any thread.
+// refs/signalbox/rescue/<run>, with "-branch", "-branch-2" and so on for commits that create_pr
+// left out (left_out_refs.h). A ref counts as a run's only by a name of exactly this form. All
+// functions block on git. Any thread.
 #pragma once
 
 #include <cstdint>

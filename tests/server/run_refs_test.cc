@@ -52,13 +52,17 @@ class RunRefsTest : public testing::Test {
 TEST_F(RunRefsTest, OnlyNamesThatTheServiceMakesAreThoseOfRuns) {  // A15
   for (const std::string& name : std::vector<std::string>{
            "refs/heads/signalbox/" + id_ + "-12", "refs/signalbox/rescue/" + id_,
-           "refs/signalbox/rescue/" + id_ + "-branch"}) {
+           "refs/signalbox/rescue/" + id_ + "-branch",
+           "refs/signalbox/rescue/" + id_ + "-branch-12"}) {
     EXPECT_EQ(run_of_ref(name), run_id_) << name;
   }
   for (const std::string& name :
        std::vector<std::string>{"refs/heads/signalbox/" + id_, "refs/heads/signalbox/" + id_ + "-",
                                 "refs/heads/signalbox/" + id_ + "-12x", "refs/heads/signalbox/mine",
                                 "refs/heads/" + id_ + "-12", "refs/signalbox/rescue/" + id_ + "-12",
+                                "refs/signalbox/rescue/" + id_ + "-branch-",
+                                "refs/signalbox/rescue/" + id_ + "-branch-01",
+                                "refs/signalbox/rescue/" + id_ + "-branches",
                                 "refs/signalbox/base/" + id_, "refs/heads/main", ""}) {
     EXPECT_FALSE(run_of_ref(name)) << name;
   }

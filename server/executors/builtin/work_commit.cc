@@ -11,10 +11,10 @@
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
 #include "server/git/large_files.h"
+#include "server/git/left_out_refs.h"
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
-#include "server/git/unsaved_work.h"
 #include "server/git/worktree_status.h"
 #include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
@@ -162,9 +162,6 @@ class WorkCommit {
     return run(commit_query(name)).line();
   }
 
-  [[nodiscard]] std::string left_out_ref() const {
-    return rescue_ref_of(request_.run_id) + "-branch";
-  }
   [[nodiscard]] tl::expected<bool, Failure> is_within(const std::string& commit,
                                                       const std::string& head) const {
     const GitOutcome compared =
@@ -173,19 +170,25 @@ class WorkCommit {
     if (compared.exit_code == 1) return false;
     return git_failed("cannot compare commits", compared.message);
   }
-  // Keeps the branch's commits that aren't in `head` by left_out_ref().
+  // Keeps the branch's commits that aren't in `head` by a ref.
   [[nodiscard]] BuiltinStep keep_left_out(const std::string& tip, const std::string& head) const {
     if (TRY(is_within(tip, head))) return {};
-    const GitOutcome kept = run({"update-ref", left_out_ref(), tip});
-    if (!kept.ok) return git_failed("cannot keep the run's branch", kept.message);
+    const auto kept = signalbox::keep_left_out(request_.workspace, there_, request_.run_id, tip);
+    if (!kept) return git_failed("cannot keep the run's branch", kept.error());
     return {};
   }
-  // Returns a note about the commits of left_out_ref(), if it is there and isn't within `head`.
+  // Returns a note about the commits that were left out by this attempt or by one before it, and
+  // aren't within `head`.
   [[nodiscard]] tl::expected<std::string, Failure> left_out_note(const std::string& head) const {
-    const std::string commit = commit_at(left_out_ref());
-    if (commit.empty() || TRY(is_within(commit, head))) return std::string();
-    return "\nThe agent left the run's branch; its commits up to " + commit.substr(0, 12) +
-           " are left out and kept as " + left_out_ref() + ".";
+    const auto refs = left_out_refs(request_.workspace, there_, request_.run_id);
+    if (!refs) return git_failed("cannot list what was left out", refs.error());
+    std::string note;
+    for (const LeftOutRef& ref : *refs) {
+      if (TRY(is_within(ref.commit, head))) continue;
+      note += "\nThe agent left the run's branch; its commits up to " + ref.commit.substr(0, 12) +
+              " are left out and kept as " + ref.name + ".";
+    }
+    return note;
   }
 
   // Refuses submodules of the index that nobody else could check out as they are here. Those that

@@ -1,0 +1,85 @@
+#include "server/git/left_out_refs.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "domain/try.h"
+#include "server/git/unsaved_work.h"
+#include "server/limits.h"
+#include "server/text/separated_text.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::string_view first_suffix = "-branch";
+
+// Returns the number that the suffix says, from 1 on; 0 if it is no such suffix.
+std::uint32_t number_of(std::string_view suffix) {
+  if (!suffix.starts_with(first_suffix)) return 0;
+  suffix.remove_prefix(first_suffix.size());
+  if (suffix.empty()) return 1;
+  if (suffix.front() != '-') return 0;
+  const auto number = whole_number<std::uint32_t>(suffix.substr(1));
+  return number && *number > 1 && suffix.substr(1).front() != '0' ? *number : 0;
+}
+
+}  // namespace
+
+bool is_left_out_suffix(std::string_view text) { return number_of(text) != 0; }
+
+tl::expected<std::vector<LeftOutRef>, std::string> left_out_refs(
+    const std::filesystem::path& directory, const GitOptions& options, const std::string& run_id) {
+  const std::string before_suffix = rescue_ref_of(run_id);
+  const GitOutcome listed = git(directory,
+                                {"for-each-ref", "--format=%(objectname) %(refname)", "--",
+                                 before_suffix + std::string(first_suffix) + "*"},
+                                options);
+  if (!listed.ok) return tl::unexpected("git for-each-ref: " + listed.message);
+  std::vector<std::pair<std::uint32_t, LeftOutRef>> numbered;
+  std::string_view rest = listed.output;
+  while (!rest.empty()) {
+    std::string_view name = take_until(rest, '\n');
+    const std::string_view commit = take_until(name, ' ');
+    if (!name.starts_with(before_suffix)) continue;
+    const std::uint32_t number = number_of(name.substr(before_suffix.size()));
+    if (number != 0) {
+      numbered.emplace_back(number, LeftOutRef{std::string(name), std::string(commit)});
+    }
+  }
+  std::ranges::sort(numbered, {}, [](const auto& each) { return each.first; });
+  std::vector<LeftOutRef> refs;
+  for (auto& [number, ref] : numbered) refs.push_back(std::move(ref));
+  return refs;
+}
+
+tl::expected<void, std::string> keep_left_out(const std::filesystem::path& directory,
+                                              const GitOptions& options, const std::string& run_id,
+                                              const std::string& commit) {
+  const auto refs = TRY(left_out_refs(directory, options, run_id));
+  for (const LeftOutRef& ref : refs) {
+    const GitOutcome kept =
+        git(directory, {"merge-base", "--is-ancestor", "--end-of-options", commit, ref.commit},
+            options);
+    if (kept.ok) return {};
+    if (kept.exit_code != 1) return tl::unexpected("git merge-base: " + kept.message);
+  }
+  if (refs.size() >= limits::left_out_refs_max) {
+    return tl::unexpected("the run has " + std::to_string(refs.size()) +
+                          " refs of commits that were left out already");
+  }
+  // After the last one: a retention may have removed some before it.
+  std::uint32_t number = 1;
+  if (!refs.empty()) {
+    const std::string& last = refs.back().name;
+    number = number_of(std::string_view(last).substr(rescue_ref_of(run_id).size())) + 1;
+  }
+  std::string name = rescue_ref_of(run_id) + std::string(first_suffix);
+  if (number > 1) name += "-" + std::to_string(number);
+  // The empty value requires that there is no such ref.
+  const GitOutcome made = git(directory, {"update-ref", std::move(name), commit, ""}, options);
+  if (!made.ok) return tl::unexpected("git update-ref: " + made.message);
+  return {};
+}
+
+}  // namespace signalbox
