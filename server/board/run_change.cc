@@ -152,6 +152,8 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
   options.place = there;
   options.place->hooks = "/dev/null";
   options.environment = {index.variable()};
+  // Git would refuse to name files that a sparse checkout leaves out.
+  options.settings = {"core.sparseCheckout=false"};
   const RunGit run = [&](std::vector<std::string> arguments, const ReceiveOutput& receive) {
     options.receive = receive;
     return git(place.workspace, std::move(arguments), options);

@@ -1,12 +1,15 @@
 #include "server/git/hidden_files.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "domain/try.h"
 #include "server/git/git_listing.h"
 #include "server/git/path_facts.h"
+#include "server/platform/atomic_file.h"
 #include "server/text/separated_text.h"
 
 namespace signalbox {
@@ -14,29 +17,68 @@ namespace {
 
 constexpr std::size_t revealed_at_once_max = 256;  // paths of one command line
 
+// In the directory where the repository is pinned; its names end with '\0'.
+constexpr const char* left_out_name = "sparse-files";
+
+// A worktree that never had a sparse checkout has no such file.
+bool may_be_sparse(const GitOptions& options) {
+  return !options.place || is_there(options.place->git_directory / "info/sparse-checkout");
+}
+
 }  // namespace
 
-tl::expected<std::vector<std::string>, std::string> hidden_files(
-    const std::filesystem::path& worktree, const GitOptions& options,
-    const std::filesystem::path& scratch) {
+tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path& worktree,
+                                                    const GitOptions& options,
+                                                    const std::filesystem::path& scratch) {
   const auto listed = TRY(git_listing(worktree, {"ls-files", "-v", "-z"}, options, scratch));
   // The configuration isn't asked: for a worktree it may be in a file that a pinned repository
   // doesn't read.
-  const bool may_be_sparse =
-      !options.place || is_there(options.place->git_directory / "info/sparse-checkout");
-  std::vector<std::string> hidden;
+  const bool is_sparse = may_be_sparse(options);
+  MarkedFiles marked;
   std::string_view rest = listed;
   while (!rest.empty()) {  // "<tag> <path>\0": S is skipped, a small letter is assumed unchanged
     std::string_view path = take_until(rest, '\0');
     const std::string_view tag = take_until(path, ' ');
     const bool is_assumed = tag.size() == 1 && tag.front() >= 'a' && tag.front() <= 'z';
     const bool is_skipped = tag == "S" || tag == "s";
+    if (!is_skipped && !is_assumed) continue;
     // A sparse checkout skips files that aren't there; else such a file was deleted.
-    const bool is_left_out = is_skipped && may_be_sparse && !is_there(worktree / path);
-    const bool is_marked = (is_skipped || is_assumed) && !is_left_out;
-    if (is_marked) hidden.emplace_back(path);
+    const bool is_left_out = is_skipped && is_sparse && !is_there(worktree / path);
+    (is_left_out ? marked.left_out : marked.hidden).emplace_back(path);
   }
-  return hidden;
+  return marked;
+}
+
+tl::expected<std::vector<std::string>, std::string> hidden_files(
+    const std::filesystem::path& worktree, const GitOptions& options,
+    const std::filesystem::path& scratch) {
+  return TRY(marked_files(worktree, options, scratch)).hidden;
+}
+
+tl::expected<void, std::string> remember_left_out(const std::filesystem::path& worktree,
+                                                  const GitOptions& options,
+                                                  const std::filesystem::path& pins) {
+  if (!may_be_sparse(options)) return {};
+  const auto marked = TRY(marked_files(worktree, options, pins));
+  std::string text;
+  for (const std::string& each : marked.left_out) text += each + '\0';
+  if (auto written = write_file_atomically(pins / left_out_name, text); !written) {
+    return tl::unexpected(written.error().message);
+  }
+  return {};
+}
+
+tl::expected<std::vector<std::string>, std::string> newly_left_out(
+    const std::filesystem::path& worktree, const GitOptions& options,
+    const std::filesystem::path& pins) {
+  if (!may_be_sparse(options)) return std::vector<std::string>();
+  auto left_out = TRY(marked_files(worktree, options, pins)).left_out;
+  const auto text = read_regular_file(pins / left_out_name, git_listing_bytes_max);
+  std::set<std::string, std::less<>> known;
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  while (!rest.empty()) known.emplace(take_until(rest, '\0'));
+  std::erase_if(left_out, [&known](const std::string& each) { return known.contains(each); });
+  return left_out;
 }
 
 tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(

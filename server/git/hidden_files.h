@@ -12,12 +12,38 @@
 
 namespace signalbox {
 
+struct MarkedFiles {
+  std::vector<std::string> hidden;
+  // Those that a sparse checkout leaves out, as far as that can be told: whoever works in the
+  // worktree can also delete a file and say so.
+  std::vector<std::string> left_out;
+};
+
+// Lists the marked files. `scratch` is an existing directory for a temporary file. Blocks on git.
+// Error: git's message.
+tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path& worktree,
+                                                    const GitOptions& options,
+                                                    const std::filesystem::path& scratch);
+
 // Lists the marked files, without those that a sparse checkout leaves out: a worktree that never
 // had one has no file info/sparse-checkout in its git directory (options.place). `scratch` is an
 // existing directory for a temporary file. Blocks on git. Error: git's message.
 tl::expected<std::vector<std::string>, std::string> hidden_files(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch);
+
+// Writes down, in the directory `pins`, which files the sparse checkout of a new worktree leaves
+// out. Error: a sentence.
+tl::expected<void, std::string> remember_left_out(const std::filesystem::path& worktree,
+                                                  const GitOptions& options,
+                                                  const std::filesystem::path& pins);
+
+// Returns the files that a sparse checkout leaves out now and that weren't written down: whoever
+// worked in the worktree has deleted them, or has made the checkout sparse. Nothing tells which, so
+// that no commit has their deletion. Error: git's message.
+tl::expected<std::vector<std::string>, std::string> newly_left_out(
+    const std::filesystem::path& worktree, const GitOptions& options,
+    const std::filesystem::path& pins);
 
 // Removes the marks of these files from the index that `options` name, so that git reports and adds
 // their changes. Returns the files. Blocks on git. Error: git's message.

@@ -125,7 +125,10 @@ tl::expected<void, std::string> add_changes(const fs::path& worktree, const GitO
   std::vector<std::string> add{"add", "--all", "--", ".", exclude_check_scratch};
   for (const std::string& path : links) add.push_back(":(exclude,top,literal)" + path);
   for (const std::string& path : left_out) add.push_back(":(exclude,top,literal)" + path);
-  if (const GitOutcome added = git(worktree, std::move(add), options); !added.ok) {
+  // Git would refuse files that a sparse checkout leaves out.
+  GitOptions everywhere = options;
+  everywhere.settings.emplace_back("core.sparseCheckout=false");
+  if (const GitOutcome added = git(worktree, std::move(add), everywhere); !added.ok) {
     return tl::unexpected(added.message);
   }
   return update_index({"--add", "--remove"}, links);

@@ -1,5 +1,7 @@
 #include "server/executors/builtin/builtin_create_pr.h"
 
+#include <algorithm>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -15,6 +17,7 @@
 #include "server/git/verified_object.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -25,6 +28,7 @@ constexpr const char* no_intake_hint =
     " that intake made: start the run with a repository, and have intake in its pipeline";
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
+constexpr std::size_t left_out_shown_max = 20;  // names in the pull request
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
@@ -105,6 +109,31 @@ std::string checks_changed_section(const std::vector<std::string>& changed) {
   return text + "\n";
 }
 
+// Returns all that the work has and the commit doesn't, for left_out.txt: the most important first.
+std::vector<std::string> left_out_of(const CommittedWork& work) {
+  std::vector<std::string> names = work.large;
+  names.insert(names.end(), work.sparse.begin(), work.sparse.end());
+  names.insert(names.end(), work.ignored.begin(), work.ignored.end());
+  return names;
+}
+
+// Returns the part of the pull request about them; empty if there are none. The checks ran where
+// they are, and may pass only there.
+std::string left_out_section(const std::vector<std::string>& left_out) {
+  if (left_out.empty()) return {};
+  std::string text =
+      "## Not in this change\n\nThe worktree has these as well, because git ignores them, they are "
+      "too large, or a sparse checkout leaves them out. The checks ran beside them.\n\n";
+  const std::size_t shown = std::min(left_out.size(), left_out_shown_max);
+  for (std::size_t index = 0; index < shown; ++index) {
+    text += "- `" + printable(with_replacements(left_out[index])) + "`\n";
+  }
+  if (left_out.size() > shown) {
+    text += "- and " + std::to_string(left_out.size() - shown) + " more\n";
+  }
+  return text + "\n";
+}
+
 BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
                             const std::vector<std::string>& changed) {
   const BuiltinRequest& request = proposal.request;
@@ -125,15 +154,14 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
                     "--submodule=short", "--end-of-options", proposal.base, "HEAD"});
   if (!changes.ok) return git_failed("cannot list the changes", changes.message);
 
-  const std::string text = "# " + title_of(request) + "\n\n" + request.goal + "\n\n" +
-                           checks_changed_section(changed) + "## Commits\n\n" +
-                           with_replacements(commits.output) + "\n## Changes\n\n```\n" +
-                           shortened(with_replacements(changes.output), changes_bytes_max) +
-                           "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
+  const std::vector<std::string> left_out = left_out_of(work);
+  const std::string text =
+      "# " + title_of(request) + "\n\n" + request.goal + "\n\n" + checks_changed_section(changed) +
+      left_out_section(left_out) + "## Commits\n\n" + with_replacements(commits.output) +
+      "\n## Changes\n\n```\n" + shortened(with_replacements(changes.output), changes_bytes_max) +
+      "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
   auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
-  if (written && !(work.ignored.empty() && work.large.empty())) {
-    std::vector<std::string> left_out = work.large;
-    left_out.insert(left_out.end(), work.ignored.begin(), work.ignored.end());
+  if (written && !left_out.empty()) {
     written =
         write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(left_out));
   }
@@ -182,7 +210,8 @@ std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
   }
   if (work.ignored.empty()) return note;
   return note + "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
-         " files and directories, listed in the artifact left_out.txt.";
+         " files and directories, such as " + printable(with_replacements(work.ignored.front())) +
+         ", listed in the artifact left_out.txt.";
 }
 
 // Returns the metadata about a proposal that was pushed to `remote`, or nowhere.

@@ -9,6 +9,7 @@
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/hidden_files.h"
 #include "server/git/repository_lock.h"
 #include "server/platform/atomic_file.h"
 
@@ -93,6 +94,10 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   if (!pinned.is_recorded()) {
     const auto place = TRY(workspace_place(request, pinned, {}));
     missing = complete_worktree(request, place);
+    GitOptions there;
+    there.place = place;
+    const auto known = remember_left_out(request.workspace, there, request.pins);
+    if (!known) return git_failed("cannot list what is left out of the checkout", known.error());
     if (auto done = pinned.record(base.commit, {}); !done) return storage_failed(done.error());
   }
   const boost::json::object metadata{{"base_commit", base.commit}, {"branch", request.branch}};

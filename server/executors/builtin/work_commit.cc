@@ -138,6 +138,20 @@ class WorkCommit {
     return check_links(*links, found.ignored);
   }
 
+  // Returns the files that a sparse checkout of the agent leaves out; `note` gets a sentence.
+  [[nodiscard]] tl::expected<std::vector<std::string>, Failure> find_sparse(
+      std::string& note) const {
+    const auto files = newly_left_out(request_.workspace, there_, request_.pins);
+    if (!files) return git_failed("cannot list what is left out of the checkout", files.error());
+    if (!files->empty()) {
+      note += "\nUnchanged in the commit: " + std::to_string(files->size()) +
+              (files->size() == 1 ? " file" : " files") +
+              " that a sparse checkout leaves out since the agent worked, such as " +
+              shown(files->front()) + ". If it deleted them, that isn't committed.";
+    }
+    return *files;
+  }
+
   [[nodiscard]] BuiltinStep commit(const std::string& title) const {
     if (run({"diff-index", "--cached", "--quiet", "--ignore-submodules=none", "HEAD"}).ok &&
         commit_at("MERGE_HEAD").empty()) {
@@ -304,6 +318,7 @@ tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
   TRY(work.check_sizes(bytes_max));
   TRY(work.commit(title));
   result.ignored = std::move(status.ignored);
+  result.sparse = TRY(work.find_sparse(result.note));
   return result;
 }
 

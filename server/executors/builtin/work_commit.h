@@ -14,6 +14,9 @@ struct CommittedWork {
   std::vector<std::string>
       ignored;                     // what isn't committed: ignored files, and directories ("out/")
   std::vector<std::string> large;  // untracked files that aren't committed for their size
+  // Files of the base that aren't in the worktree, and may just be left out of it by a sparse
+  // checkout: that they were deleted isn't committed.
+  std::vector<std::string> sparse;
 };
 
 // Commits all changes on the run's branch, with this title. A worktree that is on another branch or

@@ -1,0 +1,71 @@
+// Tests what create_pr does with files that a sparse checkout leaves out.
+#include "tests/server/agent_work_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SparseCheckoutTest : public WorkOfAnAgent {
+ protected:
+  void SetUp() override {
+    WorkOfAnAgent::SetUp();
+    fs::create_directories(repository / "deep");
+    write_text(repository / "deep/other.txt", "other\n");
+    commit_all(repository, "other");
+  }
+};
+
+// A file info/sparse-checkout lets git, and the service, take a deleted file for one that was never
+// there.
+TEST_F(SparseCheckoutTest, ADeletionThatIsHiddenByItIsNamed) {  // A1
+  const Job intake = begun();
+  const fs::path path = workspace_of(intake);
+  const fs::path own = run("rev-parse --absolute-git-dir", path);
+  fs::create_directories(own / "info");
+  write_text(own / "info/sparse-checkout", "/*\n");
+  run("update-index --skip-worktree deep/other.txt", path);
+  fs::remove(path / "deep/other.txt");
+  write_text(path / "file.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_NE(result.result.summary.find("deep/other.txt"), std::string::npos)
+      << result.result.summary;
+  EXPECT_EQ(artifact_text(site, result, "left_out.txt"), "deep/other.txt\n");
+  EXPECT_NE(artifact_text(site, result, "pull_request.md").find("- `deep/other.txt`"),
+            std::string::npos);
+  EXPECT_EQ(run("show HEAD:deep/other.txt", path), "other") << "it wasn't committed, as it says";
+}
+
+TEST_F(SparseCheckoutTest, WhatTheOwnersCheckoutLeavesOutIsNotNamed) {  // A1
+  run("config core.sparseCheckout true", repository);
+  write_text(repository / ".git/info/sparse-checkout", "/file.txt\n");
+  const Job intake = begun();
+  ASSERT_FALSE(fs::exists(workspace_of(intake) / "deep/other.txt"));
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show HEAD:deep/other.txt", workspace_of(intake)), "other");
+  EXPECT_EQ(result.result.summary.find("sparse"), std::string::npos) << result.result.summary;
+}
+
+// Git itself refuses to add them.
+TEST_F(SparseCheckoutTest, NewFilesOutsideOfItAreCommitted) {  // A1
+  run("config core.sparseCheckout true", repository);
+  const Job intake = begun();
+  const fs::path path = workspace_of(intake);
+  const fs::path own = run("rev-parse --absolute-git-dir", path);
+  fs::create_directories(own / "info");
+  write_text(own / "info/sparse-checkout", "/file.txt\n");
+  run("read-tree -m -u HEAD", path);
+  ASSERT_FALSE(fs::exists(path / "deep/other.txt"));
+  fs::create_directories(path / "deep");
+  write_text(path / "deep/new.txt", "new\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show HEAD:deep/new.txt", path), "new");
+  EXPECT_EQ(run("show HEAD:deep/other.txt", path), "other");
+}
+
+}  // namespace
+}  // namespace signalbox
