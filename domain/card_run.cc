@@ -11,6 +11,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "domain/text_parts.h"
 
 namespace signalbox {
 namespace {
@@ -50,6 +51,12 @@ bool may_be_merged_later(const RunFailed& failure) {
   return is_passing(failure);
 }
 
+// Returns whether the checks of the merge failed, and not the merge itself or its push.
+bool failed_in_checks(const Run* run, const RunFailed& failure) {
+  const auto place = run == nullptr ? std::nullopt : run->find_station(failure.station);
+  return place && run->pipeline->stations[*place].executor == ExecutorKind::checks;
+}
+
 // Derives the card events that follow from the events of one of the card's runs.
 class CardOfRun {
  public:
@@ -75,9 +82,10 @@ class CardOfRun {
     const std::string& code = failure.code;
     // What a person has rejected isn't tried again until a person wants it to be.
     if (code == rejected_code) return CardBlocked{run_id_, code, failure.message, 0};
-    // However often: the work is verified, and another run would only do it again. After some
-    // merges the card waits before the next one (merge_due_ns()).
+    // The work is verified, and another run would only do it again. After some merges the card
+    // waits before the next one (merge_due_ns()).
     if (is_merge() && may_be_merged_later(failure)) {
+      if (has_failed_in_checks_for_long(run, failure)) return blocked_by_checks(failure);
       return CardMergeDeferred{run_id_, code, failure.message};
     }
     // A retry doesn't repair a missing configuration.
@@ -102,6 +110,16 @@ class CardOfRun {
   }
 
  private:
+  // What passes for a machine that is busy, such as a timeout, may be the merged work's own fault.
+  [[nodiscard]] bool has_failed_in_checks_for_long(const Run* run, const RunFailed& failure) const {
+    return is_passing(failure) && card_.merges >= limits::card_checked_merges_max &&
+           failed_in_checks(run, failure);
+  }
+  [[nodiscard]] CardBlocked blocked_by_checks(const RunFailed& failure) const {
+    const std::string message = "after " + std::to_string(card_.merges) +
+                                " merges, the checks of its merge still fail: " + failure.message;
+    return {run_id_, failure.code, std::string(utf8_prefix(message, limits::reason_bytes_max)), 0};
+  }
   [[nodiscard]] std::int64_t retry_at_ns() const {
     return now_.wall_ns + policy_.blocked_retry_minutes * ns_per_minute;
   }

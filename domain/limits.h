@@ -108,6 +108,10 @@ inline constexpr std::uint32_t held_cards_max = 32;
 // Merges of a card that are begun one after the other; before each further one the card waits as
 // long as a blocked card does.
 inline constexpr std::uint32_t card_merges_max = 5;
+// Merges of a card, since it was verified or unblocked, after which one whose checks fail for what
+// may pass isn't followed by another: it may be the work that makes them fail.
+inline constexpr std::uint32_t card_checked_merges_max = 10;
+static_assert(card_checked_merges_max > card_merges_max);
 inline constexpr std::size_t retried_cards_max = 64;  // in one commit
 inline constexpr std::int64_t prune_after_ms_default = 60 * 60 * 1000;
 

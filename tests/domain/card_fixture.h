@@ -73,18 +73,23 @@ class VerifiedCardTest : public CardTest {
   void finish_merge(Outcome outcome, const std::string& code = "",
                     ErrorClass error_class = ErrorClass::terminal) {
     for (const char* station : {"merge", "push"}) {
-      when(DispatchStation{run, uuid_of(0x60), {}});
-      CompleteStation done = end_of(station, the_run().attempt->token, outcome);
-      if (outcome != Outcome::succeeded) {
-        done.error_class = error_class;
-        done.error_code = code;
-        done.error_message = "no";
-      }
-      done.external_ref = "feed";
-      done.from_executor = true;
-      when(done);
+      execute(station, outcome, code, error_class);
       if (outcome != Outcome::succeeded) return;
     }
+  }
+  // The service executes one station of the run, with this outcome.
+  void execute(const std::string& station, Outcome outcome, const std::string& code = "",
+               ErrorClass error_class = ErrorClass::terminal) {
+    when(DispatchStation{run, uuid_of(0x60), {}});
+    CompleteStation done = end_of(station, the_run().attempt->token, outcome);
+    if (outcome != Outcome::succeeded) {
+      done.error_class = error_class;
+      done.error_code = code;
+      done.error_message = "no";
+    }
+    done.external_ref = "feed";
+    done.from_executor = true;
+    when(done);
   }
 };
 

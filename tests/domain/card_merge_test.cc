@@ -137,6 +137,22 @@ class CardOfADeferredMerge : public VerifiedCardTest {
   void merge_until_it_waits(const std::string& code = "BASE_MOVED") {
     for (std::uint32_t merge = 1; merge <= limits::card_merges_max; ++merge) merge_in_vain(code);
   }
+  // Begins a merge whose checks fail for what may pass.
+  void check_in_vain(const std::string& code) {
+    run = uuid_of(++merges_);
+    MergeCard merge = merge_of(card, run);
+    StationDefinition checks;
+    checks.name = "verify";
+    checks.executor = ExecutorKind::checks;
+    checks.checks.emplace();
+    checks.retry.max_retries = 0;
+    merge.run.pipeline_digest = digest_of(0x18);
+    auto& stations = merge.run.pipeline->stations;
+    stations.insert(stations.begin() + 1, checks);
+    when(merge);
+    execute("merge", Outcome::succeeded);
+    execute("verify", Outcome::failed, code, ErrorClass::transient);
+  }
   [[nodiscard]] const Card* next() const { return next_to_merge(world, project, now.wall_ns); }
 
  private:
@@ -194,6 +210,24 @@ TEST_F(CardOfADeferredMerge, IsWorkedOnAgainWhereItsMergeWasTamperedWith) {  // 
   finish_merge(Outcome::failed, "WORKSPACE_TAMPERED", ErrorClass::config);
   then_names({"StationFailed", "RunFailed", "CardBlocked"});
   EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
+}
+
+// A check that takes too long is taken for a busy machine, and yet the work may be the reason.
+TEST_F(CardOfADeferredMerge, IsBlockedOnceTheChecksOfItsMergeHaveFailedForLong) {  // A9
+  for (std::uint32_t merge = 1; merge < limits::card_checked_merges_max; ++merge) {
+    SCOPED_TRACE(merge);
+    now.wall_ns += 30 * minute_ns;
+    check_in_vain("TIMEOUT");
+    then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
+  }
+  now.wall_ns += 30 * minute_ns;
+  check_in_vain("TIMEOUT");
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(the_card().code, "TIMEOUT");
+  EXPECT_EQ(the_card().message, "after 10 merges, the checks of its merge still fail: no");
+  EXPECT_EQ(the_card().retry_at_ns, 0) << "a person decides whether it is worked on again";
+  when(UnblockCard{card, {}});
+  EXPECT_EQ(next_to_start(world), &the_card());
 }
 
 TEST_F(CardOfADeferredMerge, WaitsAsABlockedCardDoes) {  // A9

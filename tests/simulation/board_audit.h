@@ -103,8 +103,11 @@ class BoardAudit {
   [[nodiscard]] static bool is_merged_before(const AuditedCard& other, const AuditedCard& card);
   // Returns whether the run failed for what passes, so that its push is done again.
   [[nodiscard]] bool failed_for_what_passes(const RunId& run_id) const;
+  // Returns whether the checks of the merge failed for what may pass, after so many merges that the
+  // work may be the reason.
+  [[nodiscard]] bool failed_in_checks_for_long(const AuditedCard& card, const RunId& run_id) const;
   // Returns whether the merge failed for what isn't in the work, so that it is merged again.
-  [[nodiscard]] bool is_merged_again(const RunId& run_id) const;
+  [[nodiscard]] bool is_merged_again(const AuditedCard& card, const RunId& run_id) const;
   // Returns whether `other` comes before `card` in the backlog.
   [[nodiscard]] static bool is_worked_on_before(const AuditedCard& other, const AuditedCard& card);
   // Returns whether the card, or one before it in its lane, waits until the worktree of its latest

@@ -76,7 +76,7 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
     start_merge(record, card, *merge);
   } else if (const auto* deferred = std::get_if<CardMergeDeferred>(&event)) {
     after_run(record, card, deferred->run_id, /*merge=*/true, /*succeeded=*/false);
-    if (!is_merged_again(deferred->run_id)) wrong(record, "its work has to be done again");
+    if (!is_merged_again(card, deferred->run_id)) wrong(record, "its work has to be done again");
     card.merge = {};
     card.deferred_at = record.position;
     card.deferred_at_ns = record.recorded_at_ns;
@@ -203,9 +203,17 @@ bool BoardAudit::failed_for_what_passes(const RunId& run_id) const {
          error_class == ErrorClass::quota;
 }
 
+// A9: a merge has two stations of its own, and those of the checks between them.
+bool BoardAudit::failed_in_checks_for_long(const AuditedCard& card, const RunId& run_id) const {
+  if (!failed_for_what_passes(run_id) || card.merges < limits::card_checked_merges_max)
+    return false;
+  const std::string& station = failed_.find(run_id)->second.station;
+  return station != "merge" && station != "push";
+}
+
 // A9: only what the simulated machine fails with is here, and of that no other code.
-bool BoardAudit::is_merged_again(const RunId& run_id) const {
-  if (failed_for_what_passes(run_id)) return true;
+bool BoardAudit::is_merged_again(const AuditedCard& card, const RunId& run_id) const {
+  if (failed_for_what_passes(run_id)) return !failed_in_checks_for_long(card, run_id);
   const auto place = failed_.find(run_id);
   if (place == failed_.end()) return false;
   const std::string code = place->second.code;
@@ -232,7 +240,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     const bool merge = !card.merge.is_nil();
     after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
     const bool passes = failed_for_what_passes(blocked.run_id);
-    if (merge && is_merged_again(blocked.run_id)) {
+    if (merge && is_merged_again(card, blocked.run_id)) {
       wrong(record, "its merge is to be tried again, and not its work");
     }
     // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
@@ -241,7 +249,8 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
                            !is_of_worktree(failed->second.code) &&
                            (merge || failed->second.error_class != ErrorClass::config) &&
-                           !(passes && failed->second.station == "create_pr");
+                           !(passes && failed->second.station == "create_pr") &&
+                           !(merge && failed_in_checks_for_long(card, blocked.run_id));
     if (by_itself && blocked.retry_at_ns == 0) wrong(record, "it would never be retried");
     if (!by_itself && blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
     if (by_itself && card.runs >= projects_[card.project].policy.max_attempts) {
@@ -263,7 +272,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
 void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed& failed) {
   after_run(record, card, failed.run_id, !card.merge.is_nil(), /*succeeded=*/false);
   if (failed_[failed.run_id].code == "REJECTED") wrong(record, "somebody has to unblock it");
-  if (!card.merge.is_nil() && is_merged_again(failed.run_id)) {
+  if (!card.merge.is_nil() && is_merged_again(card, failed.run_id)) {
     wrong(record, "its merge is to be tried again");
   }
   if (card.runs < projects_[card.project].policy.max_attempts) {

@@ -275,6 +275,7 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(card_priority_max);
   SIGNALBOX_LIMIT(held_cards_max);
   SIGNALBOX_LIMIT(card_merges_max);
+  SIGNALBOX_LIMIT(card_checked_merges_max);
   SIGNALBOX_LIMIT(retried_cards_max);
   SIGNALBOX_LIMIT(prune_after_ms_default);
   SIGNALBOX_LIMIT(trace_span_events_max);
