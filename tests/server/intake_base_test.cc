@@ -161,5 +161,29 @@ TEST_F(IntakeOfARemote, ARepositoryThatIsAwayIsNoTampering) {  // A9
   EXPECT_EQ(end_of(next(intake, "create_pr", 2)).outcome, Outcome::succeeded);
 }
 
+// Git begins a worktree with a HEAD of zeros, and meanwhile each fetch in the repository fails.
+TEST_F(IntakeOfARemote, AFetchThatFailsWhileAWorktreeIsMadeIsRepeated) {  // A3
+  const std::string merged = push_from_elsewhere("merged.txt");
+  run("worktree add --quiet " + (site.root() / "other").string() + " -b other", repository);
+  const fs::path record = repository / ".git/worktrees/other";
+  write_text(record / "HEAD", std::string(40, '0') + "\n");
+  // The remote is asked for its branch, and for the commits; the worktree is made when it is asked
+  // for them again.
+  const fs::path asked = site.root() / "asked";
+  const fs::path ssh = site.root() / "ssh";
+  write_text(ssh, "#!/bin/sh\necho . >> " + asked.string() +
+                      "\nfor last; do :; done\n[ $(wc -l < " + asked.string() +
+                      ") -lt 3 ] || echo ref: refs/heads/other > " + (record / "HEAD").string() +
+                      "\nexec sh -c \"$last\"\n");
+  fs::permissions(ssh, fs::perms::owner_all);
+  run_git(repository, {"config", "core.sshCommand", ssh.string()});
+  run("config ssh.variant simple", repository);
+  run("remote set-url origin ssh://box" + remote.string(), repository);
+  const Job job = intake_from("main");
+  const JobResult result = begin(job);
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), merged) << result.result.summary;
+  EXPECT_EQ(content_of(asked), ".\n.\n.\n");
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -7,6 +7,7 @@
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
 #include "server/text/separated_text.h"
 
@@ -101,10 +102,18 @@ class BaseSearch {
     const std::string own = base_ref_of(request_.run_id);
     GitOptions bounded_time;
     bounded_time.timeout_ms = limits::base_fetch_ms_max;
-    const GitOutcome fetched =
-        pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                               "--refmap=", "--", request_.remote, "+" + ref + ":" + own},
-                              bounded_time);
+    const auto run_fetch = [&] {
+      return pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                                    "--refmap=", "--", request_.remote, "+" + ref + ":" + own},
+                                   bounded_time);
+    };
+    GitOutcome fetched = run_fetch();
+    if (!fetched.ok && !fetched.timed_out) {
+      // While another run's worktree is made, its HEAD is zeros, which git takes for a commit that
+      // the repository lacks. Worktrees are made under this lock.
+      const auto lock = RepositoryLock::take(request_.repository);
+      if (lock) fetched = run_fetch();
+    }
     if (fetched.ok) return commit_at(own);
     note = " Fetching from " + remote_ +
            " failed, so the run begins at what the repository has: " + fetched.message;
