@@ -1,7 +1,8 @@
 // The refs of ExpiredRunFiles: branches and rescue refs of runs that ended long ago. What nothing
 // else has goes only after the age that the operator has set, and only what has the name of a run
 // that the log has. Once records were dropped, a run that it doesn't have counts as one of those in
-// a repository, but not at a remote, where other servers may push.
+// a repository. At a remote, where other servers may push, only one does of which a marker says
+// that its files were removed here.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -74,12 +75,14 @@ Stored<bool> ExpiredRunFiles::remove_refs(const NeededWork& needed) {
   if (!are_repositories_listed_) list_repositories();
   if (next_repository_ == repositories_.cend() || parts_.stopped) {
     if (!round_.is_dry) (void)run_repositories_.save();  // else the next round does
+    if (!round_.is_dry && !parts_.stopped) prune_markers();
     return false;
   }
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max, &parts_.stopped);
   const auto& [path, remotes] = *next_repository_++;
   if (!is_there(path)) {
     // Its disk may just not be mounted.
+    if (!remotes.empty()) are_remotes_known_ = false;
     if (!round_.is_dry && run_repositories_.is_full()) run_repositories_.remove(path);
     return true;
   }
@@ -153,6 +156,7 @@ Stored<void> ExpiredRunFiles::remove_at_remote(const RunRepository& repository, 
     looked = look_at_remote(repository, *pinned, refs);
   } else {
     refs.trouble = pinned.error();
+    are_remotes_known_ = false;
   }
   if (const auto gone = signalbox::remove_tree(pins); !gone && refs.trouble.empty()) {
     refs.trouble = gone.error();
@@ -166,6 +170,7 @@ Stored<void> ExpiredRunFiles::look_at_remote(const RunRepository& repository,
                                            parts_.data / pins_directory_name / refs_scratch_name);
   if (!listed) {
     refs.trouble = repository.remote + ": " + listed.error();
+    are_remotes_known_ = false;
     return {};
   }
   std::vector<RunRef> going;
@@ -180,6 +185,7 @@ Stored<void> ExpiredRunFiles::look_at_remote(const RunRepository& repository,
       going.push_back(ref);
       continue;
     }
+    at_remotes_.insert(ref.run_id);
     count_stored(refs, ref, /*is_remote=*/true);
     if (may_go && !at_ns) name_kept_ref(repository, {ref, "its commit isn't in the repository"});
   }
@@ -193,6 +199,7 @@ Stored<void> ExpiredRunFiles::look_at_remote(const RunRepository& repository,
       note_removed(repository, ref, refs);
       continue;
     }
+    at_remotes_.insert(ref.run_id);
     count_stored(refs, ref, /*is_remote=*/true);
     name_kept_ref(repository, {ref, removed.error()});
   }
@@ -223,10 +230,25 @@ Stored<bool> ExpiredRunFiles::is_given_up(const RunRepository& repository,
   if (card && std::ranges::binary_search(needed_.cards, card->card_id)) return false;
   const auto row = TRY(index().find(run_id));
   // Other servers push to the remote, too: a run that the log doesn't have may be theirs.
-  if (!row) return repository.remote.empty() && parts_.log.horizon().position != 0;
+  if (!row) {
+    return parts_.log.horizon().position != 0 &&
+           (repository.remote.empty() || markers_.is_of_this_server(run_id));
+  }
   if (!is_terminal(row->status) || row->ended_at_ns == 0 || !is_old(row->ended_at_ns)) return false;
   if (row->status != RunStatus::failed || markers_.has(run_id)) return true;
   return card.has_value();  // else it can be retried; a card gets another run
+}
+
+void ExpiredRunFiles::prune_markers() {
+  const Position dropped_at = parts_.log.horizon().dropped_at;
+  if (!are_remotes_known_ || pruned_at_ == dropped_at) return;
+  std::size_t kept = 0;
+  markers_.prune([&](const RunId& run_id) {
+    const auto row = index().find(run_id);
+    if (parts_.stopped || !row || row->has_value()) return true;
+    return at_remotes_.contains(run_id) && ++kept <= limits::dropped_run_markers_max;
+  });
+  if (kept == 0) pruned_at_ = dropped_at;  // else the next round looks again
 }
 
 Stored<bool> ExpiredRunFiles::was_dropped(const RunId& run_id) const {

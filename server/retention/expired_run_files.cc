@@ -55,13 +55,8 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   if (!parts_.projector.follow_to(round.position)) {
     return store_failure(StoreError::Kind::io, "the read models are behind the log");
   }
-  const Position dropped_at = parts_.log.horizon().dropped_at;
-  if (!round.is_dry && std::exchange(pruned_at_, dropped_at) != dropped_at) {
-    markers_.prune([this](const RunId& run_id) {
-      const auto row = index().find(run_id);
-      return parts_.stopped || !row || row->has_value();
-    });
-  }
+  at_remotes_.clear();
+  are_remotes_known_ = true;
   run_repositories_.load();
   are_repositories_listed_ = false;
   list_directories();

@@ -120,6 +120,9 @@ class ExpiredRunFiles final : public RunFileCleaner {
                               StoredRefs& refs);
   // Returns whether the ref may go, as far as its run is concerned.
   Stored<bool> is_given_up(const RunRepository& repository, const RunRef& ref) const;
+  // Removes the markers of runs that the log doesn't have any more, except those of which a remote
+  // has a branch: they alone tell its branches from those of other servers.
+  void prune_markers();
   // Returns whether the log had the run, and it ended so long ago that its files would go.
   Stored<bool> was_dropped(const RunId& run_id) const;
   void name_kept_ref(const RunRepository& repository, const KeptRef& kept);
@@ -152,10 +155,12 @@ class ExpiredRunFiles final : public RunFileCleaner {
   // Of all runs that started up to here nothing is left but what is in the data directory, and what
   // is kept of partly_kept_.
   Position settled_through_ = 0;
-  Position first_unsettled_ = 0;  // the first run of this round of which something is left; or 0
-  Position newest_ = 0;           // the run that started last
-  Position pruned_at_ = 0;        // the drop of records after which markers were removed
-  unsigned next_artifacts_ = 0;   // the next of the 256 directories of artifacts
+  Position first_unsettled_ = 0;   // the first run of this round of which something is left; or 0
+  Position newest_ = 0;            // the run that started last
+  Position pruned_at_ = 0;         // the drop of records after which markers were removed
+  std::set<RunId> at_remotes_;     // runs of which a remote still has a branch, as of this round
+  bool are_remotes_known_ = true;  // false: one of them couldn't be asked in this round
+  unsigned next_artifacts_ = 0;    // the next of the 256 directories of artifacts
   std::set<Digest> old_artifacts_;
 };
 

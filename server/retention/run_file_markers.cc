@@ -21,6 +21,11 @@ bool RunFileMarkers::has(const RunId& run_id) const {
   return ::lstat(path_of(run_id).c_str(), &status) == 0 || errno != ENOENT;
 }
 
+bool RunFileMarkers::is_of_this_server(const RunId& run_id) const {
+  const auto marker = read_stored_json<RunFileMarker>(path_of(run_id));
+  return marker && marker->run_id == to_string(run_id);
+}
+
 bool RunFileMarkers::is_complete(const RunId& run_id) const {
   const auto marker = read_stored_json<RunFileMarker>(path_of(run_id));
   return marker && marker->is_complete;
@@ -35,13 +40,13 @@ Stored<void> RunFileMarkers::complete(const RunId& run_id, std::int64_t now_ns) 
   return write(run_id, now_ns, /*is_complete=*/true);
 }
 
-void RunFileMarkers::prune(const std::function<bool(const RunId&)>& is_known) const {
+void RunFileMarkers::prune(const std::function<bool(const RunId&)>& is_needed) const {
   std::error_code error;
   for (std::filesystem::directory_iterator each(directory_, error), end; !error && each != end;
        each.increment(error)) {
     const auto run_id = parse_uuid(each->path().filename().string());
     std::error_code ignored;
-    if (run_id && !is_known(*run_id)) std::filesystem::remove(each->path(), ignored);
+    if (run_id && !is_needed(*run_id)) std::filesystem::remove(each->path(), ignored);
   }
 }
 

@@ -30,12 +30,15 @@ class RunFileMarkers {
 
   // Returns whether files of the run were removed; a marker that can't be read counts.
   [[nodiscard]] bool has(const RunId& run_id) const;
+  // Returns whether there is a marker that this server wrote for the run; false if it can't be
+  // read.
+  [[nodiscard]] bool is_of_this_server(const RunId& run_id) const;
   // Returns whether all of them were.
   [[nodiscard]] bool is_complete(const RunId& run_id) const;
   // Writes the marker, durably; does nothing if it is there. Errors: `full` or `io`.
   Stored<void> begin(const RunId& run_id, std::int64_t now_ns) const;
-  // Removes the markers of runs that the log doesn't have any more: they are refused anyway.
-  void prune(const std::function<bool(const RunId&)>& is_known) const;
+  // Removes the markers of runs that `is_needed` is false for.
+  void prune(const std::function<bool(const RunId&)>& is_needed) const;
   // Notes that nothing is left.
   Stored<void> complete(const RunId& run_id, std::int64_t now_ns) const;
 

@@ -47,6 +47,8 @@ inline constexpr std::size_t file_retention_compared_max = 20'000'000;
 inline constexpr std::size_t partly_kept_runs_max = 10'000;
 // Refs that one round looks into and removes, of one repository and at one remote.
 inline constexpr std::size_t file_retention_refs_max = 1000;
+// Markers of runs that the log doesn't have any more, of which a remote has branches.
+inline constexpr std::size_t dropped_run_markers_max = 100'000;
 // Bytes of the paths of repositories in which ended runs worked, all together. Any beyond that are
 // known only until the server ends.
 inline constexpr std::size_t run_repositories_bytes_max = 256UL * 1024;

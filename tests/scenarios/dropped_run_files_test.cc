@@ -36,6 +36,21 @@ executor = "process"
 command = ["sh", "-c", "echo more >new.txt; git add .; git commit -q -m more"]
 )";
 
+constexpr const char* pushed_pipeline = R"(
+name = "pushed"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "echo more >new.txt"]
+[[station]]
+name = "create_pr"
+executor = "builtin"
+remote = "origin"
+)";
+
 class DroppedRunFilesTest : public WithFileRetention<RetentionTest> {
  protected:
   [[nodiscard]] std::string ended_run_of(const std::string& toml,
@@ -130,6 +145,48 @@ TEST_F(DroppedRunFilesTest, BranchesOfUnknownRunsStayAtTheRemote) {  // A15
     return git(repository(), {"for-each-ref", rescue}).output.empty();
   });
   run_git(remote, {"rev-parse", "--verify", branch});
+}
+
+// Its marker says whose it was, until the remote has nothing of it.
+TEST_F(DroppedRunFilesTest, ABranchOfADroppedRunGoesFromTheRemoteByItsAge) {  // A15
+  const fs::path remote = scratch_.path() / "remote.git";
+  make_repository(repository(), {{"file.txt", "one\n"}});
+  set_identity(repository());
+  make_remote(repository(), remote);
+  (void)result({"project", "put", "web", "--repository", repository().string(), "--remote",
+                "origin", "--pipeline", pipeline()});
+  const std::string run_id = ended_run_of(pushed_pipeline, {"--repository", repository().string()});
+  const std::string others = "refs/heads/signalbox/018f0000-0000-7000-8000-000000000001-7";
+  run_git(remote, {"update-ref", others, "refs/heads/main"});
+  const auto has_branch = [&] {
+    return !git(remote, {"for-each-ref", "refs/heads/signalbox/" + run_id + "-*"}).output.empty();
+  };
+  ASSERT_TRUE(has_branch());
+  server_.stop();
+  drop_runs();
+  remove_files_under("files_branches = \"366d\"\n");
+  server_.start();
+  await_gone(root_of(run_id));
+  round();
+  round();
+  EXPECT_TRUE(has_branch());
+  const json::object present = status();
+  const json::array refs = present.at("measured").at("refs").as_array();
+  ASSERT_EQ(refs.size(), 1U) << json::serialize(present);
+  EXPECT_EQ(refs.at(0).at("remote_branches"), 2);
+
+  server_.stop();
+  remove_files_under("files_branches = \"1s\"\n");
+  server_.start();
+  await([&] {
+    round();
+    return !has_branch();
+  });
+  run_git(remote, {"rev-parse", "--verify", others});
+  await([&] {  // nothing needs it any more
+    round();
+    return !fs::exists(server_.data() / "removed" / run_id);
+  });
 }
 
 TEST_F(DroppedRunFilesTest, AWorkspaceThatMayHaveBeenAWorktreeStays) {  // A15

@@ -329,6 +329,7 @@ void limits_method(Api& api, Call& call) {
   result["file_retention_compared_max"] = limits::file_retention_compared_max;
   result["partly_kept_runs_max"] = limits::partly_kept_runs_max;
   result["file_retention_refs_max"] = limits::file_retention_refs_max;
+  result["dropped_run_markers_max"] = limits::dropped_run_markers_max;
   result["run_repositories_bytes_max"] = limits::run_repositories_bytes_max;
   result["owner_connections_max"] = owner_connections_max;
   result["caller_connections_max"] = api.facts.caller_connections_max;
