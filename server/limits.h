@@ -232,6 +232,9 @@ inline constexpr std::size_t submodule_depth_max = 8;
 inline constexpr std::size_t submodule_directories_depth_max = 32;
 // Tags of a submodule, the newest, that are recorded when it is checked out.
 inline constexpr std::size_t submodule_tags_max = 4000;
+// Files and directories of a worktree, without ignored directories, among which repositories that
+// git doesn't list are looked for.
+inline constexpr std::size_t walked_entries_max = 5'000'000;
 // Refs of a run for commits that create_pr left out (left_out_refs.h).
 inline constexpr std::size_t left_out_refs_max = 100;
 // Commits that only a worktree refers to, and bytes of its HEAD's log in which they are looked for.

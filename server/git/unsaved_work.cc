@@ -12,6 +12,7 @@
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/submodule_links.h"
+#include "server/git/unlisted_repositories.h"
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_status.h"
 #include "server/git/worktree_tips.h"
@@ -215,6 +216,16 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
 
   NestedWork nested(here.scratch(), UntrackedFiles::count);
   const auto links = TRY(submodule_links(here.path, here.options(), here.scratch()));
+  std::vector<std::string> listed = links;
+  listed.insert(listed.end(), status->repositories.begin(), status->repositories.end());
+  listed.insert(listed.end(), work.ignored.begin(), work.ignored.end());
+  const auto unlisted = TRY(find_unlisted(here.path, listed));
+  if (!unlisted.repositories.empty()) {
+    set_obstacle(work, unlisted.repositories.front() + " has a .git of its own");
+  }
+  if (!unlisted.unreadable.empty()) {
+    set_obstacle(work, unlisted.unreadable.front() + " can't be read");
+  }
   const auto declared = links.empty() ? std::vector<DeclaredSubmodule>()
                                       : declared_submodules(here.path, here.options());
   for (const std::string& link : links) {

@@ -138,6 +138,37 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   EXPECT_EQ(outcome.rescue_ref, "");
 }
 
+// Git itself says nothing about any of them.
+TEST_F(NestedWorkTest, RepositoriesThatGitDoesNotListStay) {  // A1
+  fs::create_directories(repository / "src");
+  write_text(repository / "src/a.txt", "a\n");
+  commit_all(repository, "src");
+  const Job job = begun();
+  const fs::path src = workspace_of(job) / "src";
+  run("init --quiet .", src);  // beside tracked files
+  commit_all(src, "mine");
+  write_text(src / "a.txt", "two\n");
+  expect_refused(end_of(next(job, "create_pr")), "src");
+  expect_stays(job, "src has a .git");
+  fs::remove_all(src / ".git");
+
+  const fs::path broken = make_repository(workspace_of(job) / "broken", {{"b.txt", "b\n"}});
+  fs::remove(broken / ".git/HEAD");
+  expect_refused(end_of(next(job, "create_pr", 2)), "broken");
+  expect_stays(job, "broken has a .git");
+  fs::remove_all(broken);
+
+  write_text(workspace_of(job) / "README", "x\n");
+  fs::create_directories(workspace_of(job) / "hidden/.git");
+  write_text(workspace_of(job) / "hidden/.git/work.txt", "precious\n");
+  expect_refused(end_of(next(job, "create_pr", 3)), "hidden");
+  expect_stays(job, "hidden has a .git");
+  fs::remove_all(workspace_of(job) / "hidden");
+  const JobResult result = end_of(next(job, "create_pr", 4));
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  expect_goes(job);
+}
+
 // Git ignores it there, and a removal that doesn't ask would take it along.
 TEST_F(NestedWorkTest, AWorktreeInAnIgnoredDirectoryStays) {  // A1
   write_text(repository / ".gitignore", "trees/\n");

@@ -15,6 +15,7 @@
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
+#include "server/git/unlisted_repositories.h"
 #include "server/git/worktree_status.h"
 #include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
@@ -125,6 +126,7 @@ class WorkCommit {
     const auto replaced = std::find_if(links->begin(), links->end(), [&](const auto& link) {
       return has_files_in_place_of_submodule(request_.workspace, link);
     });
+    const std::string unreadable = TRY(check_unlisted(*links, found));
     if (replaced != links->end() &&
         is_declared(declared_submodules(request_.workspace, there_), *replaced)) {
       return files_in_submodule(*replaced);
@@ -134,8 +136,8 @@ class WorkCommit {
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
-    if (links->empty()) return std::string();
-    return check_links(*links, found.ignored);
+    if (links->empty()) return unreadable;
+    return unreadable + TRY(check_links(*links, found.ignored));
   }
 
   // Returns the files that a sparse checkout of the agent leaves out; `note` gets a sentence.
@@ -203,6 +205,18 @@ class WorkCommit {
               " are left out and kept as " + ref.name + ".";
     }
     return note;
+  }
+
+  // Refuses repositories that git doesn't list. Returns a note about directories that can't be
+  // read, or an empty text.
+  [[nodiscard]] tl::expected<std::string, Failure> check_unlisted(
+      std::vector<std::string> listed, const WorktreeStatus& found) const {
+    listed.insert(listed.end(), found.ignored.begin(), found.ignored.end());
+    const auto unlisted = find_unlisted(request_.workspace, listed);
+    if (!unlisted) return git_failed("cannot look for repositories", unlisted.error());
+    if (!unlisted->repositories.empty()) return nested_repository(unlisted->repositories);
+    if (unlisted->unreadable.empty()) return std::string();
+    return "\nLeft out, because it can't be read: " + shown(unlisted->unreadable.front()) + ".";
   }
 
   // Refuses submodules of the index that nobody else could check out as they are here. Those that

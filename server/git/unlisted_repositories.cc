@@ -1,0 +1,55 @@
+#include "server/git/unlisted_repositories.h"
+
+#include <cstddef>
+#include <set>
+#include <system_error>
+
+#include "server/git/check_scratch.h"
+#include "server/limits.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+void name_directory(std::vector<std::string>& names, const std::string& directory) {
+  if (names.size() < limits::large_files_max) names.push_back(directory);
+}
+
+}  // namespace
+
+tl::expected<UnlistedDirectories, std::string> find_unlisted(
+    const fs::path& worktree, const std::vector<std::string>& listed) {
+  std::set<std::string> skipped{check_scratch_name};
+  for (const std::string& each : listed) {
+    skipped.insert(each.ends_with('/') ? each.substr(0, each.size() - 1) : each);
+  }
+  UnlistedDirectories found;
+  std::size_t entries = 0;
+  std::vector<std::string> directories{""};  // relative; yet to be looked into
+  while (!directories.empty()) {
+    const std::string directory = std::move(directories.back());
+    directories.pop_back();
+    std::error_code error;
+    fs::directory_iterator each(directory.empty() ? worktree : worktree / directory, error);
+    for (const fs::directory_iterator end; !error && each != end; each.increment(error)) {
+      if (++entries > limits::walked_entries_max) {
+        return tl::unexpected("there are more than " + std::to_string(limits::walked_entries_max) +
+                              " files in it");
+      }
+      const std::string name = each->path().filename().string();
+      if (name == ".git") {
+        if (!directory.empty()) name_directory(found.repositories, directory);
+        continue;
+      }
+      std::error_code ignored;
+      if (!fs::is_directory(each->symlink_status(ignored))) continue;
+      std::string relative = directory.empty() ? name : directory + "/" + name;
+      if (!skipped.contains(relative)) directories.push_back(std::move(relative));
+    }
+    if (error) name_directory(found.unreadable, directory);
+  }
+  return found;
+}
+
+}  // namespace signalbox
