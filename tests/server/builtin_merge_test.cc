@@ -188,6 +188,19 @@ TEST_F(MergeStations, APushThatHappenedIsRecognised) {  // H11
   EXPECT_EQ(pushed.result.external_ref, head);
 }
 
+// Such as that of an agent that began a branch of its own: it can't be merged later, either.
+TEST_F(MergeStations, ABranchWithoutACommonCommitIsAConflict) {  // A9
+  const fs::path worktree = site.root() / "aside";
+  run("worktree add --quiet --detach " + worktree.string() + " main", repository);
+  run("checkout --quiet --orphan fresh", worktree);
+  commit_all(worktree, "fresh");
+  const JobResult merged = end_of(merge_of("fresh", run("rev-parse HEAD", worktree)));
+  EXPECT_EQ(merged.failure.code, "MERGE_CONFLICT") << merged.failure.message;
+  EXPECT_EQ(merged.failure.error_class, ErrorClass::terminal);
+  EXPECT_NE(merged.failure.message.find("no commit in common"), std::string::npos)
+      << merged.failure.message;
+}
+
 TEST_F(MergeStations, TheMergedBranchOfARunIsRemovedFromTheRemote) {  // A15
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   run("push --quiet origin signalbox/x-7 signalbox/x-7:refs/heads/mine", repository);

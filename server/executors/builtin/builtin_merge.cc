@@ -101,6 +101,15 @@ BuiltinStep merge(const BuiltinRequest& request, const GitOptions& there, const 
                            input.branch + " (" + commit.substr(0, 12) + ") and its base (" +
                                base.substr(0, 12) + ") change the same places of: " + files);
   }
+  // An agent can begin a branch of its own; no later merge of it would succeed.
+  const GitOutcome common =
+      git(request.workspace, {"merge-base", "--end-of-options", commit, base}, there);
+  if (!common.ok && common.exit_code == 1) {
+    return builtin_failure(ErrorClass::terminal, "MERGE_CONFLICT",
+                           input.branch + " (" + commit.substr(0, 12) +
+                               ") has no commit in common with its base (" + base.substr(0, 12) +
+                               "), so that git doesn't merge them");
+  }
   if (!begun) return git_failed("cannot merge " + commit.substr(0, 12), merged.message);
   return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
                          "git refused the merge: " + merged.message);
