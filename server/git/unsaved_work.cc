@@ -231,8 +231,8 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
   for (const std::string& link : links) {
     TRY(add_submodule_work(here, nested, link, is_declared(declared, link), work));
   }
-  const auto left = TRY(nested.of_modules(here.place.git_directory / "modules"));
-  if (!left.empty()) set_obstacle(work, left);
+  const auto removed = TRY(nested.of_modules(here.place.git_directory / "modules"));
+  if (!removed.empty()) set_obstacle(work, removed);
 
   // A merge's worktree is no agent's: nobody leaves commits there.
   std::vector<std::string> tips;

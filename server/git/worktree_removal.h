@@ -62,8 +62,9 @@ struct RemovalOutcome {
 // (any more: its `.git` was replaced) or is the repository itself; the worktree of another run, by
 // its fence marker, or git's record of one whose directory isn't there; the record of one in a
 // shared directory that isn't there, such as on a disk that isn't mounted; and work that a commit
-// can't hold (a nested repository, a changed submodule or one with commits of its own). All of that
-// is examined under the repository's lock, under which worktrees are made, too.
+// can't hold (a nested repository, a changed submodule or one with commits of its own, another
+// worktree inside with work, a directory that can't be read, objects that the repository borrows).
+// All of that is examined under the repository's lock, under which worktrees are made, too.
 //
 // Blocks for as long as git does: each git call is bounded by removal_git_ms_max. May be called
 // again after a crash at any point, with the same result. Any thread.

@@ -28,7 +28,7 @@ constexpr const char* no_intake_hint =
     " that intake made: start the run with a repository, and have intake in its pipeline";
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
-constexpr std::size_t left_out_shown_max = 20;  // names in the pull request
+constexpr std::size_t left_out_names_max = 20;  // names in the pull request
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
@@ -124,12 +124,12 @@ std::string left_out_section(const std::vector<std::string>& left_out) {
   std::string text =
       "## Not in this change\n\nThe worktree has these as well, because git ignores them, they are "
       "too large, or a sparse checkout leaves them out. The checks ran beside them.\n\n";
-  const std::size_t shown = std::min(left_out.size(), left_out_shown_max);
-  for (std::size_t index = 0; index < shown; ++index) {
+  const std::size_t named = std::min(left_out.size(), left_out_names_max);
+  for (std::size_t index = 0; index < named; ++index) {
     text += "- `" + printable(with_replacements(left_out[index])) + "`\n";
   }
-  if (left_out.size() > shown) {
-    text += "- and " + std::to_string(left_out.size() - shown) + " more\n";
+  if (left_out.size() > named) {
+    text += "- and " + std::to_string(left_out.size() - named) + " more\n";
   }
   return text + "\n";
 }
