@@ -47,7 +47,8 @@ tl::expected<UnlistedDirectories, std::string> find_unlisted(
       std::string relative = directory.empty() ? name : directory + "/" + name;
       if (!skipped.contains(relative)) directories.push_back(std::move(relative));
     }
-    if (error) name_directory(found.unreadable, directory);
+    const bool is_gone = error == std::errc::no_such_file_or_directory;
+    if (error && !is_gone) name_directory(found.unreadable, directory);
   }
   return found;
 }

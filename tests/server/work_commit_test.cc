@@ -127,7 +127,12 @@ TEST_F(WorkOfAnAgent, IgnoredFilesAreListed) {  // A1
   const JobResult result = end_of(next(intake, "create_pr"));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(artifact_text(site, result, "left_out.txt"), "build.log\nout/\n");
-  EXPECT_NE(result.result.summary.find("left_out.txt"), std::string::npos) << result.result.summary;
+  EXPECT_NE(result.result.summary.find("build.log, listed in the artifact left_out.txt"),
+            std::string::npos)
+      << result.result.summary;
+  // The checks ran beside them, and may have needed them.
+  EXPECT_NE(artifact_text(site, result, "pull_request.md").find("- `build.log`\n- `out/`\n"),
+            std::string::npos);
   const RemovalOutcome outcome = remove_worktree(removal_of(intake));
   EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
   EXPECT_EQ(content_of(fs::path(intake.run_root) / "left_out.txt"), "build.log\nout/\n");
