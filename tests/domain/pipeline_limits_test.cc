@@ -113,6 +113,28 @@ TEST(PipelineLimits, OfAStation) {
   }
 }
 
+// There are fewer strategies than the limit has room for, so a list at the limit repeats one.
+TEST(PipelineLimits, OfItsStrategies) {
+  const auto why_refused = [](std::size_t strategies) {
+    std::vector<std::string> problems;
+    PipelineDefinition of_retry{"one", {worker_station("a")}};
+    of_retry.stations[0].retry.strategies.assign(strategies, Strategy::original);
+    PipelineDefinition of_steps{"one", {station_with(ExecutorKind::deep_work)}};
+    of_steps.stations[0].deep_work->strategies.assign(strategies, Strategy::original);
+    for (const PipelineDefinition& pipeline : {of_retry, of_steps}) {
+      const auto valid = validate(pipeline);
+      problems.push_back(valid ? "" : valid.error().message);
+    }
+    return problems;
+  };
+  for (const std::string& problem : why_refused(limits::strategies_max)) {
+    EXPECT_NE(problem.find("names one twice"), std::string::npos) << problem;
+  }
+  for (const std::string& problem : why_refused(limits::strategies_max + 1)) {
+    EXPECT_NE(problem.find("must name one to eight strategies"), std::string::npos) << problem;
+  }
+}
+
 TEST(PipelineLimits, OfItsStations) {
   PipelineDefinition pipeline{"many", {}};
   while (pipeline.stations.size() < limits::stations_max) {

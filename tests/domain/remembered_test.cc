@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "domain/limits.h"
 #include "domain/remembered.h"
+#include "domain/world.h"
 
 namespace signalbox {
 namespace {
@@ -48,6 +50,19 @@ TEST(RememberedTest, AnErasedKeyIsForgottenAndComesBackAsTheNewest) {
   EXPECT_TRUE(numbers.erase("c"));
   EXPECT_EQ(keys(numbers), (std::vector<std::string>{"b", "a"}));
   EXPECT_EQ(numbers.size(), 2u);
+}
+
+TEST(RememberedTest, AWorldRemembersAsManyCommandsAsItsLimit) {  // P8
+  World world;
+  for (std::size_t number = 0; number < limits::remembered_commands_max; ++number) {
+    world.commands.put(std::to_string(number), {});
+  }
+  EXPECT_EQ(world.commands.size(), limits::remembered_commands_max);
+  EXPECT_NE(world.commands.find("0"), nullptr);
+  world.commands.put("another", {});
+  EXPECT_EQ(world.commands.size(), limits::remembered_commands_max);
+  EXPECT_EQ(world.commands.find("0"), nullptr);
+  EXPECT_NE(world.commands.find("1"), nullptr);
 }
 
 }  // namespace

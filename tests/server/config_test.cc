@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "domain/limits.h"
 #include "store/signed_note.h"
 #include "tests/server/executor_fixture.h"
 
@@ -40,6 +41,7 @@ TEST_F(ConfigTest, WhatIsNotSetHasItsDefault) {  // W1, H2, H4, H5, H8, A12
   EXPECT_EQ(board.heartbeat, "10m");
   EXPECT_EQ(board.synthesizer, "19,39 * * * *");
   EXPECT_EQ(board.prune_after, "1h");
+  EXPECT_EQ(read_board_settings(board)->prune_after_ms, limits::prune_after_ms_default);
   const Policy policy;
   EXPECT_EQ(policy.max_concurrent_agents, 2U);
   EXPECT_EQ(policy.max_concurrent_agents_per_project, 1U);

@@ -8,6 +8,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "server/scheduler/job_ownership.h"
 #include "tests/server/rpc_site.h"
 
@@ -93,6 +94,19 @@ TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {  // T8
     EXPECT_EQ(verdict.item.verdict, expected) << verdict.item.evidence;
     EXPECT_FALSE(verdict.next_commands.empty());
   }
+}
+
+TEST_F(CrashVerdictsTest, WhatItSaysOfAnItemHasALimit) {  // P8
+  const RunId run = start(ExecutorKind::process);
+  take(DispatchStation{run, {}});
+  const auto evidence_of = [this](std::size_t bytes) {
+    found = tl::unexpected(ExecutorError{ErrorClass::transient, "IO", std::string(bytes, 'x')});
+    return only().item.evidence;
+  };
+  const std::size_t others = evidence_of(0).size();
+  const std::string at_limit = evidence_of(limits::evidence_bytes_max - others);
+  EXPECT_EQ(at_limit.size(), limits::evidence_bytes_max);
+  EXPECT_EQ(evidence_of(limits::evidence_bytes_max - others + 1), at_limit);
 }
 
 // A copied log: the job may run where it was submitted, and its directory isn't here.

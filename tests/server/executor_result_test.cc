@@ -209,6 +209,19 @@ TEST_F(JobReport, TooManyArtifactsAreLeftOutAndSaid) {
       << result.result.summary;
 }
 
+TEST_F(JobReport, AnArtifactHasALimitAndOneBeyondItIsSaid) {  // P8
+  const std::string bytes = std::to_string(limits::artifact_bytes_max);
+  const JobResult result =
+      running("cd \"$SIGNALBOX_ARTIFACTS_DIR\"; truncate -s " + bytes + " at_limit; truncate -s " +
+              std::to_string(limits::artifact_bytes_max + 1) + " beyond");
+  ASSERT_EQ(result.result.artifacts.size(), 1U) << result.result.summary;
+  EXPECT_EQ(result.result.artifacts[0].name, "at_limit");
+  EXPECT_EQ(result.result.artifacts[0].bytes, limits::artifact_bytes_max);
+  EXPECT_NE(result.result.summary.find("beyond (larger than " + bytes + " bytes)"),
+            std::string::npos)
+      << result.result.summary;
+}
+
 TEST_F(JobReport, RemovedArtifactsDirectoryIsNoTrouble) {
   for (const std::string script : {"rm -r \"$SIGNALBOX_ARTIFACTS_DIR\"",
                                    "rm -r \"$SIGNALBOX_ARTIFACTS_DIR\"; echo > "

@@ -3,6 +3,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "server/scheduler/watchdog_loop.h"
 #include "server/text/time_text.h"
 #include "tests/server/executor_fixture.h"
@@ -177,6 +178,18 @@ TEST_F(RpcTick, AMarkerFromTheFutureHaltsUntilItIsRecovered) {  // A10
   EXPECT_TRUE(details_of(halted).at("marker_age_ms").is_null());
   EXPECT_EQ(code_of(ask("tick.recover", R"({"loop":"nightly","reason":"looked"})")), "");
   EXPECT_EQ(code_of(begin_with_marker(marker(0))), "TICK_IN_PROGRESS");
+}
+
+TEST_F(RpcTick, AMarkerMayBeFromALittleLaterAsClocksDiffer) {  // A10, P8
+  const auto marker_in_ms = [this](std::int64_t ms) {
+    return R"({"ts":")" + format_time(clock.wall_ns() + ms * 1'000'000) +
+           R"(","stage":"plan","reason":"cron"})";
+  };
+  EXPECT_EQ(code_of(begin_with_marker(marker_in_ms(limits::clock_difference_ms_max))),
+            "TICK_IN_PROGRESS");
+  const auto beyond = begin_with_marker(marker_in_ms(limits::clock_difference_ms_max + 1));
+  EXPECT_EQ(code_of(beyond), "PREVIOUS_TICK_INCOMPLETE");
+  EXPECT_TRUE(details_of(beyond).at("marker_age_ms").is_null());
 }
 
 TEST_F(RpcTick, AMarkerOfTheLogsOwnTickIsNoObstacle) {  // T4

@@ -173,7 +173,16 @@ TEST(Frame, BindsHeaderSaltAndPayloadInItsLeaf) {
 
 TEST(FrameDeathTest, IsNeverLongerThanTheLimit) {
   RunStarted started;
-  started.input = std::string(limits::record_bytes_max, 'x');
+  const std::size_t other_bytes = framed(sample_record(1, RunEvent(started))).size();
+  started.input = std::string(limits::record_bytes_max - other_bytes, 'x');
+  const Record record = sample_record(1, RunEvent(started));
+  const std::string bytes = framed(record);
+  EXPECT_EQ(bytes.size(), limits::record_bytes_max);
+  std::size_t consumed = 0;
+  const auto decoded = decode_record(bytes, consumed);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, record);
+  started.input += "x";
   EXPECT_DEATH(framed(sample_record(1, RunEvent(started))), "record_bytes_max");
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "domain/free_text.h"
+#include "domain/limits.h"
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_database.h"
@@ -88,6 +89,27 @@ TEST(RedactedFrame, CanBeRedactedAgain) {
   EXPECT_EQ(leaf, leaf_hash(parsed(twice->bytes), hashing));
   EXPECT_EQ(once->payload_digest, twice->payload_digest);
   EXPECT_EQ(twice->bytes.find("because"), std::string::npos);
+}
+
+// What says so is allowed to be longer than the payload was, by a bound that reading knows as well.
+TEST(RedactedFrame, IsNeverLongerThanItsLimit) {
+  std::string before;
+  const Record record = sample_record(7, RunEvent(RunCanceled{"why"}));
+  const std::string header(encode_record(record, salt_of(1), before).header);
+  const auto replacement_with = [](std::size_t bytes) {
+    return Event(RunEvent(RunCanceled{std::string(bytes, 'x')}));
+  };
+  // What the frame has beside them: checksum, length, and the digest of the payload.
+  const std::size_t others = 64;
+  const std::size_t bytes_max = limits::record_bytes_max + limits::redacted_growth_bytes_max -
+                                others - header.size() -
+                                replacement_of(replacement_with(0), salt_of(2)).size();
+  EXPECT_FALSE(fits_as_replacement(parsed(before), replacement_with(bytes_max + 1)));
+  ASSERT_TRUE(fits_as_replacement(parsed(before), replacement_with(bytes_max)));
+  const auto entry = redact_entry(before, 7, 7, replacement_with(bytes_max), salt_of(2));
+  ASSERT_TRUE(entry) << entry.error().message;
+  EXPECT_GT(entry->bytes.size(), limits::record_bytes_max);
+  EXPECT_TRUE(parsed(entry->bytes).redacted());
 }
 
 // Every truncation and every flipped bit of a redacted frame is detected.
