@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "domain/text_parts.h"
 #include "projections/memory_table.h"
 #include "projections/rocks_table.h"
@@ -187,6 +190,25 @@ TEST(RunIndexPagingTest, APageLooksAtSoMuchAndNoMore) {
   EXPECT_EQ(pages, 2u);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].started_position, 1u);
+  // Totals and lists in another order look at so many as well: run_list_looked_at_max.
+  EXPECT_TRUE(index.counts({}, page_entries_max + 1).value());
+  EXPECT_FALSE(index.counts({}, page_entries_max).value());
+  EXPECT_TRUE(index.list_by(RunOrder::updated, {}, 1, 0, page_entries_max + 1).value());
+  EXPECT_FALSE(index.list_by(RunOrder::updated, {}, 1, 0, page_entries_max).value());
+}
+
+TEST(RunIndexPagingTest, AnEndOfAnIdIsLookedForAmongSoMany) {
+  MemoryTable table;
+  RunIndex index(table);
+  ASSERT_TRUE(index.apply(short_runs(3)).has_value());
+  std::vector<RunId> newest_first;
+  for (const RunRow& row : index.list({}, 3).value().rows) newest_first.push_back(row.run_id);
+  std::ranges::sort(newest_first, std::greater<>());
+  const std::string oldest = to_string(newest_first.back());
+  const std::string tail = oldest.substr(oldest.size() - 12);
+  // The service looks among id_tail_rows_max.
+  EXPECT_EQ(index.find_by_tail(tail, 10, 3).value(), std::vector<RunId>{newest_first.back()});
+  EXPECT_TRUE(index.find_by_tail(tail, 10, 2).value().empty());
 }
 
 TEST(RunIndexPagingTest, TimesAreFoundOverManyHoursAndWhenTheClockJumpsBack) {

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "server/limits.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
 #include "tests/scenarios/real_server.h"
@@ -135,8 +136,13 @@ TEST_F(HttpInput, WhatIsTooLargeIsRefusedAndSaidSo) {
   HttpClient fits = client();
   EXPECT_EQ(fits.post("/v1/runs", start + std::string(1024 * 1024 - start.size(), ' ')).status,
             202U);
-  HttpClient headers = client();
-  EXPECT_EQ(headers.get("/healthz", {{"X-Large", std::string(20'000, 'x')}}).status, 431U);
+  const auto status_with_header = [this](std::size_t bytes) {
+    HttpClient headers = client();
+    const std::size_t others = headers.text("GET", "/healthz", {{"X-Large", ""}}).size();
+    return headers.get("/healthz", {{"X-Large", std::string(bytes - others, 'x')}}).status;
+  };
+  EXPECT_EQ(status_with_header(http_header_bytes_max), 200U);
+  EXPECT_EQ(status_with_header(http_header_bytes_max + 1), 431U);
   HttpClient target = client();
   EXPECT_EQ(target.get("/" + std::string(20'000, 'x')).status, 431U);
 }
@@ -259,6 +265,12 @@ TEST_F(HttpInput, EmptyLinesBeforeARequestAreIgnored) {  // G14
   HttpClient lines = client();
   lines.send(std::string("\r\n\n\r\n") + status_line);
   EXPECT_NE(lines.read_until("\n").find("\"result\""), std::string::npos);
+  HttpClient at_limit = client();
+  at_limit.send(std::string(empty_lines_bytes_max, '\n') + at_limit.text("GET", "/version"));
+  EXPECT_EQ(at_limit.reply().status, 200U);
+  HttpClient beyond = client();
+  beyond.send(std::string(empty_lines_bytes_max + 1, '\n') + beyond.text("GET", "/version"));
+  EXPECT_NE(beyond.read_until("\n").find("PARSE_ERROR"), std::string::npos) << "no longer HTTP";
   HttpClient slow = client();
   for (const char& byte : "\r\n" + slow.text("GET", "/version")) slow.send({&byte, 1});
   EXPECT_EQ(slow.reply().status, 200U);

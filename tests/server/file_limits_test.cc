@@ -66,6 +66,23 @@ TEST_F(FileLimits, OfTheHeadersForTraces) {
   EXPECT_FALSE(read_trace_settings(texts));
 }
 
+// Neither file has a certificate; only the second one is refused for its size.
+TEST_F(FileLimits, OfTheAuthorityForTraces) {
+  TraceTexts texts;
+  texts.endpoint = "https://127.0.0.1:4318/v1/traces";
+  const auto problem_of = [&](std::size_t bytes) {
+    texts.certificate_authority = write(scratch_.path() / "authority", bytes);
+    const auto settings = read_trace_settings(texts);
+    return settings ? std::string() : settings.error();
+  };
+  const std::string none = "has no certificate";
+  const std::string at_limit = problem_of(limits::trace_certificates_bytes_max);
+  EXPECT_NE(at_limit.find(none), std::string::npos) << at_limit;
+  const std::string beyond = problem_of(limits::trace_certificates_bytes_max + 1);
+  EXPECT_FALSE(beyond.empty());
+  EXPECT_EQ(beyond.find(none), std::string::npos) << beyond;
+}
+
 TEST_F(FileLimits, OfTheBackfillOfTraces) {
   TraceTexts texts;
   texts.backfill = std::to_string(limits::trace_backfill_ms_max) + "ms";

@@ -159,7 +159,30 @@ TEST_F(PastWorldsTest, AtMostFourWorldsAreRememberedAndTheyGoForward) {  // O4
   EXPECT_EQ(ask_at(8), Positions({8, 9}));
   EXPECT_EQ(ask_at(7), Positions({7, 8, 9}));
   EXPECT_EQ(ask_at(6), Positions({6, 7, 8, 9}));
+  EXPECT_EQ(worlds->remembered().size(), limits::past_worlds_max);
   EXPECT_EQ(ask_at(5), Positions({5, 6, 7, 8}));
+}
+
+TEST_F(PastWorldsTest, ARememberedWorldGoesForwardByABoundedNumberOfEvents) {  // O4, P8
+  start_run(R"({"goal":"a moment"})");
+  const Position begin = log.tail();
+  std::vector<Commit> commits;
+  for (Position event = 1; event <= limits::past_forward_events_max + 1; ++event) {
+    Record record;
+    record.position = begin + event;
+    record.event = ServerStarted{};
+    commits.push_back({record});
+  }
+  ASSERT_EQ(log.append(begin, commits).status, AppendStatus::ok);
+  const auto ask_at = [this](Position position) {
+    EXPECT_EQ(code_of(ask("run.list", at("{}", std::to_string(position)))), "");
+    return worlds->remembered();
+  };
+  using Positions = std::vector<Position>;
+  const Position at_limit = begin + limits::past_forward_events_max;
+  EXPECT_EQ(ask_at(begin), Positions({begin}));
+  EXPECT_EQ(ask_at(at_limit), Positions({at_limit}));
+  EXPECT_EQ(ask_at(at_limit + 1), Positions({at_limit, at_limit + 1}));
 }
 
 TEST_F(PastWorldsTest, QuestionsBeyondTheBoundAreRefused) {  // O4

@@ -137,12 +137,15 @@ TEST_F(RpcAttention, ALabelMakesNoFailedRunOneOfACard) {  // O1
   const json::object listed = attention();
   EXPECT_EQ(listed.at("counts").at("failed_run"), 1) << json::serialize(listed);
 
-  // That of the card is the newest failure, and isn't counted.
+  // That of the card is the newest failure, and isn't counted. The service's bounds are
+  // attention_failed_runs_max and attention_failures_examined_max.
   AttentionBounds bounds;
   bounds.failed_runs_max = 1;
   const auto found = failed_runs(index, bounds).value();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(to_string(found.front().run_id), run);
+  bounds.failures_examined_max = 2;
+  EXPECT_EQ(failed_runs(index, bounds).value().size(), 1U);
   bounds.failures_examined_max = 1;
   EXPECT_TRUE(failed_runs(index, bounds).value().empty());
 }

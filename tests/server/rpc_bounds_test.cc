@@ -80,6 +80,21 @@ TEST_F(RpcBounds, TheBoundsThemselvesAreTaken) {
   }
 }
 
+// A part of a log has one as well. It is judged before it is known whether there is such a run.
+TEST_F(RpcBounds, APartOfALogHasABound) {  // P7
+  const auto part_of = [this](std::uint32_t bytes) {
+    return ask("run.log", R"({"run_id":"00000000-0000-0000-0000-000000000001","bytes":)" +
+                              std::to_string(bytes) + "}");
+  };
+  EXPECT_EQ(code_of(part_of(1)), "RUN_NOT_FOUND");
+  EXPECT_EQ(code_of(part_of(run_log_bytes_max)), "RUN_NOT_FOUND");
+  for (const std::uint32_t bytes : {std::uint32_t{0}, run_log_bytes_max + 1}) {
+    const auto refused = part_of(bytes);
+    EXPECT_EQ(code_of(refused), "INVALID_PARAMS") << json::serialize(refused);
+    EXPECT_EQ(details_of(refused).at("max"), run_log_bytes_max);
+  }
+}
+
 TEST_F(RpcBounds, ATimeThatTheCalendarDoesNotHaveIsRefused) {  // P7
   for (const char* field : {"since", "until"}) {
     const auto with = [&](const char* time) {

@@ -169,7 +169,18 @@ TEST_F(RpcHistory, ATimelineMergesRunsThatAScreenCantTellApart) {  // O5
   EXPECT_EQ(by_pipeline.at("runs_total"), 51);
   // Before the open one began.
   EXPECT_EQ(result_of("timeline.get", R"({"from":"2h","to":"10m"})").at("runs_total"), 50);
-  EXPECT_EQ(code_of(ask("timeline.get", R"({"from":"24h","resolution_ms":1})")), "INVALID_PARAMS");
+  const auto of_a_day = [this](std::int64_t resolution_ms) {
+    return ask("timeline.get",
+               R"({"from":"24h","resolution_ms":)" + std::to_string(resolution_ms) + "}");
+  };
+  constexpr std::int64_t day_ms = 24LL * 60 * 60 * 1000;
+  const json::object refused = of_a_day(1);
+  EXPECT_EQ(code_of(refused), "INVALID_PARAMS");
+  const auto finest_ms = details_of(refused).at("min").to_number<std::int64_t>();
+  EXPECT_GE(finest_ms * timeline_columns_max, day_ms);
+  EXPECT_LE((finest_ms - 1) * timeline_columns_max, day_ms);
+  EXPECT_EQ(code_of(of_a_day(finest_ms)), "");
+  EXPECT_EQ(code_of(of_a_day(finest_ms - 1)), "INVALID_PARAMS");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "server/rpc/page_limit.h"
 #include "store/codec.h"
 #include "tests/server/board_site.h"
 
@@ -60,8 +61,9 @@ TEST_F(RpcShortId, AnEndOfSeveralIdsIsRefusedWithTheCandidates) {  // O2
 }
 
 TEST_F(RpcShortId, WhatCantEndAnIdIsRefused) {
-  for (const std::string& id : {std::string("abc"), std::string("latest"), std::string(""),
-                                std::string(33, 'a'), std::string("a-b-c")}) {
+  EXPECT_EQ(code_of(find(std::string(id_tail_digits_min, 'a'))), "RUN_NOT_FOUND");
+  for (const std::string& id : {std::string(id_tail_digits_min - 1, 'a'), std::string("latest"),
+                                std::string(""), std::string(33, 'a'), std::string("a-b-c")}) {
     EXPECT_EQ(code_of(find(id)), "INVALID_PARAMS") << id;
   }
 }

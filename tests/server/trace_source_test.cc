@@ -1,0 +1,89 @@
+// Tests how much one batch of spans has, and how many runs' traces are kept in memory.
+#include "server/followers/traces/trace_source.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+
+#include "server/limits.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class TraceSourceTest : public ::testing::Test, protected RpcSite {
+ protected:
+  std::string start_one() {
+    return start_run(R"({"goal":"g","pipeline":{"name":"one","station":[{"name":"implement"}]}})");
+  }
+  std::string claim(const std::string& run) {
+    const auto answer = ask("station.claim", R"({"worker":"ann","run_id":")" + run + "\"}");
+    return boost::json::serialize(answer.at("result").at("claim").at("token"));
+  }
+  void complete(const std::string& run, const std::string& token) {
+    EXPECT_EQ(code_of(ask("station.complete", R"({"run_id":")" + run +
+                                                  R"(","station":"implement","token":)" + token +
+                                                  R"(,"outcome":"succeeded"})")),
+              "");
+  }
+  TraceSource::Batch next(Position after) {
+    auto batch = source.next(after);
+    EXPECT_TRUE(batch) << batch.error().message;
+    return batch ? std::move(*batch) : TraceSource::Batch{};
+  }
+
+  TraceSource source{{log, index, [](Position) { return true; },
+                      [](const RunId&, const std::string& why) { ADD_FAILURE() << why; }}};
+};
+
+// A run with one attempt has two spans.
+TEST_F(TraceSourceTest, ABatchHasSoManySpans) {  // R7, P8
+  for (std::size_t run = 0; run <= limits::trace_batch_spans_max / 2; ++run) {
+    const std::string started = start_one();
+    complete(started, claim(started));
+  }
+  const TraceSource::Batch first = next(0);
+  EXPECT_EQ(first.spans.size(), limits::trace_batch_spans_max);
+  EXPECT_LT(first.through, log.tail());
+  const TraceSource::Batch rest = next(first.through);
+  EXPECT_EQ(rest.spans.size(), 2U);
+  EXPECT_EQ(rest.through, log.tail());
+}
+
+TEST_F(TraceSourceTest, ABatchCoversSoManyEvents) {  // P8
+  std::vector<Commit> commits;
+  for (Position position = 1; position <= limits::trace_batch_events_max + 1; ++position) {
+    Record record;
+    record.position = position;
+    record.event = ServerStarted{};
+    commits.push_back({record});
+  }
+  ASSERT_EQ(log.append(0, commits).status, AppendStatus::ok);
+  EXPECT_EQ(next(0).through, limits::trace_batch_events_max);
+  EXPECT_EQ(next(limits::trace_batch_events_max).through, log.tail());
+}
+
+// The traces of all of them are forgotten when another one begins, and read again from the log.
+TEST_F(TraceSourceTest, SoManyRunsAreKeptAndTheSpansOfOthersAreTheSame) {  // R7, P8
+  for (const std::size_t runs : {limits::trace_open_runs_max, limits::trace_open_runs_max + 1}) {
+    source.forget_runs();
+    Position after = log.tail();
+    const std::string first = start_one();
+    const std::string token = claim(first);
+    for (std::size_t run = 1; run < runs; ++run) start_one();
+    const TraceSource::Batch begun = next(after);
+    EXPECT_TRUE(begun.spans.empty());
+    ASSERT_EQ(begun.through, log.tail());
+    after = begun.through;
+    complete(first, token);
+    const TraceSource::Batch ended = next(after);
+    EXPECT_EQ(ended.spans.size(), 2U);
+    source.forget_runs();
+    EXPECT_EQ(next(after).spans, ended.spans) << "as from the log";
+  }
+}
+
+}  // namespace
+}  // namespace signalbox
