@@ -9,6 +9,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "tests/crash/server_test.h"
 
 namespace signalbox::test {
@@ -57,6 +58,20 @@ TEST_F(BadInput, ALineTooLongIsRefusedAndSkipped) {
   // A line of exactly the maximum length is read.
   const std::string status = R"({"jsonrpc":"2.0","id":7,"method":"server.status"})";
   EXPECT_EQ(code_for(status + std::string(mib - status.size(), ' ')), "");
+}
+
+TEST_F(BadInput, AnArtifactTooLargeIsRefusedWithItsLimit) {  // P8
+  const auto code_with_artifact = [this](std::size_t bytes) {
+    return code_for(
+        R"({"jsonrpc":"2.0","id":1,"method":"station.complete","params":{"run_id":)"
+        R"("00000000-0000-0000-0000-000000000001","station":"a","token":1,"outcome":"succeeded",)"
+        R"("artifacts":[{"name":"a.txt","content":")" +
+        std::string(bytes, 'x') + R"("}]}})");
+  };
+  EXPECT_EQ(code_with_artifact(limits::artifact_inline_bytes_max), "RUN_NOT_FOUND");
+  EXPECT_EQ(code_with_artifact(limits::artifact_inline_bytes_max + 1), "LIMIT_EXCEEDED");
+  EXPECT_EQ(number_of(last_.at("error").at("data").at("details").at("artifact_inline_bytes_max")),
+            limits::artifact_inline_bytes_max);
 }
 
 TEST_F(BadInput, AnEndlessLineTakesNoMemory) {  // P8

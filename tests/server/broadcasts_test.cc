@@ -1,6 +1,7 @@
 // Tests the broadcasts to subscribers about the heartbeat and about cards' runs.
 #include "server/rpc/broadcasts.h"
 
+#include "server/limits.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {
@@ -222,6 +223,12 @@ TEST_F(BroadcastsTest, APolicyMaySilenceThoseAboutItsCards) {
   work("verify");
   end(token);
   EXPECT_EQ(names_since(), Names{"heartbeat.tick"}) << "and the tick isn't idle";
+}
+
+TEST(BroadcastHistory, IsReadForABoundedNumberOfEvents) {  // P8
+  constexpr Position events_max = limits::broadcast_history_events_max;
+  EXPECT_EQ(Broadcasts::history_from(events_max + 1, {}), 1U);
+  EXPECT_EQ(Broadcasts::history_from(events_max + 2, {}), 2U);
 }
 
 TEST_F(BroadcastsTest, ABlockByHandIsNobodysEnd) {

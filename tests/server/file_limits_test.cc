@@ -8,8 +8,12 @@
 
 #include "server/followers/traces/trace_settings.h"
 #include "server/git/hook_copy.h"
+#include "server/git/large_files.h"
+#include "server/git/submodule_links.h"
+#include "server/git/worktree_status.h"
 #include "server/limits.h"
 #include "server/tls_identity.h"
+#include "tests/fixtures/git_repository.h"
 #include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
@@ -91,6 +95,58 @@ TEST_F(FileLimits, OfTheBackfillOfTraces) {
   EXPECT_EQ(settings->backfill_ms, limits::trace_backfill_ms_max);
   texts.backfill = std::to_string(limits::trace_backfill_ms_max + 1) + "ms";
   EXPECT_FALSE(read_trace_settings(texts));
+}
+
+TEST_F(FileLimits, OfTheNamesOfFilesThatAreLeftOut) {
+  const auto text_of = [](std::size_t bytes) {
+    return left_out_text({std::string(bytes - 1, 'x')});  // and a line break
+  };
+  EXPECT_EQ(text_of(limits::left_out_bytes_max).size(), limits::left_out_bytes_max);
+  EXPECT_EQ(text_of(limits::left_out_bytes_max).find("[cut: "), std::string::npos);
+  const std::string beyond = text_of(limits::left_out_bytes_max + 1);
+  EXPECT_LE(beyond.size(), limits::left_out_bytes_max);
+  EXPECT_NE(beyond.find("[cut: "), std::string::npos);
+}
+
+TEST_F(FileLimits, OfAFileThatIsCommittedAndOfTheLargerOnesThatAreNamed) {
+  const std::filesystem::path repository = make_repository(scratch_.path() / "repository");
+  EXPECT_EQ(committed_file_bytes_max(repository, {}).value(), limits::committed_file_bytes_max);
+  std::vector<std::string> untracked;
+  const auto large = [&](std::uint64_t bytes_max) {
+    const auto found = large_untracked_files(repository, untracked, bytes_max, {});
+    EXPECT_TRUE(found) << found.error();
+    return found ? found->size() : 0;
+  };
+  for (std::size_t file = 0; file <= limits::large_files_max; ++file) {
+    untracked.push_back("file" + std::to_string(file));
+    write(repository / untracked.back(), 10);
+    if (file + 1 == limits::large_files_max) {
+      EXPECT_EQ(large(10), 0U) << "they are at the limit of a file";
+      EXPECT_EQ(large(9), limits::large_files_max);
+    }
+  }
+  EXPECT_EQ(large(9), limits::large_files_max) << "one more isn't named";
+}
+
+TEST_F(FileLimits, OfTheSubmodulesOfAWorktree) {
+  const std::filesystem::path repository = make_repository(scratch_.path() / "repository");
+  const auto add = [&](std::size_t first, std::size_t count) {
+    std::vector<std::string> words{"update-index", "--add"};
+    for (std::size_t submodule = first; submodule < first + count; ++submodule) {
+      words.emplace_back("--cacheinfo");
+      words.push_back("160000," + std::string(40, 'a') + ",s" + std::to_string(submodule));
+    }
+    run_git(repository, words);
+  };
+  add(0, limits::submodules_max);
+  const auto links = submodule_links(repository, {}, scratch_.path());
+  ASSERT_TRUE(links) << links.error();
+  EXPECT_EQ(links->size(), limits::submodules_max);
+  add(limits::submodules_max, 1);
+  const auto beyond = submodule_links(repository, {}, scratch_.path());
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error(),
+            "there are more than " + std::to_string(limits::submodules_max) + " submodules");
 }
 
 // Neither file is a certificate; only the second one is refused for its size.
