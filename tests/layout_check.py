@@ -210,9 +210,43 @@ def check_suppressions(path):
             problems.append(f"{path}:{number}: only reports of foreign libraries are suppressed")
 
 
+LIMIT_FILES = ("domain/limits.h", "server/limits.h", "server/rpc/page_limit.h")
+LIMITS_MET = "tests/limits_met.txt"
+
+
+def check_limits(listed):
+    """Checks that each limit is named by a test, or that LIMITS_MET says which test meets it."""
+    limits = {}
+    for path in LIMIT_FILES:
+        for name in re.findall(r"^inline constexpr [\w:]+ (\w+) =", (ROOT / path).read_text(), re.MULTILINE):
+            limits[name] = path
+    named, tests = set(), set()
+    for path in listed:
+        if path.startswith("tests/") and path.endswith((".cc", ".h")):
+            text = (ROOT / path).read_text()
+            named.update(limits.keys() & set(re.findall(r"\w+", text)))
+            tests.update(".".join(found) for found in re.findall(r"^TEST\w*\(\s*(\w+),\s*(\w+)", text, re.MULTILINE))
+    rows = {}
+    for number, line in enumerate((ROOT / LIMITS_MET).read_text().split("\n"), 1):
+        if not line or line.startswith("#"):
+            continue
+        name, _, met = line.partition(" ")
+        rows[name] = met = met.strip()
+        if name not in limits:
+            problems.append(f"{LIMITS_MET}:{number}: there is no limit {name}")
+        elif name in named:
+            problems.append(f"{LIMITS_MET}:{number}: a test names {name}, so it needs no row")
+        if met not in tests and not met.startswith("- "):
+            problems.append(f"{LIMITS_MET}:{number}: there is no test {met}")
+    for name, path in limits.items():
+        if name not in named and name not in rows:
+            problems.append(f"{path}: no test names {name}, nor does {LIMITS_MET} say which one meets it")
+
+
 check_rooms()
 check_suppressions("tests/thread_sanitizer.supp")
 check_document("tests/README.md")
+check_limits(files())
 for listed in files():
     top = listed.split("/")[0]
     if not top.startswith(".") and top not in TOP_LEVEL:

@@ -38,6 +38,17 @@ TEST(HttpListener, ABodyThatTakesTooLongIsCutOff) {
   EXPECT_TRUE(client.closed_by_server());
 }
 
+// More is asked for than the kernel keeps of the answers, and nothing is read.
+TEST(HttpListener, AResponseThatIsNotReadInTimeIsCutOff) {  // P8
+  HttpSite site([](HttpService& service) { service.write_ms_max = soon_ms; });
+  HttpClient client = site.client();
+  EXPECT_EQ(client.get("/healthz").status, 200U);
+  std::string requests;
+  for (int count = 0; count < 50; ++count) requests += client.text("GET", "/openapi.json");
+  client.send(requests);
+  EXPECT_TRUE(eventually([&] { return site.connections() == 0; }));
+}
+
 TEST(HttpListener, AnIdleConnectionIsClosedAndABusyOneIsNot) {
   HttpSite site([](HttpService& service) { service.idle_ms_max = soon_ms; });
   HttpClient client = site.client();
