@@ -7,8 +7,11 @@
 #include <cstdlib>
 #include <iostream>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/json/parse.hpp>
@@ -24,9 +27,83 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t lines_count = 20'000;
+constexpr std::size_t lines_count = 15'000;
+constexpr std::size_t subscriptions_count = 300;
 constexpr std::size_t lines_at_once = 50;
 
+// Requests of the methods that need few params. RUN stands for the run's id.
+constexpr std::pair<const char*, const char*> short_requests[] = {
+    {"run.find", R"({"id":"last"})"},
+    {"run.pause", R"({"run_id":"RUN","reason":"lunch"})"},
+    {"run.resume", R"({"run_id":"RUN","reason":"go on","decision":"approve"})"},
+    {"run.retry", R"({"run_id":"RUN","reason":"again","max_retries":2})"},
+    {"run.why", R"({"run_id":"RUN"})"},
+    {"run.fence", R"({"run_id":"RUN","token":3})"},
+    {"run.trace", R"({"run_id":"RUN"})"},
+    {"run.diff", R"({"run_id":"RUN","offset":0})"},
+    {"run.log", R"({"run_id":"RUN","stream":"stderr","offset":5,"bytes":100})"},
+    {"run.rebuild_artifacts", R"({"run_id":"RUN"})"},
+    {"strategy.list", R"({"project":"web","station":"plan","limit":3})"},
+    {"plan.set_exploration",
+     R"({"run_id":"RUN","station":"plan","token":3,"files":["a.cc"],"findings":["it is old"]})"},
+    {"plan.set",
+     R"({"run_id":"RUN","station":"plan","token":3,"steps":[{"id":"a","description":"do it"},{"id":"b","description":"then","dependencies":["a"]}]})"},
+    {"plan.reset", R"({"run_id":"RUN","token":3,"reason":"another way"})"},
+    {"plan.get", R"({"run_id":"RUN","station":"plan"})"},
+    {"plan.list", R"({"waiting_for":"plan"})"},
+    {"step.next", R"({"worker":"w","run_id":"RUN"})"},
+    {"step.heartbeat", R"({"run_id":"RUN","step":"a","token":3,"lease_ms":1000})"},
+    {"step.complete", R"({"run_id":"RUN","step":"a","token":3,"summary":"done"})"},
+    {"step.fail",
+     R"({"run_id":"RUN","step":"a","token":3,"error_class":"terminal","error_code":"NO"})"},
+    {"lock.acquire", R"({"key":"k","owner":"o","lease_ms":60000})"},
+    {"lock.refresh", R"({"key":"k","token":3,"lease_ms":1000})"},
+    {"lock.release", R"({"key":"k","token":3})"},
+    {"lock.get", R"({"key":"k"})"},
+    {"lock.list", R"({"prefix":"k","limit":2})"},
+    {"tick.begin", R"({"loop":"nightly","stage":"plan","reason":"cron","lease_ms":1000})"},
+    {"tick.end", R"({"loop":"nightly","token":3,"outcome":"succeeded"})"},
+    {"tick.recover", R"({"loop":"nightly","reason":"looked"})"},
+    {"tick.list", R"({"loop":"nightly","limit":2})"},
+    {"watchdog.check", R"({"run_id":"RUN"})"},
+    {"loop.trigger", R"({"loop":"heartbeat","reason":"now"})"},
+    {"loop.list", R"({})"},
+    {"loop.plan_files", R"({"loop":"file_retention"})"},
+    {"project.put", R"({"name":"web","repository":"/nonexistent/repository"})"},
+    {"project.check", R"({"name":"web"})"},
+    {"project.get", R"({"name":"web"})"},
+    {"project.list", R"({"limit":2})"},
+    {"card.submit", R"({"project":"web","title":"one","brief":"do it","priority":3})"},
+    {"card.get", R"({"card_id":"RUN"})"},
+    {"card.find", R"({"id":"last"})"},
+    {"card.list", R"({"project":"web","status":"backlog","limit":2})"},
+    {"card.block", R"({"card_id":"RUN","reason":"wait"})"},
+    {"card.unblock", R"({"card_id":"RUN"})"},
+    {"card.why", R"({"card_id":"RUN"})"},
+    {"board.get", R"({"project":"web","limit":2})"},
+    {"attention.list", R"({"kinds":["failed_run"],"limit":2})"},
+    {"report.get", R"({"since":"1h"})"},
+    {"events.types", R"({})"},
+    {"events.histogram", R"({"from":"1h","buckets":10,"by":"noun"})"},
+    {"log.marks", R"({"kinds":["failure"],"backwards":true,"limit":2})"},
+    {"timeline.get", R"({"from":"1h","group":"pipeline","max_rows":5})"},
+    {"server.metrics", R"({})"},
+    {"server.crash_report", R"({})"},
+    {"server.whoami", R"({})"},
+    {"server.authenticate", R"({"secret":"sbx_guess"})"},
+    {"access.issue", R"({"name":"n","role":"viewer","expires_in_ms":60000})"},
+    {"access.revoke", R"({"id":"RUN","reason":"old"})"},
+    {"access.list", R"({})"},
+    {"audit.adopt_key", R"({"verifier_key":"signalbox.example+00000000+AAAA"})"},
+    {"audit.checkpoint", R"({})"},
+    {"audit.tile", R"({"path":"tile/0/000"})"},
+    {"log.redact", R"({"position":3,"fields":["goal"]})"},
+};
+
+// It is fuzzed over a connection of its own, because its connection stays open for notifications.
+constexpr std::string_view subscribing = "events.subscribe";
+
+// Returns valid requests: one at least of each method but `subscribing`.
 std::vector<std::string> valid_lines(const std::string& run_id) {
   const json::object held{{"run_id", run_id}, {"station", "plan"}, {"token", 3}};
   const auto with = [&held](json::object more) {
@@ -65,8 +142,29 @@ std::vector<std::string> valid_lines(const std::string& run_id) {
       request_line(15, "server.status", {}),
       request_line(16, "server.limits", {}),
   };
+  for (const auto& [method, params] : short_requests) {
+    std::string text = params;
+    if (const auto at = text.find("RUN"); at != std::string::npos) text.replace(at, 3, run_id);
+    lines.push_back(request_line(100, method, json::parse(text).as_object()));
+  }
   for (std::string& line : lines) line.pop_back();
   return lines;
+}
+
+// Expects that each method of the server has a line; a new one needs a request above.
+void expect_each_method(Connection& connection, const std::vector<std::string>& lines) {
+  std::set<std::string> named{std::string(subscribing)};
+  for (const std::string& line : lines) {
+    const json::value request = json::parse(line);
+    named.emplace(request.at("method").as_string());
+  }
+  const auto refused = connection.call("no.such_method", {});
+  ASSERT_TRUE(refused);
+  const json::value methods = refused->at("error").at("data").at("details").at("methods");
+  EXPECT_GT(methods.as_array().size(), 70U);
+  for (const json::value& method : methods.as_array()) {
+    EXPECT_TRUE(named.contains(std::string(method.as_string()))) << method.as_string();
+  }
 }
 
 class Damage {
@@ -74,6 +172,7 @@ class Damage {
   explicit Damage(std::uint64_t seed) : random_(seed) {}
 
   std::string of(std::string line, const std::string& other) {
+    if (pick(3) == 0) exchange_param(line);
     for (std::size_t count = pick(4); count > 0; --count) damage(line, other);
     std::erase(line, '\n');
     return line;
@@ -82,6 +181,40 @@ class Damage {
  private:
   std::size_t pick(std::size_t below) {
     return std::uniform_int_distribution<std::size_t>(0, below - 1)(random_);
+  }
+  // Gives a param of a valid request another value, of whatever type, or adds a param.
+  void exchange_param(std::string& line) {
+    static const std::vector<std::string> names = {
+        "reason", "limit",  "cursor", "from",  "since",     "until",  "run_id",    "token",
+        "kinds",  "types",  "group",  "label", "backwards", "stream", "at",        "bytes",
+        "offset", "status", "fields", "by",    "lease_ms",  "actor",  "command_id"};
+    static const std::vector<std::string> values = {"null",
+                                                    "-1",
+                                                    "0",
+                                                    "0.5",
+                                                    "1e300",
+                                                    "[]",
+                                                    "{}",
+                                                    "true",
+                                                    "\"\"",
+                                                    "\"last\"",
+                                                    "\"1h\"",
+                                                    "[[1]]",
+                                                    "[null]",
+                                                    "\"\\u0000\"",
+                                                    "9223372036854775807",
+                                                    "18446744073709551615",
+                                                    "\"2026-02-30T00:00:00Z\"",
+                                                    "\"../..\"",
+                                                    "{\"a\":{\"b\":1}}"};
+    json::value request = json::parse(line);
+    json::object& params = request.at("params").as_object();
+    std::string name = names[pick(names.size())];
+    if (!params.empty() && pick(2) == 0) {
+      name = (params.begin() + static_cast<std::ptrdiff_t>(pick(params.size())))->key();
+    }
+    params[name] = json::parse(values[pick(values.size())]);
+    line = json::serialize(request);
   }
   void damage(std::string& line, const std::string& other) {
     static const std::vector<std::string> words = {"null",
@@ -164,12 +297,40 @@ bool count_answer(const std::string& text, Tally& tally) {
   }
   const json::object& object = answer.get_object();
   EXPECT_EQ(object.at("jsonrpc"), "2.0") << text;
+  if (object.contains("method")) return false;  // a notification to a subscriber
   EXPECT_NE(object.contains("result"), object.contains("error")) << text;
   if (object.at("id") == end_of_batch) return true;
   const std::string code = error_code_of(object);
   EXPECT_NE(code, "INTERNAL") << text;
   ++(code.empty() ? tally.taken : tally.refused);
   return false;
+}
+
+// Sends damaged lines in batches, and reads up to the answer to the end of each.
+void send_damaged(Connection& connection, const std::vector<std::string>& lines, std::size_t count,
+                  std::uint64_t seed, Tally& tally) {
+  Damage damage(seed);
+  std::mt19937_64 random(seed + 1);
+  for (std::size_t sent = 0; sent < count; sent += lines_at_once) {
+    std::string batch;
+    for (std::size_t number = 0; number < lines_at_once; ++number) {
+      const std::string line =
+          damage.of(lines[random() % lines.size()], lines[random() % lines.size()]);
+      batch += line + "\n";
+      if (line.empty() || line == "\r") continue;
+      ++tally.answers_max;
+      tally.answers_min += may_be_notification(line) ? 0 : 1;
+    }
+    batch += request_line(end_of_batch, "server.status", {});
+    ASSERT_TRUE(connection.send(batch));
+    // Queries are answered on a path of their own, so their answers may follow later.
+    bool end = false;
+    while (!end) {
+      const auto text = connection.line();
+      ASSERT_TRUE(text) << batch;
+      end = count_answer(*text, tally);
+    }
+  }
 }
 
 TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
@@ -184,35 +345,28 @@ TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
   const std::string run_id(
       result_of(connection->call("run.start", {{"goal", "be fuzzed"}})).at("run_id").as_string());
   const std::vector<std::string> lines = valid_lines(run_id);
-  Damage damage(seed);
-  std::mt19937_64 random(seed + 1);
+  expect_each_method(*connection, lines);
 
   Tally tally;
-  for (std::size_t sent = 0; sent < lines_count; sent += lines_at_once) {
-    std::string batch;
-    for (std::size_t count = 0; count < lines_at_once; ++count) {
-      const std::string line =
-          damage.of(lines[random() % lines.size()], lines[random() % lines.size()]);
-      batch += line + "\n";
-      if (line.empty() || line == "\r") continue;
-      ++tally.answers_max;
-      tally.answers_min += may_be_notification(line) ? 0 : 1;
-    }
-    batch += request_line(end_of_batch, "server.status", {});
-    ASSERT_TRUE(connection->send(batch)) << server.log();
-    // Queries are answered on a path of their own, so their answers may follow later.
-    bool end = false;
-    while (!end) {
-      const auto text = connection->line();
-      ASSERT_TRUE(text) << batch << server.log();
-      end = count_answer(*text, tally);
-    }
-  }
+  send_damaged(*connection, lines, lines_count, seed, tally);
+  ASSERT_FALSE(HasFatalFailure()) << server.log();
   connection->end_output();
   while (const auto text = connection->line()) count_answer(*text, tally);
   const auto& [answers_min, answers_max, taken, refused] = tally;
   EXPECT_GE(taken + refused, answers_min);
   EXPECT_LE(taken + refused, answers_max);
+
+  auto subscriber = Connection::open(server.socket());
+  ASSERT_TRUE(subscriber);
+  std::string subscription =
+      request_line(1, subscribing, {{"from", 1}, {"types", {"ServerStopped"}}});
+  subscription.pop_back();
+  Tally subscriptions;
+  send_damaged(*subscriber, {subscription}, subscriptions_count, seed, subscriptions);
+  ASSERT_FALSE(HasFatalFailure()) << server.log();
+  EXPECT_GT(subscriptions.taken, 0U);
+  EXPECT_GT(subscriptions.refused, 0U);
+
   std::cout << taken << " taken, " << refused << " refused" << std::endl;
   EXPECT_GT(taken, lines_count / 20);
   EXPECT_GT(refused, lines_count / 4);
