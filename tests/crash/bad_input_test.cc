@@ -95,6 +95,7 @@ TEST_F(BadInput, ManyConnectionsWithHalfALongLine) {
     ASSERT_TRUE(connections.back().send(half));
   }
   EXPECT_TRUE(still_answers());
+  EXPECT_LT(server_.resident_bytes(), before + 64 * memory_mib) << "while they are open";
   connections.clear();
   EXPECT_TRUE(still_answers());
   EXPECT_LT(server_.resident_bytes(), before + 64 * memory_mib);

@@ -1,5 +1,9 @@
 // `signalbox lock exec`: a real command under a real lock, and everything that can go wrong
 // meanwhile.
+#include <algorithm>
+#include <numeric>
+
+#include "server/text/time_text.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -120,6 +124,17 @@ TEST_F(LockCliTest, ExecBeatsEvery25Milliseconds) {  // L7
   EXPECT_EQ(running->err(), "");
   // A busy machine may send heartbeats late, but never too early.
   EXPECT_LE(beats(), (std::chrono::steady_clock::now() - begun) / std::chrono::milliseconds(25));
+  // Nor so late that the pauses have nothing to do with the interval; the longest may be any.
+  std::vector<std::int64_t> times_ns;
+  const auto page = result({"events", "--limit", "1000", "--type", "LockRefreshed"});
+  for (const auto& event : page.at("events").as_array()) {
+    times_ns.push_back(parse_time(event.at("recorded_at").as_string()).value_or(0));
+  }
+  std::vector<std::int64_t> pauses_ns(times_ns.size());
+  std::adjacent_difference(times_ns.begin(), times_ns.end(), pauses_ns.begin());
+  ASSERT_GE(pauses_ns.size(), 10U);
+  std::sort(pauses_ns.begin() + 1, pauses_ns.end());  // the first is no difference
+  EXPECT_LT(pauses_ns[pauses_ns.size() / 2], test::slowness * 10 * 25'000'000LL);
   EXPECT_EQ(events_of_lock().back(), "LockReleased");
 }
 

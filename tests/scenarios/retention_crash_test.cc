@@ -55,13 +55,12 @@ TEST_F(RetentionCrashTest, AtAnyMomentLeavesAWholeLog) {
   const json::value digest = replayed().at("state_digest");
   fs::copy(server_.data(), at("copy"), fs::copy_options::recursive);
 
-  const FaultRotation rotation(3);
+  const FaultRotation rotation(4);
   const int stride = static_cast<int>(rotation.stride);
   int killed = 0;
   int dropped = 0;
   for (const std::string call : {"fsync", "fdatasync", "syncfs", "rename", "unlink", "ftruncate"}) {
-    for (int number = 1 + static_cast<int>(rotation.first); !HasFailure();
-         number += stride + number / 8) {
+    for (int number = 1 + static_cast<int>(rotation.first); !HasFailure(); number += stride) {
       SCOPED_TRACE(call + " " + std::to_string(number));
       restore();
       const int exit_code = retain_and_kill(call, number);
@@ -83,7 +82,7 @@ TEST_F(RetentionCrashTest, AtAnyMomentLeavesAWholeLog) {
       expect_verified(text(again, "archive"));
     }
   }
-  EXPECT_GT(killed, 20 / stride);
+  EXPECT_GT(killed, 40 / stride);
   EXPECT_GT(dropped, 0);
   EXPECT_LT(dropped, killed);
   server_.start();
