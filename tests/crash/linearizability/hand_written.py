@@ -45,8 +45,8 @@ def free(client, call, end, token, ended):
     return op(client, call, end, "lock.get", ok(lock=None, last={"token": token, "ended": ended}), key="k")
 
 
-def begin(client, call, end, answer, lease_ms=1000):
-    return op(client, call, end, "tick.begin", answer, loop="l", lease_ms=lease_ms)
+def begin(client, call, end, answer, lease_ms=1000, **more):
+    return op(client, call, end, "tick.begin", answer, loop="l", lease_ms=lease_ms, **more)
 
 
 def claim(client, call, end, station, attempt, token, lease_ms=1000):
@@ -107,6 +107,11 @@ GOOD = {
          begin("b", 70, 71, no("PREVIOUS_TICK_INCOMPLETE", token=5, evidence="earlier_incarnation")),
          op("b", 72, 73, "tick.recover", ok(recovered=True, token=5), loop="l"),
          begin("b", 74, 75, ok(token=9))], KILLED),
+    "an open begin notes a tick without an end, and is taken later": [
+        begin("a", 0, 1, ok(token=5), lease_ms=10), begin("b", 12, None, None, command_id="x"),
+        begin("c", 13, 14, no("PREVIOUS_TICK_INCOMPLETE", token=5, evidence="halted")),
+        op("c", 15, 16, "tick.recover", ok(recovered=True, token=5), loop="l"),
+        begin("b", 17, 18, ok(token=9), command_id="x")],
     "a run from station to station": [
         claim("a", 0, 1, "plan", 1, 5), claim("b", 2, 3, None, 0, 0),
         complete("a", 4, 5, "plan", 5, SUCCEEDED), claim("b", 6, 7, "implement", 1, 9),

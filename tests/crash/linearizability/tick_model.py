@@ -62,8 +62,9 @@ class TickModel(LeasedModel):
                 lease_ns = operation.params.get("lease_ms", LEASE_MS_DEFAULT) * NS_PER_MS
                 yield Loop(Tick(token, lease_ns, operation.call_ns, until_ns(operation), "running"),
                            max(state.last, token))
-        elif operation.is_open and result is None and tick.status != "halted":
-            # Refused, it may still have noted that the tick before has no end.
+        elif operation.is_open and tick.status != "halted":
+            # Refused, it may still have noted that the tick before has no end, even if a repetition of
+            # it was taken later: a refusal isn't remembered.
             if tick.status == "timed_out" or self.leases.may_have_restarted(tick.from_ns, latest_ns):
                 yield Loop(tick._replace(status="halted"), state.last)
 
