@@ -222,6 +222,9 @@ class RunWorker(Worker):
         if self.run_id is None:
             self.start("run", PIPELINE)
             return
+        if self.chance(3):
+            self.command("run.cancel", run_id=self.run_id, reason="enough")
+            return
         result, code = self.command("station.claim", worker=self.name, run_id=self.run_id,
                                     lease_ms=self.random.choice(LEASES_MS))
         if code == "RUN_TERMINAL":

@@ -60,6 +60,11 @@ def complete(client, call, end, station, token, answer):
               outcome="succeeded")
 
 
+def cancel(client, call, end, **more):
+    answer = None if end is None else ok(run_id="r", status="canceled", cancel_requested=False)
+    return op(client, call, end, "run.cancel", answer, run_id="r", **more)
+
+
 def step(client, call, end, name, attempt, token, lease_ms=1000):
     given = {"run_id": "r", "step": name, "attempt": attempt, "token": token, "lease_ms": lease_ms}
     return op(client, call, end, "step.next", ok(step=given), run_id="r", lease_ms=lease_ms)
@@ -124,6 +129,13 @@ GOOD = {
     "a lost attempt is made again": [
         claim("a", 0, 1, "plan", 1, 5, lease_ms=10), claim("b", 20, 21, "plan", 2, 9),
         complete("a", 22, 23, "plan", 5, no("STALE_TOKEN"))],
+    "a canceled run": [
+        claim("a", 0, 1, "plan", 1, 5), cancel("b", 2, 3),
+        complete("a", 4, 5, "plan", 5, no("RUN_TERMINAL")),
+        op("b", 6, 7, "run.cancel", no("RUN_TERMINAL"), run_id="r")],
+    "an open cancel, and a completion before it": [
+        claim("a", 0, 1, "plan", 1, 5), cancel("b", 2, None), complete("a", 4, 5, "plan", 5, SUCCEEDED),
+        op("a", 6, 7, "station.claim", no("RUN_TERMINAL"), run_id="r")],
     "a step for each": [step("a", 0, 1, "s0", 1, 5), step("b", 0, 1, "s1", 1, 6),
                         step_done("a", 2, 3, "s0", 5, ok())],
     "one key, one run": [start("a", 0, 5, "k", "r", False), start("b", 0, 4, "k", "r", True)],
@@ -167,6 +179,13 @@ BAD = {
         complete("a", 2, 3, "plan", 5, ok(station_status="succeeded", run_status="running", claim={
             "run_id": "r", "station": "implement", "attempt": 1, "token": 8, "lease_ms": 1000})),
         claim("b", 4, 5, "implement", 2, 9)],
+    "a completion after a cancel": [
+        claim("a", 0, 1, "plan", 1, 5), cancel("b", 2, 3), complete("a", 4, 5, "plan", 5, SUCCEEDED)],
+    "a cancel that is lost": ([claim("a", 0, 1, "plan", 1, 5, lease_ms=10), cancel("b", 2, 3),
+                               claim("b", 70, 71, "plan", 2, 9)], KILLED),
+    "a run that ends without a reason": [
+        claim("a", 0, 1, "plan", 1, 5), complete("a", 2, 3, "plan", 5, SUCCEEDED),
+        op("b", 4, 5, "run.cancel", no("RUN_TERMINAL"), run_id="r")],
     "a ready station that nobody gets": [claim("a", 0, 1, None, 0, 0)],
     "two claims of one step": [step("a", 0, 1, "s0", 1, 5), step("b", 2, 3, "s0", 2, 9)],
     "a step done twice": [step("a", 0, 1, "s0", 1, 5), step_done("a", 2, 3, "s0", 5, ok()),

@@ -56,7 +56,7 @@ LEASE_MS_DEFAULT = 300_000
 
 
 class RunModel(LeasedModel):
-    """The claims of one run's stations."""
+    """The claims of one run's stations, and its cancellation."""
 
     def initial(self):
         return Station("", 0, None, (), False, 0)
@@ -70,9 +70,16 @@ class RunModel(LeasedModel):
             yield state._replace(attempt=None, ended=True)  # it was the last attempt
 
     def apply(self, state, operation, latest_ns):
-        judge = getattr(self, operation.method.removeprefix("station."))
+        judge = getattr(self, operation.method.split(".")[1])
         for before in self.moments(state, operation, latest_ns):
             yield from judge(before, operation, latest_ns)
+
+    def cancel(self, state, operation, latest_ns):
+        if operation.error:
+            if operation.error == "RUN_TERMINAL" and state.ended:
+                yield state
+        elif not state.ended and (operation.outcome is None or operation.outcome["status"] == "canceled"):
+            yield state._replace(attempt=None, ended=True)
 
     @staticmethod
     def lease_ns(operation):

@@ -25,6 +25,8 @@ def keys_of(operation):
     if method == "station.claim":
         run_id = params.get("run_id") or ((operation.outcome or {}).get("claim") or {}).get("run_id")
         return [(("run", run_id), operation)] if run_id else []
+    if method == "run.cancel":
+        return [(("run", params["run_id"]), operation)]
     if method in ("station.heartbeat", "station.complete"):
         found = [(("run", params["run_id"]), operation)]
         claim = (operation.outcome or {}).get("claim")
