@@ -87,8 +87,8 @@ def sweep_once(options, seed, kills):
     print(f"again with: python3 tests/crash/linearizability --binary {options.binary} --kills {kills} "
           f"--seed {seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="linearizability-") as scratch:
-        swept = sweep.Sweep(options.binary.resolve(), pathlib.Path(scratch), seed, kills)
         try:
+            swept = sweep.Sweep(options.binary.resolve(), pathlib.Path(scratch), seed, kills)
             found = swept.run()
         except sweep.Stuck as stuck:
             print(f"wrong: {stuck}")
