@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <deque>
+#include <iostream>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/limits.h"
 #include "server/rpc/event_feed.h"
 #include "store/memory_event_log.h"
+#include "tests/fixtures/random_seed.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -148,6 +152,60 @@ TEST_F(EventBacklog, NothingIsMissingOrDoubledWhenTheLiveEventsBegin) {  // G7
   feed.publish(append(2));
   EXPECT_TRUE(readings.empty());
   EXPECT_EQ(positions(*peer), all_up_to(log.tail()));
+}
+
+// Events are durable before they are published; meanwhile others subscribe, stop reading, go on,
+// and what is read for them comes late.
+TEST_F(EventBacklog, WhoReadsNowAndThenMissesNothingAndGetsNothingTwice) {  // G7
+  const std::uint64_t seed = random_seed();
+  std::cout << "again with: SIGNALBOX_SEED=" << seed << std::endl;
+  std::mt19937_64 random(seed);
+  struct Follower {
+    std::shared_ptr<ListeningPeer> peer;
+    Position from;
+  };
+  std::vector<Follower> followers;
+  std::deque<std::vector<Commit>> unpublished;
+  const auto publish_next = [&] {
+    if (unpublished.empty()) return;
+    feed.publish(unpublished.front());
+    unpublished.pop_front();
+  };
+  const auto go_on_reading = [](ListeningPeer& peer) {
+    peer.outgoing = 0;
+    if (const auto drained = std::exchange(peer.drained, nullptr)) drained();
+  };
+  for (int step = 0; step < 1000; ++step) {
+    const std::uint64_t choice = random() % 10;
+    if (choice < 3) {
+      unpublished.push_back(append(1 + random() % 40));
+    } else if (choice < 6) {
+      publish_next();
+    } else if (choice < 8) {
+      if (!readings.empty()) read_once();
+    } else if (choice == 8 && followers.size() < 10) {
+      const Position from = 1 + random() % (log.tail() + 1);
+      followers.push_back({subscribe(from, "ServerStarted"), from});
+    } else if (!followers.empty()) {
+      ListeningPeer& peer = *followers[random() % followers.size()].peer;
+      if (peer.outgoing > subscriber_outgoing_bytes_max) {
+        go_on_reading(peer);
+      } else {
+        peer.outgoing = subscriber_outgoing_bytes_max + 1;
+      }
+    }
+  }
+  while (!unpublished.empty()) publish_next();
+  for (bool is_over = false; !is_over;) {
+    for (const Follower& each : followers) go_on_reading(*each.peer);
+    is_over = readings.empty();
+    if (!is_over) read_once();
+  }
+  for (const Follower& each : followers) {
+    std::vector<Position> owed = all_up_to(log.tail());
+    owed.erase(owed.begin(), owed.begin() + static_cast<std::ptrdiff_t>(each.from - 1));
+    EXPECT_EQ(positions(*each.peer), owed) << "from " << each.from;
+  }
 }
 
 TEST_F(EventBacklog, WhoDisconnectsIsReadForNoMore) {  // G7
