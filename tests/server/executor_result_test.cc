@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "server/executors/artifact_collection.h"
+#include "server/executors/declared_result.h"
 #include "server/executors/job_verdict.h"
 #include "tests/server/executor_fixture.h"
 
@@ -166,6 +168,16 @@ TEST_F(JobReport, InvalidResultIsNeverSuccess) {
   }
 }
 
+TEST_F(JobReport, ADeclaredResultHasALimit) {  // P8
+  const auto declaring_bytes = [this](std::size_t bytes) {
+    std::string text = R"({"outcome":"succeeded")";
+    text.resize(bytes - 1, ' ');
+    return declaring(text + "}");
+  };
+  EXPECT_EQ(declaring_bytes(declared_result_bytes_max).outcome, Outcome::succeeded);
+  EXPECT_EQ(declaring_bytes(declared_result_bytes_max + 1).failure.code, "RESULT_INVALID");
+}
+
 TEST_F(JobReport, ResultThatIsNoFileIsInvalid) {
   for (const std::string make : {"mkdir", "ln -s /etc/hostname", "mkfifo", "truncate -s 300K"}) {
     const JobResult result = running(make + " \"$SIGNALBOX_ARTIFACTS_DIR/result.json\"");
@@ -206,6 +218,18 @@ TEST_F(JobReport, TooManyArtifactsAreLeftOutAndSaid) {
   EXPECT_EQ(result.result.artifacts.front().name, "100.txt");
   EXPECT_NE(result.result.summary.find("Artifacts left out (23): 000-huge (larger than"),
             std::string::npos)
+      << result.result.summary;
+}
+
+TEST_F(JobReport, ArtifactsLieInABoundedNumberOfDirectories) {  // P8
+  std::string at_limit;
+  for (std::size_t depth = 0; depth < collected_depth_max; ++depth) at_limit += "d/";
+  const JobResult result =
+      running("cd \"$SIGNALBOX_ARTIFACTS_DIR\"; mkdir -p " + at_limit + "beyond; echo x > " +
+              at_limit + "file; echo x > " + at_limit + "beyond/file");
+  ASSERT_EQ(result.result.artifacts.size(), 1U) << result.result.summary;
+  EXPECT_EQ(result.result.artifacts[0].name, at_limit + "file");
+  EXPECT_NE(result.result.summary.find("beyond (too deep)"), std::string::npos)
       << result.result.summary;
 }
 

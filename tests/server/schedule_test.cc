@@ -246,6 +246,19 @@ TEST(ScheduleRefusal, SaysWhatToWriteInstead) {
   expect_refusal(std::string(300, '1'), "at most 256 bytes");
 }
 
+TEST(ScheduleRefusal, BeginsBeyondTheLimits) {  // P8
+  const auto of_interval = [](std::int64_t ms) { return refusal(std::to_string(ms) + "ms"); };
+  EXPECT_EQ(of_interval(schedule_interval_ms_min), "none");
+  EXPECT_NE(of_interval(schedule_interval_ms_min - 1), "none");
+  EXPECT_EQ(of_interval(schedule_interval_ms_max), "none");
+  EXPECT_NE(of_interval(schedule_interval_ms_max + 1), "none");
+  const auto is_too_long = [](std::size_t bytes) {
+    return refusal(std::string(bytes, '1')).find("at most 256 bytes") != std::string::npos;
+  };
+  EXPECT_FALSE(is_too_long(schedule_text_bytes_max));
+  EXPECT_TRUE(is_too_long(schedule_text_bytes_max + 1));
+}
+
 TEST(ScheduleRefusal, NamesAZoneThatIsNotThere) {
   for (const char* zone : {"Europe/Atlantis", "../../etc/passwd", "right/UTC", "CET-1CEST"}) {
     EXPECT_NE(refusal("10m", zone).find("there is no time zone"), std::string::npos) << zone;

@@ -92,6 +92,15 @@ TEST_F(LogTilesTest, EntriesAreWhatTheLeavesAreTheHashesOf) {  // C4
   EXPECT_EQ(tree, log->frontier());
 }
 
+TEST(TilePathTest, ALevelHasABound) {  // P8
+  const auto parsed = [](unsigned level) {
+    return parse_tile_path("tile/" + std::to_string(level) + "/000");
+  };
+  ASSERT_TRUE(parsed(tile_levels_max));
+  EXPECT_EQ(parsed(tile_levels_max)->level, tile_levels_max);
+  EXPECT_FALSE(parsed(tile_levels_max + 1));
+}
+
 TEST_F(LogTilesTest, WhatWasDroppedIsSaidAndTheTreeStays) {  // C4
   auto log = open_log(data_.path());
   append_commits(*log, 150);

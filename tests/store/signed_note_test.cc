@@ -66,6 +66,18 @@ TEST(SignedNote, OpensWhatItSigned) {
             2U);
 }
 
+TEST(SignedNote, HasABoundedNumberOfSignatures) {  // P8
+  const NoteSigner signer = rfc_signer();
+  std::vector<NoteSigner> signers{signer};
+  while (signers.size() < note_signatures_max) {
+    signers.push_back(NoteSigner::generate("example.com/witness"));
+  }
+  const std::string text = "example.com/box\n42\n";
+  EXPECT_TRUE(open_note(sign_note(text, signers), std::vector{signer.verifier()}));
+  signers.push_back(NoteSigner::generate("example.com/another"));
+  EXPECT_FALSE(open_note(sign_note(text, signers), std::vector{signer.verifier()}));
+}
+
 TEST(SignedNote, EveryOtherByteIsRefused) {  // R5
   const NoteSigner signer = rfc_signer();
   const std::string note = sign_note("example.com/box\n42\n", std::vector{signer});
