@@ -222,8 +222,8 @@ class RunWorker(Worker):
         if self.run_id is None:
             self.start("run", PIPELINE)
             return
-        if self.chance(3):
-            self.command("run.cancel", run_id=self.run_id, reason="enough")
+        if self.chance(6):
+            self.command(self.random.choice(("run.pause", "run.cancel")), run_id=self.run_id, reason="enough")
             return
         result, code = self.command("station.claim", worker=self.name, run_id=self.run_id,
                                     lease_ms=self.random.choice(LEASES_MS))
@@ -231,6 +231,8 @@ class RunWorker(Worker):
             self.next_key()
         elif result and result["claim"]:
             self.work(result["claim"])
+        elif self.chance(25):  # it may be paused
+            self.command("run.resume", run_id=self.run_id)
         elif self.chance(8):  # somebody holds it, perhaps for long
             self.next_key()
 

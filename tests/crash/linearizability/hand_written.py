@@ -65,6 +65,14 @@ def cancel(client, call, end, **more):
     return op(client, call, end, "run.cancel", answer, run_id="r", **more)
 
 
+def pause(client, call, end, changed=True, verb="pause"):
+    return op(client, call, end, f"run.{verb}", ok(run_id="r", changed=changed), run_id="r")
+
+
+def resume(client, call, end, changed=True):
+    return pause(client, call, end, changed, "resume")
+
+
 def step(client, call, end, name, attempt, token, lease_ms=1000):
     given = {"run_id": "r", "step": name, "attempt": attempt, "token": token, "lease_ms": lease_ms}
     return op(client, call, end, "step.next", ok(step=given), run_id="r", lease_ms=lease_ms)
@@ -136,6 +144,10 @@ GOOD = {
     "an open cancel, and a completion before it": [
         claim("a", 0, 1, "plan", 1, 5), cancel("b", 2, None), complete("a", 4, 5, "plan", 5, SUCCEEDED),
         op("a", 6, 7, "station.claim", no("RUN_TERMINAL"), run_id="r")],
+    "a paused run": [
+        pause("b", 0, 1), claim("a", 2, 3, None, 0, 0), pause("c", 4, 5, changed=False), resume("b", 6, 7),
+        claim("a", 8, 9, "plan", 1, 5), pause("b", 10, 11), complete("a", 12, 13, "plan", 5, SUCCEEDED),
+        claim("a", 14, 15, None, 0, 0)],
     "a step for each": [step("a", 0, 1, "s0", 1, 5), step("b", 0, 1, "s1", 1, 6),
                         step_done("a", 2, 3, "s0", 5, ok())],
     "one key, one run": [start("a", 0, 5, "k", "r", False), start("b", 0, 4, "k", "r", True)],
@@ -183,6 +195,11 @@ BAD = {
         claim("a", 0, 1, "plan", 1, 5), cancel("b", 2, 3), complete("a", 4, 5, "plan", 5, SUCCEEDED)],
     "a cancel that is lost": ([claim("a", 0, 1, "plan", 1, 5, lease_ms=10), cancel("b", 2, 3),
                                claim("b", 70, 71, "plan", 2, 9)], KILLED),
+    "a claim of a paused run": [pause("b", 0, 1), claim("a", 2, 3, "plan", 1, 5)],
+    "a pause that is lost": ([pause("b", 0, 1), pause("c", 70, 71)], KILLED),
+    "a run that nobody gets after its pause": [
+        pause("b", 0, 1), resume("b", 2, 3), claim("a", 4, 5, None, 0, 0)],
+    "a pause that only the second makes": [pause("b", 0, 1, changed=False), pause("c", 2, 3)],
     "a run that ends without a reason": [
         claim("a", 0, 1, "plan", 1, 5), complete("a", 2, 3, "plan", 5, SUCCEEDED),
         op("b", 4, 5, "run.cancel", no("RUN_TERMINAL"), run_id="r")],

@@ -114,7 +114,7 @@ class History:
 def is_remembered(method, result):
     """Returns whether the result is one that a repetition of the command gets again: it had an effect."""
     field = {"lock.release": "released", "tick.recover": "recovered", "station.claim": "claim",
-             "step.next": "step"}.get(method)
+             "step.next": "step", "run.pause": "changed", "run.resume": "changed"}.get(method)
     return field is None or bool(result.get(field))
 
 

@@ -50,13 +50,14 @@ class Station(NamedTuple):
     done: tuple         # names of the stations that succeeded
     ended: bool
     last: int
+    paused: bool = False
 
 
 LEASE_MS_DEFAULT = 300_000
 
 
 class RunModel(LeasedModel):
-    """The claims of one run's stations, and its cancellation."""
+    """The claims of one run's stations, its pauses and its cancellation."""
 
     def initial(self):
         return Station("", 0, None, (), False, 0)
@@ -81,6 +82,22 @@ class RunModel(LeasedModel):
         elif not state.ended and (operation.outcome is None or operation.outcome["status"] == "canceled"):
             yield state._replace(attempt=None, ended=True)
 
+    def pause(self, state, operation, _):
+        yield from self.set_paused(state, operation, True)
+
+    def resume(self, state, operation, _):
+        yield from self.set_paused(state, operation, False)
+
+    @staticmethod
+    def set_paused(state, operation, paused):
+        """Yields the state after a pause or its end. An attempt under way goes on."""
+        if operation.error:
+            if operation.error == "RUN_TERMINAL" and state.ended:
+                yield state
+        elif not state.ended and (operation.outcome is None
+                                  or operation.outcome["changed"] == (state.paused != paused)):
+            yield state._replace(paused=paused)
+
     @staticmethod
     def lease_ns(operation):
         return operation.params.get("lease_ms", LEASE_MS_DEFAULT) * NS_PER_MS
@@ -92,11 +109,11 @@ class RunModel(LeasedModel):
             return
         result = operation.outcome
         if result is not None and result["claim"] is None:
-            # A station that nobody ever claimed is free, at once.
-            if state.attempt or state.ended or state.attempts > 0:
+            # A station that nobody ever claimed is free, at once, unless the run is paused.
+            if state.attempt or state.ended or state.paused or state.attempts > 0:
                 yield state
             return
-        if state.attempt or state.ended:
+        if state.attempt or state.ended or state.paused:
             return
         if result is None:  # the station's name isn't known: a new one if the one before is done
             name = state.name if state.name and state.name not in state.done else f"?{len(state.done)}"

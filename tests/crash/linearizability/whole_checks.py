@@ -25,7 +25,7 @@ def keys_of(operation):
     if method == "station.claim":
         run_id = params.get("run_id") or ((operation.outcome or {}).get("claim") or {}).get("run_id")
         return [(("run", run_id), operation)] if run_id else []
-    if method == "run.cancel":
+    if method in ("run.cancel", "run.pause", "run.resume"):
         return [(("run", params["run_id"]), operation)]
     if method in ("station.heartbeat", "station.complete"):
         found = [(("run", params["run_id"]), operation)]
