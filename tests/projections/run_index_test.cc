@@ -201,8 +201,9 @@ TEST(RunIndexPagingTest, AnEndOfAnIdIsLookedForAmongSoMany) {
   MemoryTable table;
   RunIndex index(table);
   ASSERT_TRUE(index.apply(short_runs(3)).has_value());
+  const RunPage page = index.list({}, 3).value();
   std::vector<RunId> newest_first;
-  for (const RunRow& row : index.list({}, 3).value().rows) newest_first.push_back(row.run_id);
+  for (const RunRow& row : page.rows) newest_first.push_back(row.run_id);
   std::ranges::sort(newest_first, std::greater<>());
   const std::string oldest = to_string(newest_first.back());
   const std::string tail = oldest.substr(oldest.size() - 12);
