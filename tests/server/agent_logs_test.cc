@@ -19,13 +19,13 @@ class AgentLogsTest : public PrincipalsSite {
     run = start_job();
     const std::filesystem::path job = jobs.path() / job_id_of(run);
     std::filesystem::create_directories(job);
-    log.emplace(BoundedLog::create(job / "stdout.log").value());
+    output.emplace(BoundedLog::create(job / "stdout.log").value());
     logs.subscribe(subscriber, "subscription", parse_uuid(run));
   }
   // Makes the agent print an excerpt of the greatest size, polls, and returns how many excerpts the
   // subscriber has been sent in all, of which `unread_bytes` are left.
   std::size_t sent_after_another(std::size_t unread_bytes) {
-    log->append(std::string(limits::agent_log_excerpt_bytes_max - 1, 'x') + "\n");
+    output->append(std::string(limits::agent_log_excerpt_bytes_max - 1, 'x') + "\n");
     subscriber->outgoing = unread_bytes;
     const auto poll = std::move(polls.front());
     polls.pop_front();
@@ -35,7 +35,7 @@ class AgentLogsTest : public PrincipalsSite {
 
   TemporaryDirectory jobs;
   std::string run;
-  std::optional<BoundedLog> log;
+  std::optional<BoundedLog> output;
   std::shared_ptr<ListeningPeer> subscriber = std::make_shared<ListeningPeer>();
   std::deque<std::function<void()>> polls;
   AgentLogs logs{{engine, clock, jobs.path(), [] { return std::vector<RunId>(); }, at_once, at_once,
