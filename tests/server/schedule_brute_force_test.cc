@@ -5,11 +5,11 @@
 #include <ctime>
 
 #include <algorithm>
-#include <array>
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
-#include <map>
+#include <initializer_list>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -34,11 +34,10 @@ struct Wall {
   std::int64_t calendar;  // minutes since 1970 of the local calendar
 };
 
-Wall wall_of(const std::tm& parts) {
-  std::tm as_utc = parts;
+Wall wall_of(const std::tm& parts, std::int64_t calendar) {
   const auto narrow = [](int number) { return static_cast<std::int8_t>(number); };
   return {narrow(parts.tm_min),     narrow(parts.tm_hour), narrow(parts.tm_mday),
-          narrow(parts.tm_mon + 1), narrow(parts.tm_wday), timegm(&as_utc) / 60};
+          narrow(parts.tm_mon + 1), narrow(parts.tm_wday), calendar};
 }
 
 // Returns the zone's local time of each minute of UTC.
@@ -51,17 +50,32 @@ std::vector<Wall> walls_of(const std::string& zone) {
     const auto utc_s = static_cast<std::time_t>(begin_s + minute * 60);
     std::tm parts{};
     ::localtime_r(&utc_s, &parts);
-    walls.push_back(wall_of(parts));
+    walls.push_back(wall_of(parts, (utc_s + parts.tm_gmtoff) / 60));
   }
   ::unsetenv("TZ");
   ::tzset();
   return walls;
 }
 
+// Numbers from 0 to 63. The model asks for millions of them, and a test isn't optimized.
+class Numbers {
+ public:
+  Numbers() = default;
+  Numbers(std::initializer_list<int> numbers) {
+    for (const int number : numbers) insert(number);
+  }
+  void insert(int number) { bits_ |= std::uint64_t{1} << number; }
+  [[nodiscard]] bool contains(int number) const { return ((bits_ >> number) & 1U) != 0; }
+  [[nodiscard]] int size() const { return std::popcount(bits_); }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
 // A cron field as text, and the numbers that it stands for.
 struct RandomField {
   std::string text;
-  std::set<int> numbers;
+  Numbers numbers;
   [[nodiscard]] bool begins_with_star() const { return text.front() == '*'; }
 };
 
@@ -141,7 +155,7 @@ Wall wall_of_calendar(std::int64_t calendar) {
   const auto as_s = static_cast<std::time_t>(calendar * 60);
   std::tm parts{};
   ::gmtime_r(&as_s, &parts);
-  return wall_of(parts);
+  return wall_of(parts, calendar);
 }
 
 std::vector<std::int64_t> model(const RandomCron& cron, const std::vector<Wall>& walls) {
