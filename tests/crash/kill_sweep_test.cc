@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t workers_default = 32;
 constexpr std::size_t kills_default = 50;
 // Unless the number of kills is given, no more are begun after this time, but always the fewest.
-constexpr std::chrono::seconds time_max_default{15};
+constexpr std::chrono::seconds time_max_default{10};
 constexpr std::size_t kills_min = 10;
 
 std::size_t running_runs(Connection& connection) {
