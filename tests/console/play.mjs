@@ -2,11 +2,12 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { Stage } from './stage.mjs';
+import { Browsers, Stage } from './stage.mjs';
 
 const [binary, modules, directory, only, pictures] = process.argv.slice(2);
 const folder = new URL('./scenes/', import.meta.url);
 
+const browsers = new Browsers(modules);
 let good = true;
 for (const file of fs.readdirSync(folder).sort()) {
   const scenes = Object.values(await import(new URL(file, folder)));
@@ -14,7 +15,7 @@ for (const file of fs.readdirSync(folder).sort()) {
     if (only && scene.name !== only) continue;
     const place = path.join(directory, scene.name);
     fs.mkdirSync(place);
-    const stage = new Stage(binary, modules, place);
+    const stage = new Stage(binary, browsers, place);
     stage.pictures = pictures;
     const began = Date.now();
     try {
@@ -33,4 +34,5 @@ for (const file of fs.readdirSync(folder).sort()) {
     }
   }
 }
+await browsers.close();
 process.exit(good ? 0 : 1);

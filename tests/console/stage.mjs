@@ -1,4 +1,5 @@
-// A stage for the scenes: one server, one browser, and pages whose every complaint is kept.
+// A stage for a scene: a server of its own, and pages whose every complaint is kept, of a browser that
+// all scenes share.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Service } from './service.mjs';
@@ -10,11 +11,29 @@ export function check(condition, what) {
   if (!condition) throw new Error(what);
 }
 
-export class Stage {
-  constructor(binary, modules, directory) {
+/** The browser of all scenes: each person in it has storage of their own, and leaves with the scene. */
+export class Browsers {
+  constructor(modules) {
     const load = createRequire(path.join(modules, 'x.js'));
     this.chromium = load('playwright-core').chromium;
     this.axe = load.resolve('axe-core/axe.min.js');
+  }
+
+  /** Returns the browser: another one if the former has ended. */
+  async open() {
+    if (!this.latest?.isConnected()) this.latest = await this.chromium.launch({ executablePath: CHROMIUM });
+    return this.latest;
+  }
+
+  async close() {
+    await this.latest?.close();
+  }
+}
+
+export class Stage {
+  constructor(binary, browsers, directory) {
+    this.browsers = browsers;
+    this.axe = browsers.axe;
     this.service = new Service(binary, directory);
     this.tokens = {};
     this.names = 0;
@@ -22,11 +41,11 @@ export class Stage {
 
   async begin() {
     await this.service.start();
-    this.browser = await this.chromium.launch({ executablePath: CHROMIUM });
+    this.browser = await this.browsers.open();
   }
 
   async end() {
-    await this.browser?.close();
+    await Promise.all((this.browser?.contexts() ?? []).map((each) => each.close().catch(() => {})));
     await this.service.kill();
   }
 
