@@ -84,7 +84,7 @@ class UnnamedTables : public testing::Test {
   void cut_manifest_everywhere() {
     const std::string bytes = content_of(good_ / ("log" / manifest()));
     ASSERT_GT(bytes.size(), 1000U);
-    const FaultRotation rotation(8);
+    const FaultRotation rotation(16);
     std::size_t whole = 0;
     std::size_t refused = 0;
     for (std::size_t cut = rotation.first; cut <= bytes.size() && !HasFailure();
