@@ -4,6 +4,7 @@
 Prints each violation with file and line; exits 1 if there is one.
 """
 import pathlib
+import posixpath
 import re
 import subprocess
 import sys
@@ -69,6 +70,16 @@ ROOMS_MAY_INCLUDE = {
     },
 }
 
+# A folder of the console's modules may import itself and these; app.js beside them may import all.
+CONSOLE = "server/console"
+CONSOLE_MAY_IMPORT = {
+    "vendor": set(),
+    "core": {"vendor"},
+    "proof": {"vendor", "core"},
+    "parts": {"vendor", "core", "proof"},
+    "pages": {"vendor", "core", "proof", "parts"},
+}
+
 # What domain/ may include besides the standard library.
 DOMAIN_MAY_USE = re.compile(r"<(tl/expected\.hpp|boost/(describe|mp11|unordered|container_hash)[/.].*)>")
 HEAVY = re.compile(r"<(boost/(asio|beast|json)\b|spdlog/|cereal/|rocksdb/|openssl/|curl/)")
@@ -96,6 +107,7 @@ INTERNAL = {
 }
 
 problems = []
+arrows = {}  # of folders to the folders that they include: {"tests/crash": {"tests/fixtures", …}, …}
 
 
 def files():
@@ -108,6 +120,10 @@ def files():
 def room_of(path):
     """Returns the room of a path: `rpc/methods` of `server/rpc/methods/x.cc`, "" beside the rooms."""
     return "/".join(path.split("/")[1:-1])
+
+
+def note_arrow(path, name):
+    arrows.setdefault(path.rpartition("/")[0], set()).add(name.rpartition("/")[0])
 
 
 def check_room(path, where, name):
@@ -136,6 +152,8 @@ def check_includes(path):
         name = match.group(2)
         if match.group(1) == '"':
             other = name.split("/")[0]
+            if name != "server/limits.h":
+                note_arrow(path, name)
             if other != folder and other not in MAY_INCLUDE[folder]:
                 problems.append(f"{where}: {folder}/ may not include {name}")
             check_room(path, where, name)
@@ -182,17 +200,32 @@ def check_names(path):
             problems.append(f"{path}: {other} defines a {name} too")
 
 
-def check_rooms():
-    """Checks that ROOMS_MAY_INCLUDE has no cycle: an included room may not include back."""
-    for top, rooms in ROOMS_MAY_INCLUDE.items():
-        left = {room: set(others) for room, others in rooms.items()}
-        while left:
-            free = [room for room, others in left.items() if not others & set(left)]
-            if not free:
-                problems.append(f"tests/layout_check.py: rooms of {top}/ in a circle: {sorted(left)}")
-                return
-            for room in free:
-                del left[room]
+def check_cycle(what, included_by_folder):
+    """Checks that no folder includes one that includes it back, directly or through others."""
+    left = {folder: set(others) - {folder} for folder, others in included_by_folder.items()}
+    while True:
+        free = [folder for folder, others in left.items() if not others & set(left)]
+        if not free:
+            break
+        for folder in free:
+            del left[folder]
+    if left:
+        problems.append(f"{what}: a cycle is in or above {', '.join(sorted(left))}")
+
+
+def check_imports(path):
+    """Checks that a module of the console imports what its folder may."""
+    room = path[len(CONSOLE) + 1 :].rpartition("/")[0]
+    if room == "":
+        return
+    for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
+        for name in re.findall(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']*)["']""", line):
+            imported = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+            other = imported[len(CONSOLE) + 1 :].rpartition("/")[0]
+            if not imported.startswith(f"{CONSOLE}/") or room not in CONSOLE_MAY_IMPORT:
+                problems.append(f"{path}:{number}: CONSOLE_MAY_IMPORT has no {room} that imports {name}")
+            elif other != room and other not in CONSOLE_MAY_IMPORT[room]:
+                problems.append(f"{path}:{number}: {CONSOLE}/{room}/ may not import {name}")
 
 
 def check_document(path):
@@ -243,7 +276,9 @@ def check_limits(listed):
             problems.append(f"{path}: no test names {name}, nor does {LIMITS_MET} say which one meets it")
 
 
-check_rooms()
+for folder_of_rooms, rooms_of_folder in ROOMS_MAY_INCLUDE.items():
+    check_cycle(f"ROOMS_MAY_INCLUDE of {folder_of_rooms}/", rooms_of_folder)
+check_cycle("CONSOLE_MAY_IMPORT", CONSOLE_MAY_IMPORT)
 check_suppressions("tests/thread_sanitizer.supp")
 check_document("tests/README.md")
 check_limits(files())
@@ -256,6 +291,9 @@ for listed in files():
         if listed.endswith(".h") and top != "tests":
             check_names(listed)
         check_tests(listed)
+    if listed.startswith(f"{CONSOLE}/") and listed.endswith(".js") and "/vendor/" not in listed:
+        check_imports(listed)
+check_cycle("folders that include each other", arrows)
 
 print("\n".join(problems) if problems else "layout: ok")
 sys.exit(1 if problems else 0)

@@ -23,7 +23,7 @@
 #include "tests/crash/connection.h"
 #include "tests/crash/server_process.h"
 #include "tests/fixtures/git_repository.h"
-#include "tests/server/job_endpoint.h"
+#include "tests/fixtures/job_endpoint.h"
 
 namespace signalbox::test {
 

@@ -12,9 +12,9 @@
 
 #include "tests/eventually.h"
 #include "tests/fixtures/certificate.h"
+#include "tests/fixtures/notify_socket.h"
 #include "tests/scenarios/cli_fixture.h"
 #include "tests/scenarios/http_client.h"
-#include "tests/server/notify_socket.h"
 
 namespace signalbox {
 namespace {

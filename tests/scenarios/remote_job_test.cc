@@ -1,7 +1,7 @@
 // Stations whose work an HTTPS endpoint does, with the real server killed meanwhile: a job is
 // submitted once, polled after a restart, and canceled at the endpoint. S6 S8 S11
+#include "tests/fixtures/job_endpoint.h"
 #include "tests/scenarios/cli_fixture.h"
-#include "tests/server/job_endpoint.h"
 
 namespace signalbox {
 namespace {

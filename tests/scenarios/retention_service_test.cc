@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "tests/fixtures/notify_socket.h"
 #include "tests/scenarios/served_retention_fixture.h"
-#include "tests/server/notify_socket.h"
 
 namespace signalbox {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "tests/crash/connection.h"
 #include "tests/fixtures/needed_ability.h"
+#include "tests/fixtures/notify_socket.h"
 #include "tests/scenarios/cli_fixture.h"
 #include "tests/scenarios/held_calls.h"
-#include "tests/server/notify_socket.h"
 
 namespace signalbox {
 namespace {

@@ -1,8 +1,8 @@
 // Traces of the real server at a real collector, across kills, and a run's trace as text.
 #include <algorithm>
 
+#include "tests/fixtures/span_collector.h"
 #include "tests/scenarios/cli_fixture.h"
-#include "tests/server/span_collector.h"
 
 namespace signalbox {
 namespace {

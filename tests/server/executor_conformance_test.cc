@@ -9,9 +9,9 @@
 #include "server/platform/process_table.h"
 
 #include "tests/fixtures/git_repository.h"
+#include "tests/fixtures/job_endpoint.h"
 #include "tests/server/deep_work_register.h"
 #include "tests/server/executor_fixture.h"
-#include "tests/server/job_endpoint.h"
 
 namespace signalbox {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "domain/limits.h"
 #include "server/executors/remote/modal_executor.h"
+#include "tests/fixtures/job_endpoint.h"
 #include "tests/server/executor_fixture.h"
-#include "tests/server/job_endpoint.h"
 
 namespace signalbox {
 

@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "server/platform/service_manager.h"
+#include "tests/fixtures/notify_socket.h"
 #include "tests/server/executor_fixture.h"
-#include "tests/server/notify_socket.h"
 
 namespace signalbox {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 
+#include "tests/fixtures/span_collector.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_site.h"
-#include "tests/server/span_collector.h"
 
 namespace signalbox {
 namespace {
