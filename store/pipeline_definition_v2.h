@@ -12,6 +12,7 @@
 #include <boost/describe/class.hpp>
 
 #include "domain/pipeline.h"
+#include "store/moved_fields.h"
 
 namespace signalbox {
 
@@ -67,22 +68,8 @@ inline RetryPolicy upcast(RetryPolicyV1 old) {
 
 inline StationDefinition upcast(StationDefinitionV2 old) {
   StationDefinition station;
-  station.name = std::move(old.name);
-  station.executor = old.executor;
-  station.command = std::move(old.command);
-  station.timeout_ms = old.timeout_ms;
-  station.heartbeat_timeout_ms = old.heartbeat_timeout_ms;
-  station.cancel_grace_ms = old.cancel_grace_ms;
-  station.require_result = old.require_result;
-  station.environment = std::move(old.environment);
-  station.remote = std::move(old.remote);
+  move_fields<&StationDefinitionV2::retry>(old, station);
   station.retry = upcast(std::move(old.retry));
-  station.stall_after_ms = old.stall_after_ms;
-  station.stall_actions = std::move(old.stall_actions);
-  station.coderunner = std::move(old.coderunner);
-  station.modal = std::move(old.modal);
-  station.checks = std::move(old.checks);
-  station.deep_work = std::move(old.deep_work);
   return station;
 }
 

@@ -13,6 +13,7 @@
 
 #include "domain/run_events.h"
 #include "store/history.h"
+#include "store/moved_fields.h"
 #include "store/pipeline_definition_v2.h"
 
 namespace signalbox {
@@ -45,25 +46,8 @@ BOOST_DESCRIBE_STRUCT(RunRetriedV1, (),
 
 inline RunRetried upcast(RunRetriedV1 old) {
   RunRetried event;
-  event.station = std::move(old.station);
-  event.reason = std::move(old.reason);
-  event.strategy = old.strategy;
-  event.started_at = old.started_at;
-  event.goal = std::move(old.goal);
-  event.input = std::move(old.input);
-  event.idempotency_key = std::move(old.idempotency_key);
-  event.request_digest = old.request_digest;
-  event.pipeline_digest = old.pipeline_digest;
+  move_fields<&RunRetriedV1::pipeline>(old, event);
   if (old.pipeline) event.pipeline = upcast(*std::move(old.pipeline));
-  event.run_root = std::move(old.run_root);
-  event.repository = std::move(old.repository);
-  event.base = std::move(old.base);
-  event.budget = old.budget;
-  event.used = old.used;
-  event.max_retries = old.max_retries;
-  event.resume_ref = std::move(old.resume_ref);
-  event.previous = std::move(old.previous);
-  event.attempts = std::move(old.attempts);
   return event;
 }
 

@@ -58,16 +58,7 @@ BOOST_DESCRIBE_STRUCT(RunStartedV1, (),
 
 inline StationDefinitionV2 upcast(StationDefinitionV1 old) {
   StationDefinitionV2 station;
-  station.name = std::move(old.name);
-  station.executor = old.executor;
-  station.command = std::move(old.command);
-  station.timeout_ms = old.timeout_ms;
-  station.heartbeat_timeout_ms = old.heartbeat_timeout_ms;
-  station.cancel_grace_ms = old.cancel_grace_ms;
-  station.require_result = old.require_result;
-  station.environment = std::move(old.environment);
-  station.remote = std::move(old.remote);
-  station.retry = std::move(old.retry);
+  move_fields(old, station);
   station.stall_after_ms = 0;
   station.stall_actions = {StallAction::nudge, StallAction::next_strategy, StallAction::fail};
   return station;
@@ -75,13 +66,7 @@ inline StationDefinitionV2 upcast(StationDefinitionV1 old) {
 
 inline RunStartedV2 upcast(RunStartedV1 old) {
   RunStartedV2 event;
-  event.goal = std::move(old.goal);
-  event.input = std::move(old.input);
-  event.project = std::move(old.project);
-  event.labels = std::move(old.labels);
-  event.idempotency_key = std::move(old.idempotency_key);
-  event.request_digest = old.request_digest;
-  event.pipeline_digest = old.pipeline_digest;
+  move_fields<&RunStartedV1::pipeline>(old, event);
   if (old.pipeline) {
     PipelineDefinitionV2& pipeline = event.pipeline.emplace();
     pipeline.name = std::move(old.pipeline->name);
@@ -89,9 +74,6 @@ inline RunStartedV2 upcast(RunStartedV1 old) {
       pipeline.stations.push_back(upcast(std::move(station)));
     }
   }
-  event.run_root = std::move(old.run_root);
-  event.repository = std::move(old.repository);
-  event.base = std::move(old.base);
   return event;
 }
 

@@ -11,6 +11,7 @@
 #include <boost/describe/class.hpp>
 
 #include "domain/run_events.h"
+#include "store/moved_fields.h"
 #include "store/pipeline_definition_v2.h"
 
 namespace signalbox {
@@ -36,19 +37,8 @@ BOOST_DESCRIBE_STRUCT(RunStartedV2, (),
 
 inline RunStarted upcast(RunStartedV2 old) {
   RunStarted event;
-  event.goal = std::move(old.goal);
-  event.input = std::move(old.input);
-  event.project = std::move(old.project);
-  event.labels = std::move(old.labels);
-  event.idempotency_key = std::move(old.idempotency_key);
-  event.request_digest = old.request_digest;
-  event.pipeline_digest = old.pipeline_digest;
+  move_fields<&RunStartedV2::pipeline>(old, event);
   if (old.pipeline) event.pipeline = upcast(*std::move(old.pipeline));
-  event.run_root = std::move(old.run_root);
-  event.repository = std::move(old.repository);
-  event.base = std::move(old.base);
-  event.budget = old.budget;
-  event.max_retries = old.max_retries;
   return event;
 }
 

@@ -93,6 +93,7 @@ INTERNAL = {
     "store/rocks_log_state.h",
     "store/history.h",
     "store/log_opening.h",
+    "store/moved_fields.h",
     "store/pipeline_definition_v2.h",
     "store/policy_adopted_v1.h",
     "store/project_put_v1.h",
