@@ -80,7 +80,7 @@ class CardOfRun {
   }
   std::optional<CardEvent> after(const Run* run, const RunFailed& failure) const {
     const std::string& code = failure.code;
-    // What a person has rejected isn't tried again until a person wants it to be.
+    // Work that a person has rejected isn't tried again until a person wants it to be.
     if (code == rejected_code) return CardBlocked{run_id_, code, failure.message, 0};
     // The work is verified, and another run would only do it again. After some merges the card
     // waits before the next one (merge_due_ns()).

@@ -1,4 +1,4 @@
-// Tells whether the job of an attempt was given to the machine that asks, or to another one, whose
+// Says whether the job of an attempt was given to the machine that asks, or to another one, whose
 // log this one is a copy of. Everybody who decides about such a job asks here, so that the crash
 // report, `run.why` and `station.settle` never contradict each other.
 #pragma once

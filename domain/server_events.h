@@ -121,7 +121,7 @@ BOOST_DESCRIBE_STRUCT(HistoryDropped, (),
                       (horizon, from, records, records_kept, older_than_ms, archive, origin, root,
                        base))
 
-// A projection was damaged and has been computed from the log again. No state changes: this tells
+// A projection was damaged and has been computed from the log again. No state changes: this reports
 // whoever reads the log that answers were refused meanwhile, and why.
 struct ProjectionRebuilt {
   static constexpr EventTag tag{107, 1, "ProjectionRebuilt"};

@@ -79,7 +79,7 @@ struct CompleteStation {
   bool from_executor = false;  // see SetExternalRef
   std::vector<Artifact> stored_artifacts;
   Uuid next_span_id{};
-  // Of a station that proposes work: the files that decide how work is checked and that it changes,
+  // If the station proposes work, the files that it changes and that decide how work is checked,
   // such as "AGENTS.md and check.sh"; or empty. Only the service's own executor knows it.
   std::string checks_changed{};
 };

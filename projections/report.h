@@ -52,7 +52,7 @@ struct ReportedCards {
 };
 BOOST_DESCRIBE_STRUCT(ReportedCards, (), (submitted, merged, blocked, failed))
 
-// Of the loops of orchestrators, without those of the service itself.
+// The ticks of orchestrators' loops, without those of the service itself.
 struct ReportedTicks {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;

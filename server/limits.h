@@ -32,18 +32,19 @@ inline constexpr std::int64_t unread_ms_max = 60'000;
 inline constexpr std::size_t connections_max = 4096;
 // The part of them that only the server's own user and root on the Unix socket get.
 inline constexpr std::size_t owner_connections_max = 64;
-// Those of one caller (an access token, a user or an address) that authenticated; the setting
+// Connections of one caller (an access token, a user or an address) that authenticated; the setting
 // caller_connections_max.
 inline constexpr std::size_t caller_connections_max = 1024;
-// Those over TCP that haven't authenticated, and for each user those that sent no request.
+// Connections over TCP that haven't authenticated, and for each user those that sent no request.
 inline constexpr std::size_t newcomers_max = 512;
-// New ones over TCP a second while newcomers_max is reached. Others wait in the kernel's queue.
+// New connections over TCP a second while newcomers_max is reached. Others wait in the kernel's
+// queue.
 inline constexpr std::size_t newcomers_per_second_max = 4'000;
 // Bytes of a first line that are read at once. The rest of a longer one, if it isn't the server's
 // own user's, is read in pieces of 64 KiB with this pause between two.
 inline constexpr std::size_t newcomer_burst_bytes_max = 16 * 1024;
 inline constexpr std::int64_t newcomer_pause_ms_min = 50;
-// Those of them at an address with TLS: each may take a handshake, and its memory.
+// Newcomers at an address with TLS: each may take a handshake, and its memory.
 inline constexpr std::size_t tls_newcomers_max = 128;
 // Time for the first authenticated request, counted from the connection or from the last answer
 // that needed no authentication.
@@ -181,8 +182,8 @@ inline constexpr std::size_t past_kept_worlds_max = 64;
 inline constexpr std::size_t past_kept_world_bytes_max = 512 * 1024 * 1024;
 
 // What waits for a person (attention.list).
-// Time for which a failed run waits to be looked at, how many of them wait, and among how many
-// failures, most of which may be those of cards, they are looked for.
+// Time for which a failed run waits for a person, how many of them wait, and among how many
+// failures, most of which may be those of cards, they are found.
 inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::size_t attention_failed_runs_max = 1000;
 inline constexpr std::size_t attention_failures_examined_max = 10'000;

@@ -62,7 +62,7 @@ void Server::stop_when_idle() {
   });
 }
 
-// What is left undone, the next start does.
+// The next start does what is left undone.
 void Server::cancel_background() {
   if (std::exchange(background_canceled_, true)) return;
   run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);

@@ -66,7 +66,7 @@ StoreError root_differs(const std::filesystem::path& data, Position position,
                         " vouches for: the Merkle roots differ");
 }
 
-// Returns the number of records after a batch, which its head tells; nullopt if it has none.
+// Returns the number of records after a batch, as its head has it; nullopt if it has none.
 std::optional<Position> tail_after(const std::string& batch) {
   struct FindHead final : rocksdb::WriteBatch::Handler {
     std::optional<Position> tail;

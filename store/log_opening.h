@@ -48,8 +48,8 @@ std::filesystem::path lock_file(const std::filesystem::path& data);
 Stored<bool> may_create(const std::filesystem::path& data, const std::optional<Anchor>& anchor);
 
 // Checks before anything is written that the log reaches its anchor. If the last batch of its
-// write-ahead log doesn't tell, the database is opened for reading. Fails with `damaged` if records
-// are missing.
+// write-ahead log doesn't show it, the database is opened for reading. Fails with `damaged` if
+// records are missing.
 Stored<void> check_tail(const std::filesystem::path& data, const std::optional<Anchor>& anchor,
                         const TornTail& wal, rocksdb::Env* env);
 

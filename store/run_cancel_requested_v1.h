@@ -1,4 +1,5 @@
-// RunCancelRequested as it was stored before it told a rejected approval from a cancellation.
+// RunCancelRequested as it was stored before it distinguished a rejected approval from a
+// cancellation.
 // Frozen: logs with this shape exist on users' disks.
 #pragma once
 

@@ -3,7 +3,7 @@
 // When RocksDB 7.8 opens a table, it reads the block of properties, and looks at the last word of
 // it before it compares the block's checksum: a bit there says that a hash index follows, which
 // properties never have. Debian's RocksDB is built with assertions, so if that bit flips it ends
-// the process, and nobody is told which file is damaged.
+// the process, and nothing says which file is damaged.
 //
 // Internal: only sources include it.
 #pragma once

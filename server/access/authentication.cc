@@ -77,7 +77,7 @@ Decided<Principal> Authentication::of(const Caller& caller,
                                       std::optional<std::string_view> secret) const {
   auto principal = by_shown(caller, secret);
   if (!principal) return principal;
-  // Of another user's process nothing may be visible in /proc, and no job runs as that user.
+  // Another user's process may be invisible in /proc, but no job runs as that user.
   principal->process_is_gone =
       caller.process_is_gone && caller.uid && is_owner(*caller.uid, settings_.server_uid);
   principal->process_is_unknown =

@@ -115,7 +115,7 @@ Decided<void> check_job(const JobOfAttempt& job, std::string_view method,
 
 Decided<void> check_approval(const Principal& principal, std::string_view method,
                              const boost::json::object& params) {
-  // Who could issue itself a token would decide with that one.
+  // A caller that could issue itself a token would decide with that one.
   const bool decides = method == "run.resume" && params.contains("decision");
   if ((!decides && method != "access.issue") || principal.may_approve()) return {};
   const std::string actor = principal.job ? principal.job->actor : principal.actor;

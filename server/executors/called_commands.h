@@ -1,5 +1,5 @@
 // The commands that a file runs when a check runs it: the recipes of a Makefile, the scripts of a
-// package.json, the lines of a shell script. Read as far as names can be told without running it.
+// package.json, the lines of a shell script. Read as far as names are known without running it.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
 // The files that decide how work is checked: instructions, policy, the configuration of CI, and the
-// scripts that checks name. Work that changes them changes its own judge, so a person is told.
+// scripts that checks name. Work that changes them changes its own judge, so a person is asked.
 #pragma once
 
 #include <cstddef>

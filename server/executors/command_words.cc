@@ -8,7 +8,7 @@
 namespace signalbox {
 namespace {
 
-// What isn't part of a file's name in a command for a shell.
+// Characters that aren't part of a file's name in a command for a shell.
 constexpr std::string_view shell_separators = " \t\r\n'\"`;&|()<>{}[]$=,:\\*?!#~";
 
 // Returns "/lint.sh" for "here/lint.sh", which stands after a `$`.

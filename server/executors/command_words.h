@@ -1,4 +1,4 @@
-// The words of a command that may name what it runs, told without running it.
+// The words of a command that may name what it runs, found without running it.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 15> paths_of_ci = {
     "appveyor.yml",   "azure-pipelines.yml", "Jenkinsfile",
     "wercker.yml",    "cloudbuild.yaml",     "bitbucket-pipelines.yml",
     ".semaphore.yml", ".build.yml",          ".github/copilot-instructions.md"};
-// And what these directories at the top hold.
+// Directories at the top of a repository, of which every file counts.
 constexpr std::array<std::string_view, 15> directories_of_ci = {
     ".github/workflows/", ".github/actions/",    ".gitlab/",          ".circleci/",
     ".buildkite/",        ".woodpecker/",        ".drone/",           ".gitea/workflows/",

@@ -17,7 +17,8 @@ void keep_for_owner(const fs::path& path, std::error_code& error) {
                   error);
 }
 
-// What a walk over hooks has met. What isn't copied counts as well, because the walk reads it.
+// The files that a walk over hooks has met. Those that aren't copied count as well, because the
+// walk reads them.
 struct HookCount {
   std::size_t entries = 0;
   std::uintmax_t bytes = 0;

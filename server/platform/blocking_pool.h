@@ -76,8 +76,8 @@ class BlockingPool {
   Post to_engine_;
 };
 
-// What the functions hold (connections, for one) is destroyed on the engine's thread, whether the
-// work was done in time, late or never.
+// Whatever the functions hold, such as connections, is destroyed on the engine's thread, whether
+// the work was done in time, late or never.
 inline void BlockingPool::run(Lane lane, Work work) const {
   const auto piece = std::make_shared<Piece>();
   piece->work = std::move(work);

@@ -30,7 +30,7 @@ struct LanePiece {
   std::function<void()> work;
   std::int64_t deadline_ms = never_ms;
   std::int64_t begun_ms = never_ms;
-  // Of lane.path, once the work has begun; empty: the root file system, or unknown.
+  // The mount of lane.path, once the work has begun; empty: the root file system, or unknown.
   std::string disk = {};
   bool failed = false;  // lane.failed was called, or is about to be
 

@@ -1,4 +1,4 @@
-// The id of the machine and data directory that jobs are given to. It is what tells a log that was
+// The id of the machine and data directory that jobs are given to. It distinguishes a log that was
 // copied or restored elsewhere from the one whose jobs run here.
 //
 // It is in the file `machine_id` of the data directory, apart from `log/` and `anchor`, with what a

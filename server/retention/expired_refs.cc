@@ -121,7 +121,7 @@ Stored<void> ExpiredRunFiles::remove_local_refs(const RunRepository& repository,
       going.push_back(ref);
       continue;
     }
-    // Of a run that the log has, remove_branch() removes it.
+    // The branch of a run that the log has is removed by remove_branch().
     const bool may_be_merged = ref.is_branch() && looked_at < limits::file_retention_refs_max;
     if (may_be_merged && TRY(was_dropped(ref.run_id))) {
       ++looked_at;

@@ -152,8 +152,8 @@ class ExpiredRunFiles final : public RunFileCleaner {
   RunPage page_;  // rows that next() has yet to look at, from next_row_ on
   std::size_t next_row_ = 0;
   bool rows_done_ = false;
-  // Of all runs that started up to here nothing is left but what is in the data directory, and what
-  // is kept of partly_kept_.
+  // Runs that started up to here have no files left, except in the data directory, and what is kept
+  // of partly_kept_.
   Position settled_through_ = 0;
   Position first_unsettled_ = 0;   // the first run of this round of which something is left; or 0
   Position newest_ = 0;            // the run that started last

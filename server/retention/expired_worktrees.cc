@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t run_config_bytes_max = 1024 * 1024;
 
-// What a run root holds that is more than the service's own files.
+// The contents of a run root beside the service's own files.
 struct RootContents {
   std::set<std::string> worktrees;  // names of directories that may be worktrees
   std::string kept = {};            // the first path that has to stay, whatever git says; or empty
@@ -105,7 +105,7 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
     }
     if (opened) held = std::move(*opened);
   }
-  // What is looked at in a root that was named is in the directory that is removed from.
+  // In a root that was named, reads and removals use the same held directory.
   const fs::path place = held ? held_directory(held) : root;
   RootContents found = look_into_root(run, place, root);
   if (!found.kept.empty()) return kept(found.kept, found.reason);

@@ -1,5 +1,5 @@
 // The worktrees in the run root of one run that ended, for ExpiredRunFiles. What exists nowhere
-// else stays: work that no ref has, and whatever git can't tell.
+// else stays: work that no ref has, and whatever git has no answer about.
 #pragma once
 
 #include <atomic>

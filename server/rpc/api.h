@@ -75,7 +75,7 @@ struct Api {
   // Returns whether a retention of this process has dropped the run's records, or is about to.
   // nullptr: nothing is dropped meanwhile.
   std::function<bool(const RunId&)> is_dropped = nullptr;
-  // Tells whose jobs the log has; nullptr: none is executed here.
+  // Says whose jobs the log has; nullptr: none is executed here.
   std::shared_ptr<const JobOwnership> ownership = nullptr;
   // Return whether a retention removed files of the run: the first one reads the disk and may be
   // called on any thread that may block; the second one, on the engine thread, also knows of those

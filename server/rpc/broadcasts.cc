@@ -61,8 +61,8 @@ json::object& Broadcasts::emit(std::string_view name, const Record& record) {
 json::object& Broadcasts::emit_for_card(std::string_view name, const Record& record,
                                         const CardRun& run, const RunId& run_id) {
   json::object& params = emit(name, record);
-  // That of the run, whichever of its attempts caused the event, so that one id leads from
-  // agent.spawned to the agent's end.
+  // The span is that of the run, whichever of its attempts caused the event, so that one id leads
+  // from agent.spawned to the agent's end.
   if (!run_id.is_nil()) {
     params["span_id"] = to_string(run_id);
     emitted_.back().span_is_token = false;

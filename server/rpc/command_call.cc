@@ -106,7 +106,7 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
   const auto id = text != nullptr ? parse_uuid(*text) : std::nullopt;
   if (!id) return rejection;
   const auto row = api.projector.index().find(*id);
-  // Whether the run has ended isn't known at present.
+  // The read models can't say at present whether the run has ended.
   if (!row && row.error().kind == StoreError::Kind::rebuilding) {
     return read_models_behind(api, row.error());
   }

@@ -44,7 +44,8 @@ CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
   return found(Verdict::needs_operator, "unknown state");
 }
 
-// Whether such a job runs can't be seen from here, and a second execution might do its work twice.
+// Asks a person: such a job may run where it can't be seen from here, and a second execution might
+// do its work twice.
 CrashVerdict of_job_elsewhere(const Run& run) {
   const Attempt& attempt = *run.attempt;
   return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::needs_operator,

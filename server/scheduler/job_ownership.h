@@ -1,4 +1,4 @@
-// Tells the jobs that this service was given from those of another machine or data directory
+// Separates the jobs that this service was given from those of another machine or data directory
 // (domain/job_machine.h). Only the former are ever submitted, polled or canceled here.
 #pragma once
 

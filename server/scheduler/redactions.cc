@@ -97,8 +97,8 @@ void Redactions::stage(Attempt& attempt) const {
   }
 }
 
-// What was applied up to now is folded beside the engine once it is durable; what is applied from
-// now on is noted. Usually that is little enough after the first lap.
+// Records that were applied up to now are folded beside the engine once they are durable; later
+// ones are noted. Usually these are few enough after the first lap.
 void Redactions::begin_lap(const std::shared_ptr<Attempt>& attempt) {
   if (++attempt->laps > limits::redaction_laps_max) {
     return conclude(*attempt, tl::unexpected(rewriting_goes_on()));
@@ -159,7 +159,7 @@ void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
   });
 }
 
-// What fails here is repeated by the next start, or the next redaction.
+// A step that fails here is repeated by the next start, or the next redaction.
 void Redactions::finish_files(const std::shared_ptr<Attempt>& attempt) {
   parts_.blocking.run(
       {.name = "redaction"}, [this, attempt, stopped = stopped_]() -> std::function<void()> {

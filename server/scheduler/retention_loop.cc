@@ -248,8 +248,8 @@ void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
   });
 }
 
-// What fails here is repeated by the next start: it computes the read models from the base, and
-// rewrites the files.
+// A step that fails here is repeated by the next start: it computes the read models from the base,
+// and rewrites the files.
 void RetentionLoop::finish_files(const std::shared_ptr<Attempt>& attempt) {
   parts_.blocking.run({.name = "retention"},
                       [this, attempt, stopped = stopped_]() -> std::function<void()> {

@@ -124,7 +124,8 @@ void StationJobs::track_job(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
   const auto rule = rule_for_changed_checks(engine_.world(), run);
   job.refuses_changed_checks = rule == ChecksChanged::refuse;
-  // What a card's run proposes is merged: nothing is no proposal, whoever has worked.
+  // The proposal of a card's run is merged, so a run without changes proposes nothing, whoever has
+  // worked.
   if (rule && job.mocked == Mocked::everything) job.mocked = Mocked::agents;
   if (settings_.ownership.is_elsewhere(run)) {
     const auto commands = commands_to_settle(run);

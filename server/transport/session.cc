@@ -86,8 +86,8 @@ bool Session::use_job(const std::string& job_id) {
   return true;
 }
 
-// Who hasn't authenticated may send one long line, but many of them can't keep the engine thread
-// busy with it.
+// A peer that hasn't authenticated may send one long line, but many such peers can't keep the
+// engine thread busy with it.
 void Session::read() {
   const bool is_newcomer = !place_->identified() && !place_->is_owner();
   const bool is_long = skipping_ || filled_ > newcomer_burst_bytes_max;

@@ -18,8 +18,8 @@ struct RedactionPlan {
   Event replacement;
   std::vector<FoundText> erased;
   Position redacted_at = 0;  // the event of an earlier redaction of the record, or 0
-  // Of a record that was kept before the horizon: the base without the texts; empty if the base
-  // has none of them.
+  // The base without the texts, if the record was kept before the horizon; empty if the base has
+  // none of them.
   std::string base;
   std::filesystem::path archive;  // the archive that has the record, too; empty: none is known
 };

@@ -36,8 +36,8 @@ struct Replayed {
   double seconds = 0;  // of reading, checking, decoding and folding, without opening the log
   std::optional<Position> snapshot_compared;
   std::map<Position, Digest> digests;
-  // Of the log's tree at the end of the fold, which says which log it is. Not computed for a fold
-  // that ends before the tail, unless verify or digest_every asks for a second reading.
+  // The root of the log's tree at the end of the fold, which identifies the log. Not computed for a
+  // fold that ends before the tail, unless verify or digest_every asks for a second reading.
   std::optional<Digest> root;
 };
 

@@ -185,8 +185,8 @@ BuiltinStep push(const Proposal& proposal, const std::string& head) {
 }
 
 // Returns the outcome of a proposal without a change. A run whose work was a mock from the start
-// goes on; any other one has failed, and is told if only a mock has worked. `note` says what of the
-// work was left out.
+// goes on; any other one has failed, and its message says if only a mock has worked. `note` says
+// what of the work was left out.
 BuiltinOutcome nothing_to_propose(const BuiltinRequest& request, const std::string& why,
                                   const std::string& note) {
   if (request.mocked == Mocked::everything) {

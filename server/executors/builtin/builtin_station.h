@@ -31,7 +31,7 @@ struct BuiltinRequest {
   // no station before this one made a worktree.
   std::optional<std::string> recorded_base = std::nullopt;
   std::string branch;
-  // What `merge` made, as the log has it, if only checks came after it; else empty.
+  // The commit that `merge` made, as the log has it, if only checks came after it; else empty.
   std::string merge_commit = {};
   std::string remote;  // or empty
   Mocked mocked = Mocked::nothing;

@@ -10,7 +10,7 @@
 namespace signalbox {
 namespace {
 
-// What an error is, whatever the agent and its service call it.
+// The cause of an error, whatever the agent and its service call it.
 enum class ErrorCause { credentials, model, limit, service, request };
 
 struct NamedCause {

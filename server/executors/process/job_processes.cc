@@ -113,7 +113,7 @@ ProcessJob job_of_peer(int socket, const std::filesystem::path& jobs_root,
   const bool has_pidfd = ::getsockopt(socket, SOL_SOCKET, so_peer_pidfd, &pidfd, &size) == 0;
   const FileDescriptor process(has_pidfd ? pidfd : -1);
   ProcessJob found = job_of_process(credentials.pid, jobs_root, job_of_secret);
-  // The number may be that of another process by now. Kernels before 6.5 don't tell.
+  // The number may be that of another process by now. Kernels before 6.5 don't say.
   pollfd ended{process.get(), POLLIN, 0};
   if (process && ::poll(&ended, 1, 0) > 0) return {std::nullopt, /*process_is_gone=*/true};
   return found;

@@ -161,8 +161,8 @@ std::string canceled_remote_result(const std::string& call_id, bool unconfirmed)
   return json::serialize(result);
 }
 
-// Of class config, whatever the refusal's: the job may still run there, so no other attempt may
-// begin beside it.
+// Returns a result of class config, whatever the refusal's class: the job may still run there, so
+// no other attempt may begin beside it.
 std::string refused_remote_result(const ExecutorError& refusal) {
   json::object result;
   result["outcome"] = "failed";

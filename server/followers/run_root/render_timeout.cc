@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What the checkpoints of stations and of ticks have in common.
+// The fields that the checkpoints of stations and of ticks have in common.
 struct Checkpoint {
   std::string title;
   std::string stage;

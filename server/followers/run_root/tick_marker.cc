@@ -53,7 +53,7 @@ std::optional<std::string> known_loop(const EventLog& log, const json::object& m
   return is_known ? std::optional<std::string>(started->loop) : std::nullopt;
 }
 
-// Returns the age in milliseconds, or -1 for a time in the future, which tells no age: waiting
+// Returns the age in milliseconds, or -1 for a time in the future, which gives no age: waiting
 // until it has passed could take for ever. Clocks of machines that share a disk differ a little.
 std::int64_t age_ms(std::int64_t since_ns, std::int64_t wall_ns) {
   const std::int64_t ms = (wall_ns - since_ns) / ns_per_ms;

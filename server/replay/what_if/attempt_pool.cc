@@ -40,7 +40,7 @@ AttemptPool::AttemptPool(const RecordedWork& work, std::uint64_t seed) : seed_(s
       Pools& pools = pools_[run.pipeline->stations[index].name];
       const auto& attempts = run.stations[index].attempts;
       for (std::size_t number = 0; number < attempts.size(); ++number) {
-        // How long an attempt that was cut short would have taken isn't known.
+        // Nothing says how long an attempt that was cut short would have taken.
         if (attempts[number].ending == AttemptEnding::open) continue;
         if (attempts[number].outcome == Outcome::canceled) continue;
         (number == 0 ? pools.first : pools.later).push_back(&attempts[number]);

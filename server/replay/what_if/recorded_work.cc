@@ -317,8 +317,8 @@ void WorkRecorder::apply_board(const World& world, const Record& record) {
 }
 
 RecordedWork WorkRecorder::finish() && {
-  // How attempts under way at the end would have ended isn't known, so they are dropped; the
-  // simulation draws others in their place.
+  // Attempts that were under way at the end have no known end, so they are dropped; the simulation
+  // draws others in their place.
   for (auto& [id, open] : open_) {
     if (open.station) work_.runs[open.index].stations[*open.station].attempts.pop_back();
   }

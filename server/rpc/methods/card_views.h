@@ -37,8 +37,8 @@ boost::json::object unblock_card_result(const Api& api, std::span<const Record> 
 // waits for nothing. Lists pass false for `whole`, which leaves out the holders.
 boost::json::value card_waiting(const World& world, const Card& card, bool whole);
 
-// What the world says of an open card and its row doesn't: its policy may have changed since the
-// row was written.
+// The state of an open card that only the world has: its policy may have changed since its row was
+// written.
 struct PresentCard {
   boost::json::value waiting;
   boost::json::value retry_at;

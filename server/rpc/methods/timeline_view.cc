@@ -153,7 +153,7 @@ Decided<void> add_runs(const RunIndex& index, const RunFilter& filter, Timeline&
   return {};
 }
 
-// Of the runs that began long before, only those that are open are looked for: these are few.
+// Searches only the open ones among the runs that began long before: these are few.
 Decided<json::object> timeline_view(const RunIndex& index, const TimelineRequest& request) {
   Timeline timeline(request);
   RunFilter filter;

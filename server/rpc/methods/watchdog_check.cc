@@ -129,7 +129,7 @@ void answer_from_history(Api& api, Call& call, const RunId& run_id,
           }
         }
         return [&api, responder, rollbacks, outcome = std::move(outcome)]() mutable {
-          if (api.engine.rollbacks() != rollbacks) {  // `otherwise` tells of it
+          if (api.engine.rollbacks() != rollbacks) {  // `otherwise` reports them
             return responder.reject(api.engine.storage_full_refusal());
           }
           answer_with_files(api, responder, std::move(outcome));

@@ -55,7 +55,7 @@ std::shared_ptr<Admission::Place> Admission::admit(const Caller& caller, bool is
 
 void Admission::enter(Place& place, const std::string& name, CallerKind kind) {
   Share& share = shares_[name];
-  // Of the server's own user, a process that is gone is in the share, too.
+  // A process of the server's own user that is gone is in the share, too.
   if (share.name.empty() || kind == CallerKind::owner) share.kind = kind;
   share.name = name;
   place.share_ = &share;
