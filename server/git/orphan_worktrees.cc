@@ -29,10 +29,10 @@ std::string reason_to_keep(const fs::path& repository, const fs::path& path, con
   if (!is_there(path)) return {};  // the directory is gone, only git's list still has it
   const auto pinned = PinnedRepository::open(pins, repository);
   const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());
-  if (!place) return "it can't be looked at: " + place.error();
+  if (!place) return "it can't be read: " + place.error();
   if (is_unfinished_worktree(place->git_directory)) return {};
   const auto work = find_unsaved_work(path, *place, false);
-  if (!work) return "it can't be looked at: " + work.error();
+  if (!work) return "it can't be read: " + work.error();
   if (work->uncommitted) return "it has uncommitted work";
   if (work->unnamed_commits) return "it has commits that no branch has";
   return {};

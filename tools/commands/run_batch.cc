@@ -145,7 +145,7 @@ Called<std::optional<RunBatch>> RunBatches::find(const std::optional<std::string
     const auto read = read_batch(entry->path());
     if (!read && is_named) return tl::unexpected(read.error());
     if (!read) {
-      write_message(printable("a list of runs is passed over: " + message_of(read.error())) + "\n");
+      write_message(printable("skipped a list of runs: " + message_of(read.error())) + "\n");
       continue;
     }
     const std::optional<RunBatch>& batch = *read;

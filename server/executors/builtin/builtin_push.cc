@@ -79,7 +79,7 @@ BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
   there.place = *place;
   const GitOutcome status = git(
       path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"}, there);
-  if (!status.ok) return refuse("cannot be looked at (" + status.message + ")");
+  if (!status.ok) return refuse("cannot be read (" + status.message + ")");
   if (!status.output.empty()) return refuse("has uncommitted changes");
   const GitOutcome merged =
       git(path, {"merge", "--quiet", "--ff-only", "--end-of-options", target.head}, there);

@@ -59,12 +59,12 @@ FoundFile read_found_file_below(const RunRootRule* rule, const fs::path& path,
   const auto file = find_root_file(root, name, rule);
   if (!file) {
     if (file.error().kind == StoreError::Kind::not_found || nobody_left_a_file(path)) return found;
-    return unreadable("it can't be looked at: " + file.error().message);
+    return unreadable("it can't be read: " + file.error().message);
   }
   struct stat status {};
   if (::fstatat(file->directory.get(), file->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT || errno == ENAMETOOLONG) return found;
-    return unreadable(std::string("it can't be looked at: ") + strerror(errno));
+    return unreadable(std::string("it can't be read: ") + strerror(errno));
   }
   found.modified_at_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   if (S_ISDIR(status.st_mode)) return unreadable("a directory");

@@ -81,7 +81,7 @@ Decided<json::object> run_list_view(const RunIndex& index, const RunListing& lis
 Rejection too_many_runs() {
   return {ErrorCode::LIMIT_EXCEEDED,
           "more runs than " + std::to_string(run_list_looked_at_max) +
-              " would have to be looked at; narrow the list by since, status or project",
+              " would have to be read; narrow the list by since, status or project",
           {{"limit", std::string("run_list_looked_at_max")},
            {"max", static_cast<std::int64_t>(run_list_looked_at_max)}},
           {"signalbox run list --since 24h"}};

@@ -89,7 +89,7 @@ struct GetTimeline {
   std::optional<std::int64_t> resolution_ms;
 };
 BOOST_DESCRIBE_STRUCT(GetTimeline, (), (from, to, group, project, max_rows, resolution_ms))
-// Handles `timeline.get`. LIMIT_EXCEEDED if too many runs would have to be looked at.
+// Handles `timeline.get`. LIMIT_EXCEEDED if too many runs would have to be read.
 void get_timeline(Api& api, Call& call);
 
 // The params of `run.diff`, which shows what a run has changed.
