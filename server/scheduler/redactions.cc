@@ -1,12 +1,12 @@
 #include "server/scheduler/redactions.h"
 
 #include <exception>
-#include <future>
 #include <optional>
 #include <utility>
 
 #include "domain/try.h"
 #include "server/engine/redacted_world.h"
+#include "server/scheduler/commit_step.h"
 #include "store/random_source.h"
 
 namespace signalbox {
@@ -177,26 +177,13 @@ void Redactions::finish_files(const std::shared_ptr<Attempt>& attempt) {
 
 // On the lane.
 Stored<void> Redactions::erase() const {
+  const auto on_commit_thread = [this](std::function<Stored<void>()> step) {
+    return run_commit_step<void>(parts_.on_commit_thread, *stopped_, std::move(step));
+  };
   const auto erasure = TRY(parts_.log.plan_erasure());
-  TRY(commit_step([this] { return parts_.log.begin_erasure(); }));
+  TRY(on_commit_thread([this] { return parts_.log.begin_erasure(); }));
   TRY(parts_.log.purge_replaced(erasure, stopped_.get()));
-  return commit_step([this, &erasure] { return parts_.log.note_erased(erasure); });
-}
-
-// Runs `step` on the commit thread and blocks until it is done. Fails if the service stops.
-Stored<void> Redactions::commit_step(Step step) const {
-  const auto stopping = [] { return store_failure(StoreError::Kind::io, "the service stops"); };
-  if (*stopped_) return stopping();
-  auto result = std::make_shared<std::promise<Stored<void>>>();
-  std::future<Stored<void>> done = result->get_future();
-  // The step alone keeps the promise, which is broken if the commit thread ends before it.
-  parts_.on_commit_thread(
-      [result = std::move(result), step = std::move(step)] { result->set_value(step()); });
-  try {
-    return done.get();
-  } catch (const std::future_error&) {
-    return stopping();
-  }
+  return on_commit_thread([this, &erasure] { return parts_.log.note_erased(erasure); });
 }
 
 void Redactions::note_applied(std::span<const Record> records) {

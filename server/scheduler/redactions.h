@@ -107,14 +107,12 @@ class Redactions {
 
  private:
   struct Attempt;
-  using Step = std::function<Stored<void>()>;
 
   void stage(Attempt& attempt) const;
   void begin_lap(const std::shared_ptr<Attempt>& attempt);
   void publish(const std::shared_ptr<Attempt>& attempt);
   void finish_files(const std::shared_ptr<Attempt>& attempt);
   Stored<void> erase() const;
-  Stored<void> commit_step(Step step) const;
   void conclude(Attempt& attempt, Decided<RedactionOutcome> outcome);
 
   const Parts parts_;

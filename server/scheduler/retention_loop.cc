@@ -1,7 +1,6 @@
 #include "server/scheduler/retention_loop.h"
 
 #include <algorithm>
-#include <future>
 #include <set>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "domain/service_loops.h"
 #include "domain/try.h"
 #include "projections/retention_plan.h"
+#include "server/scheduler/commit_step.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -184,27 +184,11 @@ void RetentionLoop::stage(Attempt& attempt) const {
   }
 }
 
-// Runs `step` on the commit thread and blocks until it is done. Fails if the service stops.
-template <class Result>
-Stored<Result> RetentionLoop::commit_step(std::function<Stored<Result>()> step) const {
-  const auto stopping = [] { return store_failure(StoreError::Kind::io, "the service stops"); };
-  if (*stopped_) return stopping();
-  auto result = std::make_shared<std::promise<Stored<Result>>>();
-  std::future<Stored<Result>> done = result->get_future();
-  // The step alone keeps the promise, which is broken if the commit thread ends before it.
-  parts_.on_commit_thread(
-      [result = std::move(result), step = std::move(step)] { result->set_value(step()); });
-  try {
-    return done.get();
-  } catch (const std::future_error&) {
-    return stopping();
-  }
-}
-
 Stored<void> RetentionLoop::store_base(Attempt& attempt) const {
   for (bool more = true; more;) {
-    more = TRY(commit_step<bool>(
-        [this, &attempt] { return parts_.log.store_base_part(attempt.staged.drop); }));
+    more = TRY(run_commit_step<bool>(parts_.on_commit_thread, *stopped_, [this, &attempt] {
+      return parts_.log.store_base_part(attempt.staged.drop);
+    }));
   }
   return {};
 }
@@ -251,19 +235,17 @@ void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
 // A step that fails here is repeated by the next start: it computes the read models from the base,
 // and rewrites the files.
 void RetentionLoop::finish_files(const std::shared_ptr<Attempt>& attempt) {
-  parts_.blocking.run({.name = "retention"},
-                      [this, attempt, stopped = stopped_]() -> std::function<void()> {
-                        static_cast<void>(parts_.renew_rows(*stopped));
-                        if (!*stopped && parts_.log.purge_dropped(stopped.get())) {
-                          static_cast<void>(commit_step<bool>([this]() -> Stored<bool> {
-                            TRY(parts_.log.note_purged());
-                            return true;
-                          }));
-                        }
-                        return [this, attempt, stopped] {
-                          if (!*stopped) conclude(*attempt);
-                        };
-                      });
+  parts_.blocking.run(
+      {.name = "retention"}, [this, attempt, stopped = stopped_]() -> std::function<void()> {
+        static_cast<void>(parts_.renew_rows(*stopped));
+        if (!*stopped && parts_.log.purge_dropped(stopped.get())) {
+          static_cast<void>(run_commit_step<void>(parts_.on_commit_thread, *stopped,
+                                                  [this] { return parts_.log.note_purged(); }));
+        }
+        return [this, attempt, stopped] {
+          if (!*stopped) conclude(*attempt);
+        };
+      });
 }
 
 void RetentionLoop::conclude(Attempt& attempt) {

@@ -97,8 +97,6 @@ class RetentionLoop final : public LoopGroup {
   [[nodiscard]] bool is_outdated(const Attempt& attempt) const;
   void finish_files(const std::shared_ptr<Attempt>& attempt);
   void conclude(Attempt& attempt);
-  template <class Result>
-  Stored<Result> commit_step(std::function<Stored<Result>()> step) const;
 
   const Parts parts_;
   const RetentionSettings settings_;
