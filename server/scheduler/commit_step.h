@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/platform/blocking_pool.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -15,8 +16,7 @@ namespace signalbox {
 // Runs `step` by `on_commit_thread` and blocks until it is done. Fails if `stopped` is set, or if
 // the commit thread ends before the step.
 template <class Result>
-Stored<Result> run_commit_step(const std::function<void(std::function<void()>)>& on_commit_thread,
-                               const std::atomic<bool>& stopped,
+Stored<Result> run_commit_step(const Post& on_commit_thread, const std::atomic<bool>& stopped,
                                std::function<Stored<Result>()> step) {
   const auto stopping = [] { return store_failure(StoreError::Kind::io, "the service stops"); };
   if (stopped) return stopping();

@@ -77,7 +77,7 @@ class Redactions {
     BlockingPool blocking;  // a lane of its own
     Plan plan;
     // Runs a short step on the commit thread, between two batches. Any thread.
-    std::function<void(std::function<void()> step)> on_commit_thread;
+    Post on_commit_thread;
     // Removes all snapshots and makes none until the next one. Blocks. Any thread.
     std::function<Stored<void>()> suspend_snapshots;
     std::function<void()> resume_snapshots;

@@ -57,7 +57,7 @@ class RetentionLoop final : public LoopGroup {
     BlockingPool blocking;  // a lane of its own
     StageRetention stage;
     // Runs a short step on the commit thread, between two batches. Any thread.
-    std::function<void(std::function<void()> step)> on_commit_thread;
+    Post on_commit_thread;
     // Blocks until the read models have everything up to a position; returns false if they can't.
     // Any thread.
     std::function<bool(Position)> follow_to;
