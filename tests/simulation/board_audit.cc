@@ -61,17 +61,17 @@ void BoardAudit::read_server(const Record& record) {
 // H9: recovery gives one verdict on each card that was being worked on or merged; its run goes on.
 void BoardAudit::read_recovery(const Record& record, const RecoveryFinished& finished) {
   if (finished.items_total != finished.items.size()) return;
-  std::set<std::string> told;
+  std::set<std::string> named;
   for (const RecoveredItem& item : finished.items) {
     if (item.kind != RecoveredKind::card) continue;
-    if (!told.insert(item.name).second) wrong(record, "two verdicts on card " + item.name);
+    if (!named.insert(item.name).second) wrong(record, "two verdicts on card " + item.name);
     if (item.verdict != Verdict::poll) wrong(record, "the run of card " + item.name + " goes on");
   }
   std::set<std::string> in_flight;
   for (const auto& [id, card] : cards_) {
     if (card.in_work() || !card.merge.is_nil()) in_flight.insert(to_string(id));
   }
-  if (told != in_flight) wrong(record, "its verdicts aren't those on all cards in flight");
+  if (named != in_flight) wrong(record, "its verdicts aren't those on all cards in flight");
 }
 
 void BoardAudit::read_run(const Record& record) {

@@ -1,4 +1,5 @@
-// Checks that the audit of the board tells a merge that is to be made again from work that is.
+// Checks that the audit of the board distinguishes a merge that is to be made again from work that
+// is.
 #include "tests/simulation/board_audit.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Base of the simulated clients of the service. A client sends one request at a time, takes its
 // next step a while later, and may die in between and start again without a memory.
 // || To simulate a new noun, add: a Client in a file of its own with the noun's methods; its place
-// in client.cc; which results its methods acknowledge in command_book.cc (tells_of_events); its
+// in client.cc; which results its methods acknowledge in command_book.cc (reports_events); its
 // rules in an audit beside plan_audit, which reads the register, or in a watch beside lease_watch
 // if they are about time, files or callers; and a mutant that breaks them (mutant.h, tampering.h).
 // `simulate` lists events that no client ever causes, and a test allows none without a reason
@@ -77,13 +77,14 @@ class Client {
       (static_cast<Self*>(this)->*step)();
     });
   }
-  // Sends a request; `told` gets the answer, or GAVE_UP.
+  // Sends a request; `answered` gets the answer, or GAVE_UP.
   template <class Self>
   void ask(const std::string& method, const boost::json::object& params, std::int64_t patience_ms,
-           void (Self::*told)(const Reply& reply)) {
+           void (Self::*answered)(const Reply& reply)) {
     asked_at_ns_ = environment_.schedule.monotonic_ns();
-    caller_.ask(method, params, patience_ms,
-                [this, told](const Reply& reply) { (static_cast<Self*>(this)->*told)(reply); });
+    caller_.ask(method, params, patience_ms, [this, answered](const Reply& reply) {
+      (static_cast<Self*>(this)->*answered)(reply);
+    });
   }
   // Expects the reply to be a success, GAVE_UP, or a refusal with one of `codes`.
   void expect_code(const Reply& reply, const std::set<std::string>& codes);

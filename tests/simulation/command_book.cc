@@ -11,14 +11,14 @@ namespace {
 // Returns true if the result acknowledges events. A command that changed nothing leaves no event,
 // so it may be answered differently each time. (A start or a cancellation is `replayed`, too, if
 // another command did it before.)
-bool tells_of_events(const std::string& method, const boost::json::object& result) {
+bool reports_events(const std::string& method, const boost::json::object& result) {
   static const std::set<std::string> queries{
       "run.get",       "run.list",     "events.subscribe", "lock.get",
       "lock.list",     "tick.list",    "server.status",    "plan.get",
       "plan.list",     "run.why",      "access.list",      "server.authenticate",
       "project.get",   "project.list", "card.get",         "card.list",
       "card.why",      "loop.trigger", "loop.list",        "server.in_flight",
-      "watchdog.check"};  // what the last one tells of may be the doing of another
+      "watchdog.check"};  // what the last one reports may be the doing of another
   if (queries.contains(method)) return false;
   if (method == "run.pause" || method == "run.resume" || method == "project.put" ||
       method == "card.block" || method == "card.unblock" || method == "server.pause" ||
@@ -68,9 +68,9 @@ bool CommandBook::answered(const std::string& id, boost::json::object result) {
     environment_.violate("the secret of " + id + " was told twice");
   }
   result.erase("secret");
-  const bool tells = command.result || tells_of_events(command.method, result);
+  const bool has_events = command.result || reports_events(command.method, result);
   result.erase("replayed");
-  if (!tells) return false;
+  if (!has_events) return false;
   if (!command.result) {
     command.result = std::move(result);
     ++acknowledged_;

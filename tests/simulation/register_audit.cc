@@ -235,15 +235,15 @@ void RegisterAudit::read_server(const Record& record) {
 
 void RegisterAudit::read_recovery(const Record& record, const RecoveryFinished& finished) {
   if (!in_flight_) return wrong(record, "there was no crash");
-  std::set<Token> told{0};  // a loop that halted on a marker has no token
+  std::set<Token> named{0};  // a loop that halted on a marker has no token
   for (const RecoveredItem& item : finished.items) {
     if (item.kind == RecoveredKind::card) continue;  // BoardAudit checks them
-    if (!told.insert(item.token).second && item.token != 0) {
+    if (!named.insert(item.token).second && item.token != 0) {
       wrong(record, "two verdicts on token " + std::to_string(item.token));
     }
   }
   in_flight_->insert(0);
-  if (finished.items_total == finished.items.size() && told != *in_flight_) {
+  if (finished.items_total == finished.items.size() && named != *in_flight_) {
     wrong(record, "its verdicts aren't those on everything that was in flight");
   }
   in_flight_.reset();

@@ -9,7 +9,7 @@ namespace signalbox::simulation {
 namespace {
 
 // Two loops and a restart may have read it since.
-constexpr std::size_t told_max = 6;
+constexpr std::size_t shown_digests_max = 6;
 
 }  // namespace
 
@@ -34,9 +34,9 @@ Decided<void> SimulatedRepositories::check(const PutProject& command) {
                                   {}});
 }
 
-Digest SimulatedRepositories::tell(Repository& repository, const Digest& digest) {
-  repository.told.push_back(digest);
-  if (repository.told.size() > told_max) repository.told.pop_front();
+Digest SimulatedRepositories::note_shown(Repository& repository, const Digest& digest) {
+  repository.shown_digests.push_back(digest);
+  if (repository.shown_digests.size() > shown_digests_max) repository.shown_digests.pop_front();
   return digest;
 }
 
@@ -46,18 +46,18 @@ Stored<std::shared_ptr<const PolicyReading>> SimulatedRepositories::read_policy(
   auto reading = std::make_shared<PolicyReading>();
   if (environment_.faults.strikes(Fault::repository_away)) {
     const StoreError away{StoreError::Kind::io, path.string() + " can't be read", path.string(), 0};
-    tell(repository, sha256(away.message));
+    note_shown(repository, sha256(away.message));
     return tl::unexpected(away);
   }
   const bool is_known = environment_.mutant == Mutant::policy_read_once && is_read_once_;
   is_read_once_ = is_read_once_ || !repository.text.empty();
   if (repository.text.empty() || is_known) {
-    tell(repository, repository.text.empty() ? Digest{} : sha256(repository.text));
+    note_shown(repository, repository.text.empty() ? Digest{} : sha256(repository.text));
     return reading;
   }
   reading->is_there = true;
   reading->text = repository.text;
-  reading->digest = tell(repository, sha256(reading->text));
+  reading->digest = note_shown(repository, sha256(reading->text));
   reading->policy = parse_policy_file(reading->text);
   if (environment_.mutant == Mutant::bad_policy_taken && !reading->policy) {
     reading->policy = Policy{};
@@ -133,8 +133,8 @@ bool SimulatedRepositories::was_read_lately(const std::string& repository,
                                             const Digest& digest) const {
   const auto place = repositories_.find(repository);
   return place != repositories_.end() &&
-         std::find(place->second.told.begin(), place->second.told.end(), digest) !=
-             place->second.told.end();
+         std::find(place->second.shown_digests.begin(), place->second.shown_digests.end(),
+                   digest) != place->second.shown_digests.end();
 }
 
 bool SimulatedRepositories::is_accounted_for(const RunId& run_id) const {

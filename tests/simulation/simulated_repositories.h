@@ -46,7 +46,7 @@ class SimulatedRepositories final : public BoardFiles {
 
   // For audits.
 
-  // Sets what tells whether the log has a run as open.
+  // Sets the function that returns whether the log has a run as open.
   void when_asked_for_open_runs(std::function<bool(const RunId&)> is_open) {
     is_open_ = std::move(is_open);
   }
@@ -65,11 +65,11 @@ class SimulatedRepositories final : public BoardFiles {
   };
   struct Repository {
     std::string text;  // of the policy; empty if there is none
-    std::deque<Digest> told;
+    std::deque<Digest> shown_digests;
   };
 
   NoteWorktree remove(const std::string& project, const RunId& run_id);
-  Digest tell(Repository& repository, const Digest& digest);
+  Digest note_shown(Repository& repository, const Digest& digest);
 
   Environment& environment_;
   std::map<std::string, Repository> repositories_;  // by path
