@@ -2,8 +2,6 @@
 // returns anything but what was written.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <future>
 #include <string>
@@ -25,12 +23,6 @@ constexpr int row_count = 3000;
 std::string key_of(int number) { return "k" + std::to_string(number); }
 std::string value_of(int number) {
   return std::string(40, static_cast<char>('a' + number % 26)) + std::to_string(number);
-}
-
-// Returns a directory in memory, if there is one: nothing here is about durability.
-fs::path fast_directory() {
-  const fs::path memory = "/dev/shm";
-  return ::access(memory.c_str(), W_OK) == 0 ? memory : fs::temp_directory_path();
 }
 
 class RocksTableDamage : public ::testing::Test {

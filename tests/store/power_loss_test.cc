@@ -35,12 +35,6 @@ namespace {
 using Leaves = PowerLoss::Leaves;
 using Kind = DiskOperation::Kind;
 
-// Returns a directory in memory, if there is one: durability depends on the journal here.
-std::filesystem::path fast_directory() {
-  const std::filesystem::path memory = "/dev/shm";
-  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-}
-
 class PowerLossTest : public testing::Test {
  protected:
   PowerLossTest() {

@@ -2,8 +2,6 @@
 // it never deletes a record.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -17,12 +15,6 @@
 namespace signalbox::test {
 namespace {
 
-// The tests open logs thousands of times, and nothing in them is about durability.
-std::filesystem::path memory_or_disk() {
-  const std::filesystem::path memory = "/dev/shm";
-  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-}
-
 // Memory is flushed to a table after every few commits.
 constexpr std::size_t small_buffer_bytes = 16 * 1024;
 
@@ -33,7 +25,7 @@ class UnnamedTables : public testing::Test {
   // Makes a log with a dozen tables of which some were compacted, and copies it: after a clean
   // stop, or as a kill leaves it.
   void make_log(bool killed) {
-    const TemporaryDirectory live(memory_or_disk());
+    const TemporaryDirectory live(fast_directory());
     for (int life = 0; life < 4; ++life) {
       auto log = open_log(live.path(), {.buffer_bytes = small_buffer_bytes});
       append_commits(*log, 40);
@@ -99,8 +91,8 @@ class UnnamedTables : public testing::Test {
     std::cout << whole << " lengths opened, " << refused << " refused" << std::endl;
   }
 
-  TemporaryDirectory good_{memory_or_disk()};
-  TemporaryDirectory copy_{memory_or_disk()};
+  TemporaryDirectory good_{fast_directory()};
+  TemporaryDirectory copy_{fast_directory()};
   std::vector<Record> records_;
   Checkpoint checkpoint_;
   std::string message_;  // of the last refusal
@@ -156,7 +148,7 @@ TEST_F(UnnamedTables, OfAnInterruptedFlushOrCompactionAreNoDamage) {  // G2
 
 TEST_F(UnnamedTables, OfAnotherLogAreRefused) {  // G2
   make_log(/*killed=*/false);
-  const TemporaryDirectory other(memory_or_disk());
+  const TemporaryDirectory other(fast_directory());
   { append_commits(*open_log(other.path()), 200); }
   { static_cast<void>(open_log(other.path())); }  // puts the records into tables
   for (const auto& table : database_files(other.path(), ".sst")) {
