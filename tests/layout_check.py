@@ -214,6 +214,13 @@ def check_cycle(what, included_by_folder):
         problems.append(f"{what}: a cycle is in or above {', '.join(sorted(left))}")
 
 
+def check_rooms():
+    """Checks that what the tables permit has no cycle."""
+    for top, rooms in ROOMS_MAY_INCLUDE.items():
+        check_cycle(f"ROOMS_MAY_INCLUDE of {top}/", rooms)
+    check_cycle("CONSOLE_MAY_IMPORT", CONSOLE_MAY_IMPORT)
+
+
 def check_imports(path):
     """Checks that a module of the console imports what its folder may."""
     room = path[len(CONSOLE) + 1 :].rpartition("/")[0]
@@ -277,9 +284,7 @@ def check_limits(listed):
             problems.append(f"{path}: no test names {name}, nor does {LIMITS_MET} say which one meets it")
 
 
-for folder_of_rooms, rooms_of_folder in ROOMS_MAY_INCLUDE.items():
-    check_cycle(f"ROOMS_MAY_INCLUDE of {folder_of_rooms}/", rooms_of_folder)
-check_cycle("CONSOLE_MAY_IMPORT", CONSOLE_MAY_IMPORT)
+check_rooms()
 check_suppressions("tests/thread_sanitizer.supp")
 check_document("tests/README.md")
 check_limits(files())
