@@ -9,6 +9,7 @@ Checks the types of the console's modules first. Exits 1 if they, or a scene, ar
 A scene that fails leaves a picture of its page, whose path is printed.
 """
 import argparse
+import concurrent.futures
 import pathlib
 import subprocess
 import sys
@@ -65,8 +66,11 @@ def main():
     except programs.NotInstalled as error:
         print(f"the console can't be tested: {error}")
         return 1
-    good = check_types(options.programs)
-    good = play(options) and good
+    # Beside the scenes, which mostly wait.
+    with concurrent.futures.ThreadPoolExecutor() as executor:
+        types = executor.submit(check_types, options.programs)
+        good = play(options)
+    good = types.result() and good
     if options.pictures:
         for picture in sorted((options.pictures / "guide").glob("*.png")):
             small_pictures.shrink(picture)

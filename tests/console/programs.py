@@ -8,7 +8,8 @@ import shutil
 import subprocess
 
 INSTALL_SECONDS = 180
-NODE_MAJOR_MIN = 20
+# It takes a .js file with imports for a module.
+NODE_MIN = (20, 19)
 CHROMIUM = "/usr/bin/chromium"
 PACKAGES = {"playwright-core": "1.65.1", "axe-core": "4.14.1", "typescript": "5.9.3"}
 # A real node in a package, for systems whose own is older: Debian 12 has 18.
@@ -25,7 +26,8 @@ def system_node():
     if path is None:
         return None
     version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
-    return path if int(version.lstrip("v").split(".")[0] or 0) >= NODE_MAJOR_MIN else None
+    numbers = [int(part) for part in version.strip().lstrip("v").split(".")[:2] if part.isdigit()]
+    return path if tuple(numbers) >= NODE_MIN else None
 
 
 def node_of(directory):

@@ -1,51 +1,37 @@
-// A stage for a scene: a server of its own, and pages whose every complaint is kept, of a browser that
-// all scenes share.
+// A stage for the scenes: one server, visitors of the one browser, and pages whose every complaint is kept.
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { Service } from './service.mjs';
+import { eventually, Service } from './service.mjs';
 
 const CHROMIUM = '/usr/bin/chromium';
 const PAGE_MS_MAX = 30_000;
+
+/** Returns the browser of all stages. @param {string} modules */
+export function startBrowser(modules) {
+  const { chromium } = createRequire(path.join(modules, 'x.js'))('playwright-core');
+  return chromium.launch({ executablePath: CHROMIUM });
+}
 
 export function check(condition, what) {
   if (!condition) throw new Error(what);
 }
 
-/** The browser of all scenes: each person in it has storage of their own, and leaves with the scene. */
-export class Browsers {
-  constructor(modules) {
-    const load = createRequire(path.join(modules, 'x.js'));
-    this.chromium = load('playwright-core').chromium;
-    this.axe = load.resolve('axe-core/axe.min.js');
-  }
-
-  /** Returns the browser: another one if the former has ended. */
-  async open() {
-    if (!this.latest?.isConnected()) this.latest = await this.chromium.launch({ executablePath: CHROMIUM });
-    return this.latest;
-  }
-
-  async close() {
-    await this.latest?.close();
-  }
-}
-
 export class Stage {
-  constructor(binary, browsers, directory) {
-    this.browsers = browsers;
-    this.axe = browsers.axe;
+  constructor(browser, binary, modules, directory) {
+    this.browser = browser;
+    this.axe = createRequire(path.join(modules, 'x.js')).resolve('axe-core/axe.min.js');
     this.service = new Service(binary, directory);
+    this.visitors = [];
     this.tokens = {};
     this.names = 0;
   }
 
-  async begin() {
-    await this.service.start();
-    this.browser = await this.browsers.open();
+  begin() {
+    return this.service.start();
   }
 
   async end() {
-    await Promise.all((this.browser?.contexts() ?? []).map((each) => each.close().catch(() => {})));
+    await Promise.all(this.visitors.map((visitor) => visitor.close()));
     await this.service.kill();
   }
 
@@ -79,6 +65,7 @@ export class Stage {
     const visitor = await this.browser.newContext({
       viewport: { width, height }, colorScheme: scheme, timezoneId: 'UTC', locale: 'en-GB', reducedMotion: 'reduce', ...more,
     });
+    this.visitors.push(visitor);
     visitor.setDefaultTimeout(PAGE_MS_MAX);
     visitor.complaints = [];
     await visitor.exposeFunction('reportViolation', (text) => visitor.complaints.push(`policy: ${text}`));
@@ -102,6 +89,18 @@ export class Stage {
     await page.goto(`${this.address(query)}#t=${await this.token(role)}`);
     await page.getByText('● live').waitFor();
     return page;
+  }
+
+  /** Shows another page without loading the console again, and waits until all of it is there, and this text. */
+  async turn(page, query, text = '') {
+    await page.evaluate(async (address) => {
+      history.pushState(null, '', address);
+      dispatchEvent(new PopStateEvent('popstate'));
+      // What was on the screen before isn't any more.
+      for (let pictures = 0; pictures < 2; ++pictures) await new Promise(requestAnimationFrame);
+    }, query);
+    if (text) await page.locator('main').getByText(text).first().waitFor();
+    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
   }
 
   /** Returns what axe finds wrong with the page of a visitor that has it. */

@@ -59,10 +59,9 @@ export async function the_bar_of_the_log(stage) {  // C2
   const box = await slider.boundingBox();
   await page.mouse.click(box.x + 2, box.y + box.height / 2);
   await eventually(() => moment() !== null && Number(moment()) < 100, 'a moment near the begin');
-  for (const [query, text] of await allPages(stage, ids)) {
-    await page.goto(`${stage.address(query)}&at=${events[0].position + 8}`);
+  for (const [query] of await allPages(stage, ids)) {
+    await stage.turn(page, `${query}&at=${events[0].position + 8}`);
     await page.getByText('as of').waitFor();
-    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query} ${text}`);
   }
   hadNoComplaint(page);
 }

@@ -1,7 +1,6 @@
 // What others wrote is text, whatever they wrote; and who may not, can't.
 import path from 'node:path';
 import { allPages, fillLog } from '../night.mjs';
-import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'><svg onload=window.hacked=1> javascript:window.hacked=1 ${window.hacked=1} \u202egnorw\u2066';
@@ -11,9 +10,7 @@ export async function hostile_text_in_every_field(stage) {  // C3
   const ids = await fillLog(stage, path.dirname(stage.service.data), HOSTILE);
   const page = await stage.open();
   for (const [query, text] of await allPages(stage, ids)) {
-    await page.goto(stage.address(query));
-    await page.locator('main').getByText(text).first().waitFor();
-    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
+    await stage.turn(page, query, text);
     const found = await page.evaluate(() => ({
       hacked: 'hacked' in window,
       elements: document.querySelectorAll('#app img[src="x"], #app script, #app svg, #app iframe, #app [onerror], #app [onload]').length,
