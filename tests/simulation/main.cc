@@ -98,6 +98,8 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--found", searched.found_seeds, "The file that keeps what a search finds")
       ->capture_default_str();
+  app.add_option("--log", options.log, "A new data directory that gets the log, of --seeds 1")
+      ->excludes(search_time);
   bool records_mutants = false;
   app.add_flag("--record-mutants", records_mutants,
                "Writes into tests/simulation/mutants.txt which seed finds each mutant");

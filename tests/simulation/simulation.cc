@@ -20,6 +20,7 @@
 #include "tests/simulation/client.h"
 #include "tests/simulation/deep_job.h"
 #include "tests/simulation/found_seeds.h"
+#include "tests/simulation/log_copy.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/simulated_server.h"
 #include "tests/simulation/tampering.h"
@@ -279,6 +280,10 @@ class Simulation {
     result.lives = life_;
     result.faults = environment_.faults.counts();
     result.event_counts = oracle_.events();
+    if (!options_.log.empty()) {
+      const auto copied = copy_log(disk_.log(), options_.log);
+      if (!copied) result.violation = "the log can't be copied: " + copied.error().message;
+    }
     return result;
   }
 
