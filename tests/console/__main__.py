@@ -4,6 +4,7 @@
     python3 tests/console --binary build/signalbox --programs build/console
     python3 tests/console --programs build/console --only approvals_by_keyboard
     python3 tests/console --programs build/console --pictures DIRECTORY
+    SIGNALBOX_CONSOLE_FILES=server/console python3 tests/console …     with files that aren't built in yet
 
 Checks the types of the console's modules first. Exits 1 if they, or a scene, aren't as they have to be.
 A scene that fails leaves a picture of its page, whose path is printed.

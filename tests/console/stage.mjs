@@ -1,4 +1,5 @@
 // A stage for the scenes: one server, visitors of the one browser, and pages whose every complaint is kept.
+import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { eventually, Service } from './service.mjs';
@@ -10,6 +11,13 @@ const PAGE_MS_MAX = 30_000;
 export function startBrowser(modules) {
   const { chromium } = createRequire(path.join(modules, 'x.js'))('playwright-core');
   return chromium.launch({ executablePath: CHROMIUM });
+}
+
+/** While the console is worked on: its files as they are in this directory, not as they are in the binary. */
+function fileOfTheTree(route) {
+  const name = new URL(route.request().url()).pathname.replace(/^.*\/console\/[0-9a-f]{16}\//, '');
+  const file = path.join(process.env.SIGNALBOX_CONSOLE_FILES, name);
+  return fs.existsSync(file) ? route.fulfill({ path: file }) : route.continue();
 }
 
 export function check(condition, what) {
@@ -73,6 +81,7 @@ export class Stage {
       document.addEventListener('securitypolicyviolation', (event) =>
         globalThis.reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
     });
+    if (process.env.SIGNALBOX_CONSOLE_FILES) await visitor.route(/\/console\/[0-9a-f]{16}\//, fileOfTheTree);
     // The only way past the page's policy, which a script of axe's address would break.
     if (hasAxe) await visitor.addInitScript({ path: this.axe });
     visitor.on('weberror', (error) => visitor.complaints.push(`error: ${error.error().message}`));

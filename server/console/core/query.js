@@ -4,6 +4,7 @@
  * answer stays on screen meanwhile, also while the service is away.
  */
 import { useEffect, useState } from '../vendor/htm-preact.js';
+import { concernsOf } from './concerns.js';
 import { connection, onEvents } from './live.js';
 import { moment } from './past.js';
 import { call } from './rpc.js';
@@ -84,7 +85,6 @@ export class LiveAnswer {
   }
 }
 
-const always = () => true;
 const never = () => false;
 /** They have no past: `at` is refused. */
 const OF_THE_PRESENT = ['run.diff', 'run.log'];
@@ -94,18 +94,17 @@ const OF_THE_PRESENT = ['run.diff', 'run.log'];
  * latest attempt failed. A null method asks nothing.
  * @param {string | null} method
  * @param {Record<string, any>} params
- * @param {(event: LogEvent) => boolean} [concerns]
  * @param {string | null} [at] the moment that is asked about, instead of the present
  * @returns {{data?: any, error?: import('./rpc.js').Refusal, refresh: () => void}}
  */
-export function usePresentQuery(method, params = {}, concerns = always, at = null) {
+export function usePresentQuery(method, params = {}, at = null) {
   const question = `${method} ${JSON.stringify(params)}`;
   const [state, setState] = useState({ question, answer: {}, refresh: () => {} });
   useEffect(() => {
     if (method === null) return undefined;
     const live = new LiveAnswer(
       () => call(method, at === null ? params : { ...params, at }),
-      at === null ? concerns : never,
+      at === null ? concernsOf(method, params) : never,
       (answer) => setState({ question, answer, refresh: () => live.refresh() }),
     );
     return () => live.stop();
@@ -118,14 +117,8 @@ export function usePresentQuery(method, params = {}, concerns = always, at = nul
  * The same as of the moment on screen.
  * @param {string | null} method
  * @param {Record<string, any>} params
- * @param {(event: LogEvent) => boolean} [concerns]
  */
-export function useQuery(method, params = {}, concerns = always) {
+export function useQuery(method, params = {}) {
   const at = useSignal(moment);
-  return usePresentQuery(method, params, concerns, method && OF_THE_PRESENT.includes(method) ? null : at);
-}
-
-/** Returns whether an event is of this stream: `run/…`, `card/…`, `lock/…`. */
-export function ofStream(/** @type {string} */ prefix) {
-  return (/** @type {LogEvent} */ event) => event.stream.startsWith(prefix);
+  return usePresentQuery(method, params, method && OF_THE_PRESENT.includes(method) ? null : at);
 }

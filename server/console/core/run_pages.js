@@ -16,9 +16,10 @@ const PAGE_ROWS = 500;
  */
 
 export class RunPages {
-  /** @param {Record<string, any>} filter params of run.list */
-  constructor(filter) {
+  /** @param {Record<string, any>} filter params of run.list @param {number} [pageRows] */
+  constructor(filter, pageRows = PAGE_ROWS) {
     this.filter = filter;
+    this.pageRows = pageRows;
     /** @type {Page[]} */
     this.pages = [];
     /** @type {Set<string>} */
@@ -29,14 +30,15 @@ export class RunPages {
 
   /** Notes that an event may have changed a run. @param {import('./event_stream.js').LogEvent} event */
   note(event) {
-    if (!event.stream.startsWith('run/')) return false;
-    this.changed.add(event.stream.slice(4));
+    if (event.stream === 'server') this.isAllOld = true;
+    else if (event.stream.startsWith('run/')) this.changed.add(event.stream.slice(4));
+    else return false;
     return true;
   }
 
   /** @param {number | null} cursor @returns {Promise<Page>} */
   async ask(cursor) {
-    const { runs, next_cursor: next } = await call('run.list', { ...this.filter, limit: PAGE_ROWS, ...(cursor === null ? {} : { cursor: String(cursor) }) });
+    const { runs, next_cursor: next } = await call('run.list', { ...this.filter, limit: this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
     return { cursor, rows: runs, next: next === null ? null : Number(next) };
   }
 
@@ -47,7 +49,7 @@ export class RunPages {
     for (;;) {
       const page = await this.ask(from);
       rows.push(...page.rows);
-      if (page.next === null || next === null || page.next <= next) break;
+      if (page.next === null || (next !== null && page.next <= next)) break;
       from = page.next;
     }
     return { cursor, next, rows: next === null ? rows : rows.filter((run) => run.started_position >= next) };
@@ -79,9 +81,9 @@ export class RunPages {
   /** New runs make the first page grow: it is kept about as long as the others. */
   split() {
     const [{ cursor, rows, next }] = this.pages;
-    if (rows.length < 2 * PAGE_ROWS) return;
-    const border = rows[PAGE_ROWS - 1].started_position;
-    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, PAGE_ROWS), next: border }, { cursor: border, rows: rows.slice(PAGE_ROWS), next });
+    if (rows.length < 2 * this.pageRows) return;
+    const border = rows[this.pageRows - 1].started_position;
+    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, this.pageRows), next: border }, { cursor: border, rows: rows.slice(this.pageRows), next });
   }
 
   /** Adds the next page. Returns whether there was one. */

@@ -85,9 +85,9 @@ function Files() {
 }
 
 function Conduct() {
-  const answer = useQuery('events.read', { types: TYPES, limit: EVENTS_SHOWN }, (event) => TYPES.includes(event.type));
+  const answer = useQuery('events.read', { types: TYPES, backwards: true, limit: EVENTS_SHOWN });
   return html`<section aria-label="Refused, erased, adopted"><h2>Refused, erased, adopted</h2>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.events.length ? html`<${EventList} events=${data.events.toReversed()} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, and no key was adopted.</p>`)}<//></section>`;
+    <${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.events.length ? html`<${EventList} events=${data.events} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, and no key was adopted.</p>`)}<//></section>`;
 }
 
 export function Audit() {

@@ -32,7 +32,7 @@ function Agents({ agents }) {
 /** @param {{params: Record<string, string>}} props */
 export function Board({ params: { project } }) {
   const [error, setError] = useState(/** @type {any} */ (null));
-  const answer = useQuery('board.get', { limit: CARDS_SHOWN, ...(project ? { project } : {}) }, (event) => /^(card|project|run)\//.test(event.stream) || event.type.startsWith('Service'));
+  const answer = useQuery('board.get', { limit: CARDS_SHOWN, ...(project ? { project } : {}) });
   const submit = () => whyNot('card.submit') || openDialog(() => html`<${SubmitCard} project=${project} />`);
   const tick = () => call('loop.trigger', { loop: 'heartbeat', reason: 'asked for in the console' }).then(() => setError(null), setError);
   useKeys([{ keys: 'n', text: 'Submit a card', run: submit }, { keys: 'P', text: 'Projects', run: () => go('projects') }], [project]);

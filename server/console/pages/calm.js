@@ -19,8 +19,8 @@ function nextTick({ loops }) {
 }
 
 export function Calm() {
-  const loops = useQuery('loop.list', {}, (event) => event.stream.startsWith('tick/'));
-  const report = useQuery(has('report.get') ? 'report.get' : null, { since: LAST_NIGHT }, (event) => /^(run|card)\//.test(event.stream));
+  const loops = useQuery('loop.list');
+  const report = useQuery(has('report.get') ? 'report.get' : null, { since: LAST_NIGHT });
   const next = loops.data && nextTick(loops.data);
   return html`<div class="calm"><p>Nothing needs you.</p>
     ${next && html`<p class="aside">The next tick of the ${next.loop} is <${Due} time=${next.next_due_at} />.</p>`}

@@ -27,9 +27,8 @@ function CardRuns({ card }) {
 
 /** @param {{params: Record<string, string>}} props */
 export function Card({ params: { id } }) {
-  const concerns = (/** @type {any} */ event) => /^(card|run|project)\//.test(event.stream);
-  const answer = useQuery('card.get', { card_id: id }, concerns);
-  const why = useQuery('card.why', { card_id: id }, concerns);
+  const answer = useQuery('card.get', { card_id: id });
+  const why = useQuery('card.why', { card_id: id });
   const card = answer.data?.card;
   useEffect(() => {
     selectedThing.value = card ? { subject: 'card', thing: card } : null;

@@ -61,14 +61,14 @@ function Tail({ filter, hasNoise }) {
 
 /** The newest events that match as of a moment of the past. @param {{filter: Filter}} props */
 function LastPage({ filter }) {
-  const answer = useQuery('events.read', { ...filter, backwards: true, limit: PAGE_EVENTS }, () => false);
+  const answer = useQuery('events.read', { ...filter, backwards: true, limit: PAGE_EVENTS });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />`}<//>`;
 }
 
 /** @param {{from: number, filter: Filter, at?: string}} props */
 function PageOfLog({ from, filter, at }) {
   const [error, setError] = useState(/** @type {any} */ (null));
-  const answer = useQuery('events.read', { ...filter, from, limit: PAGE_EVENTS }, () => false);
+  const answer = useQuery('events.read', { ...filter, from, limit: PAGE_EVENTS });
   const goEarlier = () => call('events.read', { ...filter, ...(at ? { at } : {}), from: from - 1, backwards: true, limit: PAGE_EVENTS }).then(
     ({ events, more, next_from: next }) => change({ from: String(events.at(-1)?.position ?? (more ? next : 1)) }), setError);
   return html`<${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />

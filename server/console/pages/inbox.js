@@ -65,7 +65,7 @@ function Item({ item, isSelected }) {
 }
 
 function AtWork() {
-  const answer = useQuery('run.list', { status: 'running', limit: AT_WORK_SHOWN }, (event) => event.stream.startsWith('run/'));
+  const answer = useQuery('run.list', { status: 'running', limit: AT_WORK_SHOWN });
   return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
       ? html`<${Empty} text="No run is at work." command=${'signalbox run start "fix the failing test"'} />`
@@ -78,7 +78,7 @@ function AtWork() {
 }
 
 export function Inbox() {
-  const answer = useQuery('attention.list', { limit: ITEMS_SHOWN }, (event) => /^(Run|Card|Station|Tick|Policy|Project|Lock|Service)/.test(event.type));
+  const answer = useQuery('attention.list', { limit: ITEMS_SHOWN });
   const items = answer.data?.items ?? [];
   const [at, setAt] = useState(0);
   useEffect(() => setAt((old) => Math.min(old, Math.max(0, items.length - 1))), [items.length]);

@@ -20,7 +20,7 @@ function Lease({ expires, leaseMs }) {
 }
 
 function Locks() {
-  const answer = useQuery('lock.list', { limit: 200 }, (event) => event.stream.startsWith('lock/'));
+  const answer = useQuery('lock.list', { limit: 200 });
   return html`<section aria-label="Locks"><h2>Locks</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => data.locks.length === 0
     ? html`<${Empty} text="No lock is held." command="signalbox lock exec KEY -- COMMAND" />`
     : html`<${Rows} label="Locks held" heads=${['lock', 'status', 'owner', 'reason', 'lease', 'waiting']}>
@@ -40,7 +40,7 @@ function Strip({ rows }) {
 
 /** The strip of one loop. @param {{name: string}} props */
 function Ticks({ name }) {
-  const { data } = useQuery('tick.list', { loop: name, limit: 100 }, (event) => event.stream === `tick/${name}`);
+  const { data } = useQuery('tick.list', { loop: name, limit: 100 });
   return data ? html`<${Strip} rows=${data.rows} />` : null;
 }
 
@@ -49,7 +49,7 @@ const TRIGGERED_HERE = ['heartbeat', 'synthesizer', 'prune'];
 
 function OwnLoops() {
   const [error, setError] = useState(/** @type {any} */ (null));
-  const answer = useQuery('loop.list', {}, (event) => event.stream.startsWith('tick/'));
+  const answer = useQuery('loop.list');
   const trigger = (/** @type {string} */ loop) => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => setError(null), setError);
   const why = whyNot('loop.trigger');
   return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
@@ -60,7 +60,7 @@ function OwnLoops() {
 }
 
 function OpenTicks() {
-  const answer = useQuery('tick.list', { limit: 1 }, (event) => event.stream.startsWith('tick/'));
+  const answer = useQuery('tick.list', { limit: 1 });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => data.open.length > 0 && html`<section aria-label="Ticks under way"><h2>Ticks under way</h2>
     <${Rows} label="Open ticks" heads=${['loop', 'status', 'stage', 'reason', 'lease', 'event']}><tbody>${data.open.map((/** @type {any} */ tick) => html`<tr key=${tick.loop}>
       <td>${tick.loop}</td><td><${Status} status=${tick.status} /></td><td class="faint">${tick.stage}</td><td class="cut wide faint">${tick.reason}</td>
@@ -69,7 +69,7 @@ function OpenTicks() {
 }
 
 function CrashReport() {
-  const { data, error } = useQuery('server.crash_report', {}, (event) => event.stream === 'server');
+  const { data, error } = useQuery('server.crash_report');
   if (error?.code === 'ARTIFACT_NOT_FOUND' || data?.report === null) return html`<section aria-label="Latest crash"><h2>Latest crash</h2><p class="faint">The log knows of no crash.</p></section>`;
   return html`<section aria-label="Latest crash"><h2>Latest crash</h2><${Answer} answer=${{ data, error }}>${(/** @type {any} */ { report, recovered_at: position }) => html`
     <p class="faint">${clockText(report.created_at)}, <${EventLink} position=${position} />, ${report.items_total} in flight, ${report.torn_bytes} torn bytes</p>

@@ -17,12 +17,11 @@ const ROW_PX = 24;
 const ROWS_SHOWN = 500;
 const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed: 'bad', running: 'busy', paused: 'wait', queued: 'idle', canceled: 'idle' });
 
-const ofRuns = (/** @type {any} */ event) => /^(run|card)\//.test(event.stream);
 const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
 
 /** @param {{since: string}} props */
 function Report({ since }) {
-  const answer = useQuery('report.get', { since }, ofRuns);
+  const answer = useQuery('report.get', { since });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ report) => html`<p class="sentence">${reportSentence(report)}</p>
     ${report.failures.length > 0 && html`<${Rows} label="Failures" heads=${['code', 'runs', 'attempts', 'latest']}><tbody>${report.failures.map((/** @type {any} */ failure) => html`<tr key=${failure.code}>
       <td class="tone-bad">${wordsOf(failure.code)}</td><td class="number">${failure.runs}</td><td class="number">${failure.attempts}</td>
@@ -43,7 +42,7 @@ function Bars({ row, from, whole }) {
 
 /** @param {{since: string, group: string}} props */
 function Timeline({ since, group }) {
-  const answer = useQuery('timeline.get', { from: since, group, max_rows: ROWS_SHOWN }, ofRuns);
+  const answer = useQuery('timeline.get', { from: since, group, max_rows: ROWS_SHOWN });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => {
     const from = Date.parse(data.from);
     const whole = Math.max(1, Date.parse(data.to) - from);

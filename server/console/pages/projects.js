@@ -10,8 +10,6 @@ import { Answer, Commands, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, EventLink } from '../parts/status.js';
 
-const concerns = (/** @type {any} */ event) => /^(project|card)\//.test(event.stream);
-
 /** @param {any} value */
 const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
 
@@ -19,7 +17,7 @@ const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : St
 function Missing({ name }) {
   const isPast = useSignal(moment) !== null;
   const why = isPast ? 'How the repository was at that moment isn’t in the log.' : whyNot('project.check');
-  const answer = usePresentQuery(why ? null : 'project.check', { name }, (event) => event.stream === `project/${name}`);
+  const answer = usePresentQuery(why ? null : 'project.check', { name });
   if (why) return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2><p class="faint">${why}</p></section>`;
   return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2>
     <${Answer} answer=${answer}>${(/** @type {any} */ { warnings, not_checked: unknown = [] }) => html`
@@ -32,7 +30,7 @@ function Missing({ name }) {
 
 /** @param {{name: string}} props */
 function ProjectDetail({ name }) {
-  const answer = useQuery('project.get', { name }, concerns);
+  const answer = useQuery('project.get', { name });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ { project }) => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('projects')}>Projects</a></span><h1>${project.name}</h1></div>
       <a class="button" href=${hrefOf('board', { project: name })}>Board</a></div>
@@ -50,7 +48,7 @@ function ProjectDetail({ name }) {
 }
 
 function ProjectList() {
-  const answer = useQuery('project.list', { limit: 500 }, concerns);
+  const answer = useQuery('project.list', { limit: 500 });
   return html`<h1>Projects</h1><${Answer} answer=${answer}>${(/** @type {any} */ data) => data.projects.length === 0
     ? html`<${Empty} text="There is no project yet." command="signalbox project put NAME --repository PATH" />`
     : html`<${Rows} label="All projects" heads=${['project', 'repository', 'base', 'cards', 'policy']}><tbody>${data.projects.map((/** @type {any} */ project) => html`<tr key=${project.name}>

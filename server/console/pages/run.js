@@ -50,9 +50,8 @@ function withState(run) {
 
 /** @param {{params: Record<string, string>}} props */
 export function Run({ params: { id, tab = 'overview', ...params } }) {
-  const ofRun = (/** @type {any} */ event) => event.stream === `run/${id}`;
-  const answer = useQuery('run.get', { run_id: id }, ofRun);
-  const why = useQuery('run.why', { run_id: id }, ofRun);
+  const answer = useQuery('run.get', { run_id: id });
+  const why = useQuery('run.why', { run_id: id });
   const run = answer.data && withState(answer.data.run);
   const target = run && runTarget(run);
   useEffect(() => {

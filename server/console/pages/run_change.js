@@ -12,7 +12,7 @@ const SOURCES = /** @type {Record<string, string>} */ ({
 
 /** @param {{run: any}} props */
 export function RunChange({ run }) {
-  const answer = useQuery('run.diff', { run_id: run.run_id }, (event) => event.stream === `run/${run.run_id}`);
+  const answer = useQuery('run.diff', { run_id: run.run_id });
   const decisions = actionsFor('run', run).filter(({ params }) => params?.decision);
   const station = run.stations.find((/** @type {any} */ each) => each.waiting_for === 'approval');
   return html`${decisions.length > 0 && html`<div class="decision"><p><b>${station?.station}</b> waits for your decision${station?.waiting_note ? `: ${station.waiting_note}` : '.'}</p>

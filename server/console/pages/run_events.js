@@ -9,7 +9,7 @@ const EVENTS_SHOWN = 500;
 /** @param {{run: any}} props */
 export function RunEvents({ run }) {
   const from = Math.max(run.started_position, 1);
-  const answer = useQuery('events.read', { run_id: run.run_id, from, limit: EVENTS_SHOWN }, (event) => event.stream === `run/${run.run_id}`);
+  const answer = useQuery('events.read', { run_id: run.run_id, from, limit: EVENTS_SHOWN });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
     <${EventList} events=${data.events} />${data.more && html`<p class="faint">The first ${data.events.length} events.</p>`}`}<//>`;
 }

@@ -3,7 +3,7 @@ import { html } from '../vendor/htm-preact.js';
 import { chromeTrace } from '../core/chrome_trace.js';
 import { hrefOf } from '../core/route.js';
 import { saveFile } from '../core/save_file.js';
-import { ofStream, useQuery } from '../core/query.js';
+import { useQuery } from '../core/query.js';
 import { moneyText, wordsOf } from '../core/figures.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
@@ -39,7 +39,7 @@ const saveTrace = (/** @type {any} */ trace) =>
 
 /** @param {{run: any}} props */
 export function RunOverview({ run }) {
-  const trace = useQuery('run.trace', { run_id: run.run_id }, ofStream(`run/${run.run_id}`));
+  const trace = useQuery('run.trace', { run_id: run.run_id });
   return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} />
       <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//>
     <${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">

@@ -16,7 +16,8 @@ function Conditions({ status }) {
     status.storage_full && 'The disk is full: no event can be recorded.',
     status.paused && `Nothing new begins: ${status.paused.by} paused the service${status.paused.reason ? `: ${status.paused.reason}` : ''}.`,
     ...status.disk_failures,
-    ...status.run_root_failures.map((/** @type {any} */ each) => each.error ?? shown(each)),
+    // A stopped log has no run roots.
+    ...(status.run_root_failures ?? []).map((/** @type {any} */ each) => each.error ?? shown(each)),
     status.read_models_rebuild && `Read models are computed again: ${status.read_models_rebuild.reason}.`,
     status.settings?.refused && `The latest reload was refused: ${shown(status.settings.refused)}`,
     status.certificate && status.certificate.state !== 'valid' && `The certificate: ${wordsOf(status.certificate.state)}.`,
@@ -33,7 +34,7 @@ const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : St
 const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 'waiting_locks', 'subscriptions'];
 
 function Status() {
-  const answer = useQuery('server.status', {});
+  const answer = useQuery('server.status');
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
     <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
     <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><div><dt>started</dt><dd><${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}</dd></div>
@@ -43,7 +44,7 @@ function Status() {
 }
 
 function Tokens() {
-  const answer = useQuery('access.list', {}, (event) => event.stream.startsWith('access'));
+  const answer = useQuery('access.list');
   return html`<section aria-label="Access tokens"><h2>Access tokens</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
     <${Rows} label="Tokens" heads=${['name', 'role', 'status', 'issued', 'by', 'ends']}><tbody>${data.tokens.map((/** @type {any} */ token) => html`<tr key=${token.id}>
       <td class="cut">${token.name}</td><td>${token.role}</td><td class=${token.status === 'usable' ? 'tone-good' : 'faint'}>${token.status}</td><td><${Age} time=${token.issued_at} /></td>
@@ -53,7 +54,7 @@ function Tokens() {
 }
 
 function Limits() {
-  const answer = useQuery('server.limits', {}, () => false);
+  const answer = useQuery('server.limits');
   return html`<details><summary>Limits</summary><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${Rows} label="All limits" heads=${['limit', 'value']} isHeadUnseen=${true} kind="limits">
     <tbody>${Object.entries(data).filter(([name]) => name !== 'position').map(([name, value]) => html`<tr key=${name}><td class="mono">${name}</td><td class="number">${countText(/** @type {number} */ (value))}</td></tr>`)}</tbody><//>`}<//></details>`;
 }

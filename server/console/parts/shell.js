@@ -19,9 +19,6 @@ import { BELONGS, placesHere } from './places.js';
 import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
 
-/** What may change what waits for a person; conditions of the service are no events. */
-const ATTENTION = /^(Run|Card|Station|Tick|Policy|Project|Lock|Service)/;
-
 function Connection() {
   const { state, since, retryAt, position, lagMs } = useSignal(connection);
   const present = useSignal(now);
@@ -52,14 +49,14 @@ function CrashNotice() {
 }
 
 function StillInProgress() {
-  const answer = useQuery('server.in_flight', { limit: 1 }, (event) => event.type.startsWith('Station'));
+  const answer = useQuery('server.in_flight', { limit: 1 });
   if (!answer.data) return null;
   return html`<span>${answer.data.total ? `${plural(answer.data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>`;
 }
 
 /** Says that the service is paused: who did it, why, and what is in progress all the same. */
 function PauseNotice() {
-  const answer = useQuery('server.in_flight', { limit: 1 }, (event) => /^Serv(ice|er)/.test(event.type));
+  const answer = useQuery('server.in_flight', { limit: 1 });
   const paused = answer.data?.paused;
   if (!paused) return null;
   return html`<p class="announcement paused" role="status"><b class="tone-wait">‖ The service is paused</b> since <${Age} time=${paused.since} /> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}.
@@ -90,7 +87,7 @@ export function Shell({ children }) {
   const chosen = useSignal(theme);
   const { state } = useSignal(connection);
   const at = useSignal(moment);
-  const waiting = usePresentQuery('attention.list', { limit: 1 }, (event) => ATTENTION.test(event.type));
+  const waiting = usePresentQuery('attention.list', { limit: 1 });
   const total = waiting.data?.total ?? 0;
   const present = BELONGS[page] ?? page;
   useEffect(() => {

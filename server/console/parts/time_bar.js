@@ -22,7 +22,6 @@ const MARKS = /** @type {Record<string, [string, string]>} */ ({
   crash: ['✖', 'bad'], start: ['▏', 'idle'], stop: ['▏', 'idle'], clock_jump: ['↷', 'wait'], retention: ['⌫', 'idle'],
 });
 
-const never = () => false;
 const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
 
 /** The moment's position as a number and its time; asks for them where the address has an age. */
@@ -68,8 +67,8 @@ export function TimeBar() {
   const { position: newest } = useSignal(connection);
   const track = useRef(/** @type {HTMLElement | null} */ (null));
   const draggedAt = useRef(0);
-  const { data: log, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS }, never);
-  const { data: marked, refresh: refreshMarks } = usePresentQuery('log.marks', { kinds: 'crash,start,clock_jump,retention', backwards: true, limit: 200 }, never);
+  const { data: log, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS });
+  const { data: marked, refresh: refreshMarks } = usePresentQuery('log.marks', { kinds: 'crash,start,clock_jump,retention', backwards: true, limit: 200 });
   useMoment(at);
   useEffect(() => {
     const timer = setInterval(() => {

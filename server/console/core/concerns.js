@@ -1,0 +1,65 @@
+/**
+ * Which events may change the answer of a query, so that it is asked for again. An event that changes
+ * an answer and isn't told of here would leave the page behind the log: the tests try every query
+ * against every event of recorded logs. This module needs no browser.
+ */
+
+/** @typedef {Pick<import('./event_stream.js').LogEvent, 'type' | 'stream' | 'actor'>} Told */
+/** @typedef {(event: Told, params: Record<string, any>) => boolean} Concern */
+
+/** @param {string} stream */
+const nounOf = (stream) => stream.split('/')[0];
+/**
+ * Those of the server too: when it starts, leases begin anew; when a quota is used up, many runs wait.
+ * @param {...string} nouns the first parts of streams @returns {Concern}
+ */
+const of = (...nouns) => ({ stream }) => stream === 'server' || nouns.includes(nounOf(stream));
+/** @type {Concern} */
+const ofTheRun = ({ stream }, { run_id: id }) => stream === 'server' || stream === `run/${id}`;
+const always = () => true;
+const never = () => false;
+
+/** @type {Record<string, Concern>} */
+const CONCERNS = {
+  // Conditions of the service are no events.
+  'attention.list': of('run', 'card', 'tick', 'project', 'lock'),
+  'run.list': of('run'),
+  'run.get': ofTheRun,
+  'run.trace': ofTheRun,
+  'run.diff': ofTheRun,
+  // What it waits for is elsewhere: another run, a lock, its card, a project's limit, a worker.
+  'run.why': always,
+  'card.why': always,
+  'card.get': of('card', 'run', 'project'),
+  'board.get': of('card', 'run', 'project'),
+  'project.list': of('project', 'card'),
+  'project.get': of('project', 'card'),
+  // How the repository is now, of which only the project's own events tell.
+  'project.check': ({ stream }, { name }) => stream === `project/${name}`,
+  'lock.list': of('lock'),
+  'loop.list': of('tick'),
+  'tick.list': ({ stream }, { loop }) => stream === 'server' || (loop ? stream === `tick/${loop}` : nounOf(stream) === 'tick'),
+  // It tells what became of each thing that was in flight.
+  'server.crash_report': of('run', 'lock', 'tick'),
+  'server.in_flight': of('run'),
+  'server.limits': never,
+  'access.list': of('access'),
+  'report.get': of('run', 'card'),
+  'timeline.get': of('run', 'card'),
+  'events.read': ({ type, stream, actor }, { types, stream: wanted, run_id: run, actor: who }) =>
+    (!types || types.includes(type)) && (!wanted || stream === wanted) && (!run || stream === `run/${run}`) && (!who || actor === who),
+  // The bar of the log is asked for by a timer.
+  'events.histogram': never,
+  'log.marks': never,
+};
+
+/**
+ * Returns whether an event may change the answer of a query with these params.
+ * @param {string} method
+ * @param {Record<string, any>} params
+ * @returns {(event: Told) => boolean}
+ */
+export function concernsOf(method, params) {
+  const concern = CONCERNS[method] ?? always;
+  return (event) => concern(event, params);
+}

@@ -1,0 +1,122 @@
+// What the console shows of a recorded log at each position, without a browser:
+//
+//   node tests/console/prefixes.mjs build/signalbox DATA
+//
+// For each prefix: the state's digest is that of `replay`; an event that no query is asked again for
+// changes no answer; and the list of runs, brought up to date by events, is the list asked for anew.
+import { StoppedLog } from './stopped_log.mjs';
+
+const PAGE_ROWS = 3;
+const STEPS = [1, 2, 5, 13, 55];
+const LISTED = 500;
+/** They follow from the moment that is asked about, also if nothing happened. */
+const OF_THE_MOMENT = ['position', 'as_of', 'until', 'from', 'to', 'next_from', 'resolution_ms', 'ms', 'worked_ms'];
+
+const textOf = (answer) => JSON.stringify(answer, (name, value) => (OF_THE_MOMENT.includes(name) ? undefined : value));
+
+/** Runs some things at once, as a browser does. */
+async function each(list, work) {
+  const rest = [...list];
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    for (let next = rest.shift(); next !== undefined; next = rest.shift()) await work(next);
+  }));
+}
+
+const complaints = [];
+const complain = (text) => complaints.push(text);
+
+/** Returns the queries of all pages, about everything that the log is about. */
+async function queriesOf(log) {
+  const runs = (await log.ask('run.list', { limit: LISTED })).runs.map(({ run_id: id }) => id);
+  const cards = (await log.ask('card.list', { limit: LISTED })).cards.map(({ card_id: id }) => id);
+  const projects = (await log.ask('project.list', { limit: LISTED })).projects.map(({ name }) => name);
+  const loops = (await log.ask('loop.list')).loops.map(({ loop }) => loop);
+  return [
+    ['attention.list', { limit: 200 }], ['board.get', { limit: 50 }], ['server.crash_report', {}], ['loop.list', {}],
+    ['run.list', { limit: LISTED }], ['run.list', { status: 'running', limit: 50 }], ['lock.list', { limit: 200 }],
+    ['project.list', { limit: LISTED }], ['tick.list', { limit: 1 }], ['report.get', { since: '12h' }],
+    ['timeline.get', { from: '12h', group: 'run', max_rows: LISTED }], ['server.limits', {}],
+    ...runs.flatMap((id) => [['run.get', { run_id: id }], ['run.trace', { run_id: id }], ['run.why', { run_id: id }], ['events.read', { run_id: id, from: 1, limit: LISTED }]]),
+    ...cards.flatMap((id) => [['card.get', { card_id: id }], ['card.why', { card_id: id }]]),
+    ...projects.map((name) => ['project.get', { name }]), ...loops.map((loop) => ['tick.list', { loop, limit: 100 }]),
+  ];
+}
+
+/** Finds the event until `to` with which the answer at `from` isn't right any more. */
+async function firstChange(log, method, params, from, to) {
+  const before = textOf(await log.ask(method, { ...params, at: from }));
+  let [same, other] = [from, to];
+  while (other - same > 1) {
+    const middle = Math.floor((same + other) / 2);
+    if (textOf(await log.ask(method, { ...params, at: middle })) === before) same = middle;
+    else other = middle;
+  }
+  return log.events.find(({ position }) => position === other);
+}
+
+/** An answer stays as it is while no event comes that the query is asked again for. */
+async function followsItsEvents(log, [method, params]) {
+  const { concernsOf } = await import('../../server/console/core/concerns.js');
+  const concerns = concernsOf(method, params);
+  let from = 1;
+  for (const { position } of [...log.events.filter(concerns), { position: log.tail + 1 }]) {
+    if (position - 1 > from) {
+      const [first, last] = [await log.ask(method, { ...params, at: from }), await log.ask(method, { ...params, at: position - 1 })];
+      if (textOf(first) !== textOf(last)) {
+        const { position: at, type } = await firstChange(log, method, params, from, position - 1);
+        complain(`${type} at ${at} changes ${method} ${JSON.stringify(params)}, which isn't asked again for it`);
+        return;
+      }
+    }
+    from = Math.max(1, position);
+  }
+}
+
+/** The console's list of runs in pages, that events bring from one position to the next. */
+async function listFollows(log, step) {
+  const { RunPages } = await import('../../server/console/core/run_pages.js');
+  const pages = new RunPages({ at: 1 }, PAGE_ROWS);
+  await pages.load();
+  for (let at = 1; at < log.tail;) {
+    const next = Math.min(log.tail, at + step);
+    pages.filter.at = next;
+    const noted = log.events.filter(({ position }) => position > at && position <= next).map((event) => pages.note(event));
+    if (noted.includes(true)) await pages.load();
+    while (await pages.more());
+    const wanted = textOf((await log.ask('run.list', { limit: LISTED, at: next })).runs);
+    if (textOf(pages.result().rows) !== wanted) {
+      complain(`by ${step}: the runs at ${at} with the events until ${next} aren't the runs at ${next}`);
+      return;
+    }
+    at = next;
+  }
+}
+
+/** Gives the console's modules what they take of a browser when they are loaded. */
+function standInForABrowser({ address, secret }) {
+  const nothing = () => {};
+  const storage = { getItem: (name) => (name === 'signalbox.token' ? secret : null), setItem: nothing, removeItem: nothing };
+  Object.assign(globalThis, {
+    addEventListener: nothing, location: new URL(address), sessionStorage: storage, localStorage: storage,
+    document: { baseURI: address, hidden: false, addEventListener: nothing },
+  });
+}
+
+const log = new StoppedLog(process.argv[2], process.argv[3]);
+try {
+  await log.open();
+  standInForABrowser(log);
+  const digests = log.digests();
+  await each(log.events, async ({ position }) => {
+    const { state_digest: digest, durable_position: end } = await log.ask('server.status', { at: position });
+    if (digest !== digests.get(position) || end !== position) complain(`the state at ${position} isn't that of replay`);
+  });
+  const queries = await queriesOf(log);
+  await each(queries, (query) => followsItsEvents(log, query));
+  await each(STEPS, (step) => listFollows(log, step));
+  console.log(`${log.tail} events, ${queries.length} queries`);
+} finally {
+  await log.close();
+}
+for (const complaint of complaints.slice(0, 20)) console.log(complaint);
+process.exit(complaints.length ? 1 : 0);
