@@ -16,11 +16,16 @@ let begunAt = 0;
 
 /** @param {EventTarget | null} target */
 function isTyping(target) {
-  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+  return target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]');
+}
+
+/** Whether the key presses what has the focus. @param {KeyboardEvent} event */
+function isPress({ key, target }) {
+  return (key === 'Enter' || key === ' ') && target instanceof HTMLElement && target.matches('a, button, summary, input');
 }
 
 function onKey(/** @type {KeyboardEvent} */ event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isPress(event)) return;
   if (document.querySelector('dialog[open]')) return;
   const sequence = Date.now() - begunAt < SEQUENCE_MS_MAX && begun ? `${begun} ${event.key}` : event.key;
   const taken = shortcuts.peek().findLast(({ keys }) => keys === sequence);

@@ -36,7 +36,10 @@ export function hrefOf(page, params = {}) {
 export function go(page, params = {}) {
   history.pushState(null, '', hrefOf(page, params));
   route.value = readAddress();
-  document.querySelector('main')?.scrollTo(0, 0);
+  // What had the focus may be gone; the next Tab goes into the page.
+  const main = document.querySelector('main');
+  main?.scrollTo(0, 0);
+  main?.focus();
 }
 
 /** Changes params of the present page; undefined removes one. The way back skips this step. */

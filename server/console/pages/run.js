@@ -69,6 +69,16 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
     { keys: 'u', text: 'Resume', run: () => act('resume') },
     { keys: 'R', text: 'Retry', run: () => act('retry') },
   ], [answer.data]);
+  // As in every list of tabs: one of them is a stop, and the arrows go through all.
+  const onTabKey = (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const names = TABS.map(([name]) => name);
+    const next = names[(names.indexOf(tab) + step + names.length) % names.length];
+    change({ tab: next, station: undefined, attempt: undefined });
+    document.getElementById(`tab-${next}`)?.focus();
+    event.preventDefault();
+  };
   return html`<div class="page run"><${Answer} answer=${answer}>${() => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('runs')}>Runs</a> / <span class="id">${id}</span></span>
       <h1>${run.goal}</h1></div>
@@ -76,8 +86,8 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
     <p class="sentence"><${Status} status=${run.status} /> ${why.data?.reasons[0]?.text ?? wordsOf(run.status)}
       ${why.data?.card && html` · works on <${CardLink} id=${why.data.card.card_id} text=${why.data.card.title} />`}</p>
     <${Figures} run=${run} />
-    <div class="tabs" role="tablist" aria-label="About the run">${TABS.map(([name, text]) => html`
-      <button role="tab" key=${name} aria-selected=${name === tab ? 'true' : 'false'} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
+    <div class="tabs" role="tablist" aria-label="About the run" onKeyDown=${onTabKey}>${TABS.map(([name, text]) => html`
+      <button role="tab" id="tab-${name}" key=${name} tabindex=${name === tab ? 0 : -1} aria-selected=${name === tab ? 'true' : 'false'} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
     <div role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]}>
       ${tab === 'overview' && html`<${RunOverview} run=${run} />`}
       ${tab === 'output' && html`<${RunOutput} run=${run} params=${params} />`}

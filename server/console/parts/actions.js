@@ -168,7 +168,7 @@ function ActionDialog({ action, targets }) {
     ${targets.length === 1 && html`<p class="faint">The same from a terminal: <${Command} command=${action.command(targets[0].id)} /></p>`}
     <div class="buttons">
       <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : 'Leave it'}</button>
-      <button type="submit" class="primary tone-${action.tone ?? 'busy'}" disabled=${isRunning}>
+      <button type="submit" class="primary tone-${action.tone ?? 'busy'}" aria-disabled=${isRunning ? 'true' : null}>
         ${isRunning ? `${done.size} of ${targets.length} …` : refused.length ? `Try ${refused.length} again` : action.name}</button>
     </div></form>`;
 }

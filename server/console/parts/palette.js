@@ -70,6 +70,7 @@ function Palette() {
     cards: known.cards.filter((/** @type {any} */ card) => matches(word, card.title, card.card_id, card.project, card.key ?? '')),
   }) : [];
   const entries = [...fixedEntries().filter(({ text }) => matches(word, text)), ...found].slice(0, FOUND_MAX);
+  useEffect(() => document.getElementById(`palette-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
   const choose = (/** @type {Entry | undefined} */ entry) => {
     if (!entry) return;
     closeDialog();
