@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { eventually } from './service.mjs';
 
 /** Makes a repository with one commit. Returns its path. */
 export function repository(directory) {
@@ -27,8 +28,12 @@ export async function fillLog(stage, directory, text = '') {
     ['implement', `cat <<'END'\n\x1b[31merror\x1b[0m in ${text}\nEND\nprintf '%s' '{"a": 1}' > "$SIGNALBOX_ARTIFACTS_DIR/report.json"`],
     ['verify', 'echo fine'],
   ], more);
+  // One after the other, so that the log has everything in this order whenever it is made.
+  await service.runIs(succeeded, 'succeeded');
   const failed = await service.startRun(`upload the files ${text}`, [['implement', `cat >&2 <<'END'\n${text}\nEND\nexit 3`]], more);
+  await service.runIs(failed, 'failed');
   const asking = await service.startRun(`rewrite the parser ${text}`, [['implement', 'echo done'], ['review'], ['ship', 'true']], more);
+  await eventually(async () => (await service.run(asking)).waiting_for === 'approval', 'the question');
   const paused = await service.startRun(`write the notes ${text}`, [['review']], more);
   await service.call('lock.acquire', { key: 'deploy/prod', owner: `bot ${word}`, lease_ms: 600_000, reason: `rolling out ${text}`.slice(0, 1000) });
   await service.call('tick.begin', { loop: 'nightly', lease_ms: 600_000, stage: 'collect', reason: `cron ${word}` });
@@ -37,8 +42,6 @@ export async function fillLog(stage, directory, text = '') {
     project: 'parser', title: `nested quotes ${word}`, brief: `they break ${text}`, immediate: false,
   });
   await service.call('card.block', { card_id: card, reason: `not yet ${text}`.slice(0, 1000) });
-  await service.runIs(succeeded, 'succeeded');
-  await service.runIs(failed, 'failed');
   await service.call('run.pause', { run_id: paused, reason: `legal looks at it ${text}`.slice(0, 1000) });
   return { succeeded, failed, asking, paused, card };
 }

@@ -44,8 +44,8 @@ export class Stage {
   }
 
   /** Returns a token of this role, always the same. */
-  async token(role) {
-    this.tokens[role] ??= (await this.newToken(role)).secret;
+  token(role) {
+    this.tokens[role] ??= this.newToken(role).then(({ secret }) => secret);
     return this.tokens[role];
   }
 

@@ -39,7 +39,7 @@ export function Card({ params: { id } }) {
   return html`<div class="page card-page"><${Answer} answer=${answer}>${() => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('board', { project: card.project })}>Board</a> / ${card.project} / <span class="id">${id}</span></span><h1>${card.title}</h1></div>
       <${ActionButtons} actions=${actionsFor('card', card)} targets=${[{ id, text: card.title }]} /></div>
-    <p class="sentence"><${Status} status=${card.status} /> ${stateOf(card) || (why.data?.reasons[0]?.text ?? '')}</p>
+    <p class="sentence" aria-busy=${why.data || why.error ? null : 'true'}><${Status} status=${card.status} /> ${stateOf(card) || (why.data?.reasons[0]?.text ?? '')}</p>
     <dl class="figures"><div><dt>attempts</dt><dd>${card.attempts}</dd></div><div><dt>priority</dt><dd>${card.priority}</dd></div>
       <div><dt>submitted</dt><dd><${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}</dd></div>
       ${card.key && html`<div><dt>key</dt><dd>${card.key}</dd></div>`}${card.commit && html`<div><dt>commit</dt><dd><code>${card.commit.slice(0, 12)}</code></dd></div>`}</dl>

@@ -6,7 +6,7 @@ import { useQuery } from '../core/query.js';
 import { change } from '../core/route.js';
 import { call } from '../core/rpc.js';
 import { EventList } from '../parts/event_list.js';
-import { Answer, Empty, Problem } from '../parts/notice.js';
+import { Answer, Asking, Empty, Problem } from '../parts/notice.js';
 
 const PAGE_EVENTS = 100;
 const KEPT_EVENTS = 500;
@@ -56,7 +56,7 @@ function Tail({ filter, hasNoise }) {
     readNewest(filter, add).catch(setError);
     return stop;
   }, []);
-  return html`<${Problem} error=${error} />${events && (events.length ? html`<${EventList} events=${events} />` : html`<${Empty} text="No event matches yet." />`)}`;
+  return html`<${Problem} error=${error} />${!events && !error && html`<${Asking} />`}${events && (events.length ? html`<${EventList} events=${events} />` : html`<${Empty} text="No event matches yet." />`)}`;
 }
 
 /** The newest events that match as of a moment of the past. @param {{filter: Filter}} props */

@@ -40,8 +40,8 @@ function Strip({ rows }) {
 
 /** The strip of one loop. @param {{name: string}} props */
 function Ticks({ name }) {
-  const { data } = useQuery('tick.list', { loop: name, limit: 100 });
-  return data ? html`<${Strip} rows=${data.rows} />` : null;
+  const { data, error } = useQuery('tick.list', { loop: name, limit: 100 });
+  return data ? html`<${Strip} rows=${data.rows} />` : html`<span aria-busy=${error ? null : 'true'}></span>`;
 }
 
 /** Loops that remove nothing; a retention is triggered on the command line, after its plan was read. */
@@ -52,11 +52,11 @@ function OwnLoops() {
   const answer = useQuery('loop.list');
   const trigger = (/** @type {string} */ loop) => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => setError(null), setError);
   const why = whyNot('loop.trigger');
-  return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+  return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.loops.length === 0 ? html`<p class="faint">No loop had ticked at that moment; the schedules aren’t in the log.</p>` : html`
     <${Rows} label="Schedules" heads=${['loop', 'schedule', 'next', 'last', 'ticks', 'action']}><tbody>${data.loops.map((/** @type {any} */ loop) => html`<tr key=${loop.loop}>
       <td>${loop.loop}</td><td class="mono">${loop.schedule} <span class="faint">${loop.time_zone}</span></td><td><${Due} time=${loop.next_due_at} /></td><td><${Age} time=${loop.last_due_at} /></td>
       <td class="wide"><${Ticks} name=${loop.loop} /></td>
-      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<button class="small" aria-disabled=${why ? 'true' : null} title=${why ?? ''} onClick=${() => why || trigger(loop.loop)}>Tick now</button>`}</td></tr>`)}</tbody><//>`}<//></section>`;
+      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<button class="small" aria-disabled=${why ? 'true' : null} title=${why ?? ''} onClick=${() => why || trigger(loop.loop)}>Tick now</button>`}</td></tr>`)}</tbody><//>`)}<//></section>`;
 }
 
 function OpenTicks() {

@@ -83,7 +83,7 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('runs')}>Runs</a> / <span class="id">${id}</span></span>
       <h1>${run.goal}</h1></div>
       <${ActionButtons} actions=${actionsFor('run', run)} targets=${[target]} /></div>
-    <p class="sentence"><${Status} status=${run.status} /> ${why.data?.reasons[0]?.text ?? wordsOf(run.status)}
+    <p class="sentence" aria-busy=${why.data || why.error ? null : 'true'}><${Status} status=${run.status} /> ${why.data?.reasons[0]?.text ?? wordsOf(run.status)}
       ${why.data?.card && html` · works on <${CardLink} id=${why.data.card.card_id} text=${why.data.card.title} />`}</p>
     <${Figures} run=${run} />
     <div class="tabs" role="tablist" aria-label="About the run" onKeyDown=${onTabKey}>${TABS.map(([name, text]) => html`

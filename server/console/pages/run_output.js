@@ -4,7 +4,7 @@ import { bytesText } from '../core/figures.js';
 import { useJobOutput } from '../core/job_output.js';
 import { change } from '../core/route.js';
 import { AnsiLine, ansiPieces } from '../parts/ansi.js';
-import { Empty, Problem } from '../parts/notice.js';
+import { Asking, Empty, Problem } from '../parts/notice.js';
 import { VirtualList } from '../parts/virtual_list.js';
 
 const LINE_PX = 18;
@@ -53,6 +53,7 @@ function Output({ run, attempts, chosen, stream }) {
       ${output && html`<span class="faint">${bytesText(output.end)} ${output.running ? '· running' : ''}</span>`}
       ${output && output.from > 0 && html`<button class="small" onClick=${earlier}>earlier output</button>`}</div>
     <${Problem} error=${error} />
+    ${!output && !error && html`<${Asking} />`}
     ${output && lines.length === 0 && html`<p class="faint">${word ? 'No line has that.' : 'It printed nothing.'}</p>`}
     <div class="output"><${VirtualList} rows=${lines} rowPx=${LINE_PX} label="Output" selected=${at} isAtEnd=${isFollowed}
       row=${(/** @type {any} */ { line }) => html`<span role="cell"><${AnsiLine} line=${line} /></span>`} /></div>`;

@@ -9,7 +9,7 @@ import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
-import { Empty, Problem } from '../parts/notice.js';
+import { Asking, Empty, Problem } from '../parts/notice.js';
 import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
 import { VirtualList } from '../parts/virtual_list.js';
 import { StartRun } from './start_run.js';
@@ -100,6 +100,7 @@ export function Runs({ params }) {
       <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
       <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
     <${Problem} error=${error} />
+    ${!rows && !error && html`<${Asking} />`}
     ${chosenRuns.length > 0 ? html`<div class="bulk"><b>${plural(chosenRuns.length, 'run')} selected</b>
         ${offered.map((action) => html`<${ActionButtons} key=${action.name} actions=${[action]} targets=${chosenRuns.filter(action.allows).map(runTarget)} small=${true} />`)}
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`

@@ -33,6 +33,9 @@ export function Empty({ text, command }) {
   return html`<div class="empty"><p>${text}</p>${command && html`<${Command} command=${command} />`}</div>`;
 }
 
+/** Stands where an answer will be. */
+export const Asking = () => html`<p class="loading" aria-busy="true">asking …</p>`;
+
 /**
  * The answer of a query: `children` gets it once it is there; a later failure is shown above it.
  * @param {{answer: {data?: any, error?: any}, children: (data: any) => any}} props
@@ -40,6 +43,6 @@ export function Empty({ text, command }) {
 export function Answer({ answer, children }) {
   const { data, error } = answer;
   return html`<${Problem} error=${error} />
-    ${data === undefined && !error && html`<p class="loading" aria-busy="true">asking …</p>`}
+    ${data === undefined && !error && html`<${Asking} />`}
     ${data !== undefined && children(data)}`;
 }
