@@ -4,6 +4,7 @@
     python3 tests/console --binary build/signalbox --programs build/console
     python3 tests/console --programs build/console --only approvals_by_keyboard
     python3 tests/console --programs build/console --pictures DIRECTORY
+    python3 tests/console --programs build/console --bench                measures instead of testing
     SIGNALBOX_CONSOLE_FILES=server/console python3 tests/console …     with files that aren't built in yet
 
 Checks the types of the console's modules first. Exits 1 if they, or a scene, aren't as they have to be.
@@ -24,6 +25,7 @@ import small_pictures
 HERE = pathlib.Path(__file__).resolve().parent
 CONSOLE = HERE.parent.parent / "server" / "console"
 SCENES_SECONDS = 600
+BENCH_SECONDS = 1200
 
 
 def parse():
@@ -32,6 +34,7 @@ def parse():
     parser.add_argument("--binary", type=pathlib.Path, default=pathlib.Path("build/signalbox"))
     parser.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("build/console"))
     parser.add_argument("--only", help="only this scene")
+    parser.add_argument("--bench", action="store_true", help="measure the console instead of testing it")
     parser.add_argument("--pictures", type=pathlib.Path, metavar="DIRECTORY", help="where each page's picture goes, and into guide/ below it those of the guide")
     return parser.parse_args()
 
@@ -58,6 +61,14 @@ def play(options):
             return False
 
 
+def bench(options):
+    """Prints what the console costs, and how that compares with asking the service alone."""
+    with tempfile.TemporaryDirectory(prefix="console-", ignore_cleanup_errors=True) as directory:
+        command = [programs.node_of(options.programs), HERE / "bench.mjs", options.binary.resolve(),
+                   programs.modules_of(options.programs), directory]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, timeout=BENCH_SECONDS).returncode
+
+
 def main():
     options = parse()
     try:
@@ -67,6 +78,8 @@ def main():
     except programs.NotInstalled as error:
         print(f"the console can't be tested: {error}")
         return 1
+    if options.bench:
+        return bench(options)
     # Beside the scenes, which mostly wait.
     with concurrent.futures.ThreadPoolExecutor() as executor:
         types = executor.submit(check_types, options.programs)

@@ -1,0 +1,220 @@
+// Measures the console: node bench.mjs BINARY NODE_MODULES DIRECTORY
+//
+// Times stand beside a yardstick of the same machine and moment, so that ratios can be compared from one
+// machine to another. Nothing here fails: a slow machine isn't a defect.
+import { Load } from './load.mjs';
+import { Stage, startBrowser } from './stage.mjs';
+
+const RUNS = 10_000;
+const MOMENTS = 40;
+const REDRAWS = 40;
+const TABS = 10;
+const ROUNDS = 3;
+const ROUND_MS = 4000;
+const EVENTS_PER_SECOND = 1000;
+const LATER_EVENTS = 20_000;
+const MB = 1024 * 1024;
+
+const sorted = (values) => values.toSorted((a, b) => a - b);
+const quantile = (values, part) => sorted(values)[Math.floor(part * (values.length - 1))] ?? 0;
+const median = (values) => quantile(values, 0.5);
+
+/** Prints a figure: `target` is what it should be at most, or at least. */
+function report(name, value, unit, target, what) {
+  const [bound, limit] = target;
+  const isMet = bound === '≤' ? value <= limit : value >= limit;
+  console.log(`${isMet ? '✔' : '✖'} ${name.padEnd(24)} ${value.toFixed(unit === '×' ? 2 : 1).padStart(9)} ${unit.padEnd(4)} ${bound} ${String(limit).padEnd(5)} ${what}`);
+}
+
+/** Functions in the page: what a user waits for, and the same question alone. */
+function install() {
+  const frame = () => new Promise(requestAnimationFrame);
+  const painted = async () => {
+    await frame();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  const until = async (isThere) => {
+    await painted();
+    while (!isThere()) await frame();
+    await painted();
+  };
+  globalThis.bench = {
+    painted,
+    async turn(address, selector) {
+      const began = performance.now();
+      history.pushState(null, '', address);
+      dispatchEvent(new PopStateEvent('popstate'));
+      await until(() => document.querySelector(selector) && !document.querySelector('main [aria-busy]'));
+      return performance.now() - began;
+    },
+    async ask(secret, method, params) {
+      const began = performance.now();
+      const response = await fetch('../rpc', {
+        method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+      await response.json();
+      return performance.now() - began;
+    },
+    /** Notes when which event stood first on the screen. */
+    watch() {
+      globalThis.firsts = [];
+      const look = () => {
+        const first = Number(/#(\d+)/.exec(document.querySelector('.events .id')?.textContent ?? '')?.[1]);
+        if (first && first !== globalThis.firsts.at(-1)?.first) globalThis.firsts.push({ first, at: Date.now() });
+        requestAnimationFrame(look);
+      };
+      look();
+    },
+    async redraw(list, top) {
+      const began = performance.now();
+      if (list) document.querySelector(list).scrollTo(0, top);
+      await painted();
+      return performance.now() - began;
+    },
+  };
+}
+
+const settle = (page) => page.waitForTimeout(1000);
+
+async function heapMb(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  await session.detach();
+  return usedSize / MB;
+}
+
+async function firstLoad(stage) {
+  const visitor = await stage.visitor();
+  let [bytes, later] = [0, 0];
+  visitor.on('response', async (response) => {
+    if (!response.url().includes('/console/')) return;
+    const size = await response.request().sizes().then(({ responseBodySize }) => responseBodySize, () => 0);
+    // What proves the log is loaded after the first look.
+    if (response.url().includes('/proof/')) later += size;
+    else bytes += size;
+  });
+  const page = await visitor.newPage();
+  await page.goto(`${stage.address()}#t=${await stage.token('operator')}`);
+  await page.getByText('● live').waitFor();
+  await settle(page);
+  report('first_load', bytes / 1024, 'KiB', ['≤', 60], 'files of the first page, as they are sent');
+  for (const name of ['board', 'runs', 'run', 'night', 'loops', 'events', 'projects', 'audit', 'server', 'card']) {
+    await stage.turn(page, `?page=${name}`);
+    await settle(page);
+  }
+  report('all_pages', (bytes + later) / 1024, 'KiB', ['≤', 150], 'files of all pages');
+  await visitor.close();
+}
+
+async function rows(page, secret) {
+  const times = { list: [], ask: [], past: [], askPast: [] };
+  const ask = (params) => page.evaluate(([token, given]) => globalThis.bench.ask(token, 'run.list', given), [secret, params]);
+  const turn = (address) => page.evaluate((to) => globalThis.bench.turn(to, '.virtual-row'), address);
+  for (let each = 0; each < 10; ++each) {
+    times.list.push(await turn(`?page=runs&status=queued&since=${each % 2 ? '12 h' : '7 d'}`));
+    times.ask.push(await ask({ limit: 500 }));
+  }
+  for (let each = 0; each < MOMENTS; ++each) {
+    const at = RUNS / 10 + Math.floor((0.9 * RUNS * ((each * 7) % MOMENTS)) / MOMENTS);
+    times.past.push(await turn(`?page=runs&at=${at}`));
+    times.askPast.push(await ask({ limit: 500, at: at + 1 }));
+  }
+  report('first_rows', median(times.list), 'ms', ['≤', 300], `first rows of ${RUNS} runs on the screen`);
+  report('first_rows_of_asking', median(times.list) / median(times.ask), '×', ['≤', 5], 'the same, of asking for them alone');
+  report('moment_p95', quantile(times.past, 0.95), 'ms', ['≤', 100], 'p95 of the runs as of any moment on the screen');
+  report('moment_p95_of_asking', quantile(times.past, 0.95) / quantile(times.askPast, 0.95), '×', ['≤', 5], 'the same, of asking for them alone');
+}
+
+async function timeline(page) {
+  await page.evaluate(() => globalThis.bench.turn('?page=night', '.timeline .virtual-row'));
+  const [drawn, empty] = [[], []];
+  for (let each = 0; each < REDRAWS; ++each) {
+    drawn.push(await page.evaluate((top) => globalThis.bench.redraw('.timeline .virtual', top), (each % 8) * 1200));
+    empty.push(await page.evaluate(() => globalThis.bench.redraw('', 0)));
+  }
+  report('timeline_redraw', median(drawn) - median(empty), 'ms', ['≤', 16], 'a scrolled timeline, more than an empty picture');
+}
+
+async function liveness(stage, page, load) {
+  await page.evaluate(() => globalThis.bench.turn('?page=events', '.events'));
+  await page.evaluate(() => globalThis.bench.watch());
+  const plain = [];
+  const stop = new AbortController();
+  const stream = await fetch(`http://${stage.service.address}/v1/events`, { headers: { Authorization: `Bearer ${await stage.token('operator')}` }, signal: stop.signal });
+  const reading = (async () => {
+    for await (const bytes of stream.body) {
+      const at = Date.now();
+      for (const [, position, time] of Buffer.from(bytes).toString().matchAll(/"position":(\d+).*?"recorded_at":"([^"]+)"/g)) plain.push({ position: Number(position), late: at - Date.parse(time), time: Date.parse(time) });
+    }
+  })().catch(() => {});
+  await load.start(EVENTS_PER_SECOND * 5, { perSecond: EVENTS_PER_SECOND });
+  await settle(page);
+  stop.abort();
+  await reading;
+  const firsts = await page.evaluate(() => globalThis.firsts);
+  const late = plain.map(({ position, time }) => firsts.find(({ first }) => first >= position)?.at - time).filter(Number.isFinite);
+  const received = quantile(plain.map(({ late: ms }) => ms), 0.99);
+  report('painted_p99', quantile(late, 0.99), 'ms', ['≤', 150], `from record to screen at up to ${EVENTS_PER_SECOND} events/s (${late.length} events)`);
+  report('painted_p99_of_received', quantile(late, 0.99) / Math.max(1, received), '×', ['≤', 5], 'the same, of a plain reader of the stream');
+}
+
+async function memory(page, load) {
+  await page.evaluate(() => globalThis.bench.turn('?page=runs', '.virtual-row'));
+  for (let last = -1, count = 0; count !== last;) {
+    last = count;
+    await page.locator('.virtual').evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    await page.waitForTimeout(500);
+    count = Number(await page.locator('.virtual').getAttribute('aria-rowcount'));
+  }
+  const whole = await heapMb(page);
+  report('heap', whole, 'MiB', ['≤', 40], `with ${await page.locator('.virtual').getAttribute('aria-rowcount')} runs loaded`);
+  await page.evaluate(() => globalThis.bench.turn('?page=events', '.events'));
+  const before = await heapMb(page);
+  await load.start(LATER_EVENTS);
+  await settle(page);
+  report('heap_growth', await heapMb(page) - before, 'MiB', ['≤', 20], `over ${LATER_EVENTS} events`);
+}
+
+async function tabs(stage, load) {
+  const ratios = [];
+  for (let round = 0; round < ROUNDS; ++round) {
+    const without = await load.throughput(ROUND_MS);
+    const visitor = await stage.visitor();
+    await stage.open('?page=runs', { visitor });
+    // A browser shows one tab of a window, which a test's browser doesn't know.
+    await visitor.addInitScript(() => Object.defineProperty(Document.prototype, 'hidden', { get: () => true }));
+    for (let tab = 1; tab < TABS; ++tab) {
+      const page = await visitor.newPage();
+      await page.goto(stage.address('?page=runs'));
+      await page.getByText('● live').waitFor();
+    }
+    ratios.push((await load.throughput(ROUND_MS)) / without);
+    await visitor.close();
+  }
+  report('throughput_with_tabs', median(ratios), '×', ['≥', 0.97], `runs started per second with ${TABS} tabs in a window, of without; they share the processors`);
+}
+
+const [binary, modules, directory] = process.argv.slice(2);
+const browser = await startBrowser(modules);
+const stage = new Stage(browser, binary, modules, directory);
+try {
+  await stage.begin();
+  const load = await Load.connect(stage.service);
+  await firstLoad(stage);
+  await load.start(RUNS);
+  const page = await stage.open('?page=inbox');
+  await page.evaluate(install);
+  await rows(page, await stage.token('operator'));
+  await timeline(page);
+  await liveness(stage, page, load);
+  await memory(page, load);
+  await page.context().close();
+  await tabs(stage, load);
+  load.end();
+} finally {
+  await stage.end();
+  await browser.close();
+}
+process.exit(0);

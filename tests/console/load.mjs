@@ -1,0 +1,78 @@
+// Starts many runs over one connection, with several requests under way.
+import net from 'node:net';
+import path from 'node:path';
+
+const UNDER_WAY = 64;
+const SLICES_PER_SECOND = 20;
+const PARAMS = { goal: 'one of many', pipeline: { name: 'p', station: [{ name: 'only' }] } };
+
+export class Load {
+  static async connect(service) {
+    const load = new Load();
+    load.socket = net.connect(path.join(service.data, 'signalbox.sock'));
+    await new Promise((resolve, reject) => load.socket.once('connect', resolve).once('error', reject));
+    load.socket.on('data', (bytes) => load.take(bytes.toString()));
+    return load;
+  }
+
+  constructor() {
+    this.rest = '';
+    this.started = 0;
+    this.underWay = 0;
+    this.wanted = 0;
+    this.done = () => {};
+  }
+
+  take(text) {
+    const lines = (this.rest + text).split('\n');
+    this.rest = lines.pop();
+    for (const line of lines) {
+      if (JSON.parse(line).error) throw new Error(line);
+      this.started += 1;
+      this.underWay -= 1;
+    }
+    this.send();
+    if (this.underWay === 0) this.done();
+  }
+
+  send() {
+    let text = '';
+    for (; this.wanted > 0 && this.underWay < UNDER_WAY; --this.wanted) {
+      this.underWay += 1;
+      text += `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'run.start', params: PARAMS })}\n`;
+    }
+    if (text) this.socket.write(text);
+  }
+
+  finish(runs) {
+    this.wanted += runs;
+    const finished = new Promise((resolve) => { this.done = resolve; });
+    this.send();
+    return this.underWay === 0 ? undefined : finished;
+  }
+
+  /** Starts so many runs, as fast as possible or so many in a second. */
+  async start(runs, { perSecond } = {}) {
+    if (!perSecond) return this.finish(runs);
+    const slice = perSecond / SLICES_PER_SECOND;
+    const began = Date.now();
+    for (let sent = 0; sent < runs; sent += slice) {
+      await this.finish(slice);
+      const pauseMs = began + (1000 * (sent + slice)) / perSecond - Date.now();
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    return undefined;
+  }
+
+  /** Returns how many runs are started in a second, as fast as possible, in this time. */
+  async throughput(ms) {
+    const before = this.started;
+    const began = Date.now();
+    while (Date.now() - began < ms) await this.finish(UNDER_WAY);
+    return ((this.started - before) * 1000) / (Date.now() - began);
+  }
+
+  end() {
+    this.socket.destroy();
+  }
+}
