@@ -30,21 +30,22 @@ const CONCERNS = {
   // What it waits for is elsewhere: another run, a lock, its card, a project's limit, a worker.
   'run.why': always,
   'card.why': always,
-  'card.get': of('card', 'run', 'project'),
-  'board.get': of('card', 'run', 'project'),
+  'card.get': of('card', 'run', 'project', 'lock'),
+  'board.get': of('card', 'run', 'project', 'lock'),
   'project.list': of('project', 'card'),
   'project.get': of('project', 'card'),
   // How the repository is now, of which only the project's own events tell.
   'project.check': ({ stream }, { name }) => stream === `project/${name}`,
-  'lock.list': of('lock'),
+  'lock.list': of('lock', 'run'),
   'loop.list': of('tick'),
   'tick.list': ({ stream }, { loop }) => stream === 'server' || (loop ? stream === `tick/${loop}` : nounOf(stream) === 'tick'),
   // It tells what became of each thing that was in flight.
-  'server.crash_report': of('run', 'lock', 'tick'),
+  'server.crash_report': of('run', 'card', 'lock', 'tick'),
   'server.in_flight': of('run'),
   'server.limits': never,
   'access.list': of('access'),
-  'report.get': of('run', 'card'),
+  // It has what waits for a person too.
+  'report.get': of('run', 'card', 'tick', 'project', 'lock'),
   'timeline.get': of('run', 'card'),
   'events.read': ({ type, stream, actor }, { types, stream: wanted, run_id: run, actor: who }) =>
     (!types || types.includes(type)) && (!wanted || stream === wanted) && (!run || stream === `run/${run}`) && (!who || actor === who),
