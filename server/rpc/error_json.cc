@@ -1,5 +1,6 @@
 #include "server/rpc/error_json.h"
 
+#include <boost/describe/enum_from_string.hpp>
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/json/array.hpp>
 
@@ -47,6 +48,38 @@ void add_text(json::object& details, const std::string& key, const std::string& 
   if (auto parsed = parse_json(value); parsed && parsed->is_object()) details[key] = *parsed;
 }
 
+Detail error_detail(std::string_view key, const json::value& value) {
+  Detail detail{std::string(key), {}};
+  if (const auto* text = value.if_string()) {
+    detail.value = std::string(*text);
+  } else if (const auto* number = value.if_int64()) {
+    detail.value = *number;
+  } else if (const auto* large = value.if_uint64()) {
+    detail.value = static_cast<std::int64_t>(*large);
+  } else if (const auto* flag = value.if_bool()) {
+    detail.value = *flag;
+  } else if (const auto* array = value.if_array()) {
+    std::vector<std::string> words;
+    for (const json::value& each : *array) {
+      if (each.is_string()) words.emplace_back(each.get_string());
+    }
+    detail.value = std::move(words);
+  }
+  return detail;
+}
+
+// Returns a part of an object that is there and an object; else an empty one.
+const json::object& error_part(const json::object& object, const char* key) {
+  static const json::object none;
+  const json::value* const found = object.if_contains(key);
+  return found != nullptr && found->is_object() ? found->get_object() : none;
+}
+
+std::string error_text(const json::object& object, const char* key) {
+  const json::value* const found = object.if_contains(key);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
 }  // namespace
 
 json::object rejection_data(const Rejection& rejection) {
@@ -81,6 +114,27 @@ json::object rejection_to_json(const Rejection& rejection) {
   error["message"] = rejection.message;
   error["data"] = rejection_data(rejection);
   return error;
+}
+
+Rejection rejection_from_json(const json::object& error, const std::string& field) {
+  const json::object& data = error_part(error, "data");
+  Rejection rejection;
+  rejection.message = error_text(error, "message");
+  const std::string code = error_text(data, "code");
+  if (!boost::describe::enum_from_string(code.c_str(), rejection.code)) {
+    const bool is_usage = code == "USAGE";
+    rejection.code = is_usage ? ErrorCode::INVALID_PARAMS : ErrorCode::INTERNAL;
+    if (is_usage) rejection.details.push_back({"field", field});
+  }
+  for (const auto& each : error_part(data, "details")) {
+    rejection.details.push_back(error_detail(each.key(), each.value()));
+  }
+  const json::value* const commands = data.if_contains("next_commands");
+  if (commands == nullptr || !commands->is_array()) return rejection;
+  for (const json::value& each : commands->get_array()) {
+    if (each.is_string()) rejection.next_commands.emplace_back(each.get_string());
+  }
+  return rejection;
 }
 
 }  // namespace signalbox

@@ -1,6 +1,8 @@
 // Rejections as JSON: the `data` of a JSON-RPC error, which the command line prints as well.
 #pragma once
 
+#include <string>
+
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
@@ -20,5 +22,10 @@ boost::json::object rejection_data(const Rejection& rejection);
 
 // Returns {"code": -32002, "message": …, "data": {…}}, JSON-RPC 2.0 section 5.1.
 boost::json::object rejection_to_json(const Rejection& rejection);
+
+// Returns the rejection that such an error, which a command of this program printed, is of. A wrong
+// command line (USAGE) is INVALID_PARAMS with `field` as the detail of that name; any other code
+// that no rejection has is INTERNAL.
+Rejection rejection_from_json(const boost::json::object& error, const std::string& field);
 
 }  // namespace signalbox
