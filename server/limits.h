@@ -193,6 +193,15 @@ inline constexpr std::int64_t attention_loop_overdue_ms_min = 30 * 60 * 1000;
 // Records that one report.get reads: the newest of its period.
 inline constexpr std::uint64_t report_records_max = 1'000'000;
 
+// Forecasts (what_if.run), each in a process of its own.
+// Those that are made at the same time, and those that wait for that.
+inline constexpr std::size_t what_if_working_max = 1;
+inline constexpr std::size_t what_if_waiting_max = 2;
+// Time and resident memory of one, and the size of its policy.
+inline constexpr std::int64_t what_if_ms_max = 60'000;
+inline constexpr std::size_t what_if_memory_bytes_max = 1024UL * 1024 * 1024;
+inline constexpr std::size_t what_if_policy_bytes_max = 64UL * 1024;
+
 // Git.
 // Time for one git command of a station, such as the checkout of a worktree or a push, and for each
 // of the server's own within the bounds above; then its whole process group is killed.

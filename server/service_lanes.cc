@@ -43,6 +43,17 @@ LanePool::Bounds ServiceLanes::run_root_removal_bounds() {
   return own;
 }
 
+// Each thread waits for a process, which inherits its niceness. A thread that waits doesn't hang.
+LanePool::Bounds ServiceLanes::what_if_bounds() {
+  LanePool::Bounds own = retention_bounds();
+  own.working_max = limits::what_if_working_max;
+  own.threads_max = limits::what_if_working_max;
+  own.lane_working_max = limits::what_if_working_max;
+  own.lane_waiting_max = limits::what_if_waiting_max;
+  own.hang_ms = 2 * limits::what_if_ms_max;
+  return own;
+}
+
 LanePool::Bounds ServiceLanes::remote_bounds() {
   LanePool::Bounds own = bounds(limits::remote_jobs_working_max);
   own.lane_working_max = limits::endpoint_working_max;
@@ -51,8 +62,8 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
 
 void ServiceLanes::request_stop() {
   for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &retentions, &file_retentions,
-        &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
+       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &what_ifs, &retentions,
+        &file_retentions, &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
     pool->request_stop();
   }
 }
@@ -61,8 +72,8 @@ std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
   for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &retentions, &file_retentions,
-        &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
+       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &what_ifs, &retentions,
+        &file_retentions, &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }
   return hanging;

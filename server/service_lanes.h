@@ -26,6 +26,7 @@ class ServiceLanes {
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool past_worlds{retention_bounds()};               // queries about the past
+  LanePool what_ifs{what_if_bounds()};                    // forecasts, each in its own process
   LanePool retentions{retention_bounds()};                // archiving and dropping old records
   LanePool file_retentions{retention_bounds()};           // removing files of ended runs
   LanePool run_root_removals{run_root_removal_bounds()};  // the same in roots that clients named
@@ -39,6 +40,7 @@ class ServiceLanes {
   static LanePool::Bounds backlog_bounds();
   static LanePool::Bounds retention_bounds();
   static LanePool::Bounds run_root_removal_bounds();
+  static LanePool::Bounds what_if_bounds();
   static LanePool::Bounds remote_bounds();
 };
 

@@ -10,10 +10,10 @@ namespace {
 
 // Queries of the present only: a stream, a file of this process's measurements, a repository and
 // the output of a job as they are now, who asks, and the tree over the whole log, which has the
-// trees of the past in it.
-constexpr std::array<std::string_view, 7> present_only = {
-    "events.subscribe", "server.metrics",   "run.diff",  "run.log",
-    "server.whoami",    "audit.checkpoint", "audit.tile"};
+// trees of the past in it. `what_if.run` takes the part of the log that it reads as params.
+constexpr std::array<std::string_view, 8> present_only = {
+    "events.subscribe", "server.metrics", "run.diff",         "run.log",
+    "what_if.run",      "server.whoami",  "audit.checkpoint", "audit.tile"};
 
 // Returns the command that shows the same of the present.
 std::string command_about_present(const Method& method, const boost::json::object& params) {

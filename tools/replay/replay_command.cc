@@ -243,11 +243,17 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
       .type_name("MOMENT");
   command.add_option("--seed", options->what_if.seed,
                      "With --what-if: the seed for attempts drawn at random");
-  // --what-if excludes the other modes; --from and --seed only apply to it.
+  command.add_option("--jobs-max", options->what_if.jobs_max,
+                     "With --what-if: the limit of local jobs that was in force, as of `serve`");
+  command.add_option("--remote-jobs-max", options->what_if.remote_jobs_max,
+                     "With --what-if: the same of remote jobs");
+  // --what-if excludes the other modes; these only apply to it.
   command.excludes("--what-if", {"--run", "--verify", "--step", "--against", "--digest-every",
                                  "--from-snapshot"});
   command.needs("--from", "--what-if");
   command.needs("--seed", "--what-if");
+  command.needs("--jobs-max", "--what-if");
+  command.needs("--remote-jobs-max", "--what-if");
   command.needs("--against-deadline", "--against");
   command.footer(
       "Reads only; the directory may be that of a running server. Checks every record;\n"

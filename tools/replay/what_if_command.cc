@@ -28,6 +28,7 @@ namespace json = boost::json;
 struct RecordedFlow {
   RecordedWork work;
   FlowMeasures measures;
+  FlowOverTime over_time;
   Position from = 1;
   Position to = 0;
 };
@@ -71,19 +72,20 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
     return tl::unexpected(usage_error("--from is after the end of what is read, which is at " +
                                       std::to_string(replayed.world.position)));
   }
-  return RecordedFlow{std::move(*recorder).finish(), meter.measures(), begin,
+  return RecordedFlow{std::move(*recorder).finish(), meter.measures(), meter.over_time(), begin,
                       replayed.world.position};
 }
 
-json::object flow_json(const FlowMeasures& measures) {
+json::object flow_json(const FlowMeasures& measures, const FlowOverTime& over_time) {
   json::object flow = to_json(measures).as_object();
   const double hours = static_cast<double>(measures.makespan_ms) / 3'600'000.0;
   flow["succeeded_per_hour"] = hours > 0 ? static_cast<double>(measures.succeeded) / hours : 0.0;
+  flow["over_time"] = to_json(over_time);
   return flow;
 }
 
 json::object simulated_json(const WhatIf& simulation) {
-  json::object flow = flow_json(simulation.measures);
+  json::object flow = flow_json(simulation.measures, simulation.over_time);
   flow["attempts_drawn"] = simulation.drawn;
   flow["attempts_unknown"] = simulation.unknown;
   flow["attempts_kept"] = simulation.kept;
@@ -214,6 +216,8 @@ std::string caveats(const json::object& result) {
 Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptions& options) {
   ServeOptions serve;
   serve.data = invocation.data_directory();
+  serve.jobs_max = options.jobs_max;
+  serve.remote_jobs_max = options.remote_jobs_max;
   const auto config = load_config(serve);
   if (!config) return tl::unexpected(usage_error(config.error()));
   const auto text = TRY(read_file(options.policy));
@@ -233,7 +237,7 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
   result["to"] = flow.to;
   result["runs_before"] = flow.work.runs_before;
   result["workers"] = flow.work.workers;
-  result["recorded"] = flow_json(flow.measures);
+  result["recorded"] = flow_json(flow.measures, flow.over_time);
   result["simulated"] = simulated_json(simulated);
   result["error"] =
       errors_json(result.at("recorded").as_object(), result.at("simulated").as_object());

@@ -17,6 +17,9 @@ struct WhatIfOptions {
   std::string from;            // a moment; empty: the beginning
   std::optional<Position> to;  // none: the tail
   std::uint64_t seed = 1;      // for attempts that are drawn at random
+  // As `serve` was given them; none: those of the data directory's settings.
+  std::optional<std::uint32_t> jobs_max;
+  std::optional<std::uint32_t> remote_jobs_max;
 };
 
 // Returns {recorded, simulated, what_if: FlowMeasures, …}. `simulated` is a simulation of the

@@ -28,8 +28,18 @@ Spread spread_of(std::vector<std::int64_t> durations_ns) {
 
 }  // namespace
 
+// Counts the run if it began or ceased to wait.
+void FlowMeter::note_change(const Record& record, const OpenRun& run, bool was_ready,
+                            std::uint64_t were_under_way) {
+  const bool is_ready = run.ready_ns.has_value();
+  if (is_ready == was_ready && were_under_way == under_way_) return;
+  if (is_ready != was_ready) ready_ = is_ready ? ready_ + 1 : ready_ - 1;
+  series_.note(record.recorded_at_ns, ready_, under_way_);
+}
+
 void FlowMeter::apply(const Record& record) {
-  if (event_as<RunStarted>(record.event) != nullptr) {
+  const bool is_new = event_as<RunStarted>(record.event) != nullptr;
+  if (is_new) {
     OpenRun& run = runs_[record.stream.run_id];
     run.arrived_ns = record.recorded_at_ns;
     run.ready_ns = record.recorded_at_ns;
@@ -41,8 +51,11 @@ void FlowMeter::apply(const Record& record) {
   if (record.stream.kind != StreamKind::run) return;
   const auto place = runs_.find(record.stream.run_id);
   if (place == runs_.end()) return;
+  const bool was_ready = !is_new && place->second.ready_ns.has_value();
+  const std::uint64_t were_under_way = under_way_;
   if (std::holds_alternative<StationEvent>(record.event)) apply_attempt(record, place->second);
   if (std::holds_alternative<RunEvent>(record.event)) apply_run_end(record, place->second);
+  note_change(record, place->second, was_ready, were_under_way);
 }
 
 void FlowMeter::claim(const Record& record, const StationClaimed& event, OpenRun& run) {

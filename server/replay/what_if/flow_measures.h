@@ -11,6 +11,7 @@
 #include <boost/describe/class.hpp>
 
 #include "domain/event.h"
+#include "server/replay/what_if/flow_series.h"
 
 namespace signalbox {
 
@@ -65,6 +66,8 @@ class FlowMeter {
   void apply(const Record& record);
   // Returns the measures of the records so far.
   [[nodiscard]] FlowMeasures measures() const;
+  // Returns how many runs waited and attempts were at work over the time of these records.
+  [[nodiscard]] FlowOverTime over_time() const { return series_.over_time(); }
 
  private:
   struct OpenRun {
@@ -79,6 +82,8 @@ class FlowMeter {
     bool started = false;
   };
 
+  void note_change(const Record& record, const OpenRun& run, bool was_ready,
+                   std::uint64_t were_under_way);
   void apply_attempt(const Record& record, OpenRun& run);
   void apply_run_end(const Record& record, OpenRun& run);
   void apply_card(const Record& record);
@@ -88,6 +93,8 @@ class FlowMeter {
 
   FlowMeasures counted_;
   std::uint64_t under_way_ = 0;  // attempts
+  std::uint64_t ready_ = 0;      // runs that wait for an attempt
+  FlowSeries series_;
   std::optional<std::int64_t> first_ns_;
   std::int64_t last_ns_ = 0;
   std::vector<std::int64_t> queue_waits_ns_;

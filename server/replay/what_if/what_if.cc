@@ -386,7 +386,8 @@ WhatIf SimulatedService::run() {
   const std::int64_t until_ns = work_.to_ns + 3 * recorded_ns + ns_per_day;
   while (!is_done() && time_.step(until_ns)) {
   }
-  return {meter_.measures(), events_, pool_.drawn(), pool_.unknown(), workers_.kept(), !is_done()};
+  return {meter_.measures(), meter_.over_time(), events_,   pool_.drawn(),
+          pool_.unknown(),   workers_.kept(),    !is_done()};
 }
 
 }  // namespace

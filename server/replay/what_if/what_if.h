@@ -32,6 +32,7 @@ struct WhatIfSettings {
 
 struct WhatIf {
   FlowMeasures measures;
+  FlowOverTime over_time;
   std::uint64_t events = 0;
   std::uint64_t drawn = 0;    // attempts that had to be drawn
   std::uint64_t unknown = 0;  // attempts at stations without a recorded attempt

@@ -133,6 +133,8 @@ struct MethodParts {
   Handler redact = refuse_redaction;
   AuditParts audit{};
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
+  // Where the processes of `what_if.run` are waited for; nullopt: there are none, and it refuses.
+  std::optional<BlockingPool> what_ifs = std::nullopt;
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -160,6 +162,7 @@ struct ServiceSources {
 };
 std::vector<Method> attention_methods(ServiceSources sources);
 std::vector<Method> report_methods(ServiceSources sources);
+std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
 std::vector<Method> history_methods();

@@ -201,6 +201,11 @@ void limits_method(Api& api, Call& call) {
   SIGNALBOX_LIMIT(attention_failures_examined_max);
   SIGNALBOX_LIMIT(attention_loop_overdue_ms_min);
   SIGNALBOX_LIMIT(report_records_max);
+  SIGNALBOX_LIMIT(what_if_working_max);
+  SIGNALBOX_LIMIT(what_if_waiting_max);
+  SIGNALBOX_LIMIT(what_if_ms_max);
+  SIGNALBOX_LIMIT(what_if_memory_bytes_max);
+  SIGNALBOX_LIMIT(what_if_policy_bytes_max);
   SIGNALBOX_LIMIT(git_ms_max);
   SIGNALBOX_LIMIT(git_grace_ms_max);
   SIGNALBOX_LIMIT(repository_wait_ms_max);

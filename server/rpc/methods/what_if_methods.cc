@@ -1,0 +1,101 @@
+// `what_if.run`: the recorded work under another policy. The simulation is `signalbox replay
+// --what-if` in a process of its own, so that neither its time nor its memory is the service's.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "server/limits.h"
+#include "server/platform/own_command.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
+#include "server/rpc/own_answer.h"
+#include "server/text/described_json.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct WhatIfRequest {
+  std::string policy;               // TOML, see replay/what_if/what_if_policy.h
+  std::optional<std::string> from;  // a position, a time or an age
+  std::optional<std::string> to;
+  std::optional<std::uint64_t> seed;
+};
+BOOST_DESCRIBE_STRUCT(WhatIfRequest, (), (policy, from, to, seed))
+
+Decided<void> check_what_if(const WhatIfRequest& request) {
+  if (auto ok = require_at_most("policy", request.policy, limits::what_if_policy_bytes_max); !ok) {
+    return ok;
+  }
+  if (auto ok = require_at_most("from", request.from.value_or(""), limits::name_bytes_max); !ok) {
+    return ok;
+  }
+  return require_at_most("to", request.to.value_or(""), limits::name_bytes_max);
+}
+
+// The policy is read from stdin: other users can read arguments.
+OwnCommand what_if_command(const ServerFacts& facts, const WhatIfRequest& request) {
+  OwnCommand command;
+  command.words = {"replay",
+                   "--what-if",
+                   "/dev/stdin",
+                   "--json",
+                   "--data",
+                   facts.data_directory,
+                   "--jobs-max=" + std::to_string(facts.jobs_max),
+                   "--remote-jobs-max=" + std::to_string(facts.remote_jobs_max)};
+  if (request.from && !request.from->empty()) command.words.push_back("--from=" + *request.from);
+  if (request.to && !request.to->empty()) command.words.push_back("--to=" + *request.to);
+  if (request.seed) command.words.push_back("--seed=" + std::to_string(*request.seed));
+  command.input = request.policy;
+  command.ms_max = limits::what_if_ms_max;
+  command.memory_bytes_max = limits::what_if_memory_bytes_max;
+  return command;
+}
+
+// The result shows the log up to its `to`.
+void answer_what_if(const Responder& responder, Decided<json::object> outcome) {
+  if (!outcome) return responder.reject(outcome.error());
+  const json::value* const to = outcome->if_contains("to");
+  const Position shown = to == nullptr ? 0 : to->to_number<Position>();
+  responder.result(*std::move(outcome), shown);
+}
+
+void run_what_if(Api& api, Call& call, const std::optional<BlockingPool>& pool) {
+  const auto request = from_json<WhatIfRequest>(call.params);
+  if (!request) return call.responder.reject(request.error());
+  if (auto ok = check_what_if(*request); !ok) return call.responder.reject(ok.error());
+  if (!pool) {
+    return call.responder.reject({ErrorCode::INTERNAL, "no forecast is made here", {}, {}});
+  }
+  Lane lane{.name = "what-if"};
+  lane.failed = [responder = call.responder](LaneFailure) {
+    responder.reject(
+        {ErrorCode::OVERLOADED,
+         "a forecast is being made, and others wait for theirs: try again soon",
+         {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
+         {"signalbox status"}});
+  };
+  pool->run(std::move(lane),
+            [responder = call.responder, command = what_if_command(api.facts, *request)] {
+              auto outcome = answer_of_own_command(
+                  command, {"the forecast wasn't made: ", "from", {"signalbox rpc server.limits"}});
+              return std::function<void()>([responder, outcome = std::move(outcome)]() mutable {
+                answer_what_if(responder, std::move(outcome));
+              });
+            });
+}
+
+}  // namespace
+
+std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool) {
+  return {{"what_if.run", false, Role::viewer, field_names<WhatIfRequest>(),
+           [pool](Api& api, Call& call) { run_what_if(api, call, pool); }}};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,53 @@
+// Tests the series behind the charts of a forecast: bounded, and no peak is lost.
+#include "server/replay/what_if/flow_series.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "domain/nanoseconds.h"
+
+namespace signalbox {
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+
+TEST(FlowSeriesTest, HasTheGreatestNumberOfEachSpan) {
+  FlowSeries series;
+  series.note(5 * ns_per_s, 1, 0);
+  series.note(5 * ns_per_s, 2, 0);
+  series.note(5 * ns_per_s, 1, 1);
+  series.note(5 * ns_per_s + 3 * ns_per_ms, 0, 1);
+  const FlowOverTime shown = series.over_time();
+  EXPECT_EQ(shown.span_ms, 1);
+  // What began before a span is in it as well.
+  EXPECT_EQ(shown.waiting, (Numbers{2, 1, 1, 1}));
+  EXPECT_EQ(shown.at_work, (Numbers{1, 1, 1, 1}));
+}
+
+TEST(FlowSeriesTest, ALongHistoryHasLongerSpansAndAllItsPeaks) {
+  FlowSeries series;
+  series.note(0, 0, 0);
+  for (std::int64_t hour = 1; hour <= 24; ++hour) {
+    series.note(hour * 3600 * ns_per_s, static_cast<std::uint64_t>(hour), 1);
+    series.note(hour * 3600 * ns_per_s + 1, 0, 0);
+  }
+  const FlowOverTime shown = series.over_time();
+  ASSERT_LE(shown.waiting.size(), flow_spans_max);
+  ASSERT_GT(shown.waiting.size(), flow_spans_max / 2);
+  EXPECT_EQ(shown.waiting.size(), shown.at_work.size());
+  EXPECT_EQ(*std::ranges::max_element(shown.waiting), 24U);
+  EXPECT_EQ(std::ranges::count_if(shown.waiting, [](std::uint64_t number) { return number > 0; }),
+            24);
+}
+
+// The wall clock may be set back.
+TEST(FlowSeriesTest, ATimeBeforeTheFirstOneIsTheFirst) {
+  FlowSeries series;
+  series.note(10 * ns_per_s, 1, 0);
+  series.note(9 * ns_per_s, 7, 0);
+  EXPECT_EQ(series.over_time().waiting, (Numbers{7}));
+}
+
+}  // namespace
+}  // namespace signalbox
