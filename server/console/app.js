@@ -20,6 +20,7 @@ const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ 
   run: () => import('./pages/run.js').then(({ Run }) => Run),
   night: () => import('./pages/night.js').then(({ Night }) => Night),
   loops: () => import('./pages/loops.js').then(({ Loops }) => Loops),
+  whatif: () => import('./pages/what_if.js').then(({ WhatIf }) => WhatIf),
   events: () => import('./pages/events.js').then(({ Events }) => Events),
   projects: () => import('./pages/projects.js').then(({ Projects }) => Projects),
   audit: () => import('./pages/audit.js').then(({ Audit }) => Audit),

@@ -49,9 +49,10 @@ export async function fillLog(stage, directory, text = '') {
 /** Returns the addresses of all pages, with a text that stands on each. */
 export async function allPages(stage, { succeeded, failed, asking, card }) {
   const ofTheNight = await stage.has('timeline.get') ? [['?page=night', 'upload the files']] : [];
+  const ofTheForecast = await stage.has('what_if.run') ? [['?page=whatif&workers=4&from=24h', 'first arrival to last end'], ['?page=whatif', 'a longer lease']] : [];
   const ofTheAudit = await stage.has('audit.checkpoint') ? [['?page=audit', 'Verify a file']] : [];
   return [
-    ...ofTheNight, ...ofTheAudit,
+    ...ofTheNight, ...ofTheForecast, ...ofTheAudit,
     ['?page=inbox', 'Needs you'], ['?page=board', 'Board'], ['?page=runs', 'Runs'], ['?page=loops', 'Loops of the service'],
     ['?page=events', 'RunStarted'], ['?page=events&from=1', 'ServerStarted'], ['?page=projects', 'parser'],
     ['?page=projects&name=parser', 'Policy in force'], ['?page=server', 'state digest'], [`?page=card&id=${card}`, 'History'],

@@ -237,6 +237,8 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
   result["to"] = flow.to;
   result["runs_before"] = flow.work.runs_before;
   result["workers"] = flow.work.workers;
+  result["jobs_max"] = config->jobs_max;
+  result["remote_jobs_max"] = config->remote_jobs_max;
   result["recorded"] = flow_json(flow.measures, flow.over_time);
   result["simulated"] = simulated_json(simulated);
   result["error"] =

@@ -1,9 +1,9 @@
-/** The last minutes of a few metrics as lines. The library for them is loaded only here. */
-import { html, useEffect, useRef } from '../vendor/htm-preact.js';
+/** The last minutes of a few metrics as lines. */
+import { html, useEffect, useMemo } from '../vendor/htm-preact.js';
 import { keepSamples, samples } from '../core/metrics.js';
 import { bytesText, countText } from '../core/figures.js';
-import { theme } from '../core/theme.js';
 import { useSignal } from '../core/use_signal.js';
+import { Plot } from '../parts/plot.js';
 
 /** @typedef {{name: string, metric: string, isRate: boolean, text: (value: number) => string}} Line */
 
@@ -16,6 +16,7 @@ const LINES = [
   { name: 'processors', metric: 'process_cpu_seconds_total', isRate: true, text: (value) => value.toFixed(2) },
 ];
 const HEIGHT_PX = 44;
+const STROKES = [{ colour: '--busy' }];
 
 /** @param {Line} line @param {import('../core/metrics.js').Sample[]} list @returns {number[][]} times and values */
 function seriesOf({ metric, isRate }, list) {
@@ -27,31 +28,10 @@ function seriesOf({ metric, isRate }, list) {
 
 /** @param {{line: Line, list: import('../core/metrics.js').Sample[]}} props */
 function Sparkline({ line, list }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
-  const plot = useRef(/** @type {any} */ (null));
-  const chosen = useSignal(theme);
-  const data = seriesOf(line, list);
-  useEffect(() => {
-    let isGone = false;
-    import('../vendor/uplot.js').then(({ default: Plot }) => {
-      if (isGone || !place.current) return;
-      const colour = getComputedStyle(place.current).getPropertyValue('--busy');
-      const hidden = { show: false };
-      plot.current = new Plot({
-        width: place.current.clientWidth, height: HEIGHT_PX, padding: [4, 0, 4, 0], legend: hidden, cursor: hidden,
-        scales: { y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, most || 1] } },
-        axes: [hidden, hidden], series: [{}, { stroke: colour, width: 1.5, points: hidden }],
-      }, data, place.current);
-    });
-    return () => {
-      isGone = true;
-      plot.current?.destroy();
-    };
-  }, [chosen]);
-  useEffect(() => plot.current?.setData(data), [list]);
+  const data = useMemo(() => seriesOf(line, list), [list]);
   const last = data[1].at(-1);
   return html`<figure class="spark"><figcaption>${line.name} <b>${last === undefined ? '…' : line.text(last)}</b></figcaption>
-    <div ref=${place} class="spark-plot" aria-hidden="true"></div></figure>`;
+    <${Plot} data=${data} strokes=${STROKES} heightPx=${HEIGHT_PX} /></figure>`;
 }
 
 export function Sparklines() {

@@ -16,6 +16,7 @@ export const PLACES = [
   { page: 'loops', key: 'l', name: 'Locks · Loops', mark: '⟲', command: 'signalbox lock list' },
   { page: 'events', key: 'e', name: 'Events', mark: '⌁', command: 'signalbox events' },
   { page: 'projects', key: 'p', name: 'Projects', mark: '❏', command: 'signalbox project list' },
+  { page: 'whatif', key: 'w', name: 'What-if', mark: '⚖', command: 'signalbox replay --what-if POLICY.toml', needs: 'what_if.run' },
   { page: 'audit', key: 'a', name: 'Audit', mark: '✔', command: 'signalbox audit verify ./export --key @audit.vkey', needs: 'audit.checkpoint' },
   { page: 'server', key: 's', name: 'Server', mark: '⚙', command: 'signalbox status' },
 ];

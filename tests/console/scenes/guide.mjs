@@ -35,6 +35,7 @@ async function picturesOf(stage, ids) {
     ['events', '?page=events', 'RunStarted'],
     ['projects', '?page=projects&name=site', 'Policy in force'],
     ['server', '?page=server', 'state digest'],
+    ['whatif', '?page=whatif&workers=4&max_concurrent_agents=4&from=24h', 'replayed'],
     ['audit', '?page=audit', 'Refused, erased, adopted'],
     ['past', `?page=board&at=${position}`, 'Sing the greeting'],
   ];

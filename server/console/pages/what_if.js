@@ -1,0 +1,132 @@
+/** The recorded work under another policy: what was recorded, what its replay gives, and a forecast. */
+import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
+import { moment, momentTime } from '../core/past.js';
+import { usePresentQuery } from '../core/query.js';
+import { go } from '../core/route.js';
+import { useSignal } from '../core/use_signal.js';
+import { caveatsOf, errorText, exactText, measured, MEASURES, policyOf, SETTINGS } from '../core/what_if.js';
+import { Command, Commands, Empty, Problem } from '../parts/notice.js';
+import { Plot } from '../parts/plot.js';
+import { Rows } from '../parts/rows.js';
+
+const PERIODS = ['1h', '8h', '24h', '168h'];
+const HISTORIES = [
+  { key: 'recorded', name: 'recorded', tone: 'idle', dash: undefined, width: 1.5 },
+  { key: 'simulated', name: 'replayed', tone: 'wait', dash: [5, 3], width: 1.5 },
+  { key: 'what_if', name: 'forecast', tone: 'busy', dash: undefined, width: 2.5 },
+];
+const STROKES = HISTORIES.map(({ tone, dash, width }) => ({ colour: `--${tone}`, dash, width }));
+const CHART_PX = 150;
+const CHARTS = [{ field: 'waiting', name: 'Runs that wait' }, { field: 'at_work', name: 'Attempts at work' }];
+const SPREADS = [{ field: 'queue_wait', name: 'Wait in a queue' }, { field: 'run_time', name: 'Time of a run' }, { field: 'card_time', name: 'Card to merge' }];
+const AXES = {
+  valuesX: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(exactText),
+  valuesY: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((value) => (Number.isInteger(value) ? String(value) : '')),
+};
+
+const never = () => false;
+const HOUR_MS = 3_600_000;
+
+/** Returns the beginning of the work: an age counts from the moment on screen. @param {string} from @param {number | null} time */
+function beginOf(from, time) {
+  const hours = /^(\d{1,6})h$/.exec(from);
+  return hours && time !== null ? new Date(time - Number(hours[1]) * HOUR_MS).toISOString() : from;
+}
+
+/** Returns the times and the numbers of all histories, in spans of the longest. @param {any} answer @param {string} field */
+function alignedSeries(answer, field) {
+  const all = HISTORIES.map(({ key }) => answer[key].over_time);
+  const spanMs = Math.max(...all.map((each) => each.span_ms));
+  const numbers = all.map((each) => {
+    const merged = /** @type {number[]} */ ([]);
+    const ratio = spanMs / each.span_ms;
+    each[field].forEach((/** @type {number} */ number, /** @type {number} */ at) => {
+      const span = Math.floor(at / ratio);
+      merged[span] = Math.max(merged[span] ?? 0, number);
+    });
+    return merged;
+  });
+  const length = Math.max(...numbers.map((each) => each.length));
+  const times = Array.from({ length }, (_, at) => at * spanMs);
+  return [times, ...numbers.map((each) => times.map((_, at) => each[at] ?? null))];
+}
+
+/** @param {{answer: any, field: string, name: string}} props */
+function Chart({ answer, field, name }) {
+  const data = useMemo(() => alignedSeries(answer, field), [answer]);
+  const most = HISTORIES.map(({ name: of }, at) => `${of} ${Math.max(0, .../** @type {number[]} */ (data[at + 1]).map(Number))}`);
+  return html`<figure class="chart"><figcaption><b>${name}</b> <span class="faint">at most: ${most.join(', ')}</span></figcaption>
+    <${Plot} data=${data} strokes=${STROKES} heightPx=${CHART_PX} axes=${AXES} /></figure>`;
+}
+
+/** The distribution of a duration: the median is solid, nine tenths and the longest fainter. @param {{answer: any, field: string, name: string}} props */
+function Spread({ answer, field, name }) {
+  const spreads = HISTORIES.map((history) => ({ ...history, spread: answer[history.key][field] }));
+  const whole = Math.max(1, ...spreads.map(({ spread }) => spread.max_ms));
+  if (spreads.every(({ spread }) => spread.count === 0)) return null;
+  return html`<figure class="chart spread"><figcaption><b>${name}</b> <span class="faint">median · nine tenths · longest</span></figcaption>${spreads.map(({ key, name: of, tone, spread }) => {
+    const text = spread.count ? [spread.p50_ms, spread.p90_ms, spread.max_ms].map(exactText).join(' · ') : 'none';
+    return html`<div class="fall-row" key=${key}><span>${of}</span><span class="fall-track">${[['middle', spread.p50_ms], ['', spread.p90_ms], ['', spread.max_ms]].map(([kind, ms], at) => html`
+      <i key=${at} class="fall-bar tone-${tone} ${kind}" style=${{ left: '0', width: `${(100 * ms) / whole}%` }}></i>`)}</span><span class="fall-took" title=${text}>${text}</span></div>`;
+  })}</figure>`;
+}
+
+/** @param {{answer: any}} props */
+function Comparison({ answer }) {
+  const rows = MEASURES.map((measure) => ({ ...measure, values: HISTORIES.map(({ key }) => measured(answer[key], measure.field)) }))
+    .filter(({ values }) => values.some((value) => value));
+  return html`<${Rows} label="Measures" heads=${['measure', 'recorded', 'replayed', 'error', 'forecast']} kind="measures"><tbody>${rows.map(({ label, field, text, values }) => {
+    const [was, is, forecast] = values.map((value) => (value === null ? '' : text(value)));
+    return html`<tr key=${field}><th scope="row">${label}</th><td class="number">${was}</td><td class="number">${is}</td>
+      <td class="number faint">${errorText(answer.error[field])}</td><td class="number ${forecast === is ? '' : 'strong'}">${forecast}</td></tr>`;
+  })}</tbody><//>`;
+}
+
+/** @param {{answer: any}} props */
+function Forecast({ answer }) {
+  if (answer.recorded.runs === 0) return html`<${Empty} text="No run arrived in this part of the log." command='signalbox run start "fix the failing test"' />`;
+  return html`<p class="sentence">Played once more under the policy that was in force, the work takes <b>${exactText(answer.simulated.makespan_ms)}</b>,
+      ${' '}and really took <b>${exactText(answer.recorded.makespan_ms)}</b>${answer.error.makespan_ms === undefined ? '' : ` (${errorText(answer.error.makespan_ms)})`}: as far may a forecast be off. Under this policy it takes <b>${exactText(answer.what_if.makespan_ms)}</b>.</p>
+    <p class="histories" aria-hidden="true">${HISTORIES.map(({ name, tone }) => html`<span key=${name} class="tone-${tone}"><i></i> ${name}</span>`)}</p>
+    <div class="charts">${CHARTS.map(({ field, name }) => html`<${Chart} key=${field} answer=${answer} field=${field} name=${name} />`)}
+      ${SPREADS.map(({ field, name }) => html`<${Spread} key=${field} answer=${answer} field=${field} name=${name} />`)}</div>
+    <${Comparison} answer=${answer} />
+    ${caveatsOf(answer).map((text) => html`<p class="faint" key=${text}>${text}</p>`)}`;
+}
+
+/** @param {{params: Record<string, string>, known: any}} props */
+function PolicyForm({ params, known }) {
+  const [fields, setFields] = useState(params);
+  useEffect(() => setFields(params), [JSON.stringify(params)]);
+  const set = (/** @type {string} */ name) => (/** @type {any} */ event) => setFields({ ...fields, [name]: event.target.value });
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    go('whatif', { ...Object.fromEntries(SETTINGS.map(({ name }) => [name, fields[name]?.trim()])), from: fields.from ?? '24h' });
+  };
+  const policy = policyOf(fields);
+  return html`<form onSubmit=${submit} aria-label="Policy">
+    <fieldset><legend>What would have been different</legend>${SETTINGS.map(({ name, label, isNumber, example, known: field }) => html`<label key=${name}>${label}
+      <input name=${name} type=${isNumber ? 'number' : 'text'} min="0" maxlength="100" value=${fields[name] ?? ''} placeholder=${(field && known?.[field]) || (example ? `such as ${example}` : 'as recorded')} onInput=${set(name)} /></label>`)}
+      <label>Work of the last<select name="from" value=${fields.from ?? '24h'} onChange=${set('from')}>
+        ${[...new Set([...PERIODS, fields.from ?? '24h'])].map((each) => html`<option key=${each} value=${each} selected=${each === (fields.from ?? '24h')}>${each}</option>`)}</select></label>
+      <button class="primary">Forecast</button></fieldset>
+    ${policy && html`<details><summary>The policy as a file</summary><pre>${policy}</pre><${Command} command=${`signalbox replay --what-if policy.toml --from ${fields.from ?? '24h'}`} /></details>`}</form>`;
+}
+
+/** @param {{params: Record<string, string>}} props */
+export function WhatIf({ params: { at: _, ...params } }) {
+  const at = useSignal(moment);
+  const time = useSignal(momentTime);
+  const isAsked = params.from !== undefined;
+  const isKnown = at === null || time !== null;
+  const question = { policy: policyOf(params), from: beginOf(params.from ?? '', at === null ? null : time), ...(at === null ? {} : { to: at }) };
+  const { data, error, refresh } = usePresentQuery(isAsked && isKnown ? 'what_if.run' : null, question, never);
+  return html`<div class="page what-if"><div class="head"><h1>What-if</h1>
+      ${isAsked && html`<span class="actions">${data && html`<button class="quiet" onClick=${refresh}>Again</button>`}<button class="quiet" onClick=${() => go('whatif')}>Clear</button></span>`}</div>
+    <${PolicyForm} params=${params} known=${data} />
+    <${Problem} error=${error} />
+    ${!isAsked && html`<div class="empty"><p>Would two more workers have helped, or a longer lease? The recorded work is played under another policy, beside what happened. Nothing is changed by it.</p>
+      <${Commands} commands=${['signalbox replay --what-if policy.toml --from 24h']} /></div>`}
+    ${isAsked && !data && !error && html`<p class="loading" aria-busy="true">playing the work of ${params.from} twice: that may take a minute …</p>`}
+    ${data && html`<${Forecast} answer=${data} />`}</div>`;
+}
