@@ -1,26 +1,7 @@
 // The what-if page: recorded, replayed and forecast side by side, of now and of a moment.
+import { workOutside } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
-
-const PIPELINE = { name: 'outside', station: [{ name: 'work' }] };
-
-/** One worker does the runs, of which all others arrive while it does the first. Returns the log's position. */
-async function work(service, goals) {
-  const start = (goal) => service.call('run.start', { goal, pipeline: PIPELINE }).then(({ run_id: id }) => id);
-  const claim = (id) => service.call('station.claim', { worker: 'me', run_id: id }).then((answer) => answer.claim.token);
-  const complete = (id, token) => service.call('station.complete', { run_id: id, station: 'work', token, outcome: 'succeeded' });
-  const [first, ...others] = goals;
-  const began = Date.now();
-  const id = await start(first);
-  const token = await claim(id);
-  const waiting = [];
-  for (const goal of others) waiting.push(await start(goal));
-  // The first takes longer than all needed to arrive, however slow the machine is: two workers have both at once.
-  await new Promise((resolve) => setTimeout(resolve, Date.now() - began + 20));
-  let { position } = await complete(id, token);
-  for (const each of waiting) ({ position } = await complete(each, await claim(each)));
-  return position;
-}
 
 /** Returns the cells of one measure: recorded, replayed, error, forecast. */
 async function measure(page, name) {
@@ -31,7 +12,7 @@ async function measure(page, name) {
 
 /** By keyboard alone: to the page, a number, and the forecast; the address leads there again. */
 export async function a_forecast_by_keyboard(stage) {  // O10
-  await work(stage.service, ['first', 'second']);
+  await workOutside(stage.service, ['first', 'second']);
   const page = await stage.open('', { role: 'viewer', hasAxe: true });
   await page.keyboard.press('g');
   await page.keyboard.press('w');
@@ -61,8 +42,8 @@ export async function a_forecast_by_keyboard(stage) {  // O10
 
 /** A moment of the past has the work up to then, and a wrong policy or an empty log say what they are. */
 export async function a_forecast_of_a_moment(stage) {  // O4, O10
-  const position = await work(stage.service, ['first']);
-  await work(stage.service, ['second']);
+  const position = await workOutside(stage.service, ['first']);
+  await workOutside(stage.service, ['second']);
   const page = await stage.open(`?page=whatif&from=24h&at=${position}`);
   check((await measure(page, 'runs')).join() === '1,1,0 %,1', 'the moment has later runs');
   await page.keyboard.press('L');
@@ -78,7 +59,7 @@ export async function a_forecast_of_a_moment(stage) {  // O4, O10
 
 /** From a phone to a second screen, light and dark; hostile text in the address stays text. */
 export async function forecasts_of_any_size(stage) {  // O10, C3
-  await work(stage.service, ['first', 'second']);
+  await workOutside(stage.service, ['first', 'second']);
   const hostile = encodeURIComponent('<img src=x onerror="window.hacked=1">"]\n[limits');
   for (const look of [{ width: 320, height: 640 }, { width: 2560, height: 1300, scheme: 'dark' }]) {
     const page = await stage.open('?page=whatif&workers=2&from=24h', { ...look, hasAxe: true });

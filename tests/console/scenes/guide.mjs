@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { playEvening } from '../evening.mjs';
+import { workOutside } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
@@ -35,7 +36,6 @@ async function picturesOf(stage, ids) {
     ['events', '?page=events', 'RunStarted'],
     ['projects', '?page=projects&name=site', 'Policy in force'],
     ['server', '?page=server', 'state digest'],
-    ['whatif', '?page=whatif&workers=4&max_concurrent_agents=4&from=24h', 'replayed'],
     ['audit', '?page=audit', 'Refused, erased, adopted'],
     ['past', `?page=board&at=${position}`, 'Sing the greeting'],
   ];
@@ -51,30 +51,39 @@ async function fit(page) {
   await page.setViewportSize({ width: WIDTH, height });
 }
 
+/** Opens the page of a picture, which the guide has, and makes the picture if they are made. */
+async function take(stage, page, guide, [name, query, text]) {
+  await page.goto(stage.address(query));
+  await page.locator('main').getByText(text).first().waitFor();
+  await page.getByText(query.includes('at=') ? 'as of' : '● live').first().waitFor();
+  await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
+  check(guide.includes(`(pictures/${name}.png)`), `the guide has no picture of ${query}`);
+  check(fs.statSync(path.join(CONSOLE, 'pictures', `${name}.png`)).size <= PICTURE_BYTES_MAX, `the picture ${name} is too large`);
+  if (!stage.pictures) return;
+  await fit(page);
+  fs.mkdirSync(path.join(stage.pictures, 'guide'), { recursive: true });
+  await page.screenshot({ path: path.join(stage.pictures, 'guide', `${name}.png`) });
+}
+
 /**
  * The guide has each picture that is made here, and a chapter of each page. With --pictures the
  * pictures are made anew: DIRECTORY/guide/ then has what server/console/pictures/ should have.
  */
 export async function the_pictures_of_the_guide(stage) {
+  const guide = fs.readFileSync(path.join(CONSOLE, 'GUIDE.md'), 'utf8');
+  // Before the evening, some of which goes on: a forecast is of work that ended.
+  await workOutside(stage.service, ['Check the links', 'Sort the photos', 'Read the invoices', 'Tidy the changelog', 'Compare the prices'], 300);
+  const early = await stage.open('', { width: WIDTH, height: HEIGHT_MAX });
+  await take(stage, early, guide, ['whatif', '?page=whatif&workers=3&from=24h', 'nine tenths']);
+  hadNoComplaint(early);
+  await early.context().close();
   const ids = await playEvening(stage, path.dirname(stage.service.data));
   const page = await stage.open('', { width: WIDTH, height: HEIGHT_MAX });
-  const guide = fs.readFileSync(path.join(CONSOLE, 'GUIDE.md'), 'utf8');
   for (const name of await page.getByRole('navigation').getByRole('link').allInnerTexts()) {
     const title = name.split('\n').find((line) => /\w{3}/.test(line))?.trim() ?? name;
     check(guide.includes(`\n## ${title}\n`), `the guide has no chapter “${title}”`);
   }
   const pictures = await picturesOf(stage, ids);
-  for (const [name, query, text] of pictures) {
-    await page.goto(stage.address(query));
-    await page.locator('main').getByText(text).first().waitFor();
-    await page.getByText(query.includes('at=') ? 'as of' : '● live').first().waitFor();
-    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
-    check(guide.includes(`(pictures/${name}.png)`), `the guide has no picture of ${query}`);
-    check(fs.statSync(path.join(CONSOLE, 'pictures', `${name}.png`)).size <= PICTURE_BYTES_MAX, `the picture ${name} is too large`);
-    if (!stage.pictures) continue;
-    await fit(page);
-    fs.mkdirSync(path.join(stage.pictures, 'guide'), { recursive: true });
-    await page.screenshot({ path: path.join(stage.pictures, 'guide', `${name}.png`) });
-  }
+  for (const picture of pictures) await take(stage, page, guide, picture);
   hadNoComplaint(page);
 }
