@@ -1,6 +1,6 @@
 // `what_if.run`: the recorded work under another policy. The simulation is `signalbox replay
 // --what-if` in a process of its own, so that neither its time nor its memory is the service's.
-#include <memory>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,10 +8,11 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/limits.h"
-#include "server/platform/own_command.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/forecast.h"
 #include "server/rpc/own_answer.h"
 #include "server/text/described_json.h"
 
@@ -38,26 +39,6 @@ Decided<void> check_what_if(const WhatIfRequest& request) {
   return require_at_most("to", request.to.value_or(""), limits::name_bytes_max);
 }
 
-// The policy is read from stdin: other users can read arguments.
-OwnCommand what_if_command(const ServerFacts& facts, const WhatIfRequest& request) {
-  OwnCommand command;
-  command.words = {"replay",
-                   "--what-if",
-                   "/dev/stdin",
-                   "--json",
-                   "--data",
-                   facts.data_directory,
-                   "--jobs-max=" + std::to_string(facts.jobs_max),
-                   "--remote-jobs-max=" + std::to_string(facts.remote_jobs_max)};
-  if (request.from && !request.from->empty()) command.words.push_back("--from=" + *request.from);
-  if (request.to && !request.to->empty()) command.words.push_back("--to=" + *request.to);
-  if (request.seed) command.words.push_back("--seed=" + std::to_string(*request.seed));
-  command.input = request.policy;
-  command.ms_max = limits::what_if_ms_max;
-  command.memory_bytes_max = limits::what_if_memory_bytes_max;
-  return command;
-}
-
 // The result shows the log up to its `to`.
 void answer_what_if(const Responder& responder, Decided<json::object> outcome) {
   if (!outcome) return responder.reject(outcome.error());
@@ -67,9 +48,12 @@ void answer_what_if(const Responder& responder, Decided<json::object> outcome) {
 }
 
 void run_what_if(Api& api, Call& call, const std::optional<BlockingPool>& pool) {
-  const auto request = from_json<WhatIfRequest>(call.params);
-  if (!request) return call.responder.reject(request.error());
-  if (auto ok = check_what_if(*request); !ok) return call.responder.reject(ok.error());
+  auto command =
+      forecast_command(api.facts.data_directory,
+                       {"--jobs-max=" + std::to_string(api.facts.jobs_max),
+                        "--remote-jobs-max=" + std::to_string(api.facts.remote_jobs_max)},
+                       call.params);
+  if (!command) return call.responder.reject(command.error());
   if (!pool) {
     return call.responder.reject({ErrorCode::INTERNAL, "no forecast is made here", {}, {}});
   }
@@ -81,17 +65,37 @@ void run_what_if(Api& api, Call& call, const std::optional<BlockingPool>& pool) 
          {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
          {"signalbox status"}});
   };
-  pool->run(std::move(lane),
-            [responder = call.responder, command = what_if_command(api.facts, *request)] {
-              auto outcome = answer_of_own_command(
-                  command, {"the forecast wasn't made: ", "from", {"signalbox rpc server.limits"}});
-              return std::function<void()>([responder, outcome = std::move(outcome)]() mutable {
-                answer_what_if(responder, std::move(outcome));
-              });
-            });
+  pool->run(std::move(lane), [responder = call.responder, command = *std::move(command)] {
+    auto outcome = make_forecast(command);
+    return std::function<void()>([responder, outcome = std::move(outcome)]() mutable {
+      answer_what_if(responder, std::move(outcome));
+    });
+  });
 }
 
 }  // namespace
+
+Decided<OwnCommand> forecast_command(const std::string& data_directory,
+                                     std::vector<std::string> in_force,
+                                     const json::object& params) {
+  const auto request = TRY(from_json<WhatIfRequest>(params));
+  TRY(check_what_if(request));
+  OwnCommand command;
+  command.words = {"replay", "--what-if", "/dev/stdin", "--json", "--data", data_directory};
+  std::move(in_force.begin(), in_force.end(), std::back_inserter(command.words));
+  if (request.from && !request.from->empty()) command.words.push_back("--from=" + *request.from);
+  if (request.to && !request.to->empty()) command.words.push_back("--to=" + *request.to);
+  if (request.seed) command.words.push_back("--seed=" + std::to_string(*request.seed));
+  command.input = request.policy;  // not an argument: other users can read those
+  command.ms_max = limits::what_if_ms_max;
+  command.memory_bytes_max = limits::what_if_memory_bytes_max;
+  return command;
+}
+
+Decided<json::object> make_forecast(const OwnCommand& command) {
+  return answer_of_own_command(
+      command, {"the forecast wasn't made: ", "from", {"signalbox rpc server.limits"}});
+}
 
 std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool) {
   return {{"what_if.run", false, Role::viewer, field_names<WhatIfRequest>(),
