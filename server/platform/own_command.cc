@@ -13,14 +13,14 @@
 namespace signalbox {
 namespace {
 
-using Failure = OwnCommandFailure;
+using CommandFailure = OwnCommandFailure;
 
 constexpr std::int64_t own_command_poll_ms = 200;
 constexpr std::int64_t own_command_grace_ms = 1000;
 constexpr std::size_t own_command_message_bytes_max = 512;
 
-tl::unexpected<Failure> command_failure(Failure::Kind kind, std::string why) {
-  return tl::unexpected(Failure{kind, std::move(why)});
+tl::unexpected<CommandFailure> command_failure(CommandFailure::Kind kind, std::string why) {
+  return tl::unexpected(CommandFailure{kind, std::move(why)});
 }
 
 // Returns 0 for a process that has ended.
@@ -40,20 +40,20 @@ void limit_processor_time(pid_t pid, std::int64_t ms_max) {
 }
 
 // Blocks until the process has ended; else returns why it has to.
-tl::expected<void, Failure> await_command(ChildProcess& child, const OwnCommand& command) {
+tl::expected<void, CommandFailure> await_command(ChildProcess& child, const OwnCommand& command) {
   const std::int64_t deadline_ms = ChildProcess::now_ms() + command.ms_max;
   while (!child.await_end(ChildProcess::now_ms() + own_command_poll_ms)) {
     if (command.is_stopped() || CallBounds::is_canceled()) {
-      return command_failure(Failure::Kind::stopped, "the service stops");
+      return command_failure(CommandFailure::Kind::stopped, "the service stops");
     }
     if (ChildProcess::now_ms() >= deadline_ms) {
-      return command_failure(Failure::Kind::late,
+      return command_failure(CommandFailure::Kind::late,
                              "it took longer than " + std::to_string(command.ms_max / 1000) + " s");
     }
     if (command.memory_bytes_max != 0 &&
         resident_bytes_of(child.pid()) > command.memory_bytes_max) {
       return command_failure(
-          Failure::Kind::memory,
+          CommandFailure::Kind::memory,
           "it needs more than " + std::to_string(command.memory_bytes_max >> 20U) + " MiB");
     }
   }
@@ -76,7 +76,7 @@ tl::expected<std::string, OwnCommandFailure> run_own_command(const OwnCommand& c
   if (!child) {
     const bool is_shortage = is_transient_start_error(child.error());
     return command_failure(
-        is_shortage ? Failure::Kind::shortage : Failure::Kind::broken,
+        is_shortage ? CommandFailure::Kind::shortage : CommandFailure::Kind::broken,
         std::string("its process can't be started: ") + std::strerror(child.error()));
   }
   limit_processor_time(child->pid(), command.ms_max);
@@ -88,7 +88,7 @@ tl::expected<std::string, OwnCommandFailure> run_own_command(const OwnCommand& c
   const std::string how = child->signal()
                               ? "signal " + std::to_string(*child->signal())
                               : "exit code " + std::to_string(child->exit_code().value_or(-1));
-  return command_failure(Failure::Kind::broken,
+  return command_failure(CommandFailure::Kind::broken,
                          "its process ended with " + how + " " + messages.head());
 }
 

@@ -48,7 +48,7 @@ void add_text(json::object& details, const std::string& key, const std::string& 
   if (auto parsed = parse_json(value); parsed && parsed->is_object()) details[key] = *parsed;
 }
 
-Detail error_detail(std::string_view key, const json::value& value) {
+Detail printed_detail(std::string_view key, const json::value& value) {
   Detail detail{std::string(key), {}};
   if (const auto* text = value.if_string()) {
     detail.value = std::string(*text);
@@ -69,13 +69,13 @@ Detail error_detail(std::string_view key, const json::value& value) {
 }
 
 // Returns a part of an object that is there and an object; else an empty one.
-const json::object& error_part(const json::object& object, const char* key) {
+const json::object& printed_part(const json::object& object, const char* key) {
   static const json::object none;
   const json::value* const found = object.if_contains(key);
   return found != nullptr && found->is_object() ? found->get_object() : none;
 }
 
-std::string error_text(const json::object& object, const char* key) {
+std::string printed_text(const json::object& object, const char* key) {
   const json::value* const found = object.if_contains(key);
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
@@ -117,17 +117,17 @@ json::object rejection_to_json(const Rejection& rejection) {
 }
 
 Rejection rejection_from_json(const json::object& error, const std::string& field) {
-  const json::object& data = error_part(error, "data");
+  const json::object& data = printed_part(error, "data");
   Rejection rejection;
-  rejection.message = error_text(error, "message");
-  const std::string code = error_text(data, "code");
+  rejection.message = printed_text(error, "message");
+  const std::string code = printed_text(data, "code");
   if (!boost::describe::enum_from_string(code.c_str(), rejection.code)) {
     const bool is_usage = code == "USAGE";
     rejection.code = is_usage ? ErrorCode::INVALID_PARAMS : ErrorCode::INTERNAL;
     if (is_usage) rejection.details.push_back({"field", field});
   }
-  for (const auto& each : error_part(data, "details")) {
-    rejection.details.push_back(error_detail(each.key(), each.value()));
+  for (const auto& each : printed_part(data, "details")) {
+    rejection.details.push_back(printed_detail(each.key(), each.value()));
   }
   const json::value* const commands = data.if_contains("next_commands");
   if (commands == nullptr || !commands->is_array()) return rejection;
