@@ -61,7 +61,7 @@ ROOMS_MAY_INCLUDE = {
         "cli": set(),
         "views": {"cli"},
         "lock": {"cli", "views"},
-        "console": {"cli"},
+        "console": {"cli", "audit"},
         "deep_work": {"cli", "views"},
         "audit": {"cli", "views"},
         "replay": {"cli", "views", "audit"},

@@ -31,8 +31,11 @@ const RETRY_MS = 1000;
 
 /** One page; a defect in it leaves the rest of the console usable. */
 function Page() {
-  const { page: asked, params } = useSignal(route);
-  const page = KIOSK_PAGES[params.kiosk] ?? asked;
+  const { page: asked, params: given } = useSignal(route);
+  const capsule = useSignal(identity)?.capsule;
+  // Links to other pages lead to the run of a capsule: nothing else is there.
+  const page = capsule ? 'run' : KIOSK_PAGES[given.kiosk] ?? asked;
+  const params = capsule ? { ...given, id: capsule.run_id, ...(asked === 'events' ? { tab: 'events' } : {}) } : given;
   const [defect, forget] = useErrorBoundary();
   const [shown, setShown] = useState(/** @type {{page: string, content: any, failed?: boolean}} */ ({ page: '', content: null }));
   useEffect(() => {

@@ -175,5 +175,21 @@ TEST_F(ConsoleTest, ShowsTheLogOfAServiceThatDoesntRun) {
   EXPECT_EQ(after.at("state_digest"), before.at("state_digest"));
 }
 
+TEST_F(ConsoleTest, AForecastIsMadeOfALogWithoutAService) {  // O10
+  start_run("the only run");
+  server_.kill();
+  const BackgroundCommand command(words(), files());
+  read_address(command);
+  const HttpReply reply = HttpClient(port_).post(
+      "/rpc",
+      R"({"jsonrpc":"2.0","id":1,"method":"what_if.run","params":{"policy":"[limits]\nworkers = 2\n"}})",
+      shown());
+  ASSERT_EQ(reply.status, 200U) << reply.body();
+  const json::object answer = reply.json();
+  ASSERT_TRUE(answer.contains("result")) << reply.body();
+  EXPECT_EQ(answer.at("result").at("recorded").at("runs"), 1);
+  EXPECT_EQ(answer.at("result").at("position"), answer.at("result").at("to"));
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -6,7 +6,6 @@
 #include "server/rpc/methods/timeline_json.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_keys.h"
-#include "tools/audit/run_capsule.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/views/run_view.h"
@@ -24,6 +23,8 @@ Called<void> write_artifact(const std::filesystem::path& directory,
   return {};
 }
 
+}  // namespace
+
 Called<json::object> capsule_run(const Capsule& capsule, const std::string& artifacts_to) {
   const Record& first = capsule.records.front();
   RunRow row = row_of(first, *event_as<RunStarted>(first.event), capsule.pipeline);
@@ -39,8 +40,6 @@ Called<json::object> capsule_run(const Capsule& capsule, const std::string& arti
                                 : (std::filesystem::path(artifacts_to) / to_hex(digest)).string();
   });
 }
-
-}  // namespace
 
 void add_capsule_options(ToolCommand command, CapsuleReplay& options) {
   command.add_option("CAPSULE", options.file,

@@ -6,6 +6,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "tools/audit/run_capsule.h"
 #include "tools/cli/call_error.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/terminal.h"
@@ -20,6 +21,10 @@ struct CapsuleReplay {
 
 // Adds the options of `replay` that apply to a capsule.
 void add_capsule_options(ToolCommand command, CapsuleReplay& options);
+
+// Returns the run of a capsule as `run.get` shows it. The paths of artifacts are below
+// `artifacts_to`, or empty. Fails if the records aren't those of a run.
+Called<boost::json::object> capsule_run(const Capsule& capsule, const std::string& artifacts_to);
 
 // Returns {origin, size, records, artifacts, signature_checked, run}, with `run` as in run.get.
 // Fails with TAMPERED, or with a usage error if the file is no capsule.

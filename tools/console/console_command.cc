@@ -15,6 +15,7 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/console/browser.h"
+#include "tools/console/capsule_source.h"
 #include "tools/console/console_proxy.h"
 #include "tools/console/stopped_log.h"
 
@@ -30,6 +31,8 @@ struct ConsoleOptions {
   std::optional<std::string> role;
   std::uint32_t port = 0;
   bool is_quiet = false;
+  std::string capsule;            // a file that is shown instead of a server
+  std::vector<std::string> keys;  // that are trusted to sign it
 };
 
 // The token that requests are passed on with. Without an id it isn't this command's own.
@@ -67,33 +70,38 @@ Called<ServerToken> server_token(const Invocation& invocation, const ConsoleOpti
   return ServerToken{"", server.secret, text_at(who, "role")};
 }
 
+// What answers in the place of a server; without a source, a server does.
+struct ShownSource {
+  ConsoleSource* source = nullptr;
+  bool is_stopped_log = false;
+  std::string note;  // for people, with a line break
+};
+
 void announce(const Invocation& invocation, const std::string& address, const std::string& role,
-              bool is_stopped_log) {
+              const ShownSource& shown) {
   if (invocation.json) {
     const json::object result{
-        {"address", address}, {"role", role}, {"is_stopped_log", is_stopped_log}};
+        {"address", address}, {"role", role}, {"is_stopped_log", shown.is_stopped_log}};
     static_cast<void>(answer(invocation, result, {}));
     return;
   }
   write_out("The console: " + address + "\n");
-  if (is_stopped_log) {
-    write_message("No service runs there: it shows the log as it was left, and changes nothing.\n");
-  }
+  if (!shown.note.empty()) write_message(shown.note);
   write_message("It is yours alone, with the role " + role + ", until this command ends (^C).\n");
 }
 
-// Serves the console until ^C. Without a server, `log` answers.
+// Serves the console until ^C.
 ExitCode serve_until_interrupt(const Invocation& invocation, const ConsoleOptions& options,
                                const ServerAddress& server, const std::string& role,
-                               StoppedLog* log) {
+                               const ShownSource& shown) {
   const std::string secret = make_secret(secure_random());
-  ConsoleProxy proxy({server, log, secret});
+  ConsoleProxy proxy({server, shown.source, secret});
   const auto port = proxy.listen(static_cast<std::uint16_t>(options.port));
   if (!port) return answer(invocation, tl::unexpected(port.error()), {});
   const std::string address = "http://127.0.0.1:" + std::to_string(*port) + "/console/#t=" + secret;
   const bool is_shown = !options.is_quiet && ::isatty(STDOUT_FILENO) == 1;
   const auto page = is_shown ? BrowserPage::write(address) : std::nullopt;
-  announce(invocation, address, role, log != nullptr);
+  announce(invocation, address, role, shown);
   if (page) static_cast<void>(page->open());  // the address is on the screen
   proxy.run();
   return ExitCode::ok;
@@ -105,7 +113,21 @@ bool may_show_log(const Invocation& invocation, const ServerAddress& server) {
   return !invocation.data.empty() && invocation.socket.empty() && server.is_unix();
 }
 
+ExitCode serve_capsule(const Invocation& invocation, const ConsoleOptions& options) {
+  const auto capsule = CapsuleSource::open(options.capsule, options.keys);
+  if (!capsule) return answer(invocation, tl::unexpected(capsule.error()), {});
+  const std::string vouched =
+      (*capsule)->is_signed() ? ""
+                              : "Nobody vouches for it: name the key that is trusted (--key).\n";
+  return serve_until_interrupt(
+      invocation, options, ServerAddress(invocation.socket_path()), "viewer",
+      {capsule->get(), false,
+       "It shows the run of this capsule, whose proofs were checked, and nothing else.\n" +
+           vouched});
+}
+
 ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& options) {
+  if (!options.capsule.empty()) return serve_capsule(invocation, options);
   auto server = invocation.server_address();
   if (!server) return answer(invocation, tl::unexpected(server.error()), {});
   const auto token = server_token(invocation, options, *server);
@@ -118,10 +140,13 @@ ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& optio
       const bool is_damaged = log.error().exit_code == ExitCode::damaged;
       return answer(invocation, tl::unexpected(is_damaged ? log.error() : token.error()), {});
     }
-    return serve_until_interrupt(invocation, options, *server, "viewer", log->get());
+    return serve_until_interrupt(
+        invocation, options, *server, "viewer",
+        {log->get(), true,
+         "No service runs there: it shows the log as it was left, and changes nothing.\n"});
   }
   server->secret = token->secret;
-  const ExitCode served = serve_until_interrupt(invocation, options, *server, token->role, nullptr);
+  const ExitCode served = serve_until_interrupt(invocation, options, *server, token->role, {});
   if (!token->id.empty()) {
     const auto revoked = call_server(invocation, "access.revoke",
                                      {{"id", token->id}, {"reason", "signalbox console ended"}});
@@ -140,14 +165,26 @@ void add_console_command(ToolCommand app, Invocation& invocation) {
       .one_of({"viewer", "worker", "operator", "admin"});
   command.add_option("--port", options->port, "On 127.0.0.1; default: a free one").range(0, 65535);
   command.add_flag("--no-open", options->is_quiet, "Only print the address");
+  command.add_option("--capsule", options->capsule, "Show the run in this file, without a server")
+      .type_name("FILE")
+      .existing_file();
+  command
+      .add_option("--key", options->keys,
+                  "With --capsule: a trusted verifier key, or @FILE; repeatable")
+      .type_name("KEY")
+      .repeatable();
+  command.excludes("--capsule", {"--role"});
+  command.needs("--key", "--capsule");
   command.footer(
       "It listens on 127.0.0.1 and passes requests on to the server, by a token of its\n"
       "own that is revoked at its end. The address has a secret: whoever has it may use\n"
-      "this console. With --data and no service there, it shows the log as it was left.\n\n"
+      "this console. With --data and no service there, it shows the log as it was left;\n"
+      "with --capsule, one run that `signalbox run export` wrote.\n\n"
       "Examples:\n"
       "  signalbox console\n"
       "  signalbox console --role viewer\n"
       "  signalbox console --data ./copy-of-a-crashed-box\n"
+      "  signalbox console --capsule run.capsule --key @audit.vkey\n"
       "  ssh -L 7070:127.0.0.1:7070 box signalbox console --port 7070");
   command.action([options, &invocation] { return serve_console(invocation, *options); });
 }

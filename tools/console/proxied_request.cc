@@ -16,7 +16,7 @@
 
 #include "server/limits.h"
 #include "server/transport/http/host_rule.h"
-#include "tools/console/stopped_log.h"
+#include "tools/console/console_source.h"
 
 namespace signalbox {
 namespace {
@@ -102,7 +102,7 @@ void ProxiedRequest::on_request() {
 }
 
 void ProxiedRequest::pass_on() {
-  if (settings_.log != nullptr) return answer_from(*settings_.log);
+  if (settings_.source != nullptr) return answer_from(*settings_.source);
   for (const auto field : {http::field::keep_alive, http::field::upgrade, http::field::te,
                            http::field::proxy_connection}) {
     request_.erase(field);
@@ -174,18 +174,18 @@ void ProxiedRequest::refuse(unsigned status, const std::string& code, const std:
   send(answer);
 }
 
-void ProxiedRequest::answer_from(StoppedLog& log) {
+void ProxiedRequest::answer_from(ConsoleSource& source) {
   if (!HostRule().allows(text_of(request_[http::field::host]), true, "127.0.0.1")) {
     return refuse(421, "NOT_ALLOWED", "this console is at the address that it printed",
                   "signalbox console");
   }
   const auto field = [this](http::field name) { return text_of(request_[name]); };
-  HttpAnswer answer = log.answer({.verb = text_of(request_.method_string()),
-                                  .target = text_of(request_.target()),
-                                  .accept = field(http::field::accept),
-                                  .accept_encoding = field(http::field::accept_encoding),
-                                  .if_none_match = field(http::field::if_none_match),
-                                  .body = request_.body()});
+  HttpAnswer answer = source.answer({.verb = text_of(request_.method_string()),
+                                     .target = text_of(request_.target()),
+                                     .accept = field(http::field::accept),
+                                     .accept_encoding = field(http::field::accept_encoding),
+                                     .if_none_match = field(http::field::if_none_match),
+                                     .body = request_.body()});
   if (request_.method() == http::verb::head) answer.body.clear();
   send(answer);
 }

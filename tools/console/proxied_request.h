@@ -23,12 +23,12 @@
 
 namespace signalbox {
 
-class StoppedLog;
+class ConsoleSource;
 
 struct ConsoleProxySettings {
-  ServerAddress server;       // with the token that requests are passed on with, if any
-  StoppedLog* log = nullptr;  // answers in the place of a server; or none
-  std::string secret;         // that the browser has to show
+  ServerAddress server;             // with the token that requests are passed on with, if any
+  ConsoleSource* source = nullptr;  // answers in the place of a server; or none
+  std::string secret;               // that the browser has to show
 };
 
 class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
@@ -53,7 +53,7 @@ class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
   // Closes the connection as soon as the browser does, or says something more.
   void watch_browser();
   // Answers from the log, in the place of a server.
-  void answer_from(StoppedLog& log);
+  void answer_from(ConsoleSource& source);
   void send(const HttpAnswer& answer);
   void refuse(unsigned status, const std::string& code, const std::string& message,
               const std::string& next_command);

@@ -12,32 +12,16 @@
 #include "server/engine/moment.h"
 #include "server/platform/clock.h"
 #include "server/replay/past_service.h"
-#include "server/rpc/error_json.h"
-#include "server/transport/http/artifact_download.h"
-#include "server/transport/http/console.h"
+#include "server/rpc/methods/forecast.h"
 #include "server/transport/http/problem.h"
-#include "server/transport/http/target.h"
 #include "store/durable_file.h"
 #include "store/rocks_event_log.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-HttpAnswer no_such_part() {
-  return problem(404, {ErrorCode::METHOD_NOT_FOUND,
-                       "the log of a stopped service has nothing at this path",
-                       {},
-                       {"signalbox console"}});
-}
-
-std::string refusal_line(const json::object& request, const Rejection& rejection) {
-  const json::value* const id = request.if_contains("id");
-  return json::serialize(json::object{{"jsonrpc", "2.0"},
-                                      {"id", id == nullptr ? json::value() : *id},
-                                      {"error", rejection_to_json(rejection)}});
-}
 
 std::string text_of_param(const json::object& object, const char* name) {
   const json::value* const found = object.if_contains(name);
@@ -73,42 +57,6 @@ Called<std::unique_ptr<StoppedLog>> StoppedLog::open(const std::filesystem::path
   return std::unique_ptr<StoppedLog>(new StoppedLog(data, std::move(*log), std::move(*newest)));
 }
 
-HttpAnswer StoppedLog::answer(const Request& request) {
-  const auto target = read_target(request.target);
-  if (!target) return problem(target.error());
-  const RouteMatch match = match_route(request.verb, *target);
-  if (match.route == nullptr) return no_such_part();
-  const ConsoleHeaders headers{request.if_none_match, request.accept_encoding};
-  switch (match.route->kind) {
-    case RouteKind::front:
-      return console_front(request.accept);
-    case RouteKind::console:
-      return console_page(*target, headers);
-    case RouteKind::console_file:
-      return console_file(match.params.at("digest"), match.params.at("file"), headers);
-    case RouteKind::stream: {
-      HttpAnswer nothing;
-      nothing.status = 204;
-      return nothing;
-    }
-    case RouteKind::rpc: {
-      HttpAnswer result;
-      result.media_type = "application/json";
-      result.body = answer_line(request.body);
-      return result;
-    }
-    case RouteKind::download:
-      return artifact(match.params);
-    case RouteKind::call:
-    case RouteKind::alive:
-    case RouteKind::ready:
-    case RouteKind::version:
-    case RouteKind::openapi:
-      break;
-  }
-  return no_such_part();
-}
-
 std::string StoppedLog::answer_line(std::string_view line) {
   const Principal viewer{"the log of a stopped service", Role::viewer};
   const auto unanswered = [](const json::object& request) {
@@ -126,6 +74,7 @@ std::string StoppedLog::answer_line(std::string_view line) {
   if (method == "server.whoami") {
     return newest_->answer(line, viewer).value_or(unanswered(request));
   }
+  if (method == "what_if.run") return forecast_line(request);
   const json::value* params = request.if_contains("params");
   const bool has_params = params != nullptr && params->is_object();
   const auto refusal =
@@ -138,6 +87,15 @@ std::string StoppedLog::answer_line(std::string_view line) {
     service = *found;
   }
   return service->answer(json::serialize(request), viewer).value_or(unanswered(request));
+}
+
+std::string StoppedLog::forecast_line(const json::object& request) const {
+  const auto command = forecast_command(data_.string(), {}, object_at(request, "params"));
+  auto forecast =
+      command ? make_forecast(*command) : Decided<json::object>(tl::unexpected(command.error()));
+  if (!forecast) return refusal_line(request, forecast.error());
+  (*forecast)["position"] = forecast->at("to");
+  return result_line(request, *std::move(forecast));
 }
 
 Decided<PastService*> StoppedLog::service_at(const std::string& moment) {
@@ -172,12 +130,7 @@ HttpAnswer StoppedLog::artifact(const PathParams& params) {
   if (!content) {
     return problem({ErrorCode::STORAGE_DAMAGED, content.error().message, {}, {"signalbox replay"}});
   }
-  HttpAnswer file;
-  file.media_type = "application/octet-stream";
-  file.headers = {{"Content-Disposition", content_disposition(params.at("name"))},
-                  {"Content-Security-Policy", "sandbox"}};
-  file.body = std::move(*content);
-  return file;
+  return artifact_answer(params.at("name"), std::move(*content));
 }
 
 }  // namespace signalbox

@@ -10,50 +10,33 @@
 #include <string>
 #include <string_view>
 
-#include <boost/json/object.hpp>
-
 #include "domain/error.h"
-#include "server/transport/http/http_answer.h"
-#include "server/transport/http/route.h"
 #include "tools/cli/call_error.h"
+#include "tools/console/console_source.h"
 
 namespace signalbox {
 
 class PastService;
 class RocksEventLog;
 
-class StoppedLog {
+class StoppedLog final : public ConsoleSource {
  public:
-  // The parts of an HTTP request that an answer depends on; empty: the field is missing.
-  struct Request {
-    std::string_view verb;
-    std::string_view target;
-    std::string_view accept;
-    std::string_view accept_encoding;
-    std::string_view if_none_match;
-    std::string_view body;
-  };
-
   // Opens the data directory, read-only, and computes its state and read models. Fails like
   // RocksEventLog::open(), and for a log without an event. Blocks.
   static Called<std::unique_ptr<StoppedLog>> open(const std::filesystem::path& data);
-  StoppedLog(const StoppedLog&) = delete;
-  StoppedLog& operator=(const StoppedLog&) = delete;
-  ~StoppedLog();
-
-  // Answers what the console asks: its files, JSON-RPC queries as of the log's end or of `at`,
-  // artifacts, and the stream of events with 204, because none will come. 404 for all else.
-  HttpAnswer answer(const Request& request);
+  ~StoppedLog() override;
 
  private:
   StoppedLog(std::filesystem::path data, std::unique_ptr<RocksEventLog> log,
              std::unique_ptr<PastService> newest);
 
-  // Returns the response to a line of JSON-RPC.
-  std::string answer_line(std::string_view line);
+  // Queries are answered as of the log's end or of `at`.
+  std::string answer_line(std::string_view line) override;
+  // Makes a forecast of the work up to the log's end, or to where the request says.
+  [[nodiscard]] std::string forecast_line(const boost::json::object& request) const;
   // Returns the service at the moment, and keeps it for the next one.
   Decided<PastService*> service_at(const std::string& moment);
-  HttpAnswer artifact(const PathParams& params);
+  HttpAnswer artifact(const PathParams& params) override;
 
   const std::filesystem::path data_;
   std::unique_ptr<RocksEventLog> log_;

@@ -1,6 +1,7 @@
 /** One run: what it does and why, what can be done about it, and everything that it left. */
 import { html, useEffect } from '../vendor/htm-preact.js';
 import { countText, moneyText, wordsOf } from '../core/figures.js';
+import { has } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
@@ -17,9 +18,10 @@ import { RunOutput } from './run_output.js';
 import { RunOverview } from './run_overview.js';
 import { Reasons } from './reasons.js';
 
-const TABS = /** @type {[string, string, string][]} */ ([
-  ['overview', 'Overview', '1'], ['output', 'Output', '2'], ['change', 'Change', '3'],
-  ['artifacts', 'Artifacts', '4'], ['events', 'Events', '5'], ['why', 'Why', '6'],
+/** Each with its key, and the method without which it isn’t there. */
+const ALL_TABS = /** @type {[string, string, string, string][]} */ ([
+  ['overview', 'Overview', '1', 'run.get'], ['output', 'Output', '2', 'run.log'], ['change', 'Change', '3', 'run.diff'],
+  ['artifacts', 'Artifacts', '4', 'run.get'], ['events', 'Events', '5', 'events.read'], ['why', 'Why', '6', 'run.why'],
 ]);
 
 /** @param {{run: any}} props */
@@ -50,8 +52,9 @@ function withState(run) {
 
 /** @param {{params: Record<string, string>}} props */
 export function Run({ params: { id, tab = 'overview', ...params } }) {
+  const TABS = ALL_TABS.filter(([, , , needs]) => has(needs));
   const answer = useQuery('run.get', { run_id: id });
-  const why = useQuery('run.why', { run_id: id });
+  const why = useQuery(has('run.why') ? 'run.why' : null, { run_id: id });
   const run = answer.data && withState(answer.data.run);
   const target = run && runTarget(run);
   useEffect(() => {
@@ -60,10 +63,10 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
       selectedThing.value = null;
     };
   }, [answer.data]);
-  const act = (/** @type {string} */ name) => run && ACTIONS[name].allows(run) && confirmAction(ACTIONS[name], [target]);
+  const act = (/** @type {string} */ name) => run && has('run.list') && ACTIONS[name].allows(run) && confirmAction(ACTIONS[name], [target]);
   useKeys([
     ...TABS.map(([name, text, key]) => ({ keys: key, text, run: () => change({ tab: name }) })),
-    { keys: 'w', text: 'Why', run: () => change({ tab: 'why' }) },
+    ...(has('run.why') ? [{ keys: 'w', text: 'Why', run: () => change({ tab: 'why' }) }] : []),
     { keys: 'a', text: 'Approve', run: () => act('approve') },
     { keys: 'p', text: 'Pause', run: () => act('pause') },
     { keys: 'u', text: 'Resume', run: () => act('resume') },
@@ -80,18 +83,18 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
     event.preventDefault();
   };
   return html`<div class="page run"><${Answer} answer=${answer}>${() => html`
-    <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('runs')}>Runs</a> / <span class="id">${id}</span></span>
+    <div class="head"><div class="run-title"><span class="faint">${has('run.list') && html`<a href=${hrefOf('runs')}>Runs</a> / `}<span class="id">${id}</span></span>
       <h1>${run.goal}</h1></div>
-      <${ActionButtons} actions=${actionsFor('run', run)} targets=${[target]} /></div>
-    <p class="sentence" aria-busy=${why.data || why.error ? null : 'true'}><${Status} status=${run.status} /> ${why.data?.reasons[0]?.text ?? wordsOf(run.status)}
+      ${has('run.list') && html`<${ActionButtons} actions=${actionsFor('run', run)} targets=${[target]} />`}</div>
+    <p class="sentence" aria-busy=${why.data || why.error || !has('run.why') ? null : 'true'}><${Status} status=${run.status} /> ${why.data?.reasons[0]?.text ?? (has('run.why') ? wordsOf(run.status) : '')}
       ${why.data?.card && html` · works on <${CardLink} id=${why.data.card.card_id} text=${why.data.card.title} />`}</p>
     <${Figures} run=${run} />
     <div class="tabs" role="tablist" aria-label="About the run" onKeyDown=${onTabKey}>${TABS.map(([name, text]) => html`
       <button role="tab" id="tab-${name}" key=${name} tabindex=${name === tab ? 0 : -1} aria-selected=${name === tab ? 'true' : 'false'} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
     <div role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]}>
       ${tab === 'overview' && html`<${RunOverview} run=${run} />`}
-      ${tab === 'output' && html`<${RunOutput} run=${run} params=${params} />`}
-      ${tab === 'change' && html`<${RunChange} run=${run} />`}
+      ${tab === 'output' && has('run.log') && html`<${RunOutput} run=${run} params=${params} />`}
+      ${tab === 'change' && has('run.diff') && html`<${RunChange} run=${run} />`}
       ${tab === 'artifacts' && html`<${RunArtifacts} run=${run} />`}
       ${tab === 'events' && html`<${RunEvents} run=${run} />`}
       ${tab === 'why' && html`<${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//>`}

@@ -1,6 +1,7 @@
 /** The run over time, and its stations with their attempts. */
 import { html } from '../vendor/htm-preact.js';
 import { chromeTrace } from '../core/chrome_trace.js';
+import { has } from '../core/identity.js';
 import { hrefOf } from '../core/route.js';
 import { saveFile } from '../core/save_file.js';
 import { useQuery } from '../core/query.js';
@@ -20,7 +21,7 @@ function Attempt({ run, station, attempt }) {
   return html`<tr><td class="number">${attempt.attempt}</td><td><${Status} status=${attempt.status} text=${attempt.outcome && wordsOf(attempt.outcome)} /></td>
     <td class="cut wide">${attempt.error ? html`<span class="tone-bad">${attempt.error.code}</span> ${attempt.error.message}` : attempt.summary ?? attempt.strategy}</td>
     <td class="faint cut">${attempt.worker}</td><td class="number">${cost ? moneyText(cost) : ''}</td><td class="number">${durationText(tookMs)}</td>
-    <td>${attempt.job_id && html`<a href=${hrefOf('run', { id: run.run_id, tab: 'output', station: station.station, attempt: String(attempt.attempt) })}>output</a>`}</td>
+    <td>${attempt.job_id && has('run.log') && html`<a href=${hrefOf('run', { id: run.run_id, tab: 'output', station: station.station, attempt: String(attempt.attempt) })}>output</a>`}</td>
     <td>${attempt.token && html`<${EventLink} position=${attempt.token} />`}</td></tr>`;
 }
 
@@ -44,5 +45,5 @@ export function RunOverview({ run }) {
       <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//>
     <${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
-    <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`;
+    ${has('run.list') && html`<p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
 }

@@ -19,6 +19,9 @@ import { BELONGS, placesHere } from './places.js';
 import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
 
+/** The only page of a capsule. */
+const THE_RUN = { page: 'run', name: 'Run', mark: '≡' };
+
 function Connection() {
   const { state, since, retryAt, position, lagMs } = useSignal(connection);
   const present = useSignal(now);
@@ -28,6 +31,7 @@ function Connection() {
     return html`<span class="connection" role="status"><span class="tone-good">● live</span> ${place}
       <span class="faint lag" title="from the event’s record to this page">${position ? `${lagMs} ms` : ''}</span></span>`;
   }
+  if (state === 'stopped' && identity.peek()?.capsule) return html`<span class="connection tone-wait" role="status" title="a file: no service is asked">■ a capsule</span>`;
   if (state === 'stopped') return html`<span class="connection tone-wait" role="status" title="the service doesn’t run: this is its log">■ stopped log</span> ${place}`;
   if (state === 'refused') return html`<span class="connection tone-bad" role="status">■ not admitted</span>`;
   if (state === 'connecting') return html`<span class="connection faint" role="status">◌ connecting</span>`;
@@ -63,6 +67,14 @@ function PauseNotice() {
     Nothing new begins. <${StillInProgress} /> <${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[THE_SERVICE]} small=${true} /></p>`;
 }
 
+/** What is known of a capsule: that its records are those of the log, and who says so. */
+function CapsuleNotice() {
+  const capsule = useSignal(identity)?.capsule;
+  if (!capsule) return null;
+  return html`<p class="announcement ${capsule.signature_checked ? 'good' : 'wait'}" role="status"><span><b>The capsule of a run.</b> Each of its ${plural(capsule.records, 'record')} is proven to be in the log <b>${capsule.origin}</b> as of its record #${countText(capsule.size)}:
+    ${' '}${capsule.signature_checked ? html`<span class="tone-good">✔ signed by a key that you trust</span>` : html`<span class="tone-wait">◐ nobody vouches for that log: name the key with --key</span>`}. That the run has no other records isn’t proven. Output, reasons, and what happened since aren’t in a capsule.</span></p>`;
+}
+
 function Help() {
   const list = [...shortcuts.peek()];
   return html`<div><h2 id="dialog-title">Keys</h2>
@@ -87,9 +99,9 @@ export function Shell({ children }) {
   const chosen = useSignal(theme);
   const { state } = useSignal(connection);
   const at = useSignal(moment);
-  const waiting = usePresentQuery('attention.list', { limit: 1 });
+  const waiting = usePresentQuery(has('attention.list') ? 'attention.list' : null, { limit: 1 });
   const total = waiting.data?.total ?? 0;
-  const present = BELONGS[page] ?? page;
+  const present = who?.capsule ? 'run' : BELONGS[page] ?? page;
   useEffect(() => {
     // A link to a moment, on a service that answers nothing about the past.
     if (at !== null && !has('events.histogram')) show(null);
@@ -97,12 +109,12 @@ export function Shell({ children }) {
   useSignalOutside(total);
   useKeys([
     ...placesHere().map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),
-    { keys: '/', text: 'Search, or do something', run: openPalette },
+    ...(has('run.list') ? [{ keys: '/', text: 'Search, or do something', run: openPalette }] : []),
     { keys: '?', text: 'These keys', run: () => openDialog(Help) },
   ], []);
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
-      if (!(event.metaKey || event.ctrlKey) || event.key !== 'k') return;
+      if (!(event.metaKey || event.ctrlKey) || event.key !== 'k' || !has('run.list')) return;
       event.preventDefault();
       openPalette();
     };
@@ -113,18 +125,18 @@ export function Shell({ children }) {
     <a class="skip" href="#main">To the content</a>
     <header class="bar">
       <a class="brand" href=${hrefOf('inbox')}>Signalbox</a>
-      <button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>
+      ${has('run.list') && html`<button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>`}
       <${Connection} />
-      <${Later} load=${() => import('../proof/proof_badge.js').then(({ ProofBadge }) => ProofBadge)} />
-      <span class="who faint" title="who the service takes you for">${who ? `${who.actor} · ${who.role}` : ''}</span>
+      ${!who?.capsule && html`<${Later} load=${() => import('../proof/proof_badge.js').then(({ ProofBadge }) => ProofBadge)} />`}
+      <span class="who faint" title="who the service takes you for">${who && !who.capsule ? `${who.actor} · ${who.role}` : ''}</span>
       ${who?.actor.startsWith('token:') && html`<button class="quiet who" onClick=${signOut} title="Forget the access token">sign out</button>`}
       <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>
     </header>
-    <nav aria-label="Pages">${placesHere().map(({ page: place, name, mark }) => html`
+    <nav aria-label="Pages">${(who?.capsule ? [THE_RUN] : placesHere()).map(({ page: place, name, mark }) => html`
       <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
-    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} />${has('server.in_flight') && html`<${PauseNotice} />`}${children}</main>
+    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} />${has('server.in_flight') && html`<${PauseNotice} />`}${children}</main>
     ${has('events.histogram') && html`<${TimeBar} />`}
     <${DialogPlace} />`;
 }

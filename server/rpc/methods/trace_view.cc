@@ -9,6 +9,7 @@
 #include "server/followers/traces/trace_exporter.h"
 #include "server/followers/traces/trace_source.h"
 #include "server/platform/clock.h"
+#include "server/rpc/methods/trace_json.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
@@ -90,6 +91,19 @@ json::array plain_spans(const WholeTrace& whole) {
   return array;
 }
 
+}  // namespace
+
+json::object trace_to_json(const RunId& run_id, const WholeTrace& whole, std::int64_t as_of_ns) {
+  json::object result;
+  result["run_id"] = to_string(run_id);
+  result["trace_id"] = hex_trace_id(run_id);
+  result["as_of"] = format_time(as_of_ns);
+  result["spans"] = plain_spans(whole);
+  return result;
+}
+
+namespace {
+
 Decided<json::object> trace_result(const EventLog& log, const RunIndex& index,
                                    const TraceRun& params, const TraceResource& resource,
                                    std::int64_t now_ns) {
@@ -98,11 +112,7 @@ Decided<json::object> trace_result(const EventLog& log, const RunIndex& index,
   if (!*whole) {
     return tl::unexpected(run_not_found(log, params.run_id));
   }
-  json::object result;
-  result["run_id"] = to_string(params.run_id);
-  result["trace_id"] = hex_trace_id(params.run_id);
-  result["as_of"] = format_time(now_ns);
-  result["spans"] = plain_spans(**whole);
+  json::object result = trace_to_json(params.run_id, **whole, now_ns);
   if (params.otlp.value_or(false)) {
     std::vector<std::string> spans;
     for (const TraceSpan& span : (*whole)->ended) {

@@ -1,0 +1,72 @@
+// A run's capsule in the console: the page of the run, what was proven of it, and nothing else.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { eventually } from '../service.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
+
+/** Writes the capsule of a run. Returns its path, and that of the key that verifies it. */
+function exported(stage, directory, id) {
+  const [secret, key, file] = ['audit.key', 'audit.vkey', 'run.capsule'].map((name) => path.join(directory, name));
+  const signalbox = (...words) => execFileSync(stage.service.binary, [...words, '--data', stage.service.data], { encoding: 'utf8' });
+  fs.writeFileSync(key, signalbox('audit', 'keygen', '-o', secret, '--name', 'example.com/box'));
+  signalbox('run', 'export', id, '--artifacts', '--signing-key', secret, '-o', file);
+  return { file, key };
+}
+
+/** Starts `signalbox console --capsule`. Returns its process and the address that it prints. */
+async function serve(stage, directory, words) {
+  const begun = spawn(stage.service.binary, ['console', '--no-open', '--data', path.join(directory, 'none'), '--capsule', ...words], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let printed = '';
+  begun.stdout.on('data', (bytes) => { printed += bytes; });
+  const [address] = await eventually(() => /http:\/\/127\.0\.0\.1:\d+\/console\/#t=\S+/.exec(printed), 'the address of the capsule’s console');
+  return { begun, address };
+}
+
+/** The run is there with what was proven; no other page, query or action is offered. */
+export async function the_capsule_of_a_run(stage) {
+  const directory = path.dirname(stage.service.data);
+  const goal = 'upload <img src=x onerror="window.hacked=1">';
+  const id = await stage.service.startRun(goal, [['build', `printf '{"a": 1}' > "$SIGNALBOX_ARTIFACTS_DIR/report.json"`], ['test', 'exit 3']], { project: 'web' });
+  await stage.service.runIs(id, 'failed');
+  const { file, key } = exported(stage, directory, id);
+  await stage.service.kill();
+  const { begun, address } = await serve(stage, directory, [file, '--key', `@${key}`]);
+  const unsigned = await serve(stage, directory, [file]);
+  try {
+    for (const look of [{ width: 1280 }, { width: 320, scheme: 'dark' }]) {
+      const visitor = await stage.visitor({ ...look, hasAxe: true });
+      const page = await visitor.newPage();
+      await page.goto(address);
+      await page.getByText('signed by a key that you trust').waitFor();
+      await page.locator('h1').getByText(goal).waitFor();
+      await page.getByRole('status').getByText('a capsule').first().waitFor();
+      check((await page.getByRole('navigation').getByRole('link').count()) === 1, 'other pages are offered');
+      check((await page.getByRole('tab').allInnerTexts()).join() === 'Overview,Artifacts,Events', 'a tab shows what isn’t there');
+      check(await page.getByRole('button', { name: 'Retry' }).count() === 0, 'an action is offered');
+      check(!await page.evaluate(() => 'hacked' in window), 'the goal became an element');
+      await page.keyboard.press('4');
+      await page.getByRole('button', { name: 'show' }).click();
+      await page.getByText('as recorded').waitFor();
+      await page.keyboard.press('5');
+      await page.getByText('RunFailed').waitFor();
+      const found = await stage.violations(page);
+      check(found.length === 0, found.join('; '));
+      check(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look.width} px: it scrolls sideways`);
+      await page.goto(address.replace('#', '?page=board#'));
+      await page.locator('h1').getByText(goal).waitFor();
+      hadNoComplaint(page);
+    }
+    const visitor = await stage.visitor();
+    const page = await visitor.newPage();
+    await page.goto(unsigned.address);
+    await page.getByText('nobody vouches for that log').waitFor();
+    hadNoComplaint(page);
+  } finally {
+    for (const each of [begun, unsigned.begun]) {
+      each.kill('SIGTERM');
+      await once(each, 'exit');
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// What answers the console in the place of a server: the log of a service that doesn't run, or a
+// run's capsule. Nothing is written, and nothing will happen in it.
+//
+// Called on one thread; answering blocks it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include "domain/error.h"
+#include "server/transport/http/http_answer.h"
+#include "server/transport/http/route.h"
+
+namespace signalbox {
+
+class ConsoleSource {
+ public:
+  // The parts of an HTTP request that an answer depends on; empty: the field is missing.
+  struct Request {
+    std::string_view verb;
+    std::string_view target;
+    std::string_view accept;
+    std::string_view accept_encoding;
+    std::string_view if_none_match;
+    std::string_view body;
+  };
+
+  ConsoleSource() = default;
+  ConsoleSource(const ConsoleSource&) = delete;
+  ConsoleSource& operator=(const ConsoleSource&) = delete;
+  virtual ~ConsoleSource() = default;
+
+  // Answers what the console asks: its files, JSON-RPC queries, artifacts, and the stream of events
+  // with 204, because none will come. 404 for all else.
+  HttpAnswer answer(const Request& request);
+
+ protected:
+  // Returns the response to a JSON-RPC request that is refused.
+  static std::string refusal_line(const boost::json::object& request, const Rejection& rejection);
+  // Returns the response with this result.
+  static std::string result_line(const boost::json::object& request, boost::json::object result);
+  // Returns the answer with the content of an artifact.
+  static HttpAnswer artifact_answer(const std::string& name, std::string content);
+
+ private:
+  // Returns the response to a line of JSON-RPC.
+  virtual std::string answer_line(std::string_view line) = 0;
+  // `params` has the run_id and the name.
+  virtual HttpAnswer artifact(const PathParams& params) = 0;
+};
+
+}  // namespace signalbox
