@@ -33,6 +33,8 @@ export class RunPages {
     if (event.stream === 'server') this.isAllOld = true;
     else if (event.stream.startsWith('run/')) this.changed.add(event.stream.slice(4));
     else return false;
+    // Any run, also of a page that doesn't have it yet, may begin to match.
+    if (['status', 'waiting_for', 'station', 'code'].some((name) => this.filter[name])) this.isAllOld = true;
     return true;
   }
 

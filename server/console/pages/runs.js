@@ -16,15 +16,20 @@ import { StartRun } from './start_run.js';
 
 const STATUSES = ['queued', 'running', 'paused', 'succeeded', 'failed', 'canceled'];
 const PERIODS = /** @type {Record<string, number>} */ ({ '1 h': 3_600_000, '12 h': 43_200_000, '7 d': 604_800_000 });
+const WAITS = ['approval', 'budget', 'backoff', 'deferred', 'stalled', 'quota'];
 const CHOSEN_MAX = 500;
+/** The end of an id, which the service doesn't search for. */
+const ID_TAIL = /^[0-9a-f-]{4,36}$/i;
 
 /** @param {Record<string, string>} params of the address @returns {Record<string, string>} of run.list */
-function filterOf({ status, project, label, since }) {
+function filterOf({ status, project, label, since, text, ...others }) {
   /** @type {Record<string, string>} */
   const filter = {};
   if (status) filter.status = status;
   if (project) filter.project = project;
   if (label) filter.label = label;
+  for (const name of ['waiting_for', 'station', 'code']) if (others[name]) filter[name] = others[name];
+  if (text && !ID_TAIL.test(text)) filter.text = text;
   if (since && PERIODS[since]) {
     // To the minute, so that it stays the same question for a while.
     const from = Math.floor((Date.now() - PERIODS[since]) / 60_000) * 60_000;
@@ -98,6 +103,9 @@ export function Runs({ params }) {
       <button class="primary small" aria-disabled=${whyNot('run.start') ? 'true' : null} title=${whyNot('run.start') ?? ''} onClick=${() => whyNot('run.start') || start()}>Start a run</button></div>
     <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} />
       <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
+      <${TextFilter} name="station" value=${params.station} hint="station" /><${TextFilter} name="code" value=${params.code} hint="error code" />
+      <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(/** @type {any} */ event) => change({ waiting_for: event.target.value || undefined })}>
+        <option value="">waiting for …</option>${WAITS.map((each) => html`<option key=${each} value=${each} selected=${each === params.waiting_for}>${each}</option>`)}</select>
       <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
     <${Problem} error=${error} />
     ${!rows && !error && html`<${Asking} />`}

@@ -156,3 +156,30 @@ export async function events_by_who_and_what(stage) {
   await page.getByText('No event matches yet.').waitFor();
   hadNoComplaint(page);
 }
+
+/** Runs are found by what they wait for, where they are, why they failed, and any part of their goals. */
+export async function runs_by_what_they_wait_for(stage) {
+  const asking = await stage.service.startRun('ask somebody', [['review']]);
+  const failed = await stage.service.startRun('fail at once', [['build', 'exit 3']]);
+  await stage.service.runIs(failed, 'failed');
+  const page = await stage.open('?page=runs&waiting_for=approval', { hasAxe: true });
+  await page.getByText('ask somebody').waitFor();
+  check(await page.getByText('fail at once').count() === 0, 'a run that waits for nothing is shown');
+  check(await page.getByLabel('waiting for').inputValue() === 'approval', 'the filter doesn’t say what it is');
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await stage.service.call('run.resume', { run_id: asking, decision: 'approve' });
+  await page.getByText('No run matches.').waitFor();
+  await page.getByLabel('waiting for').selectOption('');
+  await page.getByRole('searchbox', { name: 'code' }).fill('EXIT_NONZERO');
+  await page.keyboard.press('Enter');
+  await page.getByText('fail at once').waitFor();
+  check(await page.getByText('ask somebody').count() === 0, 'a run without the code is shown');
+  // What begins to match comes in, wherever it began.
+  await stage.service.startRun('fail as well', [['build', 'exit 4']]);
+  await page.getByText('fail as well').waitFor();
+  await page.getByRole('searchbox', { name: 'text' }).fill('AT ONCE');
+  await page.keyboard.press('Enter');
+  await eventually(async () => await page.getByText('fail as well').count() === 0 && page.getByText('fail at once').isVisible(), 'the goal, written in upper case');
+  hadNoComplaint(page);
+}
