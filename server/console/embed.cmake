@@ -56,10 +56,10 @@ string(SHA256 all "${digests}")
 string(SUBSTRING "${all}" 0 16 all)
 
 # The browser asks for all modules of the start at once, not as it finds them in each other. The worker is
-# loaded by itself; pages, what proves the log, and the library that only one page needs, later.
+# loaded by itself; pages and what proves the log, later.
 set(preload "")
 foreach(name IN LISTS NAMES)
-  if(name MATCHES "\\.js$" AND NOT name MATCHES "^(pages/|proof/|app|stream_worker|vendor/uplot)")
+  if(name MATCHES "\\.js$" AND NOT name MATCHES "^(pages/|proof/|app|stream_worker)")
     string(APPEND preload "<link rel=\"modulepreload\" href=\"@DIGEST@/${name}\">\n")
   endif()
 endforeach()

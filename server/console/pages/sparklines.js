@@ -3,7 +3,7 @@ import { html, useEffect, useMemo } from '../vendor/htm-preact.js';
 import { keepSamples, samples } from '../core/metrics.js';
 import { bytesText, countText } from '../core/figures.js';
 import { useSignal } from '../core/use_signal.js';
-import { Plot } from '../parts/plot.js';
+import { Plot } from './plot.js';
 
 /** @typedef {{name: string, metric: string, isRate: boolean, text: (value: number) => string}} Line */
 

@@ -4,9 +4,9 @@ import { moment, momentTime } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { go } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
-import { caveatsOf, errorText, exactText, measured, MEASURES, policyOf, SETTINGS } from '../core/what_if.js';
+import { caveatsOf, errorText, exactText, measured, MEASURES, policyOf, SETTINGS } from './what_if_policy.js';
 import { Command, Commands, Empty, Problem } from '../parts/notice.js';
-import { Plot } from '../parts/plot.js';
+import { Plot } from './plot.js';
 import { Rows } from '../parts/rows.js';
 
 const PERIODS = ['1h', '8h', '24h', '168h'];
@@ -19,10 +19,7 @@ const STROKES = HISTORIES.map(({ tone, dash, width }) => ({ colour: `--${tone}`,
 const CHART_PX = 150;
 const CHARTS = [{ field: 'waiting', name: 'Runs that wait' }, { field: 'at_work', name: 'Attempts at work' }];
 const SPREADS = [{ field: 'queue_wait', name: 'Wait in a queue' }, { field: 'run_time', name: 'Time of a run' }, { field: 'card_time', name: 'Card to merge' }];
-const AXES = {
-  valuesX: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(exactText),
-  valuesY: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((value) => (Number.isInteger(value) ? String(value) : '')),
-};
+const AXES = { textX: exactText, textY: (/** @type {number} */ value) => (Number.isInteger(value) ? String(value) : '') };
 
 const never = () => false;
 const HOUR_MS = 3_600_000;

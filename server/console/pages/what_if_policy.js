@@ -1,6 +1,6 @@
 /** A policy to try on recorded work, as the address has it, and what its forecast compares. */
-import { countText, plural } from './figures.js';
-import { durationText } from './time_text.js';
+import { countText, plural } from '../core/figures.js';
+import { durationText } from '../core/time_text.js';
 
 /**
  * @typedef {{name: string, label: string, table: 'limits' | 'board' | 'station' | 'retry', key?: string,
