@@ -53,6 +53,21 @@ TEST(ConsoleAssets, AreTheFilesOfTheTree) {
   EXPECT_EQ(console_index().content.find("@DIGEST@"), std::string_view::npos);
 }
 
+// What the page names is loaded before anything is shown.
+TEST(ConsoleAssets, AreSmallWhenTheyAreCompressed) {
+  const std::string_view page = console_index().content;
+  std::size_t all_bytes = console_index().gzip.size();
+  std::size_t first_bytes = all_bytes;
+  for (const ConsoleAsset& asset : console_assets()) {
+    all_bytes += asset.gzip.size();
+    const std::string named = "/" + std::string(asset.name) + '"';
+    if (page.find(named) != std::string_view::npos) first_bytes += asset.gzip.size();
+  }
+  EXPECT_LE(first_bytes, 60U * 1024);
+  EXPECT_LE(all_bytes, 150U * 1024);
+  EXPECT_GT(all_bytes, first_bytes);
+}
+
 TEST(ConsoleServing, ThePageIsAskedForEachTimeAndItsFilesAreKept) {
   HttpSite site;
   HttpClient http = site.client();
