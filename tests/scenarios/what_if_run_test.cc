@@ -1,4 +1,5 @@
 // `what_if.run` of a running service: over the socket and HTTP, as a viewer, and what it refuses.
+#include "server/limits.h"
 #include "tests/scenarios/cli_fixture.h"
 #include "tests/scenarios/http_client.h"
 
@@ -65,7 +66,9 @@ TEST_F(WhatIfRunTest, RefusesAWrongQuestionByItsField) {
   EXPECT_EQ(refusal({{"policy", "[limits]\nworker = 1\n"}}), "INVALID_PARAMS");
   EXPECT_EQ(refusal({{"policy", "[limits"}}), "INVALID_PARAMS");
   EXPECT_EQ(refusal({{"policy", ""}, {"from", "yesterday"}}), "INVALID_PARAMS");
-  EXPECT_EQ(refusal({{"policy", std::string(64 * 1024 + 1, '#')}}), "LIMIT_EXCEEDED");
+  const std::string longest(limits::what_if_policy_bytes_max, '#');
+  EXPECT_EQ(ask({{"policy", longest}}).exit_code, 0);
+  EXPECT_EQ(refusal({{"policy", longest + '#'}}), "LIMIT_EXCEEDED");
   // A moment is of the answer, not of the question.
   EXPECT_EQ(refusal({{"policy", ""}, {"at", 1}}), "NOT_ALLOWED");
   const Output wrong = ask({{"policy", "[limits]\nworker = 1\n"}});

@@ -54,7 +54,8 @@ PreparedDrop prepare_drop(const EventLog& log, const MerkleFrontier& tree,
 
 namespace {
 
-using FileStates = std::map<std::string, std::pair<std::uintmax_t, std::filesystem::file_time_type>>;
+using FileStates =
+    std::map<std::string, std::pair<std::uintmax_t, std::filesystem::file_time_type>>;
 
 // Returns the size and the time of the last change of each file below `directory`.
 FileStates file_states(const std::filesystem::path& directory) {
