@@ -21,7 +21,6 @@ const CHARTS = [{ field: 'waiting', name: 'Runs that wait' }, { field: 'at_work'
 const SPREADS = [{ field: 'queue_wait', name: 'Wait in a queue' }, { field: 'run_time', name: 'Time of a run' }, { field: 'card_time', name: 'Card to merge' }];
 const AXES = { textX: exactText, textY: (/** @type {number} */ value) => (Number.isInteger(value) ? String(value) : '') };
 
-const never = () => false;
 const HOUR_MS = 3_600_000;
 
 /** Returns the beginning of the work: an age counts from the moment on screen. @param {string} from @param {number | null} time */
@@ -117,7 +116,7 @@ export function WhatIf({ params: { at: _, ...params } }) {
   const isAsked = params.from !== undefined;
   const isKnown = at === null || time !== null;
   const question = { policy: policyOf(params), from: beginOf(params.from ?? '', at === null ? null : time), ...(at === null ? {} : { to: at }) };
-  const { data, error, refresh } = usePresentQuery(isAsked && isKnown ? 'what_if.run' : null, question, never);
+  const { data, error, refresh } = usePresentQuery(isAsked && isKnown ? 'what_if.run' : null, question);
   return html`<div class="page what-if"><div class="head"><h1>What-if</h1>
       ${isAsked && html`<span class="actions">${data && html`<button class="quiet" onClick=${refresh}>Again</button>`}<button class="quiet" onClick=${() => go('whatif')}>Clear</button></span>`}</div>
     <${PolicyForm} params=${params} known=${data} />

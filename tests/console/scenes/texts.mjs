@@ -17,7 +17,7 @@ const pagesOf = ({ succeeded, failed, asking, paused, card }) => ({
   'run-why': `?page=run&id=${paused}&tab=why`, card: `?page=card&id=${card}`, loops: '?page=loops', night: '?page=night',
   events: '?page=events&types=CardSubmitted,CardBlocked,RunPaused', 'events-of-a-stream': '?page=events&stream=lock/deploy/prod',
   'events-from-a-position': '?page=events&from=1&types=RunStarted', projects: '?page=projects', project: '?page=projects&name=parser',
-  audit: '?page=audit', server: '?page=server', nothing: '?page=nothing',
+  audit: '?page=audit', 'what-if': '?page=whatif', server: '?page=server', nothing: '?page=nothing',
   'kiosk-now': '?kiosk=now', 'kiosk-board': '?kiosk=board', 'kiosk-night': '?kiosk=night',
 });
 
