@@ -81,6 +81,16 @@ tl::expected<std::vector<std::string>, std::string> newly_left_out(
   return left_out;
 }
 
+tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
+                                           const std::filesystem::path& to) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::last_write_time(to, fs::last_write_time(from, error), error);
+  if (error) return tl::unexpected("can't copy the index: " + error.message());
+  return {};
+}
+
 tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch) {

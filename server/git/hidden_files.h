@@ -45,6 +45,11 @@ tl::expected<std::vector<std::string>, std::string> newly_left_out(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& pins);
 
+// Copies an index with its time, by which git knows the files that may have been changed since they
+// were added: those that aren't older. Error: a sentence.
+tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
+                                           const std::filesystem::path& to);
+
 // Removes the marks of these files from the index that `options` name, so that git reports and adds
 // their changes. Returns the files. Blocks on git. Error: git's message.
 tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(

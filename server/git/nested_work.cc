@@ -30,13 +30,8 @@ tl::expected<GitOptions, std::string> without_marks(const fs::path& path, GitOpt
                                                     const fs::path& directory) {
   const auto hidden = TRY(hidden_files(path, options, directory));
   if (hidden.empty()) return options;
-  const fs::path own = options.place->git_directory / "index";
   const fs::path copy = directory / "index";
-  std::error_code error;
-  fs::copy_file(own, copy, fs::copy_options::overwrite_existing, error);
-  // Git looks into files that aren't older than the index.
-  if (!error) fs::last_write_time(copy, fs::last_write_time(own, error), error);
-  if (error) return tl::unexpected("can't copy the index: " + error.message());
+  TRY(copy_index(options.place->git_directory / "index", copy));
   options.environment.push_back("GIT_INDEX_FILE=" + copy.string());
   TRY(reveal_hidden_files(path, options, directory));
   return options;

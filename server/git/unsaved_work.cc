@@ -116,9 +116,7 @@ class Rescue {
   tl::expected<std::string, std::string> keep() {
     remove_index();
     std::error_code error;
-    const bool has_index = fs::exists(own_index_, error);
-    if (has_index) fs::copy_file(own_index_, index_, error);
-    if (has_index && error) return tl::unexpected("can't copy the index: " + error.message());
+    if (fs::exists(own_index_, error)) TRY(copy_index(own_index_, index_));
     // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
     if (auto revealed = reveal_hidden_files(here_.path, options(), here_.scratch()); !revealed) {

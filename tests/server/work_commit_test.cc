@@ -353,6 +353,24 @@ TEST_F(WorkOfAnAgent, AndIsKeptWhenTheWorktreeGoes) {  // A1
   EXPECT_EQ(run("show " + outcome.rescue_ref + ":file.txt", repository), "two");
 }
 
+// Within one tick of the kernel's clock a file can be added and changed, which leaves its size and
+// times as the index has them. Git looks into such files, by the time of the index.
+TEST_F(WorkOfAnAgent, AndIsKeptWhenItWasDoneInAnInstant) {  // A1
+  run("config core.trustctime false", repository);          // no test can set that time
+  const Job intake = begun();
+  const fs::path file = workspace_of(intake) / "file.txt";
+  const fs::path index =
+      fs::path(run("rev-parse --absolute-git-dir", workspace_of(intake))) / "index";
+  run("add file.txt", workspace_of(intake));
+  const auto instant = fs::last_write_time(file);
+  write_text(file, "two\n");
+  fs::last_write_time(file, instant);
+  fs::last_write_time(index, instant);
+  const RemovalOutcome outcome = remove_worktree(removal_of(intake));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(run("show " + outcome.rescue_ref + ":file.txt", repository), "two");
+}
+
 TEST_F(WorkOfAnAgent, ADeletedGitFileLosesNothing) {  // A1
   const Job intake = begun();
   write_text(workspace_of(intake) / "new.txt", "new\n");
