@@ -42,7 +42,7 @@ TEST_F(BufferingTableTest, WhatTheDiskRefusesIsHeldAndWrittenDownLater) {
     EXPECT_FALSE(table.reopen().has_value());
     EXPECT_TRUE(table.held().has_value());
 
-    below.refusal.reset();
+    below.refusal = std::nullopt;
     ASSERT_TRUE(put("c", "4", first + 2).has_value());
     EXPECT_EQ(below.get("c").value(), kind == Kind::full ? std::nullopt : std::optional("4"))
         << "nothing overtakes what is held";
@@ -63,7 +63,7 @@ TEST_F(BufferingTableTest, AnErasedRowIsGoneAboveAndBelow) {
   ASSERT_TRUE(table.write(batch, 2).has_value());
   EXPECT_EQ(table.get("a").value(), std::nullopt);
   EXPECT_EQ(below.get("a").value(), "1");
-  below.refusal.reset();
+  below.refusal = std::nullopt;
   ASSERT_TRUE(table.reopen().has_value());
   EXPECT_EQ(below.get("a").value(), std::nullopt);
 }
@@ -80,7 +80,7 @@ TEST_F(BufferingTableTest, PastItsBoundItRefusesAndKeepsWhatItHas) {
   for (Position position = 2; position < 20; ++position) {
     ASSERT_TRUE(put("a", std::string(bytes_max / 2, 'y'), position).has_value());
   }
-  below.refusal.reset();
+  below.refusal = std::nullopt;
   ASSERT_TRUE(table.reopen().has_value());
   ASSERT_TRUE(put("b", std::string(bytes_max, 'x'), 20).has_value());
   EXPECT_EQ(below.applied(), 20U);
@@ -91,7 +91,7 @@ TEST_F(BufferingTableTest, WhatDoesNotFollowOnTheDiskIsDropped) {
   ASSERT_TRUE(put("b", "2", 2).has_value());
   below.refusal = Kind::io;
   ASSERT_TRUE(put("c", "3", 3).has_value());
-  below.refusal.reset();
+  below.refusal = std::nullopt;
   below.reopened_position = 1;  // reopened without its latest write
   ASSERT_TRUE(table.reopen().has_value());
   EXPECT_EQ(table.applied(), 1U);
@@ -117,7 +117,7 @@ TEST_F(BufferingTableTest, AScanSeesOneMomentOnly) {
                         [&](std::string_view, std::string_view value) {
                           seen += value;
                           if (!std::exchange(first, false)) return true;
-                          below.refusal.reset();
+                          below.refusal = std::nullopt;
                           EXPECT_TRUE(table.reopen().has_value());
                           EXPECT_TRUE(put("a", "new", 2).has_value());
                           EXPECT_TRUE(put("ab", "new", 3).has_value());

@@ -1,6 +1,8 @@
 // A table in memory that can be made to refuse writes as a full, failing or damaged disk does.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -10,8 +12,10 @@ namespace signalbox {
 
 class RefusingTable final : public Table {
  public:
-  std::optional<StoreError::Kind> refusal;    // error of writes and reopen(), if set
-  std::optional<Position> reopened_position;  // applied position after the next reopen(), if set
+  // A test sets them, and reads applied(), while another thread writes.
+  std::atomic<std::optional<StoreError::Kind>> refusal;  // error of writes and reopen(), if set
+  // The applied position after the next reopen(), if set.
+  std::atomic<std::optional<std::uint32_t>> reopened_position;
 
   [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override {
     return rows_.get(key);
@@ -28,21 +32,22 @@ class RefusingTable final : public Table {
   [[nodiscard]] Position applied() const override { return applied_; }
   Stored<void> reopen() override {
     if (auto ok = refuse(); !ok) return ok;
-    applied_ = std::exchange(reopened_position, std::nullopt).value_or(applied_);
+    if (const auto position = reopened_position.exchange(std::nullopt)) applied_ = *position;
     return {};
   }
 
  private:
   Stored<void> refuse() const {
-    if (!refusal) return {};
+    const std::optional<StoreError::Kind> kind = refusal;
+    if (!kind) return {};
     StoreError error;
-    error.kind = *refusal;
+    error.kind = *kind;
     error.message = "refused, as the test wishes";
     return tl::unexpected(std::move(error));
   }
 
   MemoryTable rows_;
-  Position applied_ = 0;
+  std::atomic<Position> applied_ = 0;
 };
 
 }  // namespace signalbox

@@ -37,7 +37,7 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
 
   // Makes the disk of a buffering table refuse some batches, which it writes between others.
   Stored<void> write(const TableBatch& batch, Position applied) {
-    below.refusal.reset();
+    below.refusal = std::nullopt;
     if (applied % 3 == 0) {
       EXPECT_TRUE(table->reopen().has_value());
     }

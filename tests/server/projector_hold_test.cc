@@ -80,7 +80,7 @@ TEST_F(ProjectorHold, ReadsGoOnFromWhatIsHeld) {
   append();
   EXPECT_TRUE(query(log.tail()));
 
-  below.refusal.reset();
+  below.refusal = std::nullopt;
   wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
   wait_until([&] {
     const std::lock_guard lock(mutex);
@@ -103,7 +103,7 @@ TEST_F(ProjectorHold, PastWhatMayBeHeldItRefusesAndThenCatchesUp) {
   EXPECT_TRUE(query(place)) << "what is applied can be read";
   EXPECT_EQ(follower->applied(), place);
 
-  below.refusal.reset();
+  below.refusal = std::nullopt;
   wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
   EXPECT_TRUE(query(log.tail()));
   EXPECT_TRUE(follower->wait_for(log.tail()));
@@ -117,7 +117,7 @@ TEST_F(ProjectorHold, ATableThatComesBackEmptyIsFilledAnew) {
   append();
   EXPECT_TRUE(query(log.tail()));
   below.reopened_position = 0;
-  below.refusal.reset();
+  below.refusal = std::nullopt;
   wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
   EXPECT_TRUE(query(log.tail()));
 }
