@@ -28,10 +28,10 @@ struct Outer {
 };
 BOOST_DESCRIBE_STRUCT(Outer, (), (run_id, delay_ms, flag, outcome, parts, labels))
 
-constexpr const char* id = "01234567-89ab-4cde-8f01-23456789abcd";
+constexpr const char* sample_run_id = "01234567-89ab-4cde-8f01-23456789abcd";
 
 json::object good() {
-  return json::parse(std::string(R"({"run_id":")") + id +
+  return json::parse(std::string(R"({"run_id":")") + sample_run_id +
                      R"(","delay_ms":5,"outcome":"succeeded","parts":[{"name":"a"},{"name":"b",)"
                      R"("count":2}],"labels":{"x":"y"}})")
       .as_object();
@@ -56,7 +56,7 @@ std::string wrong_with(const char* key, const char* value) {
 TEST(JsonDescribed, ReadsAllFields) {
   const auto read = from_json<Outer>(good());
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(to_string(read->run_id), id);
+  EXPECT_EQ(to_string(read->run_id), sample_run_id);
   EXPECT_EQ(read->delay_ms, 5);
   EXPECT_EQ(read->outcome, Outcome::succeeded);
   ASSERT_EQ(read->parts.size(), 2U);
