@@ -31,11 +31,14 @@ async function queriesOf(log) {
   const cards = (await log.ask('card.list', { limit: LISTED })).cards.map(({ card_id: id }) => id);
   const projects = (await log.ask('project.list', { limit: LISTED })).projects.map(({ name }) => name);
   const loops = (await log.ask('loop.list')).loops.map(({ loop }) => loop);
+  // A clock that was set moves what they are about, with any event.
+  const { marks } = await log.ask('log.marks', { limit: LISTED });
+  const ofTimes = marks.some(({ kind }) => kind === 'clock_jump') ? [] : [['report.get', { since: '12h' }], ['timeline.get', { from: '12h', group: 'run', max_rows: LISTED }]];
   return [
     ['attention.list', { limit: 200 }], ['board.get', { limit: 50 }], ['server.crash_report', {}], ['loop.list', {}],
     ['run.list', { limit: LISTED }], ['run.list', { status: 'running', limit: 50 }], ['lock.list', { limit: 200 }],
-    ['project.list', { limit: LISTED }], ['tick.list', { limit: 1 }], ['report.get', { since: '12h' }],
-    ['timeline.get', { from: '12h', group: 'run', max_rows: LISTED }], ['server.limits', {}],
+    ['project.list', { limit: LISTED }], ['tick.list', { limit: 1 }], ['server.limits', {}],
+    ...ofTimes,
     ...runs.flatMap((id) => [['run.get', { run_id: id }], ['run.trace', { run_id: id }], ['run.why', { run_id: id }], ['events.read', { run_id: id, from: 1, limit: LISTED }]]),
     ...cards.flatMap((id) => [['card.get', { card_id: id }], ['card.why', { card_id: id }]]),
     ...projects.map((name) => ['project.get', { name }]), ...loops.map((loop) => ['tick.list', { loop, limit: 100 }]),

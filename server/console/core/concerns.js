@@ -36,7 +36,8 @@ const CONCERNS = {
   'project.get': of('project', 'card'),
   // How the repository is now, of which only the project's own events tell.
   'project.check': ({ stream }, { name }) => stream === `project/${name}`,
-  'lock.list': of('lock', 'run'),
+  // The end of a lease that nobody renews is no event: the next one, whatever it is, shows it.
+  'lock.list': always,
   'loop.list': of('tick'),
   'tick.list': ({ stream }, { loop }) => stream === 'server' || (loop ? stream === `tick/${loop}` : nounOf(stream) === 'tick'),
   // It tells what became of each thing that was in flight.

@@ -47,7 +47,7 @@ export async function the_capsule_of_a_run(stage) {
       check(await page.getByRole('button', { name: 'Retry' }).count() === 0, 'an action is offered');
       check(!await page.evaluate(() => 'hacked' in window), 'the goal became an element');
       await page.keyboard.press('4');
-      await page.getByRole('button', { name: 'show' }).click();
+      await page.getByRole('button', { name: 'show' }).first().click();
       await page.getByText('as recorded').waitFor();
       await page.keyboard.press('5');
       await page.getByText('RunFailed').waitFor();
