@@ -62,6 +62,22 @@ std::vector<Record> asking_records() {
   return records;
 }
 
+constexpr std::size_t world_size_place = 2 * sizeof(std::uint32_t);
+
+// Returns the base, of a service that has never started, without what format 10 says of its pause:
+// a byte of zero among those of a state that is all zeros.
+std::string without_pause(std::string base) {
+  std::string server;
+  described::encode(ServerState{}, server);
+  const std::size_t place = base.find(server.substr(1));  // the byte order isn't repeated
+  if (place == std::string::npos) throw std::runtime_error("the world has no state of the server");
+  base.erase(place, 1);
+  std::string world_bytes;
+  append_integer(world_bytes,
+                 read_integer<std::uint64_t>(base.data() + world_size_place) - std::uint64_t{1});
+  return base.replace(world_size_place, world_bytes.size(), world_bytes);
+}
+
 // Returns the base of asking_records() with the pipeline as the formats 8 and 5 have it, in the
 // world and in its row. Both encodings are equally long: a strategy more, a flag less.
 std::string as_formats_8_and_5(const std::string& base) {
@@ -73,7 +89,7 @@ std::string as_formats_8_and_5(const std::string& base) {
   std::string old;
   append_integer(old, std::uint32_t{8});
   append_integer(old, std::uint32_t{5});
-  old += base.substr(old.size());
+  old += without_pause(base).substr(old.size());
   std::size_t places = 0;
   // In the world the byte order isn't repeated.
   for (std::size_t at = 0; (at = old.find(now.substr(1), at)) != std::string::npos; ++places) {
@@ -85,15 +101,14 @@ std::string as_formats_8_and_5(const std::string& base) {
 
 // Returns `base`, whose world has one open question, as a version with format 6 wrote it.
 std::string as_format_6(const std::string& base) {
-  constexpr std::size_t header = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
+  constexpr std::size_t header = world_size_place + sizeof(std::uint64_t);
+  const std::string older = as_formats_8_and_5(base);
   constexpr std::size_t questions = sizeof(std::uint64_t) + sizeof(RunId) + sizeof(Position);
-  const auto world_bytes =
-      read_integer<std::uint64_t>(base.data() + 2 * sizeof(std::uint32_t)) - questions;
+  const auto world_bytes = read_integer<std::uint64_t>(older.data() + world_size_place) - questions;
   std::string old;
   append_integer(old, std::uint32_t{6});
   append_integer(old, std::uint32_t{5});
   append_integer(old, world_bytes);
-  const std::string older = as_formats_8_and_5(base);
   old += older.substr(header, world_bytes);
   old += older.substr(header + world_bytes + questions);
   return old;

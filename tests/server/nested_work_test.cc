@@ -18,8 +18,9 @@ class NestedWorkTest : public WorkOfAnAgent {
     commit_submodule(library, inner, "inner");
     commit_submodule(repository, library, "lib");
     const Job job = begun();
-    run("-c protocol.file.allow=always submodule --quiet update --init --recursive",
-        workspace_of(job));
+    for (const fs::path& outer : {workspace_of(job), workspace_of(job) / "lib"}) {
+      run("-c protocol.file.allow=always submodule --quiet update --init", outer);
+    }
     return job;
   }
   static fs::path inner_of(const Job& job) { return workspace_of(job) / "lib/inner"; }
@@ -94,7 +95,7 @@ TEST_F(NestedWorkTest, ATagPublishesNoCommitOfASubmodule) {  // A1
   commit_all(lib, "mine");
   run("tag v2", lib);
   expect_refused(end_of(next(job, "create_pr", 2)), "lib");
-  expect_stays(job, "lib");
+  expect_stays(job, "submodule");
 }
 
 TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
@@ -103,9 +104,10 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
     write_text(workspace_of(job) / "file.txt", "precious\n");
     commit_all(workspace_of(job), "mine");
   };
-  const auto expect_kept = [this](const Job& job) {
+  const auto expect_kept = [this](const Job& job, const char* what) {
     const std::string commit = run("rev-parse HEAD", workspace_of(job));
-    return [this, job, commit] {
+    return [this, job, commit, what] {
+      SCOPED_TRACE(what);
       const RemovalOutcome outcome = remove_worktree(removal_of(job));
       EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
       const std::string ref = rescue_ref_of(to_string(job.run_id));
@@ -116,16 +118,16 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   const Job of_ref = begun();
   detach(of_ref);
   run("update-ref refs/worktree/mine HEAD", workspace_of(of_ref));
-  expect_kept(of_ref)();
+  expect_kept(of_ref, "a ref")();
 
   const Job of_bisect = begun();
   detach(of_bisect);
   run("update-ref refs/bisect/bad HEAD", workspace_of(of_bisect));
-  expect_kept(of_bisect)();
+  expect_kept(of_bisect, "a bisection")();
 
   const Job left = begun();
   detach(left);
-  const auto expect_left_kept = expect_kept(left);
+  const auto expect_left_kept = expect_kept(left, "a branch that was left");
   run("checkout --quiet " + branch_of_run(left), workspace_of(left));
   expect_left_kept();
 

@@ -29,8 +29,9 @@ void name_method(json::object& error, const std::string& given) {
   for (const json::value& each : methods) known.push_back(scalar_text(each));
   const auto meant = nearest_word(given, known);
   if (!meant) return;
-  error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
   data->get_object()["next_commands"] = json::array{"signalbox rpc " + *meant};
+  // Last: even if it is there already, operator[] may move what `data` points to.
+  error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
 }
 
 ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
