@@ -43,6 +43,16 @@ bool is_excluded(std::string_view entry) {
                      [entry](std::string_view name) { return entry.starts_with(name); });
 }
 
+// Of two entries with one name git takes the first, and its commands that are shell scripts the
+// last: only the first stays.
+std::vector<std::string> without_repeated_names(std::vector<std::string> entries) {
+  std::set<std::string> names;
+  std::erase_if(entries, [&names](const std::string& entry) {
+    return !names.insert(entry.substr(0, entry.find('='))).second;
+  });
+  return entries;
+}
+
 std::vector<std::string> environment_with(const GitOptions& options) {
   // Replacements (refs/replace/) and grafts (info/grafts) would show and merge other content and
   // another history than what is pushed, and agents can make them. There is no file below a device.
@@ -66,10 +76,10 @@ std::vector<std::string> environment_with(const GitOptions& options) {
   entries.insert(entries.end(), options.environment.begin(), options.environment.end());
   if (!options.place) {
     // A partial clone fetches objects that it lacks with the program that its configuration names.
-    // Only commands in a pinned place talk to a remote. Of two equal names the first one counts.
+    // Only commands in a pinned place talk to a remote.
     entries.insert(entries.end(), {"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"});
   }
-  return entries;
+  return without_repeated_names(std::move(entries));
 }
 
 // Settings on the command line are stronger than those of every file, and git passes them on to the

@@ -101,7 +101,7 @@ TEST_F(NestedWorkTest, ATagPublishesNoCommitOfASubmodule) {  // A1
 TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   const auto detach = [](const Job& job) {
     run("checkout --quiet --detach", workspace_of(job));
-    write_text(workspace_of(job) / "file.txt", "precious\n");
+    write_text(workspace_of(job) / "file.txt", to_string(job.run_id));
     commit_all(workspace_of(job), "mine");
   };
   const auto expect_kept = [this](const Job& job, const char* what) {
