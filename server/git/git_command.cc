@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <iterator>
+#include <set>
 #include <system_error>
 
 #include "server/platform/call_bounds.h"

@@ -52,17 +52,11 @@ void erase_present(json::object& object, const std::vector<std::string>& names) 
   for (const std::string& name : names) object.erase(name);
 }
 
-// Erases the ends of bars that are the time of asking: of those that go on, and of those that end
-// in the same fraction of the timeline.
+// Erases the ends of bars: they are rounded to the resolution, but none is after the time of
+// asking.
 void erase_ends(json::object& timeline) {
-  const std::set<std::string> open = {"queued", "running", "paused"};
   for (json::value& row : timeline.at("rows").as_array()) {
-    for (json::value& bar : row.at("bars").as_array()) {
-      if (open.contains(std::string(bar.at("status").as_string())) ||
-          bar.at("to") == timeline.at("to")) {
-        bar.as_object().erase("to");
-      }
-    }
+    for (json::value& bar : row.at("bars").as_array()) bar.as_object().erase("to");
   }
 }
 
