@@ -110,7 +110,10 @@ class ReloadTest : public CliTest {
 bool blocks_hang_up(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("SigBlk:")) return (std::stoull(line.substr(7), nullptr, 16) & 1U) != 0;
+    if (!line.starts_with("SigBlk:")) continue;
+    const unsigned long long blocked = std::stoull(line.substr(7), nullptr, 16);
+    const auto has = [blocked](int signal) { return ((blocked >> (signal - 1)) & 1U) != 0; };
+    return has(SIGHUP) && !has(SIGUSR1);  // before it is the program, all signals are
   }
   return false;
 }
