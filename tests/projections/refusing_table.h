@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -10,12 +10,32 @@
 
 namespace signalbox {
 
+// A value that a test sets while another thread reads it.
+template <class Value>
+class Guarded {
+ public:
+  Guarded& operator=(Value value) {
+    exchange(std::move(value));
+    return *this;
+  }
+  Value exchange(Value value) {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(value_, std::move(value));
+  }
+  [[nodiscard]] Value get() const {
+    const std::scoped_lock lock(mutex_);
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Value value_{};
+};
+
 class RefusingTable final : public Table {
  public:
-  // A test sets them, and reads applied(), while another thread writes.
-  std::atomic<std::optional<StoreError::Kind>> refusal;  // error of writes and reopen(), if set
-  // The applied position after the next reopen(), if set.
-  std::atomic<std::optional<std::uint32_t>> reopened_position;
+  Guarded<std::optional<StoreError::Kind>> refusal;    // error of writes and reopen(), if set
+  Guarded<std::optional<Position>> reopened_position;  // applied position after the next reopen()
 
   [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override {
     return rows_.get(key);
@@ -38,7 +58,7 @@ class RefusingTable final : public Table {
 
  private:
   Stored<void> refuse() const {
-    const std::optional<StoreError::Kind> kind = refusal;
+    const std::optional<StoreError::Kind> kind = refusal.get();
     if (!kind) return {};
     StoreError error;
     error.kind = *kind;
