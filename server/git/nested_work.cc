@@ -14,6 +14,7 @@
 #include "server/git/pinned_repository.h"
 #include "server/git/submodule_links.h"
 #include "server/git/worktree_status.h"
+#include "server/git/worktree_tips.h"
 #include "server/limits.h"
 
 namespace signalbox {
@@ -37,25 +38,51 @@ tl::expected<GitOptions, std::string> without_marks(const fs::path& path, GitOpt
   return options;
 }
 
-// Returns whether the repository has commits that no remote of it has. `known_commit` is one that
-// others have, or empty. Where the service has recorded the tags of the owner, others don't count;
-// elsewhere nobody knows which of them the agent has made.
-tl::expected<bool, std::string> has_unpublished_commits(const PinnedRepository& pinned,
-                                                        const std::string& known_commit) {
-  const auto has = [&pinned](const std::string& name) {
-    return pinned.in_repository(commit_query(name)).ok;
+// Returns whether the repository has the commit. Error: git's message, if it can't be asked.
+tl::expected<bool, std::string> has_commit(const PinnedRepository& pinned,
+                                           const std::string& name) {
+  const GitOutcome found = pinned.in_repository(commit_query(name));
+  if (found.ok) return true;
+  if (found.exit_code == 1 && !found.timed_out) return false;
+  return tl::unexpected("git rev-parse: " + found.message);
+}
+
+// Returns what the repository has of commits that no remote of it has, in the words of
+// OwnWork::what; empty if there are none. `known_commit` is one that others have, or empty. Where
+// the service has recorded the tags of the owner, others don't count; elsewhere nobody knows which
+// of them the agent has made. `left` are commits that HEAD was moved away from, and `in_git` begins
+// commands about them.
+tl::expected<std::string, std::string> unpublished_commits(const PinnedRepository& pinned,
+                                                           const std::string& known_commit,
+                                                           const std::vector<std::string>& left,
+                                                           const std::string& in_git) {
+  const bool knows_tags = TRY(has_commit(pinned, submodule_tags_ref));
+  std::vector<std::string> published{"--not", "--remotes"};
+  if (!knows_tags) published.emplace_back("--tags");
+  if (!known_commit.empty() && TRY(has_commit(pinned, known_commit))) {
+    published.push_back(known_commit);
+  }
+  const auto has_others =
+      [&](std::vector<std::string> arguments) -> tl::expected<bool, std::string> {
+    arguments.insert(arguments.begin(), {"rev-list", "--max-count=1"});
+    arguments.insert(arguments.end(), published.begin(), published.end());
+    const GitOutcome found = pinned.in_repository(std::move(arguments));
+    if (!found.ok) return tl::unexpected("git rev-list: " + found.message);
+    return !found.line().empty();
   };
-  const bool knows_tags = has(submodule_tags_ref);
-  std::vector<std::string> arguments{"rev-list", "--max-count=1", "--exclude=refs/remotes/*"};
-  if (!knows_tags) arguments.emplace_back("--exclude=refs/tags/*");
-  arguments.emplace_back("--all");
-  if (has("HEAD")) arguments.emplace_back("HEAD");
-  arguments.insert(arguments.end(), {"--not", "--remotes"});
-  if (!knows_tags) arguments.emplace_back("--tags");
-  if (!known_commit.empty() && has(known_commit)) arguments.push_back(known_commit);
-  const GitOutcome own = pinned.in_repository(std::move(arguments));
-  if (!own.ok) return tl::unexpected("git rev-list: " + own.message);
-  return !own.line().empty();
+  std::vector<std::string> named{"--exclude=refs/remotes/*"};
+  if (!knows_tags) named.emplace_back("--exclude=refs/tags/*");
+  named.emplace_back("--all");
+  if (TRY(has_commit(pinned, "HEAD"))) named.emplace_back("HEAD");
+  if (TRY(has_others(std::move(named)))) return std::string(unpublished);
+  if (left.empty()) return std::string();
+  // Those that a garbage collection has removed are nobody's to lose any more.
+  std::vector<std::string> of_log{"--ignore-missing"};
+  of_log.insert(of_log.end(), left.begin(), left.end());
+  if (!TRY(has_others(std::move(of_log)))) return std::string();
+  return std::string("has commits that HEAD was moved away from and that no remote of it has (`") +
+         in_git + " reflog` shows them, `" + in_git +
+         " reflog expire --expire=now HEAD` gives them up)";
 }
 
 bool is_git_directory(const fs::path& path) {
@@ -106,7 +133,7 @@ tl::expected<OwnWork, std::string> NestedWork::look(const fs::path& path, const 
   WorktreeStatus status = parse_worktree_status(*listed);
   OwnWork work;
   work.ignored = std::move(status.ignored);
-  const bool counts = untracked_ == UntrackedFiles::count;
+  const bool counts = leftovers_ == Leftovers::count;
   if (counts ? status.changed : status.tracked_changed) {
     work.what = "has changes that aren't committed";
     if (!there.environment.empty()) {
@@ -115,10 +142,11 @@ tl::expected<OwnWork, std::string> NestedWork::look(const fs::path& path, const 
     }
     return work;
   }
-  if (TRY(has_unpublished_commits(pinned, known_commit))) {
-    work.what = unpublished;
-    return work;
-  }
+  const std::string in_git = "git -C " + shell_word(path.string());
+  std::vector<std::string> left;
+  if (counts) left = TRY(left_tips(pinned.facts().git_directory, in_git));
+  work.what = TRY(unpublished_commits(pinned, known_commit, left, in_git));
+  if (!work.what.empty()) return work;
   const auto links = TRY(submodule_links(path, there, directory));
   for (const std::string& link : links) {
     if (counts && has_files_in_place_of_submodule(path, link)) {
@@ -152,18 +180,20 @@ tl::expected<std::string, std::string> NestedWork::of_modules(const fs::path& mo
   for (const fs::path& each : directories) {
     if (seen_.contains(resolved_path(each))) continue;
     const auto pinned = TRY(PinnedRepository::pin_git_directory(scratch_ / "nested", each));
-    if (!TRY(has_unpublished_commits(pinned, {}))) continue;
+    const std::string in_git = "git --git-dir=" + shell_word(each.string()) + " --work-tree=/";
+    const auto left = TRY(left_tips(each, in_git));
+    std::string what = TRY(unpublished_commits(pinned, {}, left, in_git));
+    if (what.empty()) continue;
+    if (what == unpublished) what += " (`" + in_git + " log --all` shows them)";
     return "submodule " + each.lexically_relative(modules).string() +
-           ", which isn't checked out, " + unpublished +
-           " (`git --git-dir=" + shell_word(each.string()) +
-           " --work-tree=/ log --all` shows them)";
+           ", which isn't checked out, " + what;
   }
   return std::string();
 }
 
 tl::expected<OwnWork, std::string> own_work_of(const fs::path& path, const fs::path& scratch,
-                                               UntrackedFiles untracked) {
-  return NestedWork(scratch, untracked).of(path);
+                                               Leftovers leftovers) {
+  return NestedWork(scratch, leftovers).of(path);
 }
 
 }  // namespace signalbox

@@ -18,7 +18,8 @@ namespace signalbox {
 inline constexpr const char* submodule_base_ref = "refs/remotes/signalbox/base";
 inline constexpr const char* submodule_tags_ref = "refs/remotes/signalbox/tags";
 
-enum class UntrackedFiles : std::uint8_t { skip, count };
+// Whether files that aren't tracked count, and commits that HEAD was moved away from (left_tips()).
+enum class Leftovers : std::uint8_t { skip, count };
 
 struct OwnWork {
   // In words that follow the repository's name, such as "has changes that aren't committed"; empty
@@ -30,8 +31,8 @@ struct OwnWork {
 // Looks into repositories, each in a directory of its own in `scratch`.
 class NestedWork {
  public:
-  NestedWork(std::filesystem::path scratch, UntrackedFiles untracked)
-      : scratch_(std::move(scratch)), untracked_(untracked) {}
+  NestedWork(std::filesystem::path scratch, Leftovers leftovers)
+      : scratch_(std::move(scratch)), leftovers_(leftovers) {}
 
   // Returns what the repository at `path` holds that exists nowhere else, also in files that are
   // marked as unchanged (hidden_files.h) and in its submodules, as deep as they are nested. Blocks
@@ -51,13 +52,13 @@ class NestedWork {
                                           const std::string& known_commit, std::size_t depth);
 
   std::filesystem::path scratch_;
-  UntrackedFiles untracked_;
+  Leftovers leftovers_;
   std::set<std::filesystem::path> seen_;  // git directories that look() has looked at
 };
 
 // Returns what NestedWork::of() returns.
 tl::expected<OwnWork, std::string> own_work_of(const std::filesystem::path& path,
                                                const std::filesystem::path& scratch,
-                                               UntrackedFiles untracked);
+                                               Leftovers leftovers);
 
 }  // namespace signalbox

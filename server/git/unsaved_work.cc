@@ -36,8 +36,13 @@ struct Here {
   [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
     return git(path, std::move(arguments), options());
   }
-  [[nodiscard]] std::string commit_at(const std::string& name) const {
-    return run({"rev-parse", "--verify", "--quiet", "--end-of-options", name}).line();
+  // Returns the id of what the name leads to; an empty text if there is nothing. Error: git's
+  // message, if it can't be asked.
+  [[nodiscard]] tl::expected<std::string, std::string> object_at(const std::string& name) const {
+    const GitOutcome found = run({"rev-parse", "--verify", "--quiet", "--end-of-options", name});
+    if (found.ok) return found.line();
+    if (found.exit_code == 1 && !found.timed_out) return std::string();
+    return tl::unexpected("git rev-parse: " + found.message);
   }
   // The directory of the pinned repository, for temporary files.
   [[nodiscard]] fs::path scratch() const { return place.common_directory.parent_path(); }
@@ -91,7 +96,7 @@ tl::expected<std::vector<std::string>, std::string> unnamed_tips(const Here& her
   std::vector<std::string> unnamed;
   if (!TRY(has_unnamed(here, tips, /*merges_can_be_remade=*/false, {}))) return unnamed;
   for (const std::string& tip : tips) {
-    if (here.commit_at(tip + "^{commit}").empty()) continue;  // gone
+    if (TRY(here.object_at(tip + "^{commit}")).empty()) continue;  // gone
     if (TRY(has_unnamed(here, {tip}, false, {}))) unnamed.push_back(tip);
   }
   return unnamed;
@@ -127,17 +132,17 @@ class Rescue {
     const GitOutcome tree = run({"write-tree"});
     if (!tree.ok) return tl::unexpected("git write-tree: " + tree.message);
 
-    const std::string head = here_.commit_at("HEAD^{commit}");
-    const std::string before = here_.commit_at(ref_ + "^{commit}");
+    const std::string head = TRY(here_.object_at("HEAD^{commit}"));
+    const std::string before = TRY(here_.object_at(ref_ + "^{commit}"));
     auto tips = TRY(unnamed_tips(here_));
     std::erase(tips, head);
-    if (!before.empty() && here_.commit_at(ref_ + "^{tree}") == tree.line() &&
-        here_.commit_at(ref_ + "^1") == head && tips.empty()) {
+    if (!before.empty() && TRY(here_.object_at(ref_ + "^{tree}")) == tree.line() &&
+        TRY(here_.object_at(ref_ + "^1")) == head && tips.empty()) {
       return ref_;  // an earlier call kept the same state
     }
     std::vector<std::string> parents;
     if (!head.empty()) parents.push_back(head);
-    if (!staged.empty() && staged != tree.line() && staged != here_.commit_at("HEAD^{tree}")) {
+    if (!staged.empty() && staged != tree.line() && staged != TRY(here_.object_at("HEAD^{tree}"))) {
       const auto index = commit(staged, parents, "What was staged in");
       if (!index) return index;
       parents.push_back(*index);
@@ -207,12 +212,12 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
   if (status->submodule_changed) set_obstacle(work, "a submodule was changed");
   const auto hidden = TRY(hidden_files(here.path, here.options(), here.scratch()));
   if (!hidden.empty()) work.uncommitted = true;  // git doesn't say whether they were changed
-  if (const fs::path borrowed = borrowed_from_worktree(here.path, here.place); !borrowed.empty()) {
+  if (const auto borrowed = TRY(borrowed_from_worktree(here.path, here.place)); !borrowed.empty()) {
     set_obstacle(work, "the repository borrows objects from " + borrowed.string() +
                            " (objects/info/alternates)");
   }
 
-  NestedWork nested(here.scratch(), UntrackedFiles::count);
+  NestedWork nested(here.scratch(), Leftovers::count);
   const auto links = TRY(submodule_links(here.path, here.options(), here.scratch()));
   std::vector<std::string> listed = links;
   listed.insert(listed.end(), status->repositories.begin(), status->repositories.end());
@@ -236,7 +241,7 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
   std::vector<std::string> tips;
   if (!merges_can_be_remade) tips = TRY(worktree_tips(here.path, here.options()));
   // an unborn branch has no commits to lose
-  if (std::string head = here.commit_at("HEAD^{commit}"); !head.empty()) tips.push_back(head);
+  if (auto head = TRY(here.object_at("HEAD^{commit}")); !head.empty()) tips.push_back(head);
   work.unnamed_commits = TRY(has_unnamed(here, tips, merges_can_be_remade, uncounted_refs));
   return work;
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/git/git_names.h"
 #include "server/git/path_facts.h"
 #include "server/limits.h"
@@ -20,34 +22,87 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t small_file_bytes_max = 64 * 1024;
 
+// Returns the file's content; an empty text if there is no such file.
+tl::expected<std::string, std::string> read_if_there(const fs::path& path, std::size_t bytes_max) {
+  auto text = read_regular_file(path, bytes_max);
+  if (text) return *std::move(text);
+  if (text.error().kind == StoreError::Kind::not_found) return std::string();
+  return tl::unexpected(text.error().message);
+}
+
+// Returns whether what HEAD pointed to before is replaced by what it points to after such an entry.
+bool replaces_commits(std::string_view what) {
+  static constexpr std::array<std::string_view, 3> replacing{"commit (amend)", "rebase", "pull"};
+  return std::any_of(replacing.begin(), replacing.end(),
+                     [what](std::string_view each) { return what.starts_with(each); });
+}
+
+// Collects commits, one more than are allowed at most.
 class TipCollection {
  public:
-  void add(std::string_view commit) {
-    if (!is_object_id(commit) || tips_.size() >= limits::worktree_tips_max) return;
+  [[nodiscard]] bool is_over() const { return tips_.size() > limits::worktree_tips_max; }
+
+  // Returns false if it is no commit's id.
+  bool add(std::string_view commit) {
+    if (!is_object_id(commit)) return false;
     // What was never is written as zeros.
-    if (commit.find_first_not_of('0') == std::string_view::npos) return;
-    if (std::find(tips_.begin(), tips_.end(), commit) == tips_.end()) tips_.emplace_back(commit);
+    const bool is_new = commit.find_first_not_of('0') != std::string_view::npos &&
+                        std::find(tips_.begin(), tips_.end(), commit) == tips_.end();
+    if (is_new && !is_over()) tips_.emplace_back(commit);
+    return true;
   }
-  void add_lines(std::string_view lines) {
-    while (!lines.empty()) add(take_until(lines, '\n'));
+  // Returns false if a line isn't a commit's id.
+  bool add_lines(std::string_view lines) {
+    while (!lines.empty()) {
+      if (!add(take_until(lines, '\n'))) return false;
+    }
+    return true;
   }
-  // Takes what a checkout left that was on no branch: "<before> <after> <who>\t<what>".
-  void add_left(std::string_view log) {
-    constexpr std::string_view checkout = "checkout: moving from ";
+  // Takes what HEAD left: "<before> <after> <who>\t<what>". Returns false if a line is no such one.
+  bool add_left(std::string_view log) {
     while (!log.empty()) {
       std::string_view what = take_until(log, '\n');
-      const std::string_view before = what.substr(0, what.find(' '));
+      const std::string_view before = take_until(what, ' ');
+      if (!is_object_id(before) || !is_object_id(take_until(what, ' '))) return false;
       (void)take_until(what, '\t');
-      if (!what.starts_with(checkout)) continue;
-      what.remove_prefix(checkout.size());
-      if (what.starts_with(before)) add(before);
+      if (!replaces_commits(what)) add(before);
     }
+    return true;
   }
   std::vector<std::string> take() { return std::move(tips_); }
 
  private:
   std::vector<std::string> tips_;
 };
+
+tl::unexpected<std::string> too_many_tips(const std::string& in_git) {
+  return tl::unexpected("more than " + std::to_string(limits::worktree_tips_max) +
+                        " commits are named only there: `" + in_git + " reflog` and `" + in_git +
+                        " for-each-ref refs/worktree refs/bisect refs/rewritten` show them. Put a "
+                        "branch on what is needed; `" +
+                        in_git + " reflog expire --expire=now HEAD` gives up those of the log");
+}
+
+tl::unexpected<std::string> not_understood(const fs::path& file) {
+  return tl::unexpected(file.string() +
+                        " has a line that names no commit, so that nobody can tell what it keeps. "
+                        "Look at it, then remove it: `rm " +
+                        shell_word(file.string()) + "`");
+}
+
+tl::expected<void, std::string> add_left_tips(TipCollection& tips, const fs::path& git_directory,
+                                              const std::string& in_git) {
+  const fs::path file = git_directory / "logs/HEAD";
+  const auto log = read_if_there(file, limits::worktree_log_bytes_max);
+  if (!log) {
+    return tl::unexpected("the log of its HEAD can't be read (" + log.error() + "): look at it; `" +
+                          in_git +
+                          " reflog expire --expire=now HEAD` gives up the commits that only it "
+                          "names");
+  }
+  if (!tips.add_left(*log)) return not_understood(file);
+  return {};
+}
 
 bool is_within_either(const fs::path& path, const fs::path& first, const fs::path& second) {
   const auto is_in = [&path](const fs::path& directory) {
@@ -67,43 +122,57 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(const fs::path
       "MERGE_HEAD",      "CHERRY_PICK_HEAD",       "REVERT_HEAD",
       "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"};
   for (const char* name : names) {
-    if (const auto text = read_regular_file(own / name, small_file_bytes_max)) {
-      tips.add_lines(*text);
-    }
+    const auto text = TRY(read_if_there(own / name, small_file_bytes_max));
+    if (!tips.add_lines(text)) return not_understood(own / name);
   }
   const GitOutcome refs =
       git(worktree,
-          {"for-each-ref", "--count=" + std::to_string(limits::worktree_tips_max),
+          {"for-each-ref", "--count=" + std::to_string(limits::worktree_tips_max + 1),
            "--format=%(objectname)", "--", "refs/bisect/", "refs/worktree/", "refs/rewritten/"},
           options);
   if (!refs.ok) return tl::unexpected("git for-each-ref: " + refs.message);
-  tips.add_lines(refs.output);
-  const auto log = read_regular_file(own / "logs/HEAD", limits::worktree_log_bytes_max);
-  if (log) tips.add_left(*log);
+  if (!tips.add_lines(refs.output)) {
+    return tl::unexpected<std::string>("git for-each-ref: its answer isn't understood");
+  }
+  const std::string in_git = "git -C " + shell_word(worktree.string());
+  TRY(add_left_tips(tips, own, in_git));
+  if (tips.is_over()) return too_many_tips(in_git);
   return tips.take();
 }
 
-fs::path borrowed_from_worktree(const fs::path& worktree, const GitPlace& place) {
+tl::expected<std::vector<std::string>, std::string> left_tips(const fs::path& git_directory,
+                                                              const std::string& in_git) {
+  TipCollection tips;
+  TRY(add_left_tips(tips, git_directory, in_git));
+  if (tips.is_over()) return too_many_tips(in_git);
+  return tips.take();
+}
+
+tl::expected<fs::path, std::string> borrowed_from_worktree(const fs::path& worktree,
+                                                           const GitPlace& place) {
   const fs::path inside = resolved_path(worktree);
   const fs::path own = resolved_path(place.git_directory);
   std::vector<fs::path> objects{resolved_path(place.common_directory / "objects")};
   for (std::size_t depth = 0; depth <= limits::alternates_depth_max; ++depth) {
     std::vector<fs::path> further;
     for (const fs::path& directory : objects) {
-      const auto text = read_regular_file(directory / "info/alternates", small_file_bytes_max);
-      if (!text) continue;
-      std::string_view rest = *text;
+      const auto text = TRY(read_if_there(directory / "info/alternates", small_file_bytes_max));
+      std::string_view rest = text;
       while (!rest.empty()) {
         const std::string_view line = take_until(rest, '\n');
         if (line.empty() || line.front() == '#') continue;
         fs::path borrowed = resolved_path(directory / line);  // an absolute path stays as it is
         if (is_within_either(borrowed, inside, own)) return borrowed;
-        if (further.size() < limits::submodules_max) further.push_back(std::move(borrowed));
+        if (further.size() == limits::submodules_max) {
+          return tl::unexpected("the repository borrows objects from too many others (" +
+                                (directory / "info/alternates").string() + ")");
+        }
+        further.push_back(std::move(borrowed));
       }
     }
     objects = std::move(further);
   }
-  return {};
+  return fs::path();
 }
 
 }  // namespace signalbox

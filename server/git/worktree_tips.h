@@ -19,15 +19,24 @@ inline constexpr const char* worktree_refs[] = {"refs/bisect/*", "refs/worktree/
 
 // Returns commits that the worktree's own git directory (options.place) names beside its HEAD: by
 // such a ref, by an operation that wasn't finished (what it was to merge, what it put aside), and
-// commits of a detached HEAD that was left by a checkout. Some may be on branches as well, or be
-// gone. At most limits::worktree_tips_max. Blocks on git. Error: git's message.
+// those of left_tips(). Some may be on branches as well, or be gone. Blocks on git. Error: a
+// sentence, which says what to do: that there are more than limits::worktree_tips_max, or that
+// something there can't be read or isn't understood. Nobody can tell then what goes with the
+// worktree.
 tl::expected<std::vector<std::string>, std::string> worktree_tips(
     const std::filesystem::path& worktree, const GitOptions& options);
 
+// Returns commits that HEAD was at before it was moved elsewhere, such as by a checkout or a reset,
+// as its log in the git directory says. What an amended commit or a rebase replaced isn't among
+// them. Errors: as above; `in_git` begins the commands in them, such as "git -C <directory>".
+tl::expected<std::vector<std::string>, std::string> left_tips(
+    const std::filesystem::path& git_directory, const std::string& in_git);
+
 // Returns a directory with objects, inside the worktree or in its git directory, that the
 // repository borrows from (objects/info/alternates, also of those that it borrows from); empty if
-// there is none.
-std::filesystem::path borrowed_from_worktree(const std::filesystem::path& worktree,
-                                             const GitPlace& place);
+// there is none. Error: a sentence; that there are too many, or that one of those files can't be
+// read.
+tl::expected<std::filesystem::path, std::string> borrowed_from_worktree(
+    const std::filesystem::path& worktree, const GitPlace& place);
 
 }  // namespace signalbox

@@ -77,6 +77,55 @@ TEST_F(NestedWorkTest, CommitsOfASubmoduleThatWasRemovedStay) {  // A1
   expect_stays(job, "lib, which isn't checked out");
 }
 
+// Only the log of its HEAD names them.
+TEST_F(NestedWorkTest, CommitsThatASubmoduleLeftStay) {  // A1
+  add_submodule();
+  const auto leave = [](const Job& job, const std::string& how) {
+    const fs::path lib = workspace_of(job) / "lib";
+    const std::string before = run("rev-parse HEAD", lib);
+    write_text(lib / "lib.txt", "precious\n");
+    commit_all(lib, "mine");
+    run(how + " " + before, lib);
+  };
+  const Job was_reset = begun();
+  leave(was_reset, "reset --quiet --hard");
+  expect_stays(was_reset, "submodule lib has commits that HEAD was moved away from");
+  const Job left = begun();
+  leave(left, "checkout --quiet --detach");
+  expect_stays(left, "submodule lib has commits that HEAD was moved away from");
+  write_text(workspace_of(left) / "file.txt", "two\n");
+  const JobResult proposed = end_of(next(left, "create_pr"));
+  EXPECT_EQ(proposed.outcome, Outcome::succeeded) << proposed.failure.message;
+  EXPECT_NE(proposed.result.summary.find("submodule lib has commits"), std::string::npos)
+      << proposed.result.summary;
+
+  const Job deleted = begun();
+  run("checkout --quiet -b mine", workspace_of(deleted) / "lib");
+  leave(deleted, "checkout --quiet --detach");
+  run("branch --quiet -D mine", workspace_of(deleted) / "lib");
+  expect_stays(deleted, "submodule lib has commits that HEAD was moved away from");
+
+  const Job removed = begun();
+  leave(removed, "reset --quiet --hard");
+  run("rm --quiet --force lib", workspace_of(removed));
+  run("commit --quiet -m removed", workspace_of(removed));
+  expect_stays(removed, "lib, which isn't checked out, has commits that HEAD was moved away from");
+
+  for (const Job& job : {was_reset, left}) {  // as the reason says
+    run("reflog expire --expire=now HEAD", workspace_of(job) / "lib");
+    expect_goes(job);
+  }
+}
+
+TEST_F(NestedWorkTest, AStashOfASubmoduleStays) {  // A1
+  add_submodule();
+  const Job job = begun();
+  const fs::path lib = workspace_of(job) / "lib";
+  write_text(lib / "lib.txt", "precious\n");
+  run("-c user.name=a -c user.email=a@b stash --quiet", lib);
+  expect_stays(job, "submodule lib has commits");
+}
+
 TEST_F(NestedWorkTest, ATagPublishesNoCommitOfASubmodule) {  // A1
   const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
   run("checkout --quiet --detach", library);
@@ -131,6 +180,22 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   run("checkout --quiet " + branch_of_run(left), workspace_of(left));
   expect_left_kept();
 
+  const Job was_reset = begun();
+  write_text(workspace_of(was_reset) / "file.txt", "reset\n");
+  commit_all(workspace_of(was_reset), "mine");
+  const auto expect_reset_kept = expect_kept(was_reset, "a reset");
+  run("reset --quiet --hard HEAD~1", workspace_of(was_reset));
+  expect_reset_kept();
+
+  const Job deleted = begun();
+  run("checkout --quiet -b theirs", workspace_of(deleted));
+  write_text(workspace_of(deleted) / "file.txt", "deleted\n");
+  commit_all(workspace_of(deleted), "mine");
+  const auto expect_deleted_kept = expect_kept(deleted, "a branch that was deleted");
+  run("checkout --quiet " + branch_of_run(deleted), workspace_of(deleted));
+  run("branch --quiet -D theirs", workspace_of(deleted));
+  expect_deleted_kept();
+
   const Job amended = begun();  // what was replaced by an amended commit is nobody's work
   write_text(workspace_of(amended) / "file.txt", "draft\n");
   commit_all(workspace_of(amended), "draft");
@@ -138,6 +203,63 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   const RemovalOutcome outcome = remove_worktree(removal_of(amended));
   EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
   EXPECT_EQ(outcome.rescue_ref, "");
+}
+
+class WorktreeTips : public NestedWorkTest {
+ protected:
+  static fs::path own_directory(const Job& job) {
+    return run("rev-parse --absolute-git-dir", workspace_of(job));
+  }
+  static std::string id(std::size_t number) {
+    std::string digits = std::to_string(number);
+    return std::string(40 - digits.size(), 'a') + digits;
+  }
+  // A line of HEAD's log about a commit, which isn't there any more, that a reset left.
+  static std::string reset_line(std::size_t number, std::size_t text_bytes = 0) {
+    return id(number) + " " + id(number) + " a <a@b> 1 +0000\treset: moving to HEAD~1" +
+           std::string(text_bytes, 'x') + "\n";
+  }
+};
+
+TEST_F(WorktreeTips, AreBoundedAndMoreKeepTheWorktree) {  // A1, P8
+  const Job job = begun();
+  std::string log;
+  for (std::size_t tip = 0; tip < limits::worktree_tips_max; ++tip) log += reset_line(tip);
+  write_text(own_directory(job) / "logs/HEAD", log + reset_line(limits::worktree_tips_max));
+  const RemovalOutcome over = remove_worktree(removal_of(job));
+  EXPECT_EQ(over.result, Removal::left);
+  EXPECT_NE(over.reason.find("more than 1000 commits"), std::string::npos) << over.reason;
+  EXPECT_NE(over.reason.find("reflog expire --expire=now HEAD`"), std::string::npos);
+  write_text(own_directory(job) / "logs/HEAD", log);
+  expect_goes(job);
+}
+
+TEST_F(WorktreeTips, ALogIsReadUpToItsBound) {  // A1, P8
+  const Job job = begun();
+  const std::size_t rest = limits::worktree_log_bytes_max - reset_line(0).size();
+  write_text(own_directory(job) / "logs/HEAD", reset_line(0, rest + 1));
+  expect_stays(job, "the log of its HEAD can't be read");
+  write_text(own_directory(job) / "logs/HEAD", reset_line(0, rest));
+  expect_goes(job);
+}
+
+TEST_F(WorktreeTips, WhatIsNotUnderstoodKeepsTheWorktree) {  // A1
+  const Job job = begun();
+  const fs::path own = own_directory(job);
+  const std::string log = content_of(own / "logs/HEAD");
+  write_text(own / "logs/HEAD", log + "not a line of git's\n");
+  expect_stays(job, "logs/HEAD has a line that names no commit");
+  write_text(own / "logs/HEAD", log);
+  write_text(own / "MERGE_HEAD", "who knows\n");
+  expect_stays(job, "MERGE_HEAD has a line that names no commit");
+  fs::remove(own / "MERGE_HEAD");
+  fs::create_directories(own / "REVERT_HEAD");
+  expect_stays(job, "REVERT_HEAD");
+  fs::remove(own / "REVERT_HEAD");
+  fs::create_directories(repository / ".git/objects/info/alternates");
+  expect_stays(job, "alternates");
+  fs::remove(repository / ".git/objects/info/alternates");
+  expect_goes(job);
 }
 
 // Git itself says nothing about any of them.

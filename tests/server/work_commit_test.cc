@@ -58,7 +58,7 @@ TEST_F(WorkOfAnAgent, ASubmoduleThatIsUntouchedStaysAsItIs) {  // A1, A2
   write_text(workspace_of(intake) / "lib/built.o", "built\n");
   const JobResult result = end_of(next(intake, "create_pr"));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
-  EXPECT_NE(result.result.summary.find("files in submodule lib"), std::string::npos)
+  EXPECT_NE(result.result.summary.find("submodule lib has changes"), std::string::npos)
       << result.result.summary;
   EXPECT_EQ(run("rev-parse HEAD:lib", workspace_of(intake)), link);
   EXPECT_EQ(remove_worktree(removal_of(intake)).result, Removal::left);

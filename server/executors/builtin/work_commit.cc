@@ -238,19 +238,21 @@ class WorkCommit {
     return note;
   }
 
-  // Files that aren't tracked may be products of a build there. The removal keeps a worktree with
-  // such files.
+  // Files that aren't tracked may be products of a build there, and commits that HEAD left may be
+  // drafts. The removal keeps a worktree with such files or commits.
   [[nodiscard]] tl::expected<std::string, Failure> check_published(
       const std::string& link, std::vector<std::string>& ignored) const {
     const std::filesystem::path path = request_.workspace / link;
     if (!is_there(path / ".git")) return std::string();
-    const auto own_work = own_work_of(path, request_.pins, UntrackedFiles::skip);
+    const auto own_work = own_work_of(path, request_.pins, Leftovers::skip);
     if (!own_work) return git_failed("cannot inspect submodule " + link, own_work.error());
     if (own_work->what.empty()) {
       for (const std::string& name : own_work->ignored) ignored.push_back(link + "/" + name);
-      const auto rest = own_work_of(path, request_.pins, UntrackedFiles::count);
+      const auto rest = own_work_of(path, request_.pins, Leftovers::count);
       if (rest && rest->what.empty()) return std::string();
-      return "\nLeft out: files in submodule " + shown(link) + " that aren't committed there.";
+      return rest ? "\nLeft out: submodule " + shown(link) + " " + rest->what + "."
+                  : "\nWhether submodule " + shown(link) +
+                        " has more than the commit isn't known: " + rest.error() + ".";
     }
     return builtin_failure(
         ErrorClass::terminal, std::string(nested_repository_code),
