@@ -245,6 +245,8 @@ inline constexpr std::size_t submodule_tags_max = 4000;
 // Files and directories of a worktree, without ignored directories, among which repositories that
 // git doesn't list are looked for.
 inline constexpr std::size_t walked_entries_max = 5'000'000;
+// Size of a worktree's index that is copied, so that git's own work on it leaves the agent's alone.
+inline constexpr std::size_t worktree_index_bytes_max = 256UL * 1024 * 1024;
 // Refs of a run for commits that create_pr left out (left_out_refs.h).
 inline constexpr std::size_t left_out_refs_max = 100;
 // Commits that only a worktree refers to, and bytes of its HEAD's log in which they are looked for.

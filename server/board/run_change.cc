@@ -12,6 +12,7 @@
 #include "server/git/check_scratch.h"
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
+#include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
@@ -118,20 +119,15 @@ tl::expected<std::string, std::string> commit_named(const RunGit& run, const std
 }
 
 // An index of its own, in which new files are named, so that the difference shows them. The
-// worktree's own index stays as it is.
+// worktree's own index stays as it is, and nobody who works there meets its lock.
 class ChangeIndex {
  public:
-  ChangeIndex(const fs::path& own_index, const fs::path& directory)
-      : path_(directory / "change-index") {
-    remove();
-    std::error_code error;
-    fs::copy_file(own_index, path_, error);  // without one, git begins with an empty index
-  }
+  explicit ChangeIndex(const fs::path& directory) : path_(directory / "change-index") { remove(); }
   ~ChangeIndex() { remove(); }
   ChangeIndex(const ChangeIndex&) = delete;
   ChangeIndex& operator=(const ChangeIndex&) = delete;
 
-  [[nodiscard]] std::string variable() const { return "GIT_INDEX_FILE=" + path_.string(); }
+  [[nodiscard]] const fs::path& path() const { return path_; }
 
  private:
   void remove() const {
@@ -147,17 +143,22 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
                                                         const GitPlace& there, std::string base,
                                                         const std::string& path,
                                                         std::uint64_t from) {
-  const ChangeIndex index(there.git_directory / "index", place.pin);
+  const ChangeIndex index(place.pin);
+  if (const fs::path own = there.git_directory / "index"; is_there(own)) {
+    TRY(copy_index(own, index.path()));
+  }
   GitOptions options;
   options.place = there;
   options.place->hooks = "/dev/null";
-  options.environment = {index.variable()};
-  // Git would refuse to name files that a sparse checkout leaves out.
-  options.settings = {"core.sparseCheckout=false"};
+  options.environment = {"GIT_INDEX_FILE=" + index.path().string()};
+  // Git would refuse to name files that a sparse checkout leaves out. The shared part of a split
+  // index would be written beside the worktree's own.
+  options.settings = {"core.sparseCheckout=false", "core.splitIndex=false"};
   const RunGit run = [&](std::vector<std::string> arguments, const ReceiveOutput& receive) {
     options.receive = receive;
     return git(place.workspace, std::move(arguments), options);
   };
+  TRY(replace_missing_index(place.workspace, options, index.path()));
   if (auto revealed = reveal_hidden_files(place.workspace, options, place.pin); !revealed) {
     return tl::unexpected(revealed.error());
   }

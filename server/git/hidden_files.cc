@@ -1,21 +1,31 @@
 #include "server/git/hidden_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <functional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "domain/try.h"
 #include "server/git/git_listing.h"
+#include "server/git/git_names.h"
 #include "server/git/path_facts.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/separated_text.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
 namespace {
 
-constexpr std::size_t revealed_at_once_max = 256;  // paths of one command line
+constexpr std::size_t revealed_at_once_max = 256;         // paths of one command line
+constexpr std::size_t copied_at_once_max = 256UL * 1024;  // bytes of an index
 
 // In the directory where the repository is pinned; its names end with '\0'.
 constexpr const char* left_out_name = "sparse-files";
@@ -81,14 +91,50 @@ tl::expected<std::vector<std::string>, std::string> newly_left_out(
   return left_out;
 }
 
+// The agent can put anything in the place of its index, and change it meanwhile.
 tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
                                            const std::filesystem::path& to) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::last_write_time(to, fs::last_write_time(from, error), error);
-  if (error) return tl::unexpected("can't copy the index: " + error.message());
+  const auto failed = [&from](const std::string& why) {
+    return tl::unexpected("can't copy the index " + from.string() + ": " + why);
+  };
+  const auto by_errno = [&failed] { return failed(std::generic_category().message(errno)); };
+  const FileDescriptor source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts = {};
+  if (!source || ::fstat(source.get(), &facts) != 0) return by_errno();
+  if (!S_ISREG(facts.st_mode)) return failed("it isn't a regular file");
+  const FileDescriptor copy(
+      ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!copy) return by_errno();
+  std::size_t copied = static_cast<std::size_t>(facts.st_size);
+  if (copied <= limits::worktree_index_bytes_max) copied = 0;
+  std::vector<char> bytes(copied_at_once_max);
+  while (copied <= limits::worktree_index_bytes_max) {
+    const ssize_t read = ::read(source.get(), bytes.data(), bytes.size());
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) return by_errno();
+    if (read == 0) break;
+    const auto size = static_cast<std::size_t>(read);
+    copied += size;
+    if (!write_all(copy, {bytes.data(), size})) return by_errno();
+  }
+  if (copied > limits::worktree_index_bytes_max) {
+    return failed("it is larger than " + std::to_string(limits::worktree_index_bytes_max) +
+                  " bytes");
+  }
+  const std::array<timespec, 2> times{facts.st_atim, facts.st_mtim};
+  if (::futimens(copy.get(), times.data()) != 0) return by_errno();
   return {};
+}
+
+tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
+                                                      const GitOptions& options,
+                                                      const std::filesystem::path& index) {
+  if (is_there(index)) return {};
+  const GitOutcome head = git(worktree, commit_query("HEAD"), options);
+  if (!head.ok && head.exit_code == 1 && !head.timed_out) return {};  // a branch without a commit
+  const GitOutcome made = head.ok ? git(worktree, {"read-tree", head.line()}, options) : head;
+  if (made.ok) return {};
+  return tl::unexpected("can't make the index that is missing: " + made.message);
 }
 
 tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(

@@ -46,9 +46,16 @@ tl::expected<std::vector<std::string>, std::string> newly_left_out(
     const std::filesystem::path& pins);
 
 // Copies an index with its time, by which git knows the files that may have been changed since they
-// were added: those that aren't older. Error: a sentence.
+// were added: those that aren't older. Error: a sentence; also that it isn't a regular file, or is
+// larger than limits::worktree_index_bytes_max.
 tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
                                            const std::filesystem::path& to);
+
+// Makes the index that `options` name from HEAD if `index`, its path, isn't there: without one, git
+// takes tracked files that .gitignore names for ignored ones. Blocks on git. Error: git's message.
+tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
+                                                      const GitOptions& options,
+                                                      const std::filesystem::path& index);
 
 // Removes the marks of these files from the index that `options` name, so that git reports and adds
 // their changes. Returns the files. Blocks on git. Error: git's message.

@@ -120,8 +120,8 @@ class Rescue {
 
   tl::expected<std::string, std::string> keep() {
     remove_index();
-    std::error_code error;
-    if (fs::exists(own_index_, error)) TRY(copy_index(own_index_, index_));
+    if (is_there(own_index_)) TRY(copy_index(own_index_, index_));
+    TRY(replace_missing_index(here_.path, options(), index_));
     // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
     if (auto revealed = reveal_hidden_files(here_.path, options(), here_.scratch()); !revealed) {

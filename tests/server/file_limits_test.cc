@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/followers/traces/trace_settings.h"
+#include "server/git/hidden_files.h"
 #include "server/git/hook_copy.h"
 #include "server/git/large_files.h"
 #include "server/git/submodule_links.h"
@@ -38,6 +39,16 @@ class FileLimits : public ::testing::Test {
   const std::filesystem::path hooks_ = scratch_.path() / "hooks";
   const std::filesystem::path copy_ = scratch_.path() / "copy";
 };
+
+TEST_F(FileLimits, OfTheBytesOfAnIndex) {
+  const std::filesystem::path index = write(scratch_.path() / "index", 1);
+  std::filesystem::resize_file(index, limits::worktree_index_bytes_max);  // with nothing in it
+  const auto copied = copy_index(index, copy_ / "index");
+  EXPECT_TRUE(copied) << copied.error();
+  EXPECT_EQ(std::filesystem::file_size(copy_ / "index"), limits::worktree_index_bytes_max);
+  std::filesystem::resize_file(index, limits::worktree_index_bytes_max + 1);
+  EXPECT_FALSE(copy_index(index, copy_ / "index"));
+}
 
 TEST_F(FileLimits, OfTheNumberOfHooks) {
   for (std::size_t hook = 1; hook <= limits::hook_files_max; ++hook) {

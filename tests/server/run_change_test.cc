@@ -53,5 +53,75 @@ TEST_F(ChangeOfAWorktree, TheScratchDirectoryOfChecksIsLeftOut) {  // O2
   EXPECT_EQ(change.part.text.find("noise"), std::string::npos) << change.part.text;
 }
 
+class IndexOfAnAgent : public ChangeOfAWorktree {
+ protected:
+  static std::filesystem::path index_of(const Job& job) {
+    return std::filesystem::path(run("rev-parse --absolute-git-dir", workspace_of(job))) / "index";
+  }
+  // Expects the change to be this file's alone.
+  void expect_only(const Job& job, const std::string& line) const {
+    const RunChange change = change_of(job);
+    EXPECT_EQ(change.files, 1U) << change.part.text;
+    EXPECT_NE(change.part.text.find(line), std::string::npos) << change.part.text;
+  }
+  std::string failure_of(const Job& job) const {
+    const RunChangePlace place{job.run_id, job.run_token, repository, workspace_of(job),
+                               site.root() / "workspaces" / to_string(job.run_id)};
+    const auto change = run_change(place, {});
+    return change ? std::string() : change.error();
+  }
+};
+
+TEST_F(IndexOfAnAgent, IsNeitherWrittenNorLocked) {  // O2
+  const Job job = begun();
+  write_text(workspace_of(job) / "file.txt", "two\n");
+  const std::filesystem::path lock = index_of(job).string() + ".lock";
+  write_text(lock, "");  // of a git that works there now
+  const std::string before = content_of(index_of(job));
+  const auto time = std::filesystem::last_write_time(index_of(job));
+  expect_only(job, "+two\n");
+  EXPECT_EQ(content_of(index_of(job)), before);
+  EXPECT_EQ(std::filesystem::last_write_time(index_of(job)), time);
+  EXPECT_TRUE(std::filesystem::exists(lock));
+}
+
+// Without it, git would take a tracked file that .gitignore names for an ignored one.
+TEST_F(IndexOfAnAgent, MayBeMissing) {  // A1, O2
+  write_text(repository / "kept.log", "one\n");
+  run("add --all", repository);
+  write_text(repository / ".gitignore", "*.log\n");
+  commit_all(repository, "a tracked file that is ignored");
+  const Job job = begun();
+  write_text(workspace_of(job) / "file.txt", "two\n");
+  std::filesystem::remove(index_of(job));
+  expect_only(job, "+two\n");
+  EXPECT_FALSE(std::filesystem::exists(index_of(job)));
+}
+
+// Within one tick of the clock a file can be added and changed; git knows by the index's time.
+TEST_F(IndexOfAnAgent, KeepsItsTimeInTheCopy) {  // O2
+  run("config core.trustctime false", repository);
+  const Job job = begun();
+  const std::filesystem::path file = workspace_of(job) / "file.txt";
+  run("add file.txt", workspace_of(job));
+  const auto instant = std::filesystem::last_write_time(file);
+  write_text(file, "two\n");
+  std::filesystem::last_write_time(file, instant);
+  std::filesystem::last_write_time(index_of(job), instant);
+  expect_only(job, "+two\n");
+}
+
+TEST_F(IndexOfAnAgent, ThatIsNoIndexIsNamed) {  // O2
+  const Job job = begun();
+  const std::filesystem::path index = index_of(job);
+  std::filesystem::remove(index);
+  std::filesystem::create_symlink("/dev/zero", index);
+  EXPECT_NE(failure_of(job).find("can't copy the index"), std::string::npos) << failure_of(job);
+  std::filesystem::remove(index);
+  write_text(index, "");
+  std::filesystem::resize_file(index, std::uintmax_t{1} << 40);  // with nothing in it
+  EXPECT_NE(failure_of(job).find("is larger than"), std::string::npos) << failure_of(job);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -64,6 +64,10 @@ class WorkCommit {
   }
 
   [[nodiscard]] tl::expected<WorktreeStatus, Failure> status() const {
+    const auto index = there_.place->git_directory / "index";
+    if (auto made = replace_missing_index(request_.workspace, there_, index); !made) {
+      return git_failed("cannot read what changed", made.error());
+    }
     if (auto revealed = reveal_hidden_files(request_.workspace, there_, request_.pins); !revealed) {
       return git_failed("cannot read what is marked as unchanged", revealed.error());
     }

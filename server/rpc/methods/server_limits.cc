@@ -113,6 +113,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(submodule_directories_depth_max);
   SIGNALBOX_LIMIT(submodule_tags_max);
   SIGNALBOX_LIMIT(walked_entries_max);
+  SIGNALBOX_LIMIT(worktree_index_bytes_max);
   SIGNALBOX_LIMIT(left_out_refs_max);
   SIGNALBOX_LIMIT(worktree_tips_max);
   SIGNALBOX_LIMIT(worktree_log_bytes_max);
