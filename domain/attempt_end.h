@@ -22,6 +22,7 @@ inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
 // The codes of create_pr for work that no commit should hold as it is: it stays in the worktree.
 inline constexpr std::string_view nested_repository_code = "NESTED_REPOSITORY";
 inline constexpr std::string_view file_too_large_code = "FILE_TOO_LARGE";
+inline constexpr std::string_view left_out_refs_full_code = "LEFT_OUT_REFS_FULL";
 
 // The code of a built-in station for a worktree whose .git isn't what git made: it has to be
 // repaired before git can commit, or keep, what is in it.
@@ -31,7 +32,7 @@ inline constexpr std::string_view workspace_tampered_code = "WORKSPACE_TAMPERED"
 // into that before anything else is done with it. A card's run keeps its worktree until then.
 constexpr bool needs_look_at_worktree(std::string_view code) {
   return code == nested_repository_code || code == file_too_large_code ||
-         code == workspace_tampered_code;
+         code == left_out_refs_full_code || code == workspace_tampered_code;
 }
 
 enum class Retrying : std::uint8_t { by_policy, never };

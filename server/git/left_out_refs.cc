@@ -53,21 +53,19 @@ tl::expected<std::vector<LeftOutRef>, std::string> left_out_refs(
   return refs;
 }
 
-tl::expected<void, std::string> keep_left_out(const std::filesystem::path& directory,
-                                              const GitOptions& options, const std::string& run_id,
-                                              const std::string& commit) {
+tl::expected<KeptCommit, std::string> keep_left_out(const std::filesystem::path& directory,
+                                                    const GitOptions& options,
+                                                    const std::string& run_id,
+                                                    const std::string& commit) {
   const auto refs = TRY(left_out_refs(directory, options, run_id));
   for (const LeftOutRef& ref : refs) {
     const GitOutcome kept =
         git(directory, {"merge-base", "--is-ancestor", "--end-of-options", commit, ref.commit},
             options);
-    if (kept.ok) return {};
+    if (kept.ok) return KeptCommit::by_ref;
     if (kept.exit_code != 1) return tl::unexpected("git merge-base: " + kept.message);
   }
-  if (refs.size() >= limits::left_out_refs_max) {
-    return tl::unexpected("the run has " + std::to_string(refs.size()) +
-                          " refs of commits that were left out already");
-  }
+  if (refs.size() >= limits::left_out_refs_max) return KeptCommit::not_kept;
   // After the last one: a retention may have removed some before it.
   std::uint32_t number = 1;
   if (!refs.empty()) {
@@ -79,7 +77,7 @@ tl::expected<void, std::string> keep_left_out(const std::filesystem::path& direc
   // The empty value requires that there is no such ref.
   const GitOutcome made = git(directory, {"update-ref", std::move(name), commit, ""}, options);
   if (!made.ok) return tl::unexpected("git update-ref: " + made.message);
-  return {};
+  return KeptCommit::by_ref;
 }
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 // None of them is ever moved.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,11 +27,16 @@ bool is_left_out_suffix(std::string_view text);
 tl::expected<std::vector<LeftOutRef>, std::string> left_out_refs(
     const std::filesystem::path& directory, const GitOptions& options, const std::string& run_id);
 
+enum class KeptCommit : std::uint8_t {
+  by_ref,
+  not_kept,  // there are limits::left_out_refs_max refs of the run already, and none has it
+};
+
 // Keeps the commit by a ref of its own, unless one of the run's refs has it already. May be called
-// again after a crash. Blocks on git. Error: git's message, or that there are
-// limits::left_out_refs_max of them.
-tl::expected<void, std::string> keep_left_out(const std::filesystem::path& directory,
-                                              const GitOptions& options, const std::string& run_id,
-                                              const std::string& commit);
+// again after a crash. Blocks on git. Error: git's message.
+tl::expected<KeptCommit, std::string> keep_left_out(const std::filesystem::path& directory,
+                                                    const GitOptions& options,
+                                                    const std::string& run_id,
+                                                    const std::string& commit);
 
 }  // namespace signalbox

@@ -13,6 +13,7 @@
 #include "server/git/path_facts.h"
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/printable_text.h"
 #include "server/text/separated_text.h"
 
 namespace signalbox {
@@ -90,6 +91,32 @@ tl::unexpected<std::string> not_understood(const fs::path& file) {
                         shell_word(file.string()) + "`");
 }
 
+// Adds the commits of the refs that the worktree has for itself. One that names anything else, such
+// as a tag with a message, can't be a parent of a commit that keeps it.
+tl::expected<void, std::string> add_ref_tips(TipCollection& tips, const fs::path& worktree,
+                                             const GitOptions& options, const std::string& in_git) {
+  const GitOutcome refs =
+      git(worktree,
+          {"for-each-ref", "--count=" + std::to_string(limits::worktree_tips_max + 1),
+           "--format=%(objecttype) %(objectname) %(refname)", "--", "refs/bisect/",
+           "refs/worktree/", "refs/rewritten/"},
+          options);
+  if (!refs.ok) return tl::unexpected("git for-each-ref: " + refs.message);
+  std::string_view rest = refs.output;
+  while (!rest.empty() && !tips.is_over()) {
+    std::string_view name = take_until(rest, '\n');
+    const std::string_view type = take_until(name, ' ');
+    const std::string_view object = take_until(name, ' ');
+    if (type == "commit" && tips.add(object)) continue;
+    const std::string ref = shell_word(std::string(name));
+    return tl::unexpected("its ref " + printable(name) +
+                          " names no commit, and would go with it: keep that with `" + in_git +
+                          " tag signalbox-kept " + ref + "`, and then remove the ref: `" + in_git +
+                          " update-ref -d " + ref + "`");
+  }
+  return {};
+}
+
 tl::expected<void, std::string> add_left_tips(TipCollection& tips, const fs::path& git_directory,
                                               const std::string& in_git) {
   const fs::path file = git_directory / "logs/HEAD";
@@ -125,16 +152,8 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(const fs::path
     const auto text = TRY(read_if_there(own / name, small_file_bytes_max));
     if (!tips.add_lines(text)) return not_understood(own / name);
   }
-  const GitOutcome refs =
-      git(worktree,
-          {"for-each-ref", "--count=" + std::to_string(limits::worktree_tips_max + 1),
-           "--format=%(objectname)", "--", "refs/bisect/", "refs/worktree/", "refs/rewritten/"},
-          options);
-  if (!refs.ok) return tl::unexpected("git for-each-ref: " + refs.message);
-  if (!tips.add_lines(refs.output)) {
-    return tl::unexpected<std::string>("git for-each-ref: its answer isn't understood");
-  }
   const std::string in_git = "git -C " + shell_word(worktree.string());
+  TRY(add_ref_tips(tips, worktree, options, in_git));
   TRY(add_left_tips(tips, own, in_git));
   if (tips.is_over()) return too_many_tips(in_git);
   return tips.take();

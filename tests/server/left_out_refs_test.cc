@@ -2,6 +2,7 @@
 #include "server/git/left_out_refs.h"
 
 #include "server/git/unsaved_work.h"
+#include "server/limits.h"
 #include "tests/server/agent_work_fixture.h"
 
 namespace signalbox {
@@ -47,9 +48,99 @@ TEST_F(LeftOutRefsTest, ACommitThatOneOfThemHasGetsNone) {  // A1
   const std::string commit = run("rev-parse HEAD", repository);
   ASSERT_TRUE(keep_left_out(repository, {}, id, commit));
   ASSERT_TRUE(keep_left_out(repository, {}, id, commit));
-  ASSERT_TRUE(keep_left_out(repository, {}, id, before));
+  ASSERT_EQ(keep_left_out(repository, {}, id, before).value(), KeptCommit::by_ref);
   ASSERT_EQ(left_out_refs(repository, {}, id)->size(), 1U);
   EXPECT_EQ(left_out_refs(repository, {}, id)->front().commit, commit);
+}
+
+TEST_F(LeftOutRefsTest, AreBoundedAndNothingIsLostBeyond) {  // A1, P8
+  run("branch theirs", repository);
+  const Job intake = begun();
+  const std::string id = to_string(intake.run_id);
+  const std::string first = rescue_ref_of(id) + "-branch";
+  const std::string base = run("rev-parse HEAD", repository);
+  for (std::size_t number = 1; number < limits::left_out_refs_max; ++number) {
+    run("update-ref " + first + (number == 1 ? "" : "-" + std::to_string(number)) + " " + base,
+        repository);
+  }
+  const JobResult last = leave(intake, "one.txt", 1);
+  ASSERT_EQ(last.outcome, Outcome::succeeded) << last.failure.message;
+  EXPECT_EQ(run("show " + first + "-100:one.txt", repository), "left");
+
+  const JobResult full = leave(intake, "two.txt", 2);
+  EXPECT_EQ(full.failure.code, "LEFT_OUT_REFS_FULL") << full.failure.message;
+  EXPECT_EQ(full.failure.error_class, ErrorClass::config);
+  EXPECT_EQ(run("show " + branch_of_run(intake) + ":two.txt", repository), "left");
+  EXPECT_EQ(content_of(workspace_of(intake) / "new-two.txt"), "new\n");
+  const std::string command = "for-each-ref '" + first + "*'`";
+  EXPECT_NE(full.failure.message.find(command), std::string::npos) << full.failure.message;
+  run("update-ref -d " + first, repository);  // as the message says
+  const JobResult result = end_of(next(intake, "create_pr", 3));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show " + first + "-101:two.txt", repository), "left");
+}
+
+TEST_F(LeftOutRefsTest, AFewAreNamedAndTheCommandForTheOthers) {  // A1, P8
+  run("branch theirs", repository);
+  const Job intake = begun();
+  JobResult result;
+  for (int attempt = 1; attempt <= 7; ++attempt) {
+    result = leave(intake, "file" + std::to_string(attempt) + ".txt", attempt);
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  }
+  const std::string first = rescue_ref_of(to_string(intake.run_id)) + "-branch";
+  const std::string& summary = result.result.summary;
+  EXPECT_NE(summary.find(first + "-5."), std::string::npos) << summary;
+  EXPECT_EQ(summary.find(first + "-6"), std::string::npos) << summary;
+  EXPECT_NE(summary.find("2 more refs, which `git -C "), std::string::npos) << summary;
+}
+
+TEST_F(LeftOutRefsTest, CommitsOnABranchOfTheAgentsAreNamed) {  // A1
+  const Job job = begun();
+  const std::filesystem::path workspace = workspace_of(job);
+  const auto commit_on = [&](const std::string& how, const std::string& file) {
+    run("checkout --quiet " + how, workspace);
+    write_text(workspace / file, "left\n");
+    commit_all(workspace, file);
+    std::string id = run("rev-parse --short=12 HEAD", workspace);
+    run("checkout --quiet " + branch_of_run(job), workspace);
+    return id;
+  };
+  const std::string on_branch = commit_on("-b idea", "idea.txt");
+  const std::string on_none = commit_on("--detach", "draft.txt");
+  write_text(workspace / "file.txt", "two\n");
+  const JobResult result = end_of(next(job, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  const std::string request = artifact_text(site, result, "pull_request.md");
+  for (const std::string& text : {std::string(result.result.summary), request}) {
+    EXPECT_NE(text.find("up to " + on_branch +
+                        ", at which the worktree was before; they are in "
+                        "refs/heads/idea."),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("up to " + on_none), std::string::npos) << text;
+    EXPECT_NE(text.find(rescue_ref_of(to_string(job.run_id)) + " keeps them"), std::string::npos)
+        << text;
+  }
+  const RemovalOutcome outcome = remove_worktree(removal_of(job));
+  EXPECT_EQ(outcome.rescue_ref, rescue_ref_of(to_string(job.run_id))) << outcome.reason;
+}
+
+// Others read the pull request in a browser.
+TEST_F(LeftOutRefsTest, NamesOfFilesAreCodeInThePullRequest) {  // A1, G16
+  write_text(repository / ".gitignore", "*.log\n");
+  commit_all(repository, "ignore");
+  const Job job = begun();
+  write_text(workspace_of(job) / "file.txt", "two\n");
+  write_text(workspace_of(job) / "a`<img>\x1b[2J.log", "noise\n");
+  write_text(workspace_of(job) / (std::string(240, 'n') + ".log"), "noise\n");
+  const JobResult result = end_of(next(job, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  const std::string text = artifact_text(site, result, "pull_request.md");
+  EXPECT_NE(text.find("- ``a`<img>?[2J.log``\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("- `…nnn"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(result.result.summary.find('\x1b'), std::string::npos);
 }
 
 }  // namespace

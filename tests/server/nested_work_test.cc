@@ -243,6 +243,16 @@ TEST_F(WorktreeTips, ALogIsReadUpToItsBound) {  // A1, P8
   expect_goes(job);
 }
 
+TEST_F(WorktreeTips, ARefOfItsOwnThatNamesNoCommitKeepsTheWorktree) {  // A1
+  const Job job = begun();
+  const fs::path workspace = workspace_of(job);
+  run("update-ref refs/worktree/blob " + run("hash-object -w file.txt", workspace), workspace);
+  expect_stays(job, "its ref refs/worktree/blob names no commit");
+  run("tag signalbox-kept refs/worktree/blob", workspace);  // as the reason says
+  run("update-ref -d refs/worktree/blob", workspace);
+  expect_goes(job);
+}
+
 TEST_F(WorktreeTips, WhatIsNotUnderstoodKeepsTheWorktree) {  // A1
   const Job job = begun();
   const fs::path own = own_directory(job);

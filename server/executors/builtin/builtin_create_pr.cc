@@ -17,6 +17,7 @@
 #include "server/git/verified_object.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/markdown_code.h"
 #include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
@@ -102,7 +103,8 @@ std::string checks_changed_section(const std::vector<std::string>& changed) {
   std::string text =
       "## Changed checks\n\nThis work changes files that decide how work is checked. It was judged "
       "by the checks of its base; scripts that they name ran as this work has them.\n\n";
-  for (const std::string& file : listed_check_files(changed)) text += "- `" + file + "`\n";
+  for (const std::string& file : listed_check_files(changed))
+    text += "- " + markdown_code(file) + "\n";
   if (changed.size() > changed_files_shown_max) {
     text += "- and " + std::to_string(changed.size() - changed_files_shown_max) + " more\n";
   }
@@ -111,27 +113,39 @@ std::string checks_changed_section(const std::vector<std::string>& changed) {
 
 // Returns all that the work has and the commit doesn't, for left_out.txt: the most important first.
 std::vector<std::string> left_out_of(const CommittedWork& work) {
-  std::vector<std::string> names = work.large;
-  names.insert(names.end(), work.sparse.begin(), work.sparse.end());
-  names.insert(names.end(), work.ignored.begin(), work.ignored.end());
+  std::vector<std::string> names;
+  for (const auto* each : {&work.large, &work.unreadable, &work.sparse, &work.ignored}) {
+    names.insert(names.end(), each->begin(), each->end());
+  }
   return names;
 }
 
-// Returns the part of the pull request about them; empty if there are none. The checks ran where
-// they are, and may pass only there.
-std::string left_out_section(const std::vector<std::string>& left_out) {
-  if (left_out.empty()) return {};
-  std::string text =
-      "## Not in this change\n\nThe worktree has these as well, because git ignores them, they are "
-      "too large, or a sparse checkout leaves them out. The checks ran beside them.\n\n";
-  const std::size_t named = std::min(left_out.size(), left_out_names_max);
+// Returns names under a sentence that says why they are left out; empty if there are none.
+std::string left_out_list(const std::string& why, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string text = why + ":\n\n";
+  const std::size_t named = std::min(names.size(), left_out_names_max);
   for (std::size_t index = 0; index < named; ++index) {
-    text += "- `" + printable(with_replacements(left_out[index])) + "`\n";
+    text += "- " + markdown_code(shown_name(names[index])) + "\n";
   }
-  if (left_out.size() > named) {
-    text += "- and " + std::to_string(left_out.size() - named) + " more\n";
+  if (names.size() > named) {
+    text += "- and " + std::to_string(names.size() - named) + " more\n";
   }
   return text + "\n";
+}
+
+// Returns the part of the pull request about what it leaves out; empty if there is nothing.
+std::string left_out_section(const CommittedWork& work) {
+  std::string text;
+  if (!work.elsewhere.empty()) {
+    text += markdown_code_block(std::string_view(work.elsewhere).substr(1)) + "\n";
+  }
+  text += left_out_list("Too large to be committed", work.large);
+  text += left_out_list("Unreadable", work.unreadable);
+  text += left_out_list("Unchanged, because a sparse checkout leaves them out of the worktree",
+                        work.sparse);
+  text += left_out_list("Ignored by git, and there when the checks ran", work.ignored);
+  return text.empty() ? text : "## Not in this change\n\n" + text;
 }
 
 BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
@@ -157,10 +171,12 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
   const std::vector<std::string> left_out = left_out_of(work);
   const std::string text =
       "# " + title_of(request) + "\n\n" + request.goal + "\n\n" + checks_changed_section(changed) +
-      left_out_section(left_out) + "## Commits\n\n" + with_replacements(commits.output) +
-      "\n## Changes\n\n```\n" + shortened(with_replacements(changes.output), changes_bytes_max) +
-      "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
-  auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
+      left_out_section(work) + "## Commits\n\n" +
+      shortened(with_replacements(commits.output), changes_bytes_max) + "\n## Changes\n\n" +
+      markdown_code_block(shortened(with_replacements(changes.output), changes_bytes_max)) +
+      "\nRun " + request.run_id + ", branch " + request.branch + ".\n";
+  auto written =
+      write_file_atomically(request.artifacts_dir / "pull_request.md", printable_lines(text));
   if (written && !left_out.empty()) {
     written =
         write_file_atomically(request.artifacts_dir / "left_out.txt", left_out_text(left_out));
@@ -210,8 +226,8 @@ std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
   }
   if (work.ignored.empty()) return note;
   return note + "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
-         " files and directories, such as " + printable(with_replacements(work.ignored.front())) +
-         ", listed in the artifact left_out.txt.";
+         (work.ignored.size() == 1 ? " file or directory" : " files and directories") +
+         ", such as " + shown_name(work.ignored.front()) + ", listed in the artifact left_out.txt.";
 }
 
 // Returns the metadata about a proposal that was pushed to `remote`, or nowhere.

@@ -7,6 +7,7 @@
 #include "domain/attempt_end.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/executors/builtin/left_out_commits.h"
 #include "server/git/git_identity.h"
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
@@ -16,6 +17,7 @@
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/git/unlisted_repositories.h"
+#include "server/git/unsaved_work.h"
 #include "server/git/worktree_status.h"
 #include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
@@ -24,6 +26,7 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t nested_names_bytes_max = 400;
+constexpr std::size_t shown_name_bytes_max = 200;
 
 // Finds the workspace's work and brings it into one commit.
 class WorkCommit {
@@ -120,17 +123,18 @@ class WorkCommit {
     return {};
   }
 
-  // Returns a note about files in submodules that are left out; or an empty text. Adds those that
-  // are ignored there to `found`.
-  [[nodiscard]] tl::expected<std::string, Failure> add(
-      WorktreeStatus& found, const std::vector<std::string>& left_out) const {
+  // Returns a note about what submodules have that is left out; or an empty text. Adds files that
+  // are ignored there to `found`, and directories that can't be read to `unreadable`.
+  [[nodiscard]] tl::expected<std::string, Failure> add(WorktreeStatus& found,
+                                                       const std::vector<std::string>& left_out,
+                                                       std::vector<std::string>& unreadable) const {
     if (!found.repositories.empty()) return nested_repository(found.repositories);
     const auto links = submodule_links(request_.workspace, there_, request_.pins);
     if (!links) return git_failed("cannot list the submodules", links.error());
     const auto replaced = std::find_if(links->begin(), links->end(), [&](const auto& link) {
       return has_files_in_place_of_submodule(request_.workspace, link);
     });
-    const std::string unreadable = TRY(check_unlisted(*links, found));
+    unreadable = TRY(check_unlisted(*links, found));
     if (replaced != links->end() &&
         is_declared(declared_submodules(request_.workspace, there_), *replaced)) {
       return files_in_submodule(*replaced);
@@ -140,8 +144,8 @@ class WorkCommit {
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
-    if (links->empty()) return unreadable;
-    return unreadable + TRY(check_links(*links, found.ignored));
+    if (links->empty()) return std::string();
+    return check_links(*links, found.ignored);
   }
 
   // Returns the files that a sparse checkout of the agent leaves out; `note` gets a sentence.
@@ -153,7 +157,7 @@ class WorkCommit {
       note += "\nUnchanged in the commit: " + std::to_string(files->size()) +
               (files->size() == 1 ? " file" : " files") +
               " that a sparse checkout leaves out since the agent worked, such as " +
-              shown(files->front()) + ". If it deleted them, that isn't committed.";
+              shown_name(files->front()) + ". If it deleted them, that isn't committed.";
     }
     return *files;
   }
@@ -195,32 +199,40 @@ class WorkCommit {
     if (TRY(is_within(tip, head))) return {};
     const auto kept = signalbox::keep_left_out(request_.workspace, there_, request_.run_id, tip);
     if (!kept) return git_failed("cannot keep the run's branch", kept.error());
+    if (*kept == KeptCommit::not_kept) return left_out_refs_full();
     return {};
   }
-  // Returns a note about the commits that were left out by this attempt or by one before it, and
-  // aren't within `head`.
+  [[nodiscard]] tl::unexpected<Failure> left_out_refs_full() const {
+    return builtin_failure(
+        ErrorClass::config, std::string(left_out_refs_full_code),
+        "the worktree isn't on the run's branch, whose commits would be left out, and the run "
+        "has " +
+            std::to_string(limits::left_out_refs_max) +
+            " refs of such commits already: nothing was moved, committed or pushed, and the "
+            "worktree is kept. " +
+            left_out_refs_command(request_) +
+            " shows them. Remove those that nobody needs, such as `git -C " +
+            shell_word(request_.repository.string()) + " update-ref -d " +
+            rescue_ref_of(request_.run_id) +
+            "-branch`, or check the run's branch out again with `git -C " +
+            shell_word(request_.workspace.string()) + " checkout " + request_.branch + "`" +
+            next());
+  }
   [[nodiscard]] tl::expected<std::string, Failure> left_out_note(const std::string& head) const {
-    const auto refs = left_out_refs(request_.workspace, there_, request_.run_id);
-    if (!refs) return git_failed("cannot list what was left out", refs.error());
-    std::string note;
-    for (const LeftOutRef& ref : *refs) {
-      if (TRY(is_within(ref.commit, head))) continue;
-      note += "\nThe agent left the run's branch; its commits up to " + ref.commit.substr(0, 12) +
-              " are left out and kept as " + ref.name + ".";
-    }
-    return note;
+    auto note = describe_left_out_commits(request_, there_, base_, head);
+    if (!note) return git_failed("cannot list what was left out", note.error());
+    return *std::move(note);
   }
 
-  // Refuses repositories that git doesn't list. Returns a note about directories that can't be
-  // read, or an empty text.
-  [[nodiscard]] tl::expected<std::string, Failure> check_unlisted(
+  // Refuses repositories that git doesn't list. Returns directories that can't be read.
+  [[nodiscard]] tl::expected<std::vector<std::string>, Failure> check_unlisted(
       std::vector<std::string> listed, const WorktreeStatus& found) const {
     listed.insert(listed.end(), found.ignored.begin(), found.ignored.end());
-    const auto unlisted = find_unlisted(request_.workspace, listed);
+    auto unlisted = find_unlisted(request_.workspace, listed);
     if (!unlisted) return git_failed("cannot look for repositories", unlisted.error());
     if (!unlisted->repositories.empty()) return nested_repository(unlisted->repositories);
-    if (unlisted->unreadable.empty()) return std::string();
-    return "\nLeft out, because it can't be read: " + shown(unlisted->unreadable.front()) + ".";
+    for (std::string& directory : unlisted->unreadable) directory += "/";
+    return std::move(unlisted->unreadable);
   }
 
   // Refuses submodules of the index that nobody else could check out as they are here. Those that
@@ -312,7 +324,7 @@ class WorkCommit {
   [[nodiscard]] std::string next() const {
     return "; then have it tried again: " + retry_hint(request_);
   }
-  static std::string shown(const std::string& path) { return printable(with_replacements(path)); }
+  static std::string shown(const std::string& path) { return shown_name(path); }
 
   const BuiltinRequest& request_;
   const PinnedRepository& pinned_;
@@ -323,6 +335,12 @@ class WorkCommit {
 
 }  // namespace
 
+std::string shown_name(const std::string& name) {
+  const std::string text = printable(with_replacements(name));
+  const std::string_view end = utf8_suffix(text, shown_name_bytes_max);
+  return (end.size() < text.size() ? "…" : "") + std::string(end);
+}
+
 tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
                                                  const PinnedRepository& pinned,
                                                  const GitOptions& there, const std::string& base,
@@ -330,15 +348,22 @@ tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
   const WorkCommit work(request, pinned, there, base);
   work.remove_stale_locks();
   CommittedWork result;
-  result.note = TRY(work.return_to_branch());
+  result.elsewhere = TRY(work.return_to_branch());
   auto status = TRY(work.status());
   const std::uint64_t bytes_max = TRY(work.file_bytes_max());
   result.large = TRY(work.leave_out_large(status, bytes_max, result.note));
-  result.note += TRY(work.add(status, result.large));
+  result.elsewhere += TRY(work.add(status, result.large, result.unreadable));
   TRY(work.check_sizes(bytes_max));
   TRY(work.commit(title));
   result.ignored = std::move(status.ignored);
   result.sparse = TRY(work.find_sparse(result.note));
+  if (!result.unreadable.empty()) {
+    result.note +=
+        "\nLeft out, because nobody can read them: " + std::to_string(result.unreadable.size()) +
+        (result.unreadable.size() == 1 ? " directory" : " directories") + ", such as " +
+        shown_name(result.unreadable.front()) + ".";
+  }
+  result.note = result.elsewhere + result.note;
   return result;
 }
 

@@ -10,13 +10,15 @@
 namespace signalbox {
 
 struct CommittedWork {
-  std::string note;  // sentences for the summary, after a line end; or empty
+  std::string note;       // sentences for the summary, each after a line end; or empty
+  std::string elsewhere;  // those of them about commits, and about submodules
   std::vector<std::string>
       ignored;                     // what isn't committed: ignored files, and directories ("out/")
   std::vector<std::string> large;  // untracked files that aren't committed for their size
   // Files of the base that aren't in the worktree, and may just be left out of it by a sparse
   // checkout: that they were deleted isn't committed.
   std::vector<std::string> sparse;
+  std::vector<std::string> unreadable;  // directories that nobody can look into
 };
 
 // Commits all changes on the run's branch, with this title. A worktree that is on another branch or
@@ -27,11 +29,15 @@ struct CommittedWork {
 //
 // Errors: NESTED_REPOSITORY (terminal) for repositories in the workspace whose content no commit
 // would hold; FILE_TOO_LARGE (terminal) for such files that are tracked, or in the branch's
-// commits; REPOSITORY_INVALID (config) for a wrong setting of the size; COMMIT_FAILED (terminal);
-// GIT_FAILED (transient).
+// commits; LEFT_OUT_REFS_FULL (config) if another commit would have to be kept by a ref than
+// limits::left_out_refs_max allow: nothing is moved then; REPOSITORY_INVALID (config) for a wrong
+// setting of the size; COMMIT_FAILED (terminal); GIT_FAILED (transient).
 tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
                                                  const PinnedRepository& pinned,
                                                  const GitOptions& there, const std::string& base,
                                                  const std::string& title);
+
+// Returns a file's name for a text that people read: printable, and its end if it is long.
+std::string shown_name(const std::string& name);
 
 }  // namespace signalbox
