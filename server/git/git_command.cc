@@ -21,27 +21,49 @@ namespace {
 // How often a thread that waits for git checks whether its work was canceled.
 constexpr std::int64_t cancel_interval_ms = 100;
 
-// These variables would redirect git to another repository or program, or are set by this file.
+// These variables would redirect git to another repository or program, give it settings of another
+// call, or change what paths and differences mean; or are set by this file. All that `git rev-parse
+// --local-env-vars` lists are among them.
 bool is_excluded(std::string_view entry) {
-  static constexpr std::array<std::string_view, 17> names{"GIT_DIR=",
-                                                          "GIT_WORK_TREE=",
-                                                          "GIT_INDEX_FILE=",
-                                                          "GIT_COMMON_DIR=",
-                                                          "GIT_OBJECT_DIRECTORY=",
-                                                          "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
-                                                          "GIT_PREFIX=",
-                                                          "GIT_NAMESPACE=",
-                                                          "GIT_CONFIG=",
-                                                          "GIT_SHALLOW_FILE=",
-                                                          "GIT_GRAFT_FILE=",
-                                                          "GIT_EXTERNAL_DIFF=",
-                                                          "GIT_PAGER=",
-                                                          "GIT_EDITOR=",
-                                                          "GIT_SEQUENCE_EDITOR=",
-                                                          "GIT_TERMINAL_PROMPT=",
-                                                          "LC_ALL="};
-  return std::any_of(names.begin(), names.end(),
-                     [entry](std::string_view name) { return entry.starts_with(name); });
+  static constexpr std::array<std::string_view, 33> names{"GIT_DIR",
+                                                          "GIT_WORK_TREE",
+                                                          "GIT_IMPLICIT_WORK_TREE",
+                                                          "GIT_INDEX_FILE",
+                                                          "GIT_COMMON_DIR",
+                                                          "GIT_OBJECT_DIRECTORY",
+                                                          "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                                                          "GIT_QUARANTINE_PATH",
+                                                          "GIT_PREFIX",
+                                                          "GIT_INTERNAL_SUPER_PREFIX",
+                                                          "GIT_NAMESPACE",
+                                                          "GIT_CEILING_DIRECTORIES",
+                                                          "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+                                                          "GIT_CONFIG",
+                                                          "GIT_CONFIG_PARAMETERS",
+                                                          "GIT_CONFIG_COUNT",
+                                                          "GIT_SHALLOW_FILE",
+                                                          "GIT_GRAFT_FILE",
+                                                          "GIT_REPLACE_REF_BASE",
+                                                          "GIT_NO_REPLACE_OBJECTS",
+                                                          "GIT_ATTR_SOURCE",
+                                                          "GIT_REFLOG_ACTION",
+                                                          "GIT_DIFF_OPTS",
+                                                          "GIT_EXTERNAL_DIFF",
+                                                          "GIT_LITERAL_PATHSPECS",
+                                                          "GIT_GLOB_PATHSPECS",
+                                                          "GIT_NOGLOB_PATHSPECS",
+                                                          "GIT_ICASE_PATHSPECS",
+                                                          "GIT_PAGER",
+                                                          "GIT_EDITOR",
+                                                          "GIT_SEQUENCE_EDITOR",
+                                                          "GIT_TERMINAL_PROMPT",
+                                                          "LC_ALL"};
+  static constexpr std::array<std::string_view, 2> beginnings{"GIT_CONFIG_KEY_",
+                                                              "GIT_CONFIG_VALUE_"};
+  const std::string_view name = entry.substr(0, entry.find('='));
+  return std::find(names.begin(), names.end(), name) != names.end() ||
+         std::any_of(beginnings.begin(), beginnings.end(),
+                     [entry](std::string_view each) { return entry.starts_with(each); });
 }
 
 // Of two entries with one name git takes the first, and its commands that are shell scripts the

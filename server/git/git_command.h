@@ -57,9 +57,10 @@ struct GitOptions {
 // Runs git with `directory` as its working directory. Blocks until git has ended or the timeout has
 // passed, or the bounds of the thread's calls (platform/call_bounds.h) have: then its process group
 // gets TERM, and after git_grace_ms_max KILL. If the kernel holds it even then, blocks on until it
-// has ended or the thread's work is canceled. GIT_DIR and the other variables that redirect git are
-// not passed on. No hook runs unless `options.place` names a directory of hooks. Any thread, as
-// long as no thread changes the environment.
+// has ended or the thread's work is canceled. GIT_DIR and the other variables that redirect git,
+// or give it settings, are not passed on; those that name files of the user's own configuration
+// (GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM) are. No hook runs unless `options.place` names a directory
+// of hooks. Any thread, as long as no thread changes the environment.
 GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> arguments,
                const GitOptions& options = {});
 

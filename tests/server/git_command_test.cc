@@ -2,6 +2,7 @@
 // operations in a repository run one at a time.
 #include <atomic>
 #include <csignal>
+#include <sstream>
 #include <thread>
 
 #include <sys/stat.h>
@@ -94,6 +95,29 @@ TEST_F(GitCalls, TheCallersOwnGitDirectoryIsNotPassedOn) {
   options.environment = {"GIT_INDEX_FILE=/elsewhere"};
   EXPECT_EQ(git(repository, {"stuck"}, options).line(), "[/elsewhere]");
   ::unsetenv("GIT_INDEX_FILE");
+}
+
+// The service may have been started by a git command, such as an alias or a hook.
+TEST_F(GitCalls, NothingThatReachesIntoAnotherRepositoryIsPassedOn) {  // A1
+  set_alias("env");
+  std::vector<std::string> names{"GIT_NAMESPACE",         "GIT_CEILING_DIRECTORIES",
+                                 "GIT_QUARANTINE_PATH",   "GIT_CONFIG_KEY_0",
+                                 "GIT_CONFIG_VALUE_0",    "GIT_DIFF_OPTS",
+                                 "GIT_LITERAL_PATHSPECS", "GIT_ICASE_PATHSPECS",
+                                 "GIT_REFLOG_ACTION",     "GIT_ATTR_SOURCE"};
+  const std::string local = git(repository, {"rev-parse", "--local-env-vars"}).output;
+  for (std::istringstream lines(local); lines;) {
+    std::string name;
+    if (lines >> name) names.push_back(name);
+  }
+  ASSERT_GT(names.size(), 20U);
+  for (const std::string& name : names) ::setenv(name.c_str(), "stray-value", 1);
+  const std::string passed = git(repository, {"stuck"}).output;
+  const bool is_found = git(repository, {"rev-parse", "--verify", "HEAD"}).ok;
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+  EXPECT_FALSE(passed.empty());
+  EXPECT_EQ(passed.find("stray-value"), std::string::npos) << passed;
+  EXPECT_TRUE(is_found);
 }
 
 // A partial clone without one of its objects would fetch it, with the program that it names.
