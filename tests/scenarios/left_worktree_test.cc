@@ -44,6 +44,13 @@ else
 fi
 )sh";
 
+constexpr const char* agent_with_idea = R"sh(set -e
+branch=$(git symbolic-ref --short HEAD)
+git checkout --quiet -b idea; echo idea >idea.txt; git add idea.txt
+git -c user.name=e -c user.email=e@e commit --quiet -m idea
+git checkout --quiet "$branch"; echo work >work.txt
+)sh";
+
 constexpr const char* pipeline_of_agent = R"(
 name = "card"
 [[station]]
@@ -184,6 +191,21 @@ TEST_F(LeftWorktree, ItsCommitsAreHandedOnAsTheyAre) {  // A1
   run_git(repository(), {"config", "signalbox.fileBytesMax", "2000"});
   unblock(text(blocked, "card_id"));
   expect_taken_over(blocked, "precious.txt");
+}
+
+TEST_F(LeftWorktree, TheCardSaysWhatIsLeftOutAndWhereItIs) {  // A1
+  write_text(agent(), agent_with_idea);
+  const std::string id = text(result({"card", "submit", "Add it", "--project", "web"}), "card_id");
+  await([&] { return text(card(id), "status") == "verified"; });
+  const json::object shown = card(id);
+  ASSERT_TRUE(shown.contains("left_out")) << json::serialize(shown);
+  const json::array& sentences = shown.at("left_out").as_array();
+  ASSERT_EQ(sentences.size(), 1U) << json::serialize(shown);
+  EXPECT_NE(sentences.at(0).as_string().find("they are in refs/heads/idea."), std::string::npos)
+      << json::serialize(shown);
+  const Output got = server_.cli({"card", "get", id});
+  EXPECT_NE(got.out.find("left out"), std::string::npos) << got.out;
+  EXPECT_NE(got.out.find("refs/heads/idea"), std::string::npos) << got.out;
 }
 
 // Nothing can be kept of it as it is; a person's block in between changes nothing.

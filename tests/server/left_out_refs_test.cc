@@ -1,6 +1,9 @@
 // Tests that all commits of a run's branch that create_pr leaves out are kept, however often.
 #include "server/git/left_out_refs.h"
 
+#include <boost/json/parse.hpp>
+
+#include "domain/limits.h"
 #include "server/git/unsaved_work.h"
 #include "server/limits.h"
 #include "tests/server/agent_work_fixture.h"
@@ -93,6 +96,8 @@ TEST_F(LeftOutRefsTest, AFewAreNamedAndTheCommandForTheOthers) {  // A1, P8
   EXPECT_NE(summary.find(first + "-5."), std::string::npos) << summary;
   EXPECT_EQ(summary.find(first + "-6"), std::string::npos) << summary;
   EXPECT_NE(summary.find("2 more refs, which `git -C "), std::string::npos) << summary;
+  const auto metadata = boost::json::parse(result.result.metadata).as_object();
+  EXPECT_EQ(metadata.at("left_out").as_array().size(), 6U) << result.result.metadata;
 }
 
 TEST_F(LeftOutRefsTest, CommitsOnABranchOfTheAgentsAreNamed) {  // A1
@@ -124,6 +129,27 @@ TEST_F(LeftOutRefsTest, CommitsOnABranchOfTheAgentsAreNamed) {  // A1
   }
   const RemovalOutcome outcome = remove_worktree(removal_of(job));
   EXPECT_EQ(outcome.rescue_ref, rescue_ref_of(to_string(job.run_id))) << outcome.reason;
+}
+
+TEST_F(LeftOutRefsTest, MetadataSaysThatThereIsMoreThanFits) {  // A1, P8
+  const Job intake = begun();
+  const std::filesystem::path workspace = workspace_of(intake);
+  for (const char letter : {'a', 'b', 'c', 'd', 'e'}) {
+    const std::string branch = letter + std::string(150, '"');  // each is two characters in JSON
+    run("checkout --quiet -b " + branch + "1", workspace);
+    commit_all(workspace, branch);
+    run("branch " + branch + "2", workspace);
+    run("branch " + branch + "3", workspace);
+    run("checkout --quiet " + branch_of_run(intake), workspace);
+  }
+  write_text(workspace / "file.txt", "two\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_LE(result.result.metadata.size(), limits::metadata_bytes_max);
+  const auto metadata = boost::json::parse(result.result.metadata).as_object();
+  EXPECT_EQ(
+      metadata.at("left_out").as_array().back().as_string(),
+      "More is left out: `signalbox run get " + to_string(intake.run_id) + "` has all of it.");
 }
 
 // Others read the pull request in a browser.

@@ -1,5 +1,7 @@
 // Tests what create_pr and the removal of a worktree do with what an agent leaves in its workspace:
 // it is committed, kept, or named.
+#include <boost/json/parse.hpp>
+
 #include "tests/server/agent_work_fixture.h"
 
 namespace signalbox {
@@ -130,6 +132,11 @@ TEST_F(WorkOfAnAgent, IgnoredFilesAreListed) {  // A1
   EXPECT_NE(result.result.summary.find("build.log, listed in the artifact left_out.txt"),
             std::string::npos)
       << result.result.summary;
+  const auto metadata = boost::json::parse(result.result.metadata).as_object();
+  const auto& sentences = metadata.at("left_out").as_array();
+  ASSERT_EQ(sentences.size(), 1U) << result.result.metadata;
+  EXPECT_NE(result.result.summary.find(std::string(sentences.at(0).as_string())),
+            std::string::npos);
   // The checks ran beside them, and may have needed them.
   EXPECT_NE(artifact_text(site, result, "pull_request.md").find("- `build.log`\n- `out/`\n"),
             std::string::npos);

@@ -136,6 +136,9 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
   if (const std::string changed = changed_checks_text(card); !changed.empty()) {
     values.push_back({"changed checks", {changed, Style::bad}});
   }
+  for (const json::value& each : array_at(card, "left_out")) {
+    values.push_back({"left out", {scalar_text(each)}});
+  }
   for (const json::value& each : array_at(waiting, "holders")) {
     if (!each.is_object()) continue;
     const json::object& holder = each.get_object();

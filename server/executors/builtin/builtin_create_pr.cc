@@ -6,11 +6,13 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "domain/try.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/work_commit.h"
 #include "server/executors/check_files.h"
 #include "server/executors/judging_base.h"
+#include "server/executors/proposal_metadata.h"
 #include "server/git/git_command.h"
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
@@ -19,10 +21,13 @@
 #include "server/platform/atomic_file.h"
 #include "server/text/markdown_code.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
+
+namespace json = boost::json;
 
 constexpr std::size_t title_bytes_max = 72;
 constexpr const char* no_intake_hint =
@@ -30,6 +35,7 @@ constexpr const char* no_intake_hint =
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 constexpr std::size_t left_out_names_max = 20;  // names in the pull request
+constexpr std::size_t left_out_sentence_bytes_max = 400;
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
@@ -216,36 +222,65 @@ BuiltinOutcome nothing_to_propose(const BuiltinRequest& request, const std::stri
   return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE", why + mock + note);
 }
 
+// Returns sentences about all that was left out, each after a line end; empty if there are none.
+std::string left_out_note(const CommittedWork& work) {
+  if (work.ignored.empty()) return work.note;
+  return work.note +
+         "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
+         (work.ignored.size() == 1 ? " file or directory" : " files and directories") +
+         ", such as " + shown_name(work.ignored.front()) + ", listed in the artifact left_out.txt.";
+}
+
 std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
                     const std::vector<std::string>& changed) {
-  std::string note = work.note;
+  std::string note;
   if (request.mocked != Mocked::nothing) note += "\nThe coding agent was a mock.";
   if (!changed.empty()) {
     note +=
         "\nIt changes files that decide how work is checked: " + shown_check_files(changed) + ".";
   }
-  if (work.ignored.empty()) return note;
-  return note + "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
-         (work.ignored.size() == 1 ? " file or directory" : " files and directories") +
-         ", such as " + shown_name(work.ignored.front()) + ", listed in the artifact left_out.txt.";
+  return left_out_note(work) + note;
+}
+
+// Adds the sentences as far as they fit into metadata, and says if they don't. The files that
+// change checks go before.
+void add_left_out(const std::string& note, const std::string& run_id, json::object& metadata) {
+  const std::string more = "More is left out: `signalbox run get " + run_id + "` has all of it.";
+  json::array sentences;
+  std::string_view rest = note;
+  while (!rest.empty()) {
+    const std::string_view line = take_until(rest, '\n');
+    if (line.empty()) continue;
+    const std::string sentence = shortened(line, left_out_sentence_bytes_max);
+    json::object with = metadata;
+    json::array& tried = with[left_out_field].emplace_array();
+    tried = sentences;
+    tried.emplace_back(sentence);
+    tried.emplace_back(more);
+    const bool fits = json::serialize(with).size() <= limits::metadata_bytes_max;
+    sentences.emplace_back(fits ? sentence : more);
+    if (!fits) break;
+  }
+  if (!sentences.empty()) metadata[left_out_field] = std::move(sentences);
 }
 
 // Returns the metadata about a proposal that was pushed to `remote`, or nowhere.
 std::string proposal_metadata(const Proposal& proposal, const std::string& head,
                               const std::string& commits, const std::string& remote,
-                              const std::vector<std::string>& changed) {
-  boost::json::object metadata{{"branch", proposal.request.branch},
-                               {"base_commit", proposal.base},
-                               {"head_commit", head},
-                               {"commits", std::stoll(commits)},
-                               {"pushed_to", remote}};
+                              const CommittedWork& work, const std::vector<std::string>& changed) {
+  json::object metadata{{"branch", proposal.request.branch},
+                        {"base_commit", proposal.base},
+                        {"head_commit", head},
+                        {"commits", std::stoll(commits)},
+                        {"pushed_to", remote}};
   if (!changed.empty()) {
-    boost::json::array files;
+    json::array files;
     for (const std::string& file : listed_check_files(changed)) files.emplace_back(file);
     metadata[checks_changed_field] = std::move(files);
     metadata[checks_changed_total_field] = changed.size();
   }
-  return boost::json::serialize(metadata);
+  add_left_out(left_out_note(work), proposal.request.run_id, metadata);
+  return json::serialize(metadata);
 }
 
 BuiltinSuccess refuse_changed_checks(std::string metadata,
@@ -258,7 +293,7 @@ BuiltinSuccess refuse_changed_checks(std::string metadata,
 }
 
 BuiltinSuccess success(const Proposal& proposal, const std::string& head,
-                       const std::string& commits, const std::string& note,
+                       const std::string& commits, const CommittedWork& work,
                        const std::vector<std::string>& changed) {
   const BuiltinRequest& request = proposal.request;
   const std::string& base = proposal.base;
@@ -267,8 +302,8 @@ BuiltinSuccess success(const Proposal& proposal, const std::string& head,
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
                               : "; pushed to " + remote + ".") +
-              note + changed_since_intake(request, proposal.pinned),
-          proposal_metadata(proposal, head, commits, remote, changed), head};
+              note_of(request, work, changed) + changed_since_intake(request, proposal.pinned),
+          proposal_metadata(proposal, head, commits, remote, work, changed), head};
 }
 
 }  // namespace
@@ -290,7 +325,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
     return nothing_to_propose(request, "nothing was changed since " + base.substr(0, 12),
-                              work.note);
+                              left_out_note(work));
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
@@ -298,10 +333,10 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   TRY(write_artifacts(proposal, work, changed));
   if (!changed.empty() && request.refuses_changed_checks) {
     return refuse_changed_checks(
-        proposal_metadata(proposal, head.line(), commits.line(), {}, changed), changed);
+        proposal_metadata(proposal, head.line(), commits.line(), {}, work, changed), changed);
   }
   TRY(push(proposal, head.line()));
-  return success(proposal, head.line(), commits.line(), note_of(request, work, changed), changed);
+  return success(proposal, head.line(), commits.line(), work, changed);
 }
 
 }  // namespace signalbox

@@ -12,9 +12,11 @@
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/engine/engine.h"
+#include "server/executors/proposal_metadata.h"
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
 #include "server/scheduler/job_ownership.h"
 #include "server/scheduler/service_loops.h"
@@ -296,6 +298,8 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
     if (index != nullptr && item.kind == AttentionKind::approval &&
         patches++ < question.patches_max) {
       if (const auto bytes = patch_bytes(api, *index, item.run_id)) shown["patch_bytes"] = *bytes;
+      const auto proposal = proposal_of(api, *index, item.run_id);
+      if (proposal) add_list_of_proposal(*proposal, left_out_field, shown);
     }
     items.push_back(std::move(shown));
   }

@@ -10,6 +10,7 @@
 #include "server/board/policy_reader.h"
 #include "server/engine/engine.h"
 #include "server/executors/check_files.h"
+#include "server/executors/proposal_metadata.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/record_json.h"
 #include "server/text/described_json.h"
@@ -66,26 +67,6 @@ const AttemptResult* result_at(const Record& record, const std::string& station)
   return of(event_as<StationFailed>(record.event));
 }
 
-// Returns the files that decide how the run's work is checked and that the work changes, as its
-// create_pr found them; empty if there are none, or if its records were dropped.
-Stored<json::array> changed_checks_of(const Api& api, const RunIndex& index, const RunId& run_id) {
-  if (run_id.is_nil()) return json::array();
-  const auto history = TRY(read_history(api.log, index, run_id));
-  if (!history) return json::array();
-  const AttemptResult* latest = nullptr;
-  for (const StationDefinition& station : history->pipeline.stations) {
-    if (builtin_of(station) != BuiltinStation::create_pr) continue;
-    for (const Record& record : history->records) {
-      if (const AttemptResult* result = result_at(record, station.name)) latest = result;
-    }
-  }
-  if (latest == nullptr || latest->metadata.empty()) return json::array();
-  const auto metadata = parse_json(latest->metadata);
-  if (!metadata || !metadata->is_object()) return json::array();
-  const json::value* const files = metadata->get_object().if_contains(checks_changed_field);
-  return files != nullptr && files->is_array() ? files->get_array() : json::array();
-}
-
 // Returns whether the CardUnblocked is of a card whose merge was deferred, and which stays
 // verified.
 bool was_deferred_before(const Api& api, const Record& unblocked) {
@@ -112,6 +93,27 @@ json::object card_result(std::span<const Record> records, const char* status) {
 }
 
 }  // namespace
+
+Stored<json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id) {
+  if (run_id.is_nil()) return json::object();
+  const auto history = TRY(read_history(api.log, index, run_id));
+  if (!history) return json::object();
+  const AttemptResult* latest = nullptr;
+  for (const StationDefinition& station : history->pipeline.stations) {
+    if (builtin_of(station) != BuiltinStation::create_pr) continue;
+    for (const Record& record : history->records) {
+      if (const AttemptResult* result = result_at(record, station.name)) latest = result;
+    }
+  }
+  if (latest == nullptr || latest->metadata.empty()) return json::object();
+  const auto metadata = parse_json(latest->metadata);
+  return metadata && metadata->is_object() ? metadata->get_object() : json::object();
+}
+
+void add_list_of_proposal(const json::object& proposal, const char* name, json::object& card) {
+  const json::value* const list = proposal.if_contains(name);
+  if (list != nullptr && list->is_array() && !list->get_array().empty()) card[name] = *list;
+}
 
 json::object card_row_to_json(const CardRow& row) {
   json::object object;
@@ -150,10 +152,11 @@ Decided<json::object> card_view(const Api& api, const RunIndex& index, const Car
   }
   const auto records = read_records(api.log, *positions);
   if (!records) return unreadable(records.error());
-  auto changed = changed_checks_of(api, index, (*row)->run_id);
-  if (!changed) return unreadable(changed.error());
+  const auto proposal = proposal_of(api, index, (*row)->run_id);
+  if (!proposal) return unreadable(proposal.error());
   json::object card = card_row_to_json(**row);
-  if (!changed->empty()) card["checks_changed"] = std::move(*changed);
+  add_list_of_proposal(*proposal, checks_changed_field, card);
+  add_list_of_proposal(*proposal, left_out_field, card);
   json::array runs, history;
   for (const Record& record : *records) {
     if (const auto* submitted = event_as<CardSubmitted>(record.event)) {

@@ -22,6 +22,13 @@ boost::json::object card_row_to_json(const CardRow& row);
 // STORAGE_DAMAGED. Called on the projector's thread.
 Decided<boost::json::object> card_view(const Api& api, const RunIndex& index, const CardId& id);
 
+// Returns what the run's create_pr said of its work: the metadata of its latest result; empty if
+// there is none, or if its records were dropped. Any thread.
+Stored<boost::json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id);
+// Copies the list of this name from the proposal to `shown`, if there is one with anything in it.
+void add_list_of_proposal(const boost::json::object& proposal, const char* name,
+                          boost::json::object& shown);
+
 // Returns CARD_NOT_FOUND.
 tl::unexpected<Rejection> card_not_found(const CardId& id);
 
