@@ -36,6 +36,7 @@ constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 constexpr std::size_t left_out_names_max = 20;  // names in the pull request
 constexpr std::size_t left_out_sentence_bytes_max = 400;
+constexpr const char* listed_in_artifact = "listed in the artifact left_out.txt";
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
@@ -223,12 +224,13 @@ BuiltinOutcome nothing_to_propose(const BuiltinRequest& request, const std::stri
 }
 
 // Returns sentences about all that was left out, each after a line end; empty if there are none.
-std::string left_out_note(const CommittedWork& work) {
+// `where` says where the names of ignored files are, in words that follow a comma.
+std::string left_out_note(const CommittedWork& work, const std::string& where) {
   if (work.ignored.empty()) return work.note;
   return work.note +
          "\nLeft out, because git ignores them: " + std::to_string(work.ignored.size()) +
          (work.ignored.size() == 1 ? " file or directory" : " files and directories") +
-         ", such as " + shown_name(work.ignored.front()) + ", listed in the artifact left_out.txt.";
+         ", such as " + shown_name(work.ignored.front()) + ", " + where + ".";
 }
 
 std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
@@ -239,7 +241,7 @@ std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
     note +=
         "\nIt changes files that decide how work is checked: " + shown_check_files(changed) + ".";
   }
-  return left_out_note(work) + note;
+  return left_out_note(work, listed_in_artifact) + note;
 }
 
 // Adds the sentences as far as they fit into metadata, and says if they don't. The files that
@@ -279,7 +281,7 @@ std::string proposal_metadata(const Proposal& proposal, const std::string& head,
     metadata[checks_changed_field] = std::move(files);
     metadata[checks_changed_total_field] = changed.size();
   }
-  add_left_out(left_out_note(work), proposal.request.run_id, metadata);
+  add_left_out(left_out_note(work, listed_in_artifact), proposal.request.run_id, metadata);
   return json::serialize(metadata);
 }
 
@@ -324,8 +326,9 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
       proposal.run({"rev-list", "--count", "--end-of-options", base + "..HEAD"});
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
-    return nothing_to_propose(request, "nothing was changed since " + base.substr(0, 12),
-                              left_out_note(work));
+    return nothing_to_propose(
+        request, "nothing was changed since " + base.substr(0, 12),
+        left_out_note(work, "which stay in the worktree until it is removed"));
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
