@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/attempt_end.h"
+#include "domain/refusals.h"
 #include "domain/world.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
@@ -109,6 +110,15 @@ std::optional<std::string> input_of_card_run(const World& world, const Card& car
   if (needs_look_at_worktree(card.code)) return input_after_look(card);
   if (may_have_done_work(card.code)) return input_after_done_work(card);
   return std::nullopt;
+}
+
+std::string place_of_done_work(const World& world, const Card& card) {
+  const Project* const project = world.find_project(card.project);
+  if (card.code != push_failed_code || card.run_id.is_nil() || project == nullptr) return {};
+  return ". Its work is done, and is on the branch that `git -C " +
+         shell_word(project->repository) + " branch --list " +
+         shell_word(branch_pattern_of(card.run_id)) +
+         "` names: another run of an agent can take it over, or somebody can push it by hand";
 }
 
 }  // namespace signalbox

@@ -19,4 +19,8 @@ struct World;
 // Otherwise returns nullopt.
 std::optional<std::string> input_of_card_run(const World& world, const Card& card);
 
+// Returns where the work is of a card whose work is done and couldn't be pushed, as a sentence that
+// follows the reason; empty for other cards.
+std::string place_of_done_work(const World& world, const Card& card);
+
 }  // namespace signalbox

@@ -157,6 +157,19 @@ TEST_F(BuiltinStations, PushFailureIsNotSuccess) {  // H7
   EXPECT_EQ(result.failure.code, "PUSH_FAILED");
   EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
   EXPECT_NE(result.failure.message.find("no-remote.git"), std::string::npos);
+
+  // The work isn't lost, and the command that the message names publishes it.
+  run("init --quiet --bare " + job.definition.remote, site.root());
+  const std::string& message = result.failure.message;
+  const std::string before = "`git -C " + repository.string() + " ";
+  const std::size_t begin = message.find(before);
+  ASSERT_NE(begin, std::string::npos) << message;
+  const std::size_t end = message.find('`', begin + 1);
+  const std::size_t rest = begin + before.size();
+  run(message.substr(rest, end - rest), repository);
+  EXPECT_EQ(run("rev-parse " + branch_of(job.run_id, job.run_token), job.definition.remote),
+            run("rev-parse HEAD", workspace_of(job)));
+  EXPECT_EQ(end_of(next(job, "create_pr", 2)).outcome, Outcome::succeeded);
 }
 
 TEST_F(BuiltinStations, CreatePrWithoutChangesProposesNothing) {

@@ -20,6 +20,9 @@ TEST_F(RpcCardGoesOn, ACardWhoseWorkWasNotPushedSaysHowItGoesOn) {  // A9
   const auto reason = why(id).at("reasons").at(0);
   EXPECT_EQ(reason.at("unblocked_by"),
             "you: unblock it: another run begins, whose input has this reason");
+  const std::string said(reason.at("text").as_string());
+  EXPECT_NE(said.find("Its work is done, and is on the branch that `git -C "), std::string::npos)
+      << said;
   EXPECT_EQ(reason.at("next_commands").at(0), boost::json::value("signalbox card unblock " + id));
   EXPECT_EQ(ask("card.unblock", R"({"card_id":")" + id + "\"}").at("result").at("status"),
             "backlog");

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/work_commit.h"
@@ -202,9 +203,14 @@ BuiltinStep push(const Proposal& proposal, const std::string& head) {
   const GitOutcome pushed = proposal.run(
       {"push", "--quiet", "--", request.remote, head + ":refs/heads/" + request.branch});
   if (pushed.ok) return {};
+  const std::string remote = without_credentials(request.remote);
   return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
-                         "git push to " + without_credentials(request.remote) + " failed: " +
-                             pushed.message + changed_since_intake(request, proposal.pinned));
+                         "git push to " + remote + " failed: " + pushed.message +
+                             "\nThe work is done, and is committed as " + head.substr(0, 12) +
+                             ". Once the remote takes it, this publishes it as well: `git -C " +
+                             shell_word(request.repository.string()) + " push -- " +
+                             shell_word(remote) + " " + head + ":refs/heads/" + request.branch +
+                             "`" + changed_since_intake(request, proposal.pinned));
 }
 
 // Returns the outcome of a proposal without a change. A run whose work was a mock from the start

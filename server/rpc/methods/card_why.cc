@@ -223,6 +223,7 @@ void explain_stop(const World& world, CardMoment& moment) {
   if (input_of_card_run(world, card)) {
     moment.unblocked_by += ": another run begins, whose input has this reason";
   }
+  moment.text += place_of_done_work(world, card);
   if (is_blocked && card.retry_at_ns != 0) {
     const bool retries = world.find_project(card.project)->policy.retry_blocked;
     moment.unblocked_by = retries ? "its next try at " + format_time(moment.until_ns) +
