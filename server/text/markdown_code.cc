@@ -22,13 +22,13 @@ std::string fence_round(std::string_view text, std::size_t length_min) {
 }  // namespace
 
 std::string markdown_code(std::string_view text) {
-  const std::string line = printable(text);
+  std::string line = printable(text);
+  if (line.empty()) line = " ";  // two backticks alone would be no code
   const std::string fence = fence_round(line, 1);
   // A reader drops one blank at each end, if both ends have one and there is anything else.
   const auto is_special = [](char letter) { return letter == '`' || letter == ' '; };
   const bool is_blank = line.find_first_not_of(' ') == std::string::npos;
-  const bool is_padded =
-      line.empty() || (!is_blank && (is_special(line.front()) || is_special(line.back())));
+  const bool is_padded = !is_blank && (is_special(line.front()) || is_special(line.back()));
   const std::string pad = is_padded ? " " : "";
   return fence + pad + line + pad + fence;
 }
