@@ -30,7 +30,7 @@ std::string reason_to_keep(const fs::path& repository, const fs::path& path, con
   const auto pinned = PinnedRepository::open(pins, repository);
   const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());
   if (!place) return "it can't be read: " + place.error();
-  if (is_unfinished_worktree(place->git_directory)) return {};
+  if (pinned->is_untouched(*place)) return {};
   const auto work = find_unsaved_work(path, *place, false);
   if (!work) return "it can't be read: " + work.error();
   if (work->uncommitted) return "it has uncommitted work";

@@ -12,6 +12,7 @@
 #include "server/git/hook_copy.h"
 #include "server/git/path_facts.h"
 #include "server/git/tree_removal.h"
+#include "server/git/worktree_list.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/stored_json.h"
 #include "server/text/printable_text.h"
@@ -265,6 +266,13 @@ GitOutcome PinnedRepository::in_worktree_of_its_own(std::vector<std::string> arg
 tl::expected<GitPlace, std::string> PinnedRepository::place_of(const fs::path& path) const {
   const auto own = TRY(find_worktree_directory(path, facts_.common_directory));
   return GitPlace{own, common(), path, facts_.hooks};
+}
+
+bool PinnedRepository::is_untouched(const GitPlace& place) const {
+  // It was finished when the repository was recorded; a merge may begin again with another one,
+  // whose index is written last.
+  const bool may_be = !recorded_ || !is_there(place.git_directory / "index");
+  return may_be && is_unfinished_worktree(place.git_directory);
 }
 
 tl::expected<GitPlace, std::string> PinnedRepository::place_of_checkout(

@@ -93,6 +93,9 @@ class PinnedRepository {
   // The same for a worktree that the user checked out, which may be the main one.
   [[nodiscard]] tl::expected<GitPlace, std::string> place_of_checkout(
       const std::filesystem::path& path) const;
+  // Returns whether the linked worktree was never finished, so that nobody has worked in it. Its
+  // lock alone doesn't say so (is_unfinished_worktree()): whoever works there can make one.
+  [[nodiscard]] bool is_untouched(const GitPlace& place) const;
 
  private:
   PinnedRepository(std::filesystem::path directory, WorkspaceRecord facts)

@@ -112,7 +112,7 @@ tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request
   if (!may_be_of_run(request, *place)) {
     return tl::unexpected<std::string>("it isn't known to be this run's");
   }
-  const bool unfinished = is_unfinished_worktree(place->git_directory);
+  const bool unfinished = pinned.is_untouched(*place);
   return FoundPath{unfinished ? PathKind::unfinished : PathKind::worktree, *std::move(place)};
 }
 

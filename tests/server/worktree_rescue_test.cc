@@ -81,6 +81,17 @@ TEST_F(WorktreeRemoval, AMergeThatStoppedAtAConflictIsKept) {
   EXPECT_NE(shown(outcome.rescue_ref + ":file.txt").find("<<<<<<<"), std::string::npos);
 }
 
+// The service's own lock on a worktree that isn't finished has the same reason.
+TEST_F(WorktreeRemoval, WorkUnderALockOfTheAgentsIsKept) {  // A1
+  const Job job = worktree();
+  write_text(workspace_of(job) / "file.txt", "precious\n");
+  run("worktree lock --reason initializing .", workspace_of(job));
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "precious\n");
+  expect_gone(job);
+}
+
 TEST_F(WorktreeRemoval, CommitsThatNoBranchHasAreKept) {
   const Job job = worktree();
   const fs::path path = workspace_of(job);
