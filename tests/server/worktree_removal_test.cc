@@ -145,9 +145,13 @@ TEST_F(WorktreeRemoval, AnIntakeDoesntDropTheRecordOfAnotherRun) {  // A15
   // The intake of the run itself makes it anew.
   fs::remove_all(path);
   EXPECT_EQ(end_of(next(kept, "intake", 2)).outcome, Outcome::succeeded);
-  // One that is there is set aside, and stays a worktree.
+  // One that is there is set aside, and stays a worktree; also if its agent has locked it as the
+  // service does while it makes one.
+  run("worktree lock --reason initializing .", path);
+  write_text(path / "new.txt", "precious\n");
   EXPECT_EQ(end_of(next(fresh, "intake", 2)).outcome, Outcome::succeeded);
   EXPECT_EQ(run("show HEAD:file.txt", path.string() + ".set-aside-1"), "one");
+  EXPECT_EQ(content_of(path.string() + ".set-aside-1/new.txt"), "precious\n");
 }
 
 // Somebody puts a link to other directories in the place of the run root after it was opened.

@@ -120,13 +120,17 @@ void mend_unborn_worktree(const BuiltinRequest& request) {
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found) {
   const fs::path record = find_worktree_record(request.repository, request.workspace);
   const auto marker = read_fence_marker(record);
-  const bool is_others = !record.empty() && marker && marker->run_id != request.run_id &&
-                         found != WorkspaceState::unfinished;  // nobody has worked in that
-  if (is_others && found != WorkspaceState::worktree) return workspace_taken(request, *marker);
+  // A marker is written once the files are complete: then somebody may have worked there, whatever
+  // the lock says.
+  const bool is_others = !record.empty() && marker && marker->run_id != request.run_id;
+  const bool is_unfinished = found == WorkspaceState::unfinished;
+  if (is_others && !is_unfinished && found != WorkspaceState::worktree) {
+    return workspace_taken(request, *marker);
+  }
   if (found != WorkspaceState::nothing) {
     const auto aside = TRY(set_aside(request));
     std::error_code ignored;
-    if (found == WorkspaceState::unfinished) fs::remove_all(aside, ignored);
+    if (is_unfinished && !is_others) fs::remove_all(aside, ignored);
     if (is_others) git(request.repository, {"worktree", "repair", aside.string()});
   }
   if (is_others || record.empty()) return {};
