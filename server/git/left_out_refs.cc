@@ -31,10 +31,11 @@ bool is_left_out_suffix(std::string_view text) { return number_of(text) != 0; }
 tl::expected<std::vector<LeftOutRef>, std::string> left_out_refs(
     const std::filesystem::path& directory, const GitOptions& options, const std::string& run_id) {
   const std::string before_suffix = rescue_ref_of(run_id);
-  const GitOutcome listed = git(directory,
-                                {"for-each-ref", "--format=%(objectname) %(refname)", "--",
-                                 before_suffix + std::string(first_suffix) + "*"},
-                                options);
+  const GitOutcome listed = git(
+      directory,
+      {"for-each-ref", "--count=" + std::to_string(limits::left_out_refs_max + 1),
+       "--format=%(objectname) %(refname)", "--", before_suffix + std::string(first_suffix) + "*"},
+      options);
   if (!listed.ok) return tl::unexpected("git for-each-ref: " + listed.message);
   std::vector<std::pair<std::uint32_t, LeftOutRef>> numbered;
   std::string_view rest = listed.output;

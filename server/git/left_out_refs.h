@@ -23,7 +23,8 @@ struct LeftOutRef {
 // Returns whether the text is what such a ref has after the run's id.
 bool is_left_out_suffix(std::string_view text);
 
-// Lists the run's refs, the first one first. Blocks on git. Error: git's message.
+// Lists the run's refs, the first one first: at most one more than limits::left_out_refs_max, since
+// an agent can make any number of them. Blocks on git. Error: git's message.
 tl::expected<std::vector<LeftOutRef>, std::string> left_out_refs(
     const std::filesystem::path& directory, const GitOptions& options, const std::string& run_id);
 

@@ -7,6 +7,7 @@
 
 #include "domain/try.h"
 #include "server/git/git_identity.h"
+#include "server/git/git_listing.h"
 #include "server/git/hidden_files.h"
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
@@ -249,10 +250,11 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
 // Adds further worktrees of the repository that were made inside this one and have work of their
 // own. Git lists them also where it ignores their directory.
 tl::expected<void, std::string> add_worktrees_inside(const Here& here, UnsavedWork& work) {
-  const GitOutcome listed = here.run({"worktree", "list", "--porcelain", "-z"});
-  if (!listed.ok) return tl::unexpected("git worktree list: " + listed.message);
+  const auto listed = git_listing(here.path, {"worktree", "list", "--porcelain", "-z"},
+                                  here.options(), here.scratch());
+  if (!listed) return tl::unexpected("git worktree list: " + listed.error());
   const fs::path top = resolved_path(here.path);
-  for (const ListedWorktree& each : parse_worktree_list(listed.output)) {
+  for (const ListedWorktree& each : parse_worktree_list(*listed)) {
     const fs::path relative = resolved_path(each.path).lexically_relative(top);
     const bool is_inside = !relative.empty() && relative != "." && *relative.begin() != "..";
     if (!is_inside || !is_there(each.path)) continue;
