@@ -1,11 +1,9 @@
 #include "server/git/unlisted_repositories.h"
 
-#include <cstddef>
 #include <set>
 #include <system_error>
 
 #include "server/git/check_scratch.h"
-#include "server/limits.h"
 
 namespace signalbox {
 namespace {
@@ -18,8 +16,9 @@ void name_directory(std::vector<std::string>& names, const std::string& director
 
 }  // namespace
 
-tl::expected<UnlistedDirectories, std::string> find_unlisted(
-    const fs::path& worktree, const std::vector<std::string>& listed) {
+tl::expected<UnlistedDirectories, std::string> find_unlisted(const fs::path& worktree,
+                                                             const std::vector<std::string>& listed,
+                                                             std::size_t entries_max) {
   std::set<std::string> skipped{check_scratch_name};
   for (const std::string& each : listed) {
     skipped.insert(each.ends_with('/') ? each.substr(0, each.size() - 1) : each);
@@ -33,8 +32,8 @@ tl::expected<UnlistedDirectories, std::string> find_unlisted(
     std::error_code error;
     fs::directory_iterator each(directory.empty() ? worktree : worktree / directory, error);
     for (const fs::directory_iterator end; !error && each != end; each.increment(error)) {
-      if (++entries > limits::walked_entries_max) {
-        return tl::unexpected("there are more than " + std::to_string(limits::walked_entries_max) +
+      if (++entries > entries_max) {
+        return tl::unexpected("there are more than " + std::to_string(entries_max) +
                               " files in it");
       }
       const std::string name = each->path().filename().string();

@@ -1,12 +1,14 @@
 // Tests the limits of what is looked into for work inside a worktree: levels of submodules, of
-// directories in their names, and of repositories that borrow objects. P8
+// directories in their names, of repositories that borrow objects, and tags of submodules. P8
 #include <gtest/gtest.h>
 
 #include "server/git/nested_work.h"
+#include "server/git/unlisted_repositories.h"
 #include "server/git/worktree_tips.h"
 #include "server/limits.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/server/agent_work_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -80,10 +82,51 @@ TEST_F(NestedLimits, OfTheDirectoriesInASubmodulesName) {  // A1
   EXPECT_FALSE(work_of_name("more", limits::submodule_directories_depth_max + 1));
 }
 
+TEST_F(NestedLimits, OfTheFilesAmongWhichRepositoriesAreLookedFor) {  // A1
+  fs::create_directories(scratch_.path() / "tree/deep/.git");
+  write_text(scratch_.path() / "tree/file.txt", "one\n");
+  constexpr std::size_t entries = 3;
+  const auto found = find_unlisted(scratch_.path() / "tree", {}, entries);
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_EQ(found->repositories, std::vector<std::string>{"deep"});
+  EXPECT_FALSE(find_unlisted(scratch_.path() / "tree", {}, entries - 1));
+}
+
 // Git follows as many, and reads nothing of what lies beyond.
 TEST_F(NestedLimits, OfTheRepositoriesThatBorrowFromEachOther) {  // A1
   EXPECT_EQ(borrowed_by_steps("most", limits::alternates_depth_max + 1).filename(), "objects");
   EXPECT_EQ(borrowed_by_steps("more", limits::alternates_depth_max + 2), "");
+}
+
+class SubmoduleTags : public WorkOfAnAgent {
+ protected:
+  // Returns what the removal says of an untouched worktree with a submodule that has this many
+  // tags, each of a commit that no branch has.
+  RemovalOutcome removed_with(std::size_t tags) {
+    const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+    const std::string import =
+        "alias.import=!for each in $(seq " + std::to_string(tags) +
+        "); do printf 'commit refs/tags/v%d\\ncommitter a <a@b> %d +0000\\ndata 1\\nx\\n' $each "
+        "$each; done | git fast-import --quiet";
+    run_git(library, {"-c", import, "import"});
+    EXPECT_EQ(
+        run_git(library, {"for-each-ref", "--count=1", "--format=%(objecttype)", "refs/tags"}),
+        "commit");
+    commit_submodule(repository, library, "lib");
+    return remove_worktree(removal_of(begun()));
+  }
+};
+
+TEST_F(SubmoduleTags, AsManyAsAreRecordedAreNoWork) {  // A1, A2
+  const RemovalOutcome outcome = removed_with(limits::submodule_tags_max);
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+}
+
+// Nobody can tell whether the agent has made it.
+TEST_F(SubmoduleTags, OneMoreKeepsTheWorktree) {  // A1, A2
+  const RemovalOutcome outcome = removed_with(limits::submodule_tags_max + 1);
+  EXPECT_EQ(outcome.result, Removal::left);
+  EXPECT_NE(outcome.reason.find("submodule lib has commits"), std::string::npos) << outcome.reason;
 }
 
 }  // namespace
