@@ -37,6 +37,8 @@ constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 constexpr std::size_t left_out_names_max = 20;  // names in the pull request
 constexpr std::size_t left_out_sentence_bytes_max = 400;
+// A failure has to have room for what to do about it (limits::reason_bytes_max).
+constexpr std::size_t push_message_bytes_max = 350;
 constexpr const char* listed_in_artifact = "listed in the artifact left_out.txt";
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
@@ -204,13 +206,12 @@ BuiltinStep push(const Proposal& proposal, const std::string& head) {
       {"push", "--quiet", "--", request.remote, head + ":refs/heads/" + request.branch});
   if (pushed.ok) return {};
   const std::string remote = without_credentials(request.remote);
-  return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
-                         "git push to " + remote + " failed: " + pushed.message +
-                             "\nThe work is done, and is committed as " + head.substr(0, 12) +
-                             ". Once the remote takes it, this publishes it as well: `git -C " +
-                             shell_word(request.repository.string()) + " push -- " +
-                             shell_word(remote) + " " + head + ":refs/heads/" + request.branch +
-                             "`" + changed_since_intake(request, proposal.pinned));
+  return builtin_failure(
+      ErrorClass::transient, "PUSH_FAILED",
+      "git push to " + remote + " failed: " + shortened(pushed.message, push_message_bytes_max) +
+          "\nThe work is done; this publishes it as well: `git -C " +
+          shell_word(request.repository.string()) + " push -- " + shell_word(remote) + " " +
+          request.branch + "`" + changed_since_intake(request, proposal.pinned));
 }
 
 // Returns the outcome of a proposal without a change. A run whose work was a mock from the start

@@ -213,10 +213,7 @@ class WorkCommit {
             left_out_refs_command(request_) +
             " shows them. Remove those that nobody needs, such as `git -C " +
             shell_word(request_.repository.string()) + " update-ref -d " +
-            rescue_ref_of(request_.run_id) +
-            "-branch`, or check the run's branch out again with `git -C " +
-            shell_word(request_.workspace.string()) + " checkout " + request_.branch + "`" +
-            next());
+            rescue_ref_of(request_.run_id) + "-branch`" + next());
   }
   [[nodiscard]] tl::expected<std::string, Failure> left_out_note(const std::string& head) const {
     auto note = describe_left_out_commits(request_, there_, base_, head);
