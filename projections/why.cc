@@ -6,7 +6,6 @@
 
 #include "domain/admission.h"
 #include "domain/check.h"
-#include "domain/job_machine.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"
@@ -242,52 +241,33 @@ class WhyExplainer {
     entry.next_commands = {resume_service_command};
   }
 
-  WhyEntry& explain_attempt(WhyReason reason, const Record* cause, std::string text = {}) {
+  [[nodiscard]] AttemptWait wait_of_attempt() const {
+    return attempt_wait(*run_, service_.attempt);
+  }
+
+  void explain_attempt(WhyReason reason, const Record* cause) {
     const Attempt& attempt = *run_->attempt;
-    const std::string description = "attempt " + std::to_string(attempt.number) + " (" +
-                                    boost::describe::enum_to_string(attempt.strategy, "?") +
-                                    ") of " + run_->definition().name + " is in progress, by " +
-                                    attempt.worker;
-    WhyEntry& entry = add(reason, cause, text.empty() ? description : description + "; " + text);
+    AttemptWait wait = wait_of_attempt();
+    std::string text = "attempt " + std::to_string(attempt.number) + " (" +
+                       boost::describe::enum_to_string(attempt.strategy, "?") + ") of " +
+                       run_->definition().name + " is in progress, by " + attempt.worker;
+    if (!wait.text.empty()) text += "; " + wait.text;
+    WhyEntry& entry = add(reason, cause, std::move(text));
     entry.holder = attempt.worker;
     entry.until_ns = service_.lease_ends_ns;
     entry.last_progress_at_ns = attempt.last_progress_at_ns;
     if (service_.last_heartbeat) {
       entry.last_heartbeat_at_ns = service_.last_heartbeat->recorded_at_ns;
     }
-    entry.unblocked_by = attempt.job_id.empty()
-                             ? "station.complete by its worker, or its lease's end"
-                             : "the end of its job, or its timeout";
-    entry.next_commands = {run_command("watch"), "signalbox watchdog check " + id_};
-    if (service_.job_is_elsewhere) {
-      explain_job_elsewhere(entry);
-    } else if (reason == WhyReason::running) {
-      answer_.moving = !service_.storage_full && !run_->cancel_requested;
-    }
-    if (!service_.job_trouble.empty()) {
-      entry.text += "; " + service_.job_trouble;
-      answer_.moving = false;
-    }
-    return entry;
-  }
-
-  void explain_job_elsewhere(WhyEntry& entry) {
-    entry.text += "; " + job_elsewhere_text(*run_->attempt);
-    entry.unblocked_by = "station.settle by an operator, who knows how the job ended there";
-    entry.next_commands = commands_to_settle(*run_);
-    entry.next_commands.push_back(run_command("get"));
+    answer_.moving = wait.works() && !service_.storage_full;
+    entry.unblocked_by = std::move(wait.unblocked_by);
+    entry.next_commands = std::move(wait.next_commands);
   }
 
   void explain_waiting() {
     switch (run_->station().waiting) {
-      case WaitReason::stalled: {
-        WhyEntry& entry = explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
-                                          "it sends heartbeats, but its progress is still \"" +
-                                              run_->attempt->progress_digest + '"');
-        entry.unblocked_by = "a heartbeat with another progress_digest, or the end of the attempt";
-        entry.next_commands.push_back(run_command("cancel"));
-        return;
-      }
+      case WaitReason::stalled:
+        return explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_));
       case WaitReason::backoff:
         return explain_backoff();
       case WaitReason::deferred:
@@ -340,14 +320,15 @@ class WhyExplainer {
                           ? add(WhyReason::approval, latest_of<StationHeld>(records_),
                                 "station " + run_->definition().name + " waits for a decision")
                           : explain_request();
-    entry.unblocked_by = "run.resume with a decision, by an operator";
-    const std::vector<std::string> decisions = decision_commands(*run_);
-    entry.next_commands = decisions;
-    if (!service_.job_is_elsewhere) return;
-    // An approval alone doesn't end the wait for a job that nobody can see.
-    explain_job_elsewhere(entry);
-    entry.unblocked_by += ", and run.resume with a decision";
-    entry.next_commands.insert(entry.next_commands.end(), decisions.begin(), decisions.end());
+    if (!run_->attempt) {
+      entry.unblocked_by = "run.resume with a decision, by an operator";
+      entry.next_commands = decision_commands(*run_);
+      return;
+    }
+    AttemptWait wait = wait_of_attempt();
+    if (wait.need != AttemptNeed::approval) entry.text += "; " + wait.text;
+    entry.unblocked_by = std::move(wait.unblocked_by);
+    entry.next_commands = std::move(wait.next_commands);
   }
 
   // Explains the wait for what an attempt asked for, which is under way or has succeeded.

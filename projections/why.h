@@ -11,6 +11,7 @@
 
 #include <boost/describe/enum.hpp>
 
+#include "domain/attempt_wait.h"
 #include "domain/card.h"
 #include "domain/event.h"
 #include "domain/run.h"
@@ -93,8 +94,7 @@ struct WhyContext {
   std::vector<WhyHolder> jobs;         // such jobs in progress, oldest first
   std::uint64_t ready_ahead = 0;   // number of stations of the same kind that were ready earlier
   std::int64_t lease_ends_ns = 0;  // UTC; 0: the attempt has no lease
-  bool job_is_elsewhere = false;   // the attempt's job was given to another machine
-  std::string job_trouble;  // the latest failed call for the attempt's job, and when; or empty
+  AttemptSurroundings attempt;     // of the attempt in progress
   std::optional<Record> last_heartbeat;  // of the attempt in progress
   std::optional<Record> lock_end;  // the record that ended the lock of the latest failed attempt
 };

@@ -75,6 +75,30 @@ TEST_F(ServicePauseCliTest, DrainWaitsForWhatIsInFlight) {  // O2
   EXPECT_NE(waiting.out().find("nothing is in flight"), std::string::npos) << waiting.out();
 }
 
+// An attempt that waits for a person would be waited for without end.
+TEST_F(ServicePauseCliTest, DrainSaysWhatAnAttemptCantEndWithout) {  // O2
+  const std::string run_id = start_run("a parser");
+  const std::string token = claim(run_id);
+  const Output works = server_.cli({"drain", "--wait-ms", "0"});
+  EXPECT_EQ(works.exit_code, 75) << works.err;
+  EXPECT_NE(works.err.find("a parser (plan) needs station.complete by its worker"),
+            std::string::npos)
+      << works.err;
+  result({"station", "request-approval", "--run", run_id, "--station", "plan", "--token", token,
+          "--question", "may I?"});
+  for (const bool waits : {false, true}) {
+    std::vector<std::string> words{"drain"};
+    if (waits) words.insert(words.end(), {"--wait-ms", "0"});
+    const Output drained = server_.cli(words);
+    EXPECT_EQ(drained.exit_code, 75) << drained.err;
+    const std::string& said = waits ? drained.err : drained.out;
+    EXPECT_NE(said.find("run.resume with a decision, by an operator"), std::string::npos) << said;
+    EXPECT_NE(said.find("signalbox run resume " + run_id), std::string::npos) << said;
+  }
+  EXPECT_EQ(complete(run_id, "plan", token, "succeeded").exit_code, 0);
+  EXPECT_EQ(server_.cli({"drain", "--wait-ms", "0"}).exit_code, 0) << "its result is held";
+}
+
 TEST_F(ServicePauseCliTest, DrainEndsIfSomebodyResumes) {  // O2
   claim(start_run("a parser"));
   BackgroundCommand waiting(

@@ -107,6 +107,29 @@ TEST_F(RpcServicePause, AnAttemptFinishesAndNothingIsInFlight) {  // O2
   EXPECT_TRUE(in_flight().at("attempts").as_array().empty());
 }
 
+// Both name the same thing, with the same commands.
+TEST_F(RpcServicePause, AnAttemptInFlightSaysWhatItCantEndWithout) {  // O2
+  const std::string run = start_run(two_worker_stations);
+  const json::object claimed = claim().at("claim").as_object();
+  pause();
+  const json::object works = in_flight().at("attempts").at(0).as_object();
+  EXPECT_EQ(works.at("unblocked_by"), "station.complete by its worker, or its lease's end");
+  EXPECT_FALSE(works.contains("text"));
+  const auto asked =
+      ask("station.request_approval", R"({"run_id":")" + run +
+                                          R"(","station":"build","question":"may I?","token":)" +
+                                          json::serialize(claimed.at("token")) + "}");
+  ASSERT_EQ(code_of(asked), "") << json::serialize(asked);
+  const json::object attempt = in_flight().at("attempts").at(0).as_object();
+  EXPECT_EQ(attempt.at("waiting"), "approval");
+  EXPECT_EQ(attempt.at("unblocked_by"), "run.resume with a decision, by an operator");
+  const auto why_run = ask("run.why", R"({"run_id":")" + run + "\"}").at("result").as_object();
+  const json::object reason = why_run.at("reasons").at(0).as_object();
+  EXPECT_EQ(reason.at("reason"), "approval");
+  EXPECT_EQ(attempt.at("next_commands"), reason.at("next_commands"));
+  EXPECT_EQ(attempt.at("unblocked_by"), reason.at("unblocked_by"));
+}
+
 TEST_F(RpcServicePause, ARunSaysThatItWaitsForTheEndOfThePause) {  // O2
   const std::string run = start_run(two_worker_stations);
   const json::object paused = pause();

@@ -25,11 +25,26 @@ constexpr std::chrono::milliseconds refused_pause_min{200};
 constexpr std::chrono::milliseconds refused_pause_max{5000};
 // Time between a notification and the look at what it announced, which may be one of many.
 constexpr std::chrono::milliseconds look_pause{100};
+// Bounds of the time that a call may take where looks have an end.
+constexpr std::chrono::milliseconds bounded_call_min{1000};
+constexpr std::chrono::milliseconds bounded_call_max{10'000};
 
 constexpr const char* lost_text = "the connection to the server was lost; waiting for it\n";
 
-// Why a subscription ended: the visitor returned false, or the server closed the connection.
+// Why a subscription ended: the visitor returned false, or it was the time to end; or the server
+// closed the connection.
 enum class StreamEnd { by_visitor, by_server };
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Returns the time until `end`, 0 if that has passed, and at most `most`.
+std::chrono::milliseconds time_left(const std::optional<SteadyTime>& end,
+                                    std::chrono::milliseconds most) {
+  if (!end) return most;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
+  return std::clamp(left, std::chrono::milliseconds{0}, most);
+}
 
 struct Visitors {
   std::function<bool(const json::object&)> event;
@@ -113,12 +128,19 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
   }
 }
 
-Called<Client> reconnect(const ServerAddress& server) {
-  const auto end = std::chrono::steady_clock::now() + reconnect_timeout;
+// Connects for looks until `end`, if there is one.
+Called<Client> connect_until(const ServerAddress& server, const std::optional<SteadyTime>& end) {
+  if (!end) return Client::connect(server);
+  return Client::connect(server, std::max(bounded_call_min, time_left(end, bounded_call_max)));
+}
+
+Called<Client> reconnect(const ServerAddress& server, const std::optional<SteadyTime>& end) {
+  const auto given_up_at = std::chrono::steady_clock::now() +
+                           time_left(end, std::chrono::milliseconds(reconnect_timeout));
   for (;;) {
-    auto client = Client::connect(server);
-    if (client || std::chrono::steady_clock::now() > end) return client;
-    std::this_thread::sleep_for(reconnect_pause);
+    auto client = connect_until(server, end);
+    if (client || std::chrono::steady_clock::now() >= given_up_at) return client;
+    std::this_thread::sleep_for(time_left(given_up_at, reconnect_pause));
   }
 }
 
@@ -135,15 +157,15 @@ class RefusedAttempts {
     pause_ = refused_pause_min;
   }
   // Blocks before the next attempt, twice as long each time. Returns false if the server has
-  // refused them for as long as one that can't be connected to is waited for.
-  bool wait(const CallError& error) {
+  // refused them for as long as one that can't be connected to is waited for, or until `end`.
+  bool wait(const CallError& error, const std::optional<SteadyTime>& end) {
     const auto now = std::chrono::steady_clock::now();
     if (!first_) first_ = now;
-    if (now - *first_ > reconnect_timeout) return false;
+    if (now - *first_ > reconnect_timeout || (end && now >= *end)) return false;
     write_message(error.exit_code == ExitCode::unreachable
                       ? lost_text
                       : "refused for now: " + printable(message_of(error)) + "; trying again\n");
-    std::this_thread::sleep_for(pause_);
+    std::this_thread::sleep_for(time_left(end, pause_));
     pause_ = std::min(2 * pause_, refused_pause_max);
     return true;
   }
@@ -156,15 +178,16 @@ class RefusedAttempts {
 // Connects again after a subscription that has ended, or that was refused. Returns the error if it
 // is one that doesn't pass by itself, or for too long doesn't.
 Called<void> connect_again(const ServerAddress& server, const Called<StreamEnd>& ended,
-                           bool is_first, RefusedAttempts& refused, std::optional<Client>& client) {
+                           bool is_first, RefusedAttempts& refused, std::optional<Client>& client,
+                           const std::optional<SteadyTime>& end = std::nullopt) {
   client.reset();
   if (ended) {
     refused.end();
     write_message(lost_text);
-  } else if (is_first || !is_transient(ended.error()) || !refused.wait(ended.error())) {
+  } else if (is_first || !is_transient(ended.error()) || !refused.wait(ended.error(), end)) {
     return tl::unexpected(ended.error());
   }
-  auto again = TRY(reconnect(server));
+  auto again = TRY(reconnect(server, end));
   client.emplace(std::move(again));
   return {};
 }
@@ -185,16 +208,21 @@ Called<bool> drain(Client& client) {
 }
 
 Called<StreamEnd> look_while_connected(Client& client, const json::object& params,
-                                       std::chrono::milliseconds interval, const Look& look) {
+                                       const LookTimes& times, const Look& look) {
   TRY(client.call("events.subscribe", params));
   for (;;) {
+    // Decided before the look: what it sees is of the end or later.
+    const bool is_last = times.end && std::chrono::steady_clock::now() >= *times.end;
     const auto looked = look(client);
+    if (!looked && (is_last || !is_transient(looked.error()))) {
+      return tl::unexpected(looked.error());
+    }
+    if (is_last) return StreamEnd::by_visitor;
     if (!looked && looked.error().exit_code == ExitCode::unreachable) return StreamEnd::by_server;
-    if (!looked && !is_transient(looked.error())) return tl::unexpected(looked.error());
-    const auto notified = client.await_notification(interval);
+    const auto notified = client.await_notification(time_left(times.end, times.interval));
     if (!notified) return StreamEnd::by_server;
     if (!*notified) continue;
-    std::this_thread::sleep_for(look_pause);
+    std::this_thread::sleep_for(time_left(times.end, look_pause));
     const auto drained = drain(client);
     if (!drained && drained.error().exit_code != ExitCode::unreachable) {
       return tl::unexpected(drained.error());
@@ -221,14 +249,17 @@ Called<void> follow_with_reconnect(const Invocation& invocation, json::object pa
 }  // namespace
 
 Called<void> keep_looking(const Invocation& invocation, const json::object& params,
-                          std::chrono::milliseconds interval, const Look& look) {
+                          const LookTimes& times, const Look& look) {
   const auto server = TRY(invocation.server_address());
-  auto connected = TRY(Client::connect(server));
+  auto connected = TRY(connect_until(server, times.end));
   std::optional<Client> client(std::move(connected));
   RefusedAttempts refused;
   for (bool first = true;; first = false) {
-    const auto ended = look_while_connected(*client, params, interval, look);
-    TRY(connect_again(server, ended, first, refused, client));
+    const auto ended = look_while_connected(*client, params, times, look);
+    if (ended && *ended == StreamEnd::by_visitor) return {};
+    TRY(connect_again(server, ended, first, refused, client, times.end));
+    // A server that ends each subscription at once isn't asked without a pause.
+    if (ended) std::this_thread::sleep_for(time_left(times.end, look_pause));
   }
 }
 

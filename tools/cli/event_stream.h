@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <boost/json/object.hpp>
@@ -35,11 +36,19 @@ Called<void> follow_run_events(const Invocation& invocation, boost::json::object
 // Asks what is looked at, with calls of the client.
 using Look = std::function<Called<void>(Client& client)>;
 
+struct LookTimes {
+  std::chrono::milliseconds interval;  // looks are at most this far apart
+  // Time of the last look; nullopt: it looks until a failure.
+  std::optional<std::chrono::steady_clock::time_point> end = std::nullopt;
+};
+
 // Looks at something as long as it may change: subscribes with `params`, then calls `look` at once,
-// soon after each notification, and at least every `interval`. What happens while nobody looks is
-// seen by the next look. A look that fails for a while, such as OVERLOADED, is tried again. Blocks
-// until another failure, which it returns; reconnects, and looks again, as follow_events() does.
+// soon after each notification, and at least every `times.interval`. What happens while nobody
+// looks is seen by the next look. A look that fails for a while, such as OVERLOADED, is tried
+// again. Reconnects, and looks again, as follow_events() does. Blocks until another failure, which
+// it returns, or returns nothing after the look at `times.end`, which may be the first one. A
+// server that doesn't answer delays that by at most 10 s.
 Called<void> keep_looking(const Invocation& invocation, const boost::json::object& params,
-                          std::chrono::milliseconds interval, const Look& look);
+                          const LookTimes& times, const Look& look);
 
 }  // namespace signalbox

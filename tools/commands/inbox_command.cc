@@ -204,7 +204,7 @@ View inbox_view(const Invocation& invocation) {
 ExitCode follow_inbox(const Invocation& invocation, const InboxOptions& options) {
   InboxChanges changes(invocation, options);
   const auto followed = keep_looking(
-      invocation, {{"types", json::array{"attention.changed"}}}, look_interval,
+      invocation, {{"types", json::array{"attention.changed"}}}, {look_interval},
       [&](Client& client) -> Called<void> {
         const auto waiting = TRY(read_waiting_items(options.kinds, [&client](json::object params) {
           return client.call("attention.list", std::move(params));

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/rpc/page_limit.h"
+#include "server/text/printable_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -22,6 +24,8 @@ namespace json = boost::json;
 
 // What an ended attempt doesn't announce, such as a roll-back, is seen this late.
 constexpr std::chrono::milliseconds drain_look_interval{1000};
+// Attempts that a message about the wait names.
+constexpr std::size_t attempts_said_max = 10;
 
 struct PauseOptions {
   bool all = false;
@@ -49,6 +53,22 @@ std::string attempts_text(std::uint64_t total) {
                       : std::to_string(total) + " attempts are in flight";
 }
 
+// Returns "GOAL (STATION)", for a person.
+std::string name_of_attempt(const json::object& attempt) {
+  return printable(text_at(attempt, "goal") + " (" + text_at(attempt, "station") + ")");
+}
+
+// Returns what an attempt can't end without, with the commands: nothing for one that works.
+std::string help_for(const json::object& attempt) {
+  if (text_at(attempt, "waiting").empty()) return {};
+  std::string text = "\n" + name_of_attempt(attempt) + ": " + printable(text_at(attempt, "text")) +
+                     "\n  needs  " + printable(text_at(attempt, "unblocked_by")) + "\n";
+  for (const json::value& command : array_at(attempt, "next_commands")) {
+    text += "  " + printable(scalar_text(command)) + "\n";
+  }
+  return text;
+}
+
 std::string view_in_flight(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   const json::object& paused = object_at(result, "paused");
@@ -63,22 +83,48 @@ std::string view_in_flight(const json::object& result, const Terminal& terminal)
                    TextTable::spare(2, "attempt", TextTable::Align::right),
                    TextTable::spare(1, "worker"),
                    {"since"},
-                   {"waits for"}});
+                   {"needs"}});
+  std::string help;
   for (const json::value& each : attempts) {
     const json::object& attempt = each.as_object();
+    const bool waits = !text_at(attempt, "waiting").empty();
     table.add({{text_at(attempt, "run_id")},
                {text_at(attempt, "goal"), Style::strong},
                {text_at(attempt, "station")},
                {text_at(attempt, "attempt")},
                {text_at(attempt, "worker")},
                {short_age(text_at(attempt, "since"), now_ns)},
-               {text_at(attempt, "waiting"), Style::busy}});
+               {text_at(attempt, "unblocked_by"), waits ? Style::busy : Style::plain}});
+    help += help_for(attempt);
   }
   text += table.text(terminal);
   if (total > attempts.size()) {
     text += std::to_string(total - attempts.size()) + " more\n";
   }
-  return text;
+  return text + help;
+}
+
+// Returns what a wait for the attempts says of them, those first that don't end by themselves.
+std::string wait_message(const json::object& found) {
+  const std::uint64_t total = number_at(found, "total");
+  std::string lines;
+  std::size_t said = 0;
+  for (const bool waits : {true, false}) {
+    for (const json::value& each : array_at(found, "attempts")) {
+      const json::object& attempt = each.as_object();
+      if (said == attempts_said_max || waits == text_at(attempt, "waiting").empty()) continue;
+      ++said;
+      lines +=
+          "  " + name_of_attempt(attempt) + " needs " + printable(text_at(attempt, "unblocked_by"));
+      const json::array& commands = array_at(attempt, "next_commands");
+      if (waits && !commands.empty()) {
+        lines += ": " + printable(scalar_text(commands.front()));
+      }
+      lines += "\n";
+    }
+  }
+  if (total > said) lines += "  and " + std::to_string(total - said) + " more\n";
+  return attempts_text(total) + "\n" + lines;
 }
 
 // A single run has a command of its own, so it must be said that the whole service is meant.
@@ -100,57 +146,64 @@ ExitCode change_service(const Invocation& invocation, const PauseOptions& option
   return call_and_answer(invocation, "server." + verb, std::move(params), view_pause);
 }
 
-// Looks until nothing is in flight, and says how much is whenever that changes.
+// Looks until nothing is in flight. Says how much is, and what it needs, whenever that changes.
 class DrainWatch {
  public:
-  explicit DrainWatch(const std::optional<std::int64_t>& wait_ms) {
-    if (wait_ms) end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(*wait_ms);
-  }
-
   // Fails once there is nothing more to wait for: result() says how it came.
   Called<void> look(Client& client) {
-    auto found = TRY(client.call("server.in_flight", {}));
+    auto found = TRY(client.call("server.in_flight", {{"limit", in_flight_rows_max}}));
     const std::uint64_t total = number_at(found, "total");
     if (object_at(found, "paused").empty()) {
       result_ = tl::unexpected(still_in_flight("the service was resumed meanwhile"));
     } else if (total == 0) {
       result_ = std::move(found);
-    } else if (end_ && std::chrono::steady_clock::now() >= *end_) {
-      result_ = tl::unexpected(still_in_flight(attempts_text(total) + " after this time"));
     } else {
-      if (total != said_) write_message(attempts_text(total) + "\n");
-      said_ = total;
+      left_ = total;
+      if (std::string message = wait_message(found); message != said_) {
+        write_message(message);
+        said_ = std::move(message);
+      }
       return {};
     }
     return tl::unexpected(usage_error("the wait is over"));
   }
 
-  // Returns how the wait ended; nullopt: it was cut short.
+  // Returns how the wait ended, nullopt if it was cut short.
   [[nodiscard]] const std::optional<Called<json::object>>& result() const { return result_; }
+  // Returns how many attempts the latest look found.
+  [[nodiscard]] std::uint64_t left() const { return left_; }
 
  private:
-  std::optional<std::chrono::steady_clock::time_point> end_;
   std::optional<Called<json::object>> result_;
-  std::uint64_t said_ = 0;
+  std::string said_;
+  std::uint64_t left_ = 0;
 };
 
-ExitCode wait_until_drained(const Invocation& invocation, const DrainOptions& options) {
-  const json::array ends{"StationSucceeded",  "StationAttemptFailed", "StationFailed",
-                         "StationTimedOut",   "StationDeferred",      "StationCanceled",
-                         "StationResultHeld", "ServiceResumed"};
-  DrainWatch watch(options.wait_ms);
-  const auto ended = keep_looking(invocation, {{"types", ends}}, drain_look_interval,
+ExitCode wait_until_drained(const Invocation& invocation, const LookTimes& times) {
+  const json::array ends{"StationSucceeded",  "StationAttemptFailed",     "StationFailed",
+                         "StationTimedOut",   "StationDeferred",          "StationCanceled",
+                         "StationResultHeld", "StationApprovalRequested", "StationStalled",
+                         "ServiceResumed"};
+  DrainWatch watch;
+  const auto ended = keep_looking(invocation, {{"types", ends}}, times,
                                   [&watch](Client& client) { return watch.look(client); });
   if (watch.result()) return answer(invocation, *watch.result(), view_in_flight);
-  return answer(invocation, tl::unexpected(ended.error()), view_in_flight);
+  if (!ended) return answer(invocation, tl::unexpected(ended.error()), view_in_flight);
+  return answer(invocation,
+                tl::unexpected(still_in_flight(attempts_text(watch.left()) + " after this time")),
+                view_in_flight);
 }
 
 ExitCode drain_service(const Invocation& invocation, const DrainOptions& options) {
+  LookTimes times{drain_look_interval};
+  if (options.wait_ms) {
+    times.end = std::chrono::steady_clock::now() + std::chrono::milliseconds(*options.wait_ms);
+  }
   json::object params;
   set_param(params, "reason", options.reason);
   const auto paused = call_server(invocation, "server.pause", std::move(params));
   if (!paused) return answer(invocation, tl::unexpected(paused.error()), view_in_flight);
-  if (options.wait || options.wait_ms) return wait_until_drained(invocation, options);
+  if (options.wait || options.wait_ms) return wait_until_drained(invocation, times);
   const auto found = call_server(invocation, "server.in_flight", {});
   const ExitCode shown = answer(invocation, found, view_in_flight);
   if (!found || shown != ExitCode::ok) return shown;
@@ -191,11 +244,17 @@ void add_drain_command(ToolCommand app, Invocation& invocation) {
   const auto options = std::make_shared<DrainOptions>();
   drain.add_option("--reason", options->reason, "The reason; kept in the log");
   drain.add_flag("--wait", options->wait, "Wait until nothing is in progress any more");
-  drain.add_option("--wait-ms", options->wait_ms, "Wait for that, at most so long")
-      .range(std::uint64_t{1}, std::uint64_t{24 * 60 * 60 * 1000});
+  drain
+      .add_option("--wait-ms", options->wait_ms,
+                  "Wait for that, at most so long; 0 looks once. At most a day")
+      .range(std::uint64_t{0}, std::uint64_t{24 * 60 * 60 * 1000});
   drain.footer(
+      "Each attempt in progress is shown with what it can't end without: its own work,\n"
+      "an outside worker, a person's decision, an endpoint, ...\n\n"
       "Exits with 0 once nothing is in progress: the service may be upgraded, or its\n"
-      "machine rebooted. Exits with 75 while something is. The service stays paused.\n\n"
+      "machine rebooted. Exits with 75 while something is: without --wait, at the end of\n"
+      "--wait-ms, and if somebody resumes the service meanwhile; with 69 if the server is\n"
+      "gone for a minute, or at the end of --wait-ms. The service stays paused.\n\n"
       "Examples:\n"
       "  signalbox drain --wait --reason \"an upgrade\" && sudo reboot\n"
       "  signalbox drain --wait-ms 600000\n"

@@ -13,11 +13,10 @@
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
-#include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/read_models.h"
-#include "server/scheduler/job_ownership.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -49,16 +48,6 @@ std::int64_t lease_end_ns(const Api& api, const Run& run) {
   const auto due_ns = api.timers.attempt_lease_end_ns(run.id);
   if (!due_ns || run.attempt->lease_ms == 0) return 0;
   return api.clock.wall_ns() + (*due_ns - api.clock.monotonic_ns());
-}
-
-// Returns what the executor's latest call for the attempt's job failed with; empty if it was long
-// ago, since the calls are repeated and only failures are noted.
-std::string job_trouble_of(const Api& api, const Run& run) {
-  if (!api.job_trouble || run.attempt->job_id.empty()) return {};
-  const auto trouble = api.job_trouble(run.attempt->job_id);
-  const std::int64_t oldest_ns = api.clock.wall_ns() - limits::job_trouble_shown_ms_max * ns_per_ms;
-  if (!trouble || trouble->at_ns < oldest_ns) return {};
-  return "at " + format_time(trouble->at_ns) + " its executor was answered: " + trouble->text;
 }
 
 // Adds the number of runs that are ahead in the queue, and the jobs under way.
@@ -95,8 +84,7 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
       is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
-    moment.around.job_trouble = job_trouble_of(api, *run);
-    moment.around.job_is_elsewhere = api.ownership && api.ownership->is_elsewhere(*run);
+    moment.around.attempt = attempt_surroundings(api, *run);
   } else if (run->station().ready_at != 0) {
     add_queue_context(world, *run, moment.around);
   }

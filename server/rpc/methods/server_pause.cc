@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "domain/station_turn.h"
+#include "domain/attempt_wait.h"
 #include "projections/run_row.h"
 #include "server/engine/engine.h"
+#include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
@@ -59,16 +60,9 @@ void change_pause(Api& api, Call& call) {
   call.responder.answer(std::move(outcome));
 }
 
-// Returns what an attempt waits for itself: null if it works.
-json::value wait_of_attempt(const Run& run) {
-  if (run.cancel_requested || run.attempt->ending) return "end_of_job";
-  if (asks_approval(run)) return "approval";
-  if (run.station().status == StationStatus::waiting) return to_json(run.station().waiting);
-  return nullptr;
-}
-
-json::object attempt_json(const Run& run) {
+json::object attempt_json(const Api& api, const Run& run) {
   const Attempt& attempt = *run.attempt;
+  const AttemptWait wait = attempt_wait(run, attempt_surroundings(api, run));
   json::object shown;
   shown["run_id"] = to_json(run.id);
   shown["goal"] = shortened(run.goal, RunRow::goal_bytes_max);
@@ -76,7 +70,10 @@ json::object attempt_json(const Run& run) {
   shown["attempt"] = attempt.number;
   shown["worker"] = attempt.worker;
   shown["since"] = format_time(attempt.started_at_ns);
-  shown["waiting"] = wait_of_attempt(run);
+  shown["waiting"] = wait.works() ? json::value(nullptr) : to_json(wait.need);
+  if (!wait.text.empty()) shown["text"] = wait.text;
+  shown["unblocked_by"] = wait.unblocked_by;
+  shown["next_commands"] = json::array(wait.next_commands.begin(), wait.next_commands.end());
   return shown;
 }
 
@@ -98,7 +95,7 @@ void list_in_flight(Api& api, Call& call) {
   result["paused"] = pause_json(world);
   result["total"] = runs.size();
   json::array& attempts = result["attempts"].emplace_array();
-  for (std::size_t row = 0; row < shown; ++row) attempts.push_back(attempt_json(*runs[row]));
+  for (std::size_t row = 0; row < shown; ++row) attempts.push_back(attempt_json(api, *runs[row]));
   call.responder.result(std::move(result));
 }
 
