@@ -283,6 +283,18 @@ Stored<void> carry_access(HistoryBase& base, const Record& record, const Event& 
   return {};
 }
 
+// Of the service's own events only the pause in force leaves a free text in the state.
+Stored<void> carry_server(HistoryBase& base, const Record& record, const Event& replacement) {
+  const auto* before = event_as<ServicePaused>(record.event);
+  auto& pause = base.world.server.pause;
+  if (before == nullptr || !pause || pause->position != record.position) return {};
+  Carry carry;
+  carry.over<std::string>(pause->reason, before->reason,
+                          event_as<ServicePaused>(replacement)->reason);
+  if (carry.conflicts()) return not_what_was_kept("pause of the service");
+  return {};
+}
+
 }  // namespace
 
 Stored<std::string> redacted_base(const EventLog& log, const Record& record,
@@ -309,6 +321,8 @@ Stored<std::string> redacted_base(const EventLog& log, const Record& record,
       carried = carry_access(base, record, replacement);
       break;
     case StreamKind::server:
+      carried = carry_server(base, record, replacement);
+      break;
     case StreamKind::project:
       break;  // the state has no free text of theirs
   }

@@ -77,6 +77,7 @@ void keep_grants(const World& world, Retained& retained) {
     retained.tokens.insert(token.id);
   }
   for (const auto& [name, project] : world.projects) retained.projects.insert(name);
+  if (world.server.pause) retained.positions.insert(world.server.pause->position);
 }
 
 // Keeps the runs that failed after `failed_until_ns` and can be retried. A card's runs can't.

@@ -52,9 +52,10 @@ struct RetentionPlan {
 
 // Plans to drop the records that were written at `until_ns` (UTC) or before. What is open is kept;
 // so are the grants of held locks, running ticks and other nouns that are still in the world, which
-// are the first results of their commands; and runs that failed after `failed_until_ns` (UTC) and
-// can be retried. `scratch` must be an empty table; it is filled with read models. Errors as
-// EventLog::scan() and initial_world(). Blocks while it reads the log.
+// are the first results of their commands; the pause of the service that is in force; and runs that
+// failed after `failed_until_ns` (UTC) and can be retried. `scratch` must be an empty table; it is
+// filled with read models. Errors as EventLog::scan() and initial_world(). Blocks while it reads
+// the log.
 Stored<RetentionPlan> plan_retention(
     const EventLog& log, std::int64_t until_ns, Table& scratch,
     std::int64_t failed_until_ns = std::numeric_limits<std::int64_t>::max());

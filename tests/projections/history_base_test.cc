@@ -208,6 +208,78 @@ RC_GTEST_PROP(HistoryBase, IsRedactedAsIfTheTextsHadNeverBeenThere, ()) {  // G1
   RC_ASSERT(*redacted == expected.drop.base);
 }
 
+Record server_record(Position position, ServerEvent event) {
+  Record record;
+  record.position = position;
+  record.stream = Stream::server();
+  record.recorded_at_ns = static_cast<std::int64_t>(position) * 1'000'000'000;
+  record.actor = "uid:1000";
+  record.event = Event(std::move(event));
+  return record;
+}
+
+// A log whose service was paused, and the plan to drop all that is older than its last record.
+struct PausedHistory {
+  KeptHistory kept;
+  RetentionPlan plan;
+
+  explicit PausedHistory(bool is_resumed) {
+    add(ServerEvent(ServerStarted{1, "1.0", PreviousEnd::none}));
+    add(ServerEvent(ServicePaused{"the secret"}));
+    if (is_resumed) add(ServerEvent(ServiceResumed{}));
+    for (int count = 0; count < 3; ++count) add(ServerEvent(ClockJumped{}));
+    MemoryTable scratch;
+    plan = *plan_retention(kept.log, kept.history.records.back().recorded_at_ns - 1, scratch);
+  }
+  void add(ServerEvent event) {
+    const Record record = server_record(kept.log.tail() + 1, std::move(event));
+    const Commit commit{record};
+    ASSERT_EQ(kept.log.append(kept.log.tail(), {&commit, 1}).status, AppendStatus::ok);
+    kept.trees.push_back(kept.log.frontier());
+    kept.add(record);
+  }
+  void drop() {
+    const Record record = record_of_drop(kept, plan);
+    ASSERT_TRUE(kept.log.drop(kept.log.tail(), {record}, plan.drop).has_value());
+  }
+};
+
+// Who paused the service, since when and why outlasts the records; that of the pause can still be
+// read, and so redacted.
+TEST(HistoryBase, KeepsThePauseInForceWithItsRecord) {  // O2
+  PausedHistory paused(/*is_resumed=*/false);
+  paused.drop();
+  const World world = initial_world(paused.kept.log).value();
+  ASSERT_TRUE(world.server.pause.has_value());
+  EXPECT_EQ(*world.server.pause, (ServicePause{2, 2'000'000'000, "uid:1000", "the secret"}));
+  const auto record = paused.kept.log.read(2, 1);
+  ASSERT_TRUE(record && record->size() == 1);
+  EXPECT_NE(event_as<ServicePaused>(record->front().event), nullptr);
+  EXPECT_EQ(paused.plan.drop.kept, (std::vector<PositionRange>{{2, 2}})) << "only that";
+}
+
+TEST(HistoryBase, DropsAPauseThatIsOver) {  // O2
+  PausedHistory paused(/*is_resumed=*/true);
+  EXPECT_TRUE(paused.plan.drop.kept.empty());
+  paused.drop();
+  EXPECT_FALSE(initial_world(paused.kept.log).value().server.pause.has_value());
+}
+
+TEST(HistoryBase, IsRedactedWithTheReasonOfThePause) {  // O2, G17
+  PausedHistory paused(/*is_resumed=*/false);
+  paused.drop();
+  const Record& record = paused.kept.history.records.at(1);
+  const Event replacement =
+      without_free_texts(record.event, free_text_fields(record.event), Blank::telling);
+  const auto redacted = redacted_base(paused.kept.log, record, replacement);
+  ASSERT_TRUE(redacted.has_value());
+  EXPECT_EQ(redacted->find("the secret"), std::string::npos);
+  const World world = world_in_base(*redacted).value();
+  ASSERT_TRUE(world.server.pause.has_value());
+  EXPECT_EQ(world.server.pause->reason, "[redacted]");
+  EXPECT_EQ(world.server.pause->by, "uid:1000");
+}
+
 TEST(HistoryBase, OfNothingIsNothing) {
   const MemoryEventLog log;
   EXPECT_EQ(world_digest(initial_world(log).value()), world_digest(World{}));

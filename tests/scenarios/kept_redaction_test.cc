@@ -53,12 +53,15 @@ TEST_F(KeptRedactionTest, WhatARetentionKeptCanBeRedacted) {  // G17
                                                {"lease_ms", 3'600'000}});
   const std::string gone = ended_run("gone with " + secret);
   const std::string gone_at = position_of(gone, "RunStarted");
+  const json::object paused =
+      rpc("server.pause", {{"reason", "paused for " + secret}}).at("paused").as_object();
   append_events(300);
   server_.stop();
   const std::string archive = text(retained(), "archive");
   ASSERT_TRUE(has_text(server_.data() / "log", secret));
   for (const std::string& each :
-       {position, std::to_string(number(held, "token")), std::to_string(number(tick, "token"))}) {
+       {position, std::to_string(number(held, "token")), std::to_string(number(tick, "token")),
+        std::to_string(number(paused, "position"))}) {
     SCOPED_TRACE(each);
     const Output output = server_.cli({"audit", "redact", each, "--reason", "a secret", "--json"});
     ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
@@ -90,6 +93,8 @@ TEST_F(KeptRedactionTest, WhatARetentionKeptCanBeRedacted) {  // G17
     EXPECT_FALSE(has_text(server_.data() / folder, secret)) << folder;
   }
   EXPECT_EQ(result({"run", "list", "--label", "who=[redacted]"}).at("runs").as_array().size(), 1U);
+  EXPECT_EQ(text(rpc("server.status", {}).at("paused").as_object(), "reason"), "[redacted]");
+  result({"resume", "--all"});
   EXPECT_EQ(complete(run_id, "plan", claim(run_id), "succeeded").exit_code, 0);
   append_events(20);
   server_.stop();
