@@ -2,6 +2,7 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/admission.h"
 #include "domain/attempt_end.h"
 #include "domain/evolving_run.h"
 #include "domain/refusals.h"
@@ -175,6 +176,7 @@ json::object claim_result(const Api& api, std::span<const Record> records) {
   result["claim"] = claim_json({}, api, records);
   if (records.empty() && api.engine.world().server.pause) {
     result["paused"] = pause_json(api.engine.world());
+    result["next_commands"] = json::array{resume_service_command};
   }
   return result;
 }

@@ -20,7 +20,7 @@ boost::json::object resume_result(const Api& api, std::span<const Record> record
 boost::json::object pause_answer(const RunId& run_id, const char* status, bool changed);
 boost::json::object cancel_result(const Api& api, std::span<const Record> records);
 // Returns {"claim": {…}}, or {"claim": null} if the records hold no StationClaimed; without records
-// while the service is paused, with its `paused` (service_pause.h).
+// while the service is paused, with its `paused` (service_pause.h) and the command that ends it.
 boost::json::object claim_result(const Api& api, std::span<const Record> records);
 boost::json::object heartbeat_result(const Api& api, std::span<const Record> records);
 boost::json::object external_ref_result(const Api& api, std::span<const Record> records);

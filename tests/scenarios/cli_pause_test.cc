@@ -53,6 +53,23 @@ TEST_F(ServicePauseCliTest, OutlastsAKillOfTheServer) {  // O2
   await_status(run_id, "succeeded");
 }
 
+TEST_F(ServicePauseCliTest, AWorkerLearnsWhyNothingIsReady) {  // O2
+  const std::string run_id = start_run("a parser");
+  result({"pause", "--all", "--reason", "an upgrade"});
+  const Output none = server_.cli({"station", "claim", "--worker", "ann"});
+  EXPECT_NE(none.out.find("an upgrade"), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find("signalbox resume --all"), std::string::npos) << none.out;
+
+  BackgroundCommand waiting({SIGNALBOX_BINARY, "station", "claim", "--worker", "ann", "--wait-ms",
+                             "60000", "--data", server_.data().string()},
+                            scratch_.path() / "claim");
+  ASSERT_TRUE(eventually([&] { return waiting.err().find("an upgrade") != std::string::npos; }))
+      << waiting.err();
+  result({"resume", "--all"});
+  EXPECT_EQ(waiting.wait(), 0) << waiting.err();
+  EXPECT_NE(waiting.out().find(run_id), std::string::npos) << waiting.out();
+}
+
 TEST_F(ServicePauseCliTest, DrainWaitsForWhatIsInFlight) {  // O2
   const std::string run_id = start_run("a parser");
   const std::string token = claim(run_id);

@@ -64,6 +64,7 @@ TEST_F(RpcServicePause, AWorkerGetsNothingAndTheReason) {  // O2
   const json::object none = claim();
   EXPECT_TRUE(none.at("claim").is_null());
   EXPECT_EQ(none.at("paused").at("reason"), "an upgrade");
+  EXPECT_EQ(none.at("next_commands"), json::array{"signalbox resume --all"});
   resume();
   EXPECT_FALSE(claim().at("claim").is_null());
 }
@@ -82,6 +83,23 @@ TEST_F(RpcServicePause, AWaitingClaimIsServedAfterwards) {  // O2
   settle();
   ASSERT_FALSE(worker->lines.empty());
   EXPECT_FALSE(worker->next().at("result").at("claim").is_null());
+}
+
+TEST_F(RpcServicePause, AClaimThatWaitsInVainGetsTheReason) {  // O2
+  start_run(two_worker_stations);
+  const auto worker = send_from("station.claim", R"({"worker":"ann","wait_ms":60000})");
+  settle();
+  ASSERT_FALSE(worker->lines.empty());
+  const auto waiting = send_from("station.claim", R"({"worker":"bob","wait_ms":60000})");
+  settle();
+  pause();
+  clock.advance_ms(60'000);
+  claims.serve(clock.monotonic_ns());
+  settle();
+  ASSERT_FALSE(waiting->lines.empty());
+  const json::object none = waiting->next().at("result").as_object();
+  EXPECT_TRUE(none.at("claim").is_null());
+  EXPECT_EQ(none.at("paused").at("reason"), "an upgrade");
 }
 
 // What is under way ends, and its worker isn't given more.

@@ -7,6 +7,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "domain/limits.h"
 #include "domain/try.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/commands.h"
@@ -15,6 +16,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
 #include "tools/cli/text_table.h"
+#include "tools/views/pause_view.h"
 
 namespace signalbox {
 namespace {
@@ -57,7 +59,10 @@ View view_flag(const char* flag, const char* if_true, const char* if_false) {
 // Formats result["claim"], which is null if no station was ready.
 std::string view_claim(const json::object& result, const Terminal& terminal) {
   const json::object& claim = object_at(result, "claim");
-  if (claim.empty()) return "nothing is ready\n";
+  if (claim.empty()) {
+    const std::string paused = paused_claim_text(result, wall_clock_ns());
+    return paused.empty() ? "nothing is ready\n" : paused;
+  }
   const std::int64_t now_ns = wall_clock_ns();
   return named_values(
       {
@@ -180,6 +185,22 @@ void add_station_complete(ToolCommand station, Invocation& invocation) {
   command.action([options, &invocation] { return complete(invocation, *options); });
 }
 
+// Says that the service is paused before a wait begins that would be silent otherwise.
+ExitCode claim_station(const Invocation& invocation, json::object params) {
+  const std::uint64_t wait_ms = number_at(params, "wait_ms");
+  if (wait_ms > 0 && wait_ms <= limits::claim_wait_ms_max) {
+    json::object at_once = params;
+    at_once["wait_ms"] = 0;
+    const auto claimed = call_server(invocation, "station.claim", std::move(at_once));
+    const std::string paused = claimed ? paused_claim_text(*claimed, wall_clock_ns()) : "";
+    if (paused.empty() && (!claimed || !object_at(*claimed, "claim").empty())) {
+      return answer(invocation, claimed, view_claim);
+    }
+    if (!paused.empty()) write_message(paused);
+  }
+  return call_and_answer(invocation, "station.claim", std::move(params), view_claim);
+}
+
 void add_claim(ToolCommand station, Invocation& invocation) {
   struct Options {
     std::string worker;
@@ -215,7 +236,7 @@ void add_claim(ToolCommand station, Invocation& invocation) {
     set_param(params, "wait_ms", options->wait_ms);
     set_param(params, "lock_token", options->lock_token);
     set_param(params, "command_id", options->command_id);
-    return call_and_answer(invocation, "station.claim", std::move(params), view_claim);
+    return claim_station(invocation, std::move(params));
   });
 }
 

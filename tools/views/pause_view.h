@@ -12,4 +12,8 @@ namespace signalbox {
 // if that is empty.
 std::string paused_line(const boost::json::object& paused, std::int64_t now_ns);
 
+// Returns what a worker that got no claim is to know of `result` of station.claim: that the service
+// is paused, and what ends that. Empty if it isn't.
+std::string paused_claim_text(const boost::json::object& result, std::int64_t now_ns);
+
 }  // namespace signalbox
