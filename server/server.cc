@@ -129,9 +129,12 @@ JobOwnership Server::job_ownership() const {
 
 PresentFacts Server::present_facts() const {
   PresentFacts facts{api_.facts,
+                     incarnation_,
                      AccessParts::RolesWithoutToken{authentication_.other_user_role(),
                                                     authentication_.loopback_role()},
-                     api_.run_root_rule, api_.ownership, api_.are_files_removed};
+                     api_.run_root_rule,
+                     api_.ownership,
+                     api_.are_files_removed};
   for (const ScheduledLoop* loop : loops_.all()) facts.server.loops.push_back(loop->name());
   return facts;
 }

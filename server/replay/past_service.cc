@@ -147,6 +147,8 @@ struct PastService::Parts {
   }
   void show(const PresentFacts& present) {
     api.facts = present.server;
+    // An earlier incarnation was started at another time, which the state doesn't say.
+    if (engine.world().server.incarnation != present.incarnation) api.facts.started_at_ns = 0;
     api.run_root_rule = present.run_root_rule;
     api.ownership = present.ownership;
     api.are_files_removed = present.are_files_removed;

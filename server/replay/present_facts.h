@@ -1,6 +1,7 @@
 // What answers show that isn't in the log: settings, and what is on the disk.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@ class RunRootRule;
 // data directory without a service. What is shared is called on the thread of the past.
 struct PresentFacts {
   ServerFacts server{};
+  std::uint64_t incarnation = 0;  // that `server.started_at_ns` is of
   std::optional<AccessParts::RolesWithoutToken> roles_without_token{};
   std::shared_ptr<const RunRootRule> run_root_rule{};
   std::shared_ptr<const JobOwnership> ownership{};

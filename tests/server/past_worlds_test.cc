@@ -236,5 +236,30 @@ TEST_F(PastWorldsTest, WhatIsNotInTheLogIsThatOfThePresent) {  // O9
   EXPECT_EQ(result_of("server.limits", R"({"at":1})").at("connections_max"), 78);
 }
 
+TEST_F(PastWorldsTest, AnEarlierIncarnationDoesNotShowWhenThisOneStarted) {  // O9
+  PresentFacts facts;
+  facts.server = api.facts;
+  facts.server.started_at_ns = 1'700'000'000'000'000'000;
+  serve({log, clock, scratch.path(), BlockingPool(at_once, at_once), {}, [&] { return facts; }});
+  start_run(R"({"goal":"first"})");
+  EXPECT_TRUE(result_of("server.status", R"({"at":1})").as_object().contains("started_at"));
+  facts.incarnation = 1;  // the record is of the one before
+  EXPECT_FALSE(result_of("server.status", R"({"at":1})").as_object().contains("started_at"));
+}
+
+TEST_F(PastWorldsTest, LoopsShowThePauseOfThatMoment) {  // O9, O2
+  PresentFacts facts;
+  facts.server = api.facts;
+  facts.server.loops = {"heartbeat", "retention"};
+  serve({log, clock, scratch.path(), BlockingPool(at_once, at_once), {}, [&] { return facts; }});
+  ask("server.pause", R"({"reason":"an upgrade"})");
+  ask("server.resume");
+  const json::array paused = result_of("loop.list", R"({"at":1})").at("loops").as_array();
+  EXPECT_EQ(paused.at(0).at("paused").at("reason"), "an upgrade");
+  EXPECT_FALSE(paused.at(1).as_object().contains("paused")) << "it starts no work";
+  const json::array resumed = result_of("loop.list", R"({"at":2})").at("loops").as_array();
+  EXPECT_FALSE(resumed.at(0).as_object().contains("paused"));
+}
+
 }  // namespace
 }  // namespace signalbox

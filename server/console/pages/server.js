@@ -37,7 +37,7 @@ function Status() {
   const answer = useQuery('server.status');
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
     <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
-    <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><div><dt>started</dt><dd><${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}</dd></div>
+    <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><div><dt>started</dt><dd>${status.started_at && html`<${Age} time=${status.started_at} /> ago, `}incarnation ${status.incarnation}</dd></div>
       <div><dt>log</dt><dd>#${countText(status.durable_position)}</dd></div>
       ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name]}</dd></div>`)}
       <div><dt>data directory</dt><dd><code>${status.data_directory}</code></dd></div><div><dt>state digest</dt><dd><code>${status.state_digest.slice(0, 16)}</code></dd></div></dl>`}<//>`;

@@ -95,12 +95,14 @@ json::array loops_of_log(const World& world, std::vector<std::string> names) {
   names.insert(names.end(), others.begin(), others.end());
   json::array rows;
   for (const std::string& name : names) {
-    rows.push_back({{"loop", name},
-                    {"schedule", nullptr},
-                    {"time_zone", nullptr},
-                    {"next_due_at", nullptr},
-                    {"last_due_at", last_due_of(world, name)},
-                    {"tick", tick_of(world, name)}});
+    json::object row{{"loop", name},
+                     {"schedule", nullptr},
+                     {"time_zone", nullptr},
+                     {"next_due_at", nullptr},
+                     {"last_due_at", last_due_of(world, name)},
+                     {"tick", tick_of(world, name)}};
+    add_pause(world, name, row);
+    rows.push_back(std::move(row));
   }
   return rows;
 }
