@@ -3,6 +3,7 @@
 #include <map>
 #include <sstream>
 
+#include "server/text/time_text.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/past_fixture.h"
@@ -173,6 +174,30 @@ TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {  // R2
   EXPECT_EQ(server_.cli({"run", "list", "--at", ""}).exit_code, 2);
   // An age that is older than the log is the log's beginning.
   EXPECT_EQ(result({"run", "list", "--at", "1000h"}).at("position"), 1);
+}
+
+// What is asked about a stopped log, or a copy, is about the time before its end.
+TEST_F(PastCliTest, AgesOfAStoppedLogCountFromItsEnd) {  // O9
+  const std::string run = start_run("to be seen");
+  const std::int64_t started_ns =
+      parse_time(text(events(run, "RunStarted").at(0).as_object(), "recorded_at")).value();
+  const Output served = server_.cli({"run", "list", "--at", "1000h"});
+  EXPECT_EQ(served.err.find("counts from"), std::string::npos) << served.err;
+  ASSERT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  ASSERT_EQ(server_.stop(), 0);
+  const json::array all =
+      result({"events", "--at", "0s", "--limit", "1000"}).at("events").as_array();
+  const std::string end = text(all.back().as_object(), "recorded_at");
+  const std::int64_t age_ms = (parse_time(end).value() - started_ns) / 1'000'000;
+  ASSERT_GT(age_ms, 0);
+  const Output then = server_.cli({"run", "get", run, "--at", std::to_string(age_ms) + "ms"});
+  EXPECT_EQ(then.exit_code, 0) << then.err;
+  EXPECT_NE(then.err.find("an age counts from the log's end, "), std::string::npos) << then.err;
+  for (const char* command : {"diff", "replay"}) {
+    const Output told = server_.cli({command, command == std::string("diff") ? "--from" : "--to",
+                                     std::to_string(age_ms) + "ms"});
+    EXPECT_NE(told.err.find("counts from the log's end"), std::string::npos) << told.err;
+  }
 }
 
 // A position between a station's end and the run's is inside a commit. No client ever saw that

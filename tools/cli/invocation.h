@@ -37,6 +37,8 @@ struct Invocation {
   mutable std::shared_ptr<PastDirectory> past;
   // The position that a server took --at for in its first answer: later queries are about the same.
   mutable std::string past_position;
+  // Whether it was said that ages count from the end of a stopped log.
+  mutable bool is_age_origin_said = false;
 
   // The words after "--", for a command that runs another.
   std::optional<std::vector<std::string>> command_words;

@@ -1,11 +1,14 @@
 #include "tools/cli/past_call.h"
 
+#include <chrono>
 #include <utility>
 
 #include "domain/try.h"
 #include "server/engine/moment.h"
 #include "server/platform/clock.h"
 #include "server/replay/past_service.h"
+#include "server/text/printable_text.h"
+#include "server/text/time_text.h"
 #include "store/event_log.h"
 #include "store/rocks_event_log.h"
 #include "tools/cli/client.h"
@@ -17,6 +20,16 @@ namespace {
 
 namespace json = boost::json;
 
+// A service that accepts no connection in that time is there all the same.
+constexpr std::chrono::milliseconds served_check_timeout{2000};
+
+bool is_served(const std::filesystem::path& socket) {
+  const auto connected = Client::connect(ServerAddress(socket), served_check_timeout);
+  // Whatever else it is refused by is there.
+  return connected || code_of(connected.error()) != "NOT_REACHABLE" ||
+         connected.error().exit_code != ExitCode::unreachable;
+}
+
 CallError no_moment(const Rejection& rejection) {
   if (rejection.code == ErrorCode::INVALID_PARAMS) return usage_error(rejection.message);
   return from_rejection(rejection);
@@ -24,8 +37,25 @@ CallError no_moment(const Rejection& rejection) {
 
 }  // namespace
 
-Called<Position> position_of_moment(const EventLog& log, const std::string& moment) {
-  const auto found = find_moment(log, moment, SystemClock().wall_ns());
+std::int64_t age_origin_ns(const Invocation& invocation, const EventLog& log,
+                           std::string_view moment) {
+  const std::int64_t now_ns = SystemClock().wall_ns();
+  // The age 0 is the log's end, whatever it counts from.
+  if (parse_duration_ms(moment).value_or(0) <= 0 || log.tail() == 0) return now_ns;
+  const std::filesystem::path socket = invocation.socket_path();
+  if (is_served(socket)) return now_ns;
+  const auto end_ns = recorded_at(log, log.tail());
+  if (!end_ns || *end_ns > now_ns) return now_ns;
+  if (!std::exchange(invocation.is_age_origin_said, true)) {
+    write_message("no service answers at " + printable(socket.string()) +
+                  ", so an age counts from the log's end, " + format_time(*end_ns) + "\n");
+  }
+  return *end_ns;
+}
+
+Called<Position> position_of_moment(const Invocation& invocation, const EventLog& log,
+                                    const std::string& moment) {
+  const auto found = find_moment(log, moment, age_origin_ns(invocation, log, moment));
   if (!found) return tl::unexpected(no_moment(found.error()));
   return *found;
 }
@@ -43,7 +73,7 @@ Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& inv
   const std::string moment = invocation.at.value_or("");
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto at = find_shown_moment(**log, moment, SystemClock().wall_ns());
+  const auto at = find_shown_moment(**log, moment, age_origin_ns(invocation, **log, moment));
   if (!at) return tl::unexpected(no_moment(at.error()));
   auto service = PastService::open(**log, data, *at);
   if (!service) return tl::unexpected(from_store_error(service.error()));

@@ -39,8 +39,15 @@ Called<boost::json::object> call_past(const Invocation& invocation, std::string_
 // data directory; an id that isn't short as it is. Fails as PastDirectory::open() and run.find do.
 Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id);
 
-// Does what find_moment() does (server/engine/moment.h), but fails with USAGE for what is no
-// moment.
-Called<Position> position_of_moment(const EventLog& log, const std::string& moment);
+// Returns the time from which an age such as `moment` counts for the log in the data directory:
+// now, or the log's end if no service answers at the directory's socket, because the log is of one
+// that was stopped, or a copy. Says so on stderr, once.
+std::int64_t age_origin_ns(const Invocation& invocation, const EventLog& log,
+                           std::string_view moment);
+
+// Does what find_moment() does (server/engine/moment.h) with age_origin_ns(), but fails with USAGE
+// for what is no moment.
+Called<Position> position_of_moment(const Invocation& invocation, const EventLog& log,
+                                    const std::string& moment);
 
 }  // namespace signalbox

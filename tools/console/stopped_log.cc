@@ -10,7 +10,6 @@
 #include "domain/try.h"
 #include "server/access/principal.h"
 #include "server/engine/moment.h"
-#include "server/platform/clock.h"
 #include "server/replay/past_service.h"
 #include "server/rpc/methods/forecast.h"
 #include "server/transport/http/problem.h"
@@ -99,7 +98,13 @@ std::string StoppedLog::forecast_line(const json::object& request) const {
 }
 
 Decided<PastService*> StoppedLog::service_at(const std::string& moment) {
-  const auto at = TRY(find_shown_moment(*log_, moment, SystemClock().wall_ns()));
+  // An age counts from where the clock stands.
+  const auto end_ns = recorded_at(*log_, log_->tail());
+  if (!end_ns) {
+    return reject(ErrorCode::STORAGE_DAMAGED, end_ns.error().message, {},
+                  {"signalbox replay --verify --data " + for_the_shell(data_.string())});
+  }
+  const auto at = TRY(find_shown_moment(*log_, moment, *end_ns));
   if (at == log_->tail()) return newest_.get();
   std::optional<StoreError> failure;
   if (earlier_ != nullptr && earlier_->position() <= at) {

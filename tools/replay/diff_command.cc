@@ -23,9 +23,9 @@ Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOpt
   const auto data = invocation.data_directory();
   const auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto from = TRY(position_of_moment(**log, options.from));
+  const auto from = TRY(position_of_moment(invocation, **log, options.from));
   const auto to = TRY(options.to.empty() ? Called<Position>((*log)->tail())
-                                         : position_of_moment(**log, options.to));
+                                         : position_of_moment(invocation, **log, options.to));
   if (from > to) {
     return tl::unexpected(usage_error("--from is at " + std::to_string(from) + ", after --to at " +
                                       std::to_string(to)));
