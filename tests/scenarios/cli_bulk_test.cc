@@ -199,6 +199,24 @@ TEST_F(BulkTest, ACommandThatWasInterruptedGoesOnWithTheSameRuns) {  // O2
   EXPECT_NE(first.err.find(" is finished: "), std::string::npos) << first.err;
 }
 
+// The command of a dry run is about what was shown, and never about what matches by then.
+TEST_F(BulkTest, AListThatIsGoneIsNotReadAgain) {  // O2
+  const std::string shown = start_labelled("shown", "blue");
+  const Output listed = server_.cli({"run", "pause", "--all", "--label", "team=blue", "--dry-run"});
+  const std::string apply = listed.out.substr(listed.out.rfind("  signalbox ") + 2);
+  std::filesystem::remove_all(scratch_.path() / "state/signalbox-batches");
+  start_labelled("later", "blue");
+  const Output refused = paste(apply);
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_NE(refused.err.find("isn't kept any more"), std::string::npos) << refused.err;
+  EXPECT_EQ(status_of(shown), "queued");
+  const std::size_t tried = refused.err.find("try: ") + 5;
+  const std::string next = refused.err.substr(tried, refused.err.find('\n', tried) - tried);
+  EXPECT_NE(next.find("--label team=blue"), std::string::npos) << next;
+  EXPECT_EQ(paste(next).exit_code, 0) << next;
+  EXPECT_EQ(status_of(shown), "queued");
+}
+
 TEST_F(BulkTest, TheNameOfABatchStandsForOneCommand) {  // O2
   start_labelled("first", "blue");
   EXPECT_EQ(result({"run", "pause", "--all", "--yes", "--batch", "lunch"}).at("done"), 1);

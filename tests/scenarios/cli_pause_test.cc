@@ -132,12 +132,23 @@ TEST_F(ServicePauseCliTest, DrainEndsIfSomebodyResumes) {  // O2
 
 TEST_F(ServicePauseCliTest, TheWholeServiceIsPausedOnlyIfThatIsSaid) {  // O2
   for (const char* verb : {"pause", "resume"}) {
-    const Output refused = server_.cli({verb});
+    const Output refused = server_.cli({verb, "--reason", "an upgrade"});
     EXPECT_EQ(refused.exit_code, 2) << verb;
-    EXPECT_NE(refused.err.find(std::string("signalbox ") + verb + " --all"), std::string::npos)
-        << refused.err;
+    EXPECT_TRUE(rpc("server.status", {}).at("paused").is_null() || verb[0] == 'r');
+    const std::size_t tried = refused.err.find("try: ");
+    ASSERT_NE(tried, std::string::npos) << refused.err;
+    const std::string next =
+        refused.err.substr(tried + 5, refused.err.find('\n', tried) - tried - 5);
+    EXPECT_EQ(paste(next).exit_code, 0) << next;
   }
-  EXPECT_TRUE(rpc("server.status", {}).at("paused").is_null());
+  const json::array paused =
+      rpc("events.read", {{"types", json::array{"ServicePaused", "ServiceResumed"}}})
+          .at("events")
+          .as_array();
+  ASSERT_EQ(paused.size(), 2U);
+  for (const json::value& event : paused) {
+    EXPECT_EQ(event.at("data").at("reason"), "an upgrade") << "what was typed is kept";
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/typed_command.h"
 #include "tools/views/pause_view.h"
 
 namespace signalbox {
@@ -128,16 +129,17 @@ std::string wait_message(const json::object& found) {
 }
 
 // A single run has a command of its own, so it must be said that the whole service is meant.
-Called<void> require_all(const PauseOptions& options, const std::string& verb) {
+Called<void> require_all(const Invocation& invocation, const PauseOptions& options,
+                         const std::string& verb) {
   if (options.all) return {};
   return tl::unexpected(
       usage_error("say --all: this is about the whole service",
-                  {"signalbox " + verb + " --all", "signalbox run " + verb + " --help"}));
+                  {typed_command(invocation, {"--all"}), "signalbox run " + verb + " --help"}));
 }
 
 ExitCode change_service(const Invocation& invocation, const PauseOptions& options,
                         const std::string& verb) {
-  if (auto ok = require_all(options, verb); !ok) {
+  if (auto ok = require_all(invocation, options, verb); !ok) {
     return answer(invocation, tl::unexpected(ok.error()), view_pause);
   }
   json::object params;

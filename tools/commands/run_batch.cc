@@ -116,7 +116,18 @@ bool is_too_old(const RunBatch& batch, std::int64_t now_ns) {
   return now_ns - batch.made_at_ns > batch_ms_max * ns_per_ms;
 }
 
+constexpr std::string_view new_batch_begin = "batch-";
+
 }  // namespace
+
+std::string new_batch_id(std::int64_t now_ns) {
+  return std::string(new_batch_begin) + std::to_string(now_ns) + "-" + std::to_string(::getpid());
+}
+
+bool is_new_batch_id(std::string_view id) {
+  return id.starts_with(new_batch_begin) && id.size() > new_batch_begin.size() &&
+         id.find_first_not_of("0123456789-", new_batch_begin.size()) == std::string_view::npos;
+}
 
 std::string RunBatch::command_id(const std::string& run_id) const {
   return id + "/" + std::to_string(made_at_ns) + "/" + run_id;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -33,6 +34,13 @@ struct RunBatch {
   // the list is part of it.
   [[nodiscard]] std::string command_id(const std::string& run_id) const;
 };
+
+// Returns the id of a batch that the user doesn't name.
+std::string new_batch_id(std::int64_t now_ns);
+
+// Returns whether new_batch_id() may have given this id: then the batch was made, and where its
+// list isn't found it was removed.
+bool is_new_batch_id(std::string_view id);
 
 class RunBatches {
  public:

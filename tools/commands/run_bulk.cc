@@ -108,8 +108,12 @@ Called<std::string> command_text(const Invocation& invocation, const RunSelectio
          pasted_words(words);
 }
 
-std::string new_batch() {
-  return "batch-" + std::to_string(wall_clock_ns()) + "-" + std::to_string(::getpid());
+// The list that the command is about was removed. Another one would have other runs.
+CallError lost_batch(const Invocation& invocation, const std::string& batch) {
+  return usage_error(
+      "the list of " + batch + " isn't kept any more, or was made elsewhere: nothing is done",
+      {typed_command(invocation, {"--dry-run"},
+                     {{"--batch", true}, {"--yes", false}, {"--dry-run", false}})});
 }
 
 // A batch is asked for by its name again, by a timer for example, although nothing of it is left.
@@ -130,8 +134,11 @@ Called<RunBatch> batch_of(const Invocation& invocation, const RunSelection& sele
   auto frozen = TRY(batches.find(selection.batch, command, wall_clock_ns()));
   if (frozen && frozen->finished) return tl::unexpected(finished_batch(invocation, *frozen));
   if (frozen) return *std::move(frozen);
+  if (selection.batch && is_new_batch_id(*selection.batch)) {
+    return tl::unexpected(lost_batch(invocation, *selection.batch));
+  }
   RunBatch batch;
-  batch.id = selection.batch.value_or(new_batch());
+  batch.id = selection.batch.value_or(new_batch_id(wall_clock_ns()));
   batch.command = command;
   batch.made_at_ns = wall_clock_ns();
   std::set<std::string> known;
