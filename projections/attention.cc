@@ -63,11 +63,13 @@ std::optional<AttentionKind> wait_of_station(const Run& run) {
   return std::nullopt;
 }
 
+// Returns whether the pause alone keeps the run waiting: a decision, or a larger budget, resumes
+// it, so that a run with both waits once.
 bool waits_paused(const Run& run) {
-  return run.status == RunStatus::paused && !run.cancel_requested;
+  return run.status == RunStatus::paused && !run.cancel_requested && !wait_of_station(run);
 }
 
-void add_pause(const Run& run, AttentionSelection& selection) {
+void add_paused_run(const Run& run, AttentionSelection& selection) {
   const bool is_later = run.attempt.has_value();
   if (!selection.wants(AttentionKind::paused_run, run.changed_at, is_later)) return;
   AttentionItem item = item_of(AttentionKind::paused_run, run.changed_at, run);
@@ -81,7 +83,7 @@ void add_run(const Run& run, const AttentionBounds& bounds, AttentionSelection& 
   const auto wait = wait_of_station(run);
   if (wait == AttentionKind::approval) add_decision(run, selection);
   if (wait == AttentionKind::budget) add_budget(run, selection);
-  if (waits_paused(run)) add_pause(run, selection);
+  if (waits_paused(run)) add_paused_run(run, selection);
   const bool has_job = run.attempt && !run.attempt->job_id.empty();
   if (has_job && bounds.is_elsewhere && bounds.is_elsewhere(run) &&
       selection.wants(AttentionKind::lost_job, run.attempt->token)) {
@@ -236,12 +238,11 @@ void add_projects(const World& world, std::vector<AttentionItem>& items) {
   for (const auto& [name, project] : world.projects) {
     const auto kind = wait_of_project(project);
     if (!kind) continue;
-    const PolicyHold hold = policy_hold(project);
     AttentionItem item;
     item.kind = *kind;
     item.since_position = project.changed_at;
     item.project = name;
-    switch (hold) {
+    switch (policy_hold(project)) {
       case PolicyHold::none:
         item.text = "the project's policy file is invalid; the one before it stays in force";
         break;
@@ -343,9 +344,12 @@ void add_row(const RunRow& row, AttentionItem& item) {
     case AttentionKind::paused_run:
       item.text = colon("the run is paused", row.paused_reason);
       return;
-    case AttentionKind::service:
     case AttentionKind::approval:
     case AttentionKind::budget:
+      if (row.status != RunStatus::paused) return;
+      item.text += colon("; the run is paused until then", row.paused_reason);
+      return;
+    case AttentionKind::service:
     case AttentionKind::lost_job:
     case AttentionKind::blocked_card:
     case AttentionKind::failed_card:

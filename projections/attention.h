@@ -44,7 +44,7 @@ std::map<AttentionKind, std::uint64_t> attention_counts(const World& world);
 Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
                                                const AttentionBounds& bounds);
 
-// Adds to an item what the row of its run knows.
+// Adds to an item, after add_record(), what the row of its run knows.
 void add_row(const RunRow& row, AttentionItem& item);
 
 // Adds to an item what the record at its since_position knows: the time, a question, a reason.

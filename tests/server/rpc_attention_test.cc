@@ -104,6 +104,21 @@ TEST_F(RpcAttention, TheLongestWaitComesFirst) {  // O1
   EXPECT_EQ(kinds(), (Kinds{"approval", "paused_run"}));
 }
 
+// A decision resumes the run, too, so it is one thing that a person has to do.
+TEST_F(RpcAttention, APausedRunThatAsksWaitsOnce) {  // O1
+  const std::string run = start_asking("a parser");
+  ask("run.pause", R"({"run_id":")" + run + R"(","reason":"lunch"})");
+  EXPECT_EQ(kinds(), Kinds{"approval"});
+  EXPECT_EQ(attention().at("total"), 1);
+  const json::object item = first();
+  EXPECT_TRUE(
+      std::string(item.at("text").as_string()).ends_with("; the run is paused until then: lunch"))
+      << json::serialize(item);
+  const std::string asked = json::serialize(item.at("asked"));
+  ask("run.resume", R"({"run_id":")" + run + R"(","decision":"approve","asked":)" + asked + "}");
+  EXPECT_EQ(kinds(), Kinds{});
+}
+
 TEST_F(RpcAttention, AFailedRunWaitsADayOrUntilItIsRetried) {  // O1
   const std::string run = start_working("a parser");
   work("build", "failed", R"(,"error_class":"terminal","error_code":"NO_IDEA","summary":"none")");

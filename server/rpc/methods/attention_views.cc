@@ -197,14 +197,14 @@ json::object item_to_json(const AttentionItem& item) {
 
 // Adds what the row and the record of an item say. What can't be read isn't shown: the rest is.
 void add_details(const Api& api, const RunIndex& index, AttentionItem& item) {
-  const bool is_about_run = !item.run_id.is_nil() && item.card_id.is_nil() && item.loop.empty();
-  if (is_about_run) {
-    const auto row = index.find(item.run_id);
-    if (row && *row) add_row(**row, item);
+  if (item.since_position != 0) {
+    const auto records = api.log.read(item.since_position, 1);
+    if (records && !records->empty()) add_record(records->front(), item);
   }
-  if (item.since_position == 0) return;
-  const auto records = api.log.read(item.since_position, 1);
-  if (records && !records->empty()) add_record(records->front(), item);
+  const bool is_about_run = !item.run_id.is_nil() && item.card_id.is_nil() && item.loop.empty();
+  if (!is_about_run) return;
+  const auto row = index.find(item.run_id);
+  if (row && *row) add_row(**row, item);
 }
 
 // Returns the size of the run's newest change.patch; nullopt if it has none.
