@@ -65,6 +65,13 @@ struct UnblockCard {
 };
 BOOST_DESCRIBE_STRUCT(UnblockCard, (), (card_id, reason))
 
+struct SetCardPriority {
+  CardId card_id{};
+  std::int32_t priority = 0;
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(SetCardPriority, (), (card_id, priority, reason))
+
 // Sent by the service: starts the run of the card that is next_to_start(); `run` is run_of_card().
 struct StartCard {
   CardId card_id{};

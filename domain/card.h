@@ -55,6 +55,12 @@ inline constexpr std::array card_transitions = {
     CardTransition{CardStatus::blocked, CardBlocked::tag, CardStatus::blocked},
     CardTransition{CardStatus::blocked, CardUnblocked::tag, CardStatus::backlog},
     CardTransition{CardStatus::failed, CardUnblocked::tag, CardStatus::backlog},
+    CardTransition{CardStatus::backlog, CardPrioritySet::tag, CardStatus::backlog},
+    CardTransition{CardStatus::running, CardPrioritySet::tag, CardStatus::running},
+    CardTransition{CardStatus::verifying, CardPrioritySet::tag, CardStatus::verifying},
+    CardTransition{CardStatus::verified, CardPrioritySet::tag, CardStatus::verified},
+    CardTransition{CardStatus::blocked, CardPrioritySet::tag, CardStatus::blocked},
+    CardTransition{CardStatus::failed, CardPrioritySet::tag, CardStatus::failed},
 };
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
@@ -85,7 +91,7 @@ struct Card {
   Position verified_at = 0;        // while it is verified; cards are merged in this order
   Token token = 0;                 // of the verified run; its branch is named by it
   std::string commit;              // pushed by the verified run
-  Position changed_at = 0;         // position of its latest event
+  Position changed_at = 0;         // position of its latest event but CardPrioritySet
 
   // Returns whether the card counts against the policy's limits of concurrent agents.
   [[nodiscard]] bool has_agent() const {

@@ -117,9 +117,20 @@ struct CardMerged {
 };
 BOOST_DESCRIBE_STRUCT(CardMerged, (), (run_id, commit))
 
-using CardEvents =
-    std::variant<CardSubmitted, CardStarted, CardVerificationStarted, CardVerified, CardBlocked,
-                 CardFailed, CardUnblocked, CardMergeStarted, CardMergeDeferred, CardMerged>;
+// The card's place among those that aren't worked on yet changed, and nothing else: neither its
+// status nor the times that count from its other events.
+struct CardPrioritySet {
+  static constexpr EventTag tag{811, 1, "CardPrioritySet"};
+  std::int32_t priority = 0;  // a higher one comes first
+  FreeText reason;
+
+  friend bool operator==(const CardPrioritySet&, const CardPrioritySet&) = default;
+};
+BOOST_DESCRIBE_STRUCT(CardPrioritySet, (), (priority, reason))
+
+using CardEvents = std::variant<CardSubmitted, CardStarted, CardVerificationStarted, CardVerified,
+                                CardBlocked, CardFailed, CardUnblocked, CardMergeStarted,
+                                CardMergeDeferred, CardMerged, CardPrioritySet>;
 using CardEvent = OneOf<CardEvents>;
 
 }  // namespace signalbox

@@ -25,6 +25,6 @@ using Command = std::variant<
     SetPlan, ResetPlan, NextStep, HeartbeatStep, CompleteStep, FailStep, ExpireStepLease,
     TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy, SubmitCard, BlockCard,
     UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree, NoteTicksMissed, PruneRuns,
-    AdoptAuditKey, PauseService, ResumeService>;
+    AdoptAuditKey, PauseService, ResumeService, SetCardPriority>;
 
 }  // namespace signalbox

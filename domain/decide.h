@@ -149,6 +149,7 @@ Decided<NewEvents> decide(const World&, const SubmitCard&, const Now&);
 Decided<NewEvents> decide(const World&, const BlockCard&, const Now&);
 // CARD_NOT_FOUND; no events if the card is neither blocked nor failed.
 Decided<NewEvents> decide(const World&, const UnblockCard&, const Now&);
+Decided<NewEvents> decide(const World&, const SetCardPriority&, const Now&);
 // CARD_NOT_FOUND, CARD_BUSY if the card isn't the next one (any more). If the run is refused, as
 // with the pipeline of a project that an earlier version accepted, the card is blocked instead.
 Decided<NewEvents> decide(const World&, const StartCard&, const Now&);

@@ -13,6 +13,11 @@
 namespace signalbox {
 namespace {
 
+Decided<void> require_priority(std::int32_t priority) {
+  return require_between("priority", priority, -limits::card_priority_max,
+                         limits::card_priority_max);
+}
+
 Decided<void> validate(const SubmitCard& command) {
   if (auto ok = require_line("title", command.title, limits::card_title_bytes_max); !ok) return ok;
   if (auto ok = require_at_most("brief", command.brief.value_or(""), limits::card_brief_bytes_max);
@@ -22,8 +27,7 @@ Decided<void> validate(const SubmitCard& command) {
   if (auto ok = require_at_most("key", command.key.value_or(""), limits::name_bytes_max); !ok) {
     return ok;
   }
-  return require_between("priority", command.priority.value_or(0), -limits::card_priority_max,
-                         limits::card_priority_max);
+  return require_priority(command.priority.value_or(0));
 }
 
 Decided<const Card*> open_card(const World& world, const CardId& id) {
@@ -127,6 +131,19 @@ Decided<NewEvents> decide(const World& world, const UnblockCard& command, const 
                     {},
                     card.changed_at,
                     CardEvent{CardUnblocked{reason, /*by_itself=*/false}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const SetCardPriority& command, const Now&) {
+  const std::string reason = command.reason.value_or("");
+  TRY(require_priority(command.priority));
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  const auto found = TRY(open_card(world, command.card_id));
+  const Card& card = *found;
+  if (card.priority == command.priority) return NewEvents{};
+  return NewEvents{{Stream::card(card.id),
+                    {},
+                    card.changed_at,
+                    CardEvent{CardPrioritySet{command.priority, reason}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const StartCard& command, const Now& now) {

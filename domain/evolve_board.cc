@@ -89,6 +89,9 @@ void evolve(World&, Card& card, const Record&, const CardMergeDeferred& event) {
   card.message = event.message;
 }
 void evolve(World&, Card& card, const Record&, const CardMerged&) { card.merge_run_id = {}; }
+void evolve(World&, Card& card, const Record&, const CardPrioritySet& event) {
+  card.priority = event.priority;
+}
 
 void submit(World& world, const Record& record, const CardSubmitted& event) {
   SIGNALBOX_CHECK(world.find_project(event.project) != nullptr);
@@ -129,8 +132,10 @@ void evolve_noun(World& world, const Record& record, const CardEvent& noun) {
   const auto next = next_status(card.status, number);
   SIGNALBOX_CHECK(next.has_value());
   card.status = *next;
-  card.changed_at = record.position;
-  card.changed_at_ns = record.recorded_at_ns;
+  if (!std::holds_alternative<CardPrioritySet>(noun)) {
+    card.changed_at = record.position;
+    card.changed_at_ns = record.recorded_at_ns;
+  }
   std::visit(
       [&](const auto& event) {
         if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(event)>, CardSubmitted>) {

@@ -52,6 +52,7 @@ struct ApplyToCardRow {
     row.message = event.message;
   }
   void operator()(const CardMerged& event) const { row.commit = event.commit; }
+  void operator()(const CardPrioritySet& event) const { row.priority = event.priority; }
 
   void clear_reason() const {
     row.code.clear();

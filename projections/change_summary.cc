@@ -93,6 +93,11 @@ struct ChangeSummary::RecordVisitor {
     set("failed", state_and_reason(event.code, event.message));
   }
   void operator()(const CardUnblocked& event) const { set("unblocked", event.reason); }
+  void operator()(const CardPrioritySet& event) const {
+    // What became of the card says more.
+    if (!summary.change_of(record).state.empty()) return;
+    set("priority", state_and_reason(std::to_string(event.priority), event.reason));
+  }
 
   void operator()(const ProjectPut&) const { set("changed", {}); }
   void operator()(const PolicyAdopted&) const { set("policy adopted", {}); }

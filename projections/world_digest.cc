@@ -71,6 +71,10 @@ void append_rest(std::string& out, const Run& run) {
 }
 void append_rest(std::string&, const Card&) {}
 
+// Returns what may change while `changed_at` stays.
+std::int64_t rest_of(const Run&) { return 0; }
+std::int64_t rest_of(const Card& card) { return card.priority; }
+
 }  // namespace
 
 struct WorldDigest::Hashing {
@@ -94,12 +98,14 @@ WorldDigest::Sum WorldDigest::sum_of(KeptById& kept_by_id, const ById& members) 
   for (const auto& [id, member] : members) {
     const auto [place, inserted] = kept_by_id.try_emplace(id);
     Kept& kept = place->second;
-    if (inserted || kept.changed_at != member->changed_at) {
+    const std::int64_t rest = rest_of(*member);
+    if (inserted || kept.changed_at != member->changed_at || kept.rest != rest) {
       hashing_->bytes.clear();
       described::encode(*member, hashing_->bytes);
       append_rest(hashing_->bytes, *member);
       kept.hash = hashing_->sha256.update(hashing_->bytes).finish();
       kept.changed_at = member->changed_at;
+      kept.rest = rest;
     }
     kept.seen = calls_;
     add(sum, kept.hash);

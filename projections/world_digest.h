@@ -46,9 +46,11 @@ class WorldDigest {
     std::deque<std::pair<Position, Digest>> hashes;
     Sum sum{};
   };
-  // The hash of a member that may change, and the position of its last change.
+  // The hash of a member that may change, and what differs after each change: the position of its
+  // last change, and what may change without that.
   struct Kept {
     Position changed_at = 0;
+    std::int64_t rest = 0;
     Digest hash;
     std::uint64_t seen = 0;  // number of the last call that had the member
   };

@@ -79,6 +79,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"card.list", R"({"project":"web","status":"backlog","limit":2})"},
     {"card.block", R"({"card_id":"RUN","reason":"wait"})"},
     {"card.unblock", R"({"card_id":"RUN"})"},
+    {"card.set_priority", R"({"card_id":"RUN","priority":5,"reason":"soon"})"},
     {"card.why", R"({"card_id":"RUN"})"},
     {"board.get", R"({"project":"web","limit":2})"},
     {"attention.list", R"({"kinds":["failed_run"],"limit":2})"},

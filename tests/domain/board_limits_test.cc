@@ -62,6 +62,12 @@ TEST_F(BoardLimits, OfTheReasonsThatPeopleGive) {
                    with_field(BlockCard{id, ""}, &BlockCard::reason));
   expect_bytes_max("unblock", limits::reason_bytes_max,
                    with_field(UnblockCard{id, {}}, &UnblockCard::reason));
+  expect_bytes_max("reason", limits::reason_bytes_max,
+                   with_field(SetCardPriority{id, 1, {}}, &SetCardPriority::reason));
+  expect_between("priority", -limits::card_priority_max, limits::card_priority_max,
+                 [&id](std::int64_t priority) -> Command {
+                   return SetCardPriority{id, static_cast<std::int32_t>(priority), {}};
+                 });
 }
 
 TEST_F(BoardLimits, OfTheProjects) {

@@ -329,7 +329,13 @@ TEST(CardTransitions, TheTableSaysWhatIsMeant) {
       {{verified, "CardFailed"}, failed},
       {{blocked, "CardBlocked"}, blocked},
       {{blocked, "CardUnblocked"}, backlog},
-      {{failed, "CardUnblocked"}, backlog}};
+      {{failed, "CardUnblocked"}, backlog},
+      {{backlog, "CardPrioritySet"}, backlog},
+      {{running, "CardPrioritySet"}, running},
+      {{verifying, "CardPrioritySet"}, verifying},
+      {{verified, "CardPrioritySet"}, verified},
+      {{blocked, "CardPrioritySet"}, blocked},
+      {{failed, "CardPrioritySet"}, failed}};
   std::size_t found = 0;
   for (const CardTransition& row : card_transitions) {
     const auto place = meant.find({row.from, std::string(row.on.name)});

@@ -66,6 +66,21 @@ TEST(WorldDigestTest, ForgetsAWorldThatWasRolledBack) {
   EXPECT_EQ(kept.of(history.world), world_digest(history.world));
 }
 
+// Its priority changes without its `changed_at`.
+TEST(WorldDigestTest, SeesThePriorityOfACard) {  // P6
+  World world;
+  Card card;
+  card.id.bytes.back() = 1;
+  world.board.insert(card);
+  WorldDigest kept;
+  const Digest before = kept.of(world);
+  Card& changed = world.board.extract(card.id);
+  changed.priority = 5;
+  world.board.put_back(changed);
+  EXPECT_NE(kept.of(world), before);
+  EXPECT_EQ(kept.of(world), world_digest(world));
+}
+
 TEST(WorldDigestTest, SeesEachPartOfTheWorld) {
   RandomHistory history = some_history();
   World& world = history.world;

@@ -64,6 +64,16 @@ TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   EXPECT_NE(why_run.out.find("no_worker"), std::string::npos) << why_run.out;
 }
 
+TEST_F(CliBoard, ACardsPriorityIsSet) {  // O2
+  submit("Fix the login");
+  const std::string id = submit("Fix the logout");
+  EXPECT_EQ(server_.cli({"card", "priority", id, "5", "--reason", "soon"}).out, "priority 5\n");
+  EXPECT_EQ(server_.cli({"card", "priority", "last", "5"}).out, "priority 5 (unchanged)\n");
+  EXPECT_NE(server_.cli({"card", "get", id}).out.find("it is next"), std::string::npos);
+  EXPECT_EQ(server_.cli({"card", "priority", id, "-5"}).out, "priority -5\n");
+  EXPECT_EQ(server_.cli({"card", "priority", id, "much"}).exit_code, 2);
+}
+
 TEST_F(CliBoard, OneSpanLeadsFromTheStartOfACardToTheEndOfItsRun) {  // A11
   const std::string id = submit("Fix the login");
   EXPECT_EQ(server_.cli({"loop", "trigger", "heartbeat"}).exit_code, 0);

@@ -80,6 +80,11 @@ void BoardAudit::read_card(const Record& record, AuditedCard& card, const CardEv
     card.merge = {};
     card.deferred_at = record.position;
     card.deferred_at_ns = record.recorded_at_ns;
+  } else if (const auto* priority = std::get_if<CardPrioritySet>(&event)) {
+    const SentCommand* sent = book_.find(record.command_id);
+    if (sent == nullptr || sent->method != "card.set_priority") wrong(record, "nobody has said so");
+    if (card.priority == priority->priority) wrong(record, "it had this priority before");
+    card.priority = priority->priority;
   } else if (const auto* merged = std::get_if<CardMerged>(&event)) {
     after_run(record, card, merged->run_id, /*merge=*/true, /*succeeded=*/true);
     card.merge = {};

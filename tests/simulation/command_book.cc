@@ -21,8 +21,8 @@ bool reports_events(const std::string& method, const boost::json::object& result
       "watchdog.check"};  // what the last one reports may be the doing of another
   if (queries.contains(method)) return false;
   if (method == "run.pause" || method == "run.resume" || method == "project.put" ||
-      method == "card.block" || method == "card.unblock" || method == "server.pause" ||
-      method == "server.resume") {
+      method == "card.block" || method == "card.unblock" || method == "card.set_priority" ||
+      method == "server.pause" || method == "server.resume") {
     return result.at("changed").as_bool();
   }
   if (method == "lock.release") return result.at("released").as_bool();

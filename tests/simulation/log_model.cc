@@ -224,6 +224,7 @@ void LogModel::read_card(const Record& record) {
   } else {
     card.status = card_status_after(record, card.status);
   }
+  if (const auto* set = event_as<CardPrioritySet>(record.event)) card.priority = set->priority;
   if (const auto* started = event_as<CardStarted>(record.event)) {
     card.run_id = to_string(started->run_id);
   }

@@ -109,6 +109,10 @@ void OwnerClient::act_on_card() {
     return ask("card.block", {{"card_id", card_id_}, {"reason", "not now"}}, owner_patience_ms,
                &OwnerClient::on_changed);
   }
+  if (one_in(3)) {
+    return ask("card.set_priority", {{"card_id", card_id_}, {"priority", between(-1, 2)}},
+               owner_patience_ms, &OwnerClient::on_changed);
+  }
   ask("card.unblock", {{"card_id", card_id_}}, owner_patience_ms, &OwnerClient::on_changed);
 }
 

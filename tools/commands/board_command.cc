@@ -76,11 +76,12 @@ ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
     return true;
   };
   if (!draw()) return answer(invocation, board, view);
-  json::object params{{"from", number_at(*board, "position") + 1},
-                      {"types",
-                       {"CardSubmitted", "CardStarted", "CardVerificationStarted", "CardVerified",
-                        "CardBlocked", "CardFailed", "CardUnblocked", "CardMergeStarted",
-                        "CardMergeDeferred", "CardMerged", "PolicyAdopted", "PolicyRefused"}}};
+  json::object params{
+      {"from", number_at(*board, "position") + 1},
+      {"types",
+       {"CardSubmitted", "CardStarted", "CardVerificationStarted", "CardVerified", "CardBlocked",
+        "CardFailed", "CardUnblocked", "CardMergeStarted", "CardMergeDeferred", "CardMerged",
+        "CardPrioritySet", "PolicyAdopted", "PolicyRefused"}}};
   const auto followed = follow_events(invocation, params, [&](const json::object& event) {
     return number_at(event, "position") <= number_at(*board, "position") || draw();
   });

@@ -147,6 +147,39 @@ void add_status_command(ToolCommand card, Invocation& invocation, const std::str
   });
 }
 
+void add_priority(ToolCommand card, Invocation& invocation) {
+  struct Options {
+    std::string id;
+    std::int32_t priority = 0;
+    std::optional<std::string> reason, command_id;
+  };
+  ToolCommand command =
+      card.add_subcommand("priority", "Set a card's priority: a higher one is started first");
+  const auto options = std::make_shared<Options>();
+  command.add_option("CARD", options->id, "The card's id, its end, or `last`").required();
+  command
+      .add_option("PRIORITY", options->priority,
+                  "A whole number, also a negative one; a card begins with 0")
+      .required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
+  add_command_id(command, options->command_id);
+  command.footer(
+      "Among cards of one priority the one that was submitted first is started first. A\n"
+      "run that is under way goes on.\n\n"
+      "Examples:\n"
+      "  signalbox card priority \"$card\" 10 --reason \"the release waits for it\"");
+  command.action([options, &invocation] {
+    json::object params{{"card_id", options->id}, {"priority", options->priority}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "card.set_priority", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return "priority " + text_at(result, "priority") +
+                                    (true_at(result, "changed") ? "\n" : " (unchanged)\n");
+                           });
+  });
+}
+
 std::string view_card_why(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   const std::string status = text_at(result, "status");
@@ -188,8 +221,8 @@ void add_why(ToolCommand card, Invocation& invocation) {
 }  // namespace
 
 void add_card_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand card =
-      app.add_group("card", "Work items on the board: submit, get, list, block, unblock, why");
+  ToolCommand card = app.add_group(
+      "card", "Work items on the board: submit, get, list, priority, block, unblock, why");
   card.footer(
       "Examples:\n"
       "  card=$(signalbox card submit \"Fix the login\" --project web)\n"
@@ -197,6 +230,7 @@ void add_card_commands(ToolCommand app, Invocation& invocation) {
   add_submit(card, invocation);
   add_card_get(card, invocation);
   add_card_list(card, invocation);
+  add_priority(card, invocation);
   add_status_command(card, invocation, "block", "Block a card until it is unblocked", true,
                      "  signalbox card block \"$card\" --reason \"needs a decision\"");
   add_status_command(card, invocation, "unblock",

@@ -46,8 +46,16 @@ void submit(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   if (immediate) trigger("card " + to_string(command->card_id) + " was submitted");
 }
 
-// Applies a BlockCard or UnblockCard and answers. Returns true if the card changed, and false also
-// if the command was rejected or repeated.
+json::object unchanged_card(const Card& card, const SetCardPriority&) {
+  return {{"card_id", to_string(card.id)}, {"priority", card.priority}, {"changed", false}};
+}
+template <class T>
+json::object unchanged_card(const Card& card, const T&) {
+  return {{"card_id", to_string(card.id)}, {"status", name_of(card.status)}, {"changed", false}};
+}
+
+// Applies a BlockCard, an UnblockCard or a SetCardPriority and answers. Returns true if the card
+// changed, and false also if the command was rejected or repeated.
 template <class T>
 bool apply_card_command(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return false;
@@ -59,10 +67,7 @@ bool apply_card_command(Api& api, Call& call, const T& command, ResultOf result_
     if (!applied) {
       outcome = tl::unexpected(applied.error());
     } else if (*applied == 0) {
-      const Card* card = api.engine.world().board.find(command.card_id);
-      outcome = json::object{{"card_id", to_string(command.card_id)},
-                             {"status", name_of(card->status)},
-                             {"changed", false}};
+      outcome = unchanged_card(*api.engine.world().board.find(command.card_id), command);
     } else {
       outcome = result_of(api, transaction.records());
       changed = true;
@@ -84,6 +89,12 @@ void unblock(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   if (apply_card_command(api, call, *command, unblock_card_result)) {
     trigger("card " + to_string(command->card_id) + " was unblocked");
   }
+}
+
+void set_priority(Api& api, Call& call) {
+  const auto command = from_json<SetCardPriority>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  apply_card_command(api, call, *command, set_priority_result);
 }
 
 struct GetCard {
@@ -234,6 +245,7 @@ std::vector<Method> card_methods(TriggerHeartbeat trigger_heartbeat) {
       {"card.block", true, Role::operator_, field_names<BlockCard>(), block},
       {"card.unblock", true, Role::operator_, field_names<UnblockCard>(),
        [trigger](Api& api, Call& call) { unblock(api, call, *trigger); }},
+      {"card.set_priority", true, Role::operator_, field_names<SetCardPriority>(), set_priority},
       {"card.why", false, Role::viewer, field_names<GetCard>(), why_card},
   };
 }

@@ -194,6 +194,18 @@ json::object block_card_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
+json::object set_priority_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    const auto* set = event_as<CardPrioritySet>(record.event);
+    if (set == nullptr) continue;
+    result["card_id"] = to_json(record.stream.run_id);
+    result["priority"] = set->priority;
+  }
+  result["changed"] = true;
+  return result;
+}
+
 json::object unblock_card_result(const Api& api, std::span<const Record> records) {
   json::object result = card_result(records, "backlog");
   for (const Record& record : records) {

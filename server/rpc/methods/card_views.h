@@ -36,6 +36,7 @@ tl::unexpected<Rejection> card_not_found(const CardId& id);
 boost::json::object submit_card_result(const Api& api, std::span<const Record> records);
 boost::json::object block_card_result(const Api& api, std::span<const Record> records);
 boost::json::object unblock_card_result(const Api& api, std::span<const Record> records);
+boost::json::object set_priority_result(const Api& api, std::span<const Record> records);
 
 // Returns what a card of the backlog waits for: the result of why_waiting(), with the cards that
 // hold it up; or the wait for a person or for another merge. Called on the engine's thread.

@@ -112,6 +112,7 @@ constexpr std::array event_sentences = {
     Sentence{"CardMergeStarted", "The run that merges the card starts with the next event."},
     Sentence{"CardMergeDeferred", "The merge failed for an outside reason; another one follows."},
     Sentence{"CardMerged", "The card's work is merged."},
+    Sentence{"CardPrioritySet", "The card is worked on earlier or later than others from now on."},
     Sentence{"AccessTokenIssued", "A secret was issued that stands for a name and a role."},
     Sentence{"AccessTokenRevoked", "The access token isn't valid any more."},
     Sentence{"AccessDenied", "A caller was refused for lack of rights."},
