@@ -48,11 +48,12 @@ void answer_what_if(const Responder& responder, Decided<json::object> outcome) {
 }
 
 void run_what_if(Api& api, Call& call, const std::optional<BlockingPool>& pool) {
-  auto command =
-      forecast_command(api.facts.data_directory,
-                       {"--jobs-max=" + std::to_string(api.facts.jobs_max),
-                        "--remote-jobs-max=" + std::to_string(api.facts.remote_jobs_max)},
-                       call.params);
+  auto command = forecast_command(api.facts.data_directory,
+                                  {"--jobs-max=" + std::to_string(api.facts.jobs_max),
+                                   "--remote-jobs-max=" + std::to_string(api.facts.remote_jobs_max),
+                                   // Where it is answered, ages count from now.
+                                   "--socket=" + api.facts.socket_path},
+                                  call.params);
   if (!command) return call.responder.reject(command.error());
   if (!pool) {
     return call.responder.reject({ErrorCode::INTERNAL, "no forecast is made here", {}, {}});
