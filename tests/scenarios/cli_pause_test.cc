@@ -116,6 +116,15 @@ TEST_F(ServicePauseCliTest, DrainSaysWhatAnAttemptCantEndWithout) {  // O2
   EXPECT_EQ(server_.cli({"drain", "--wait-ms", "0"}).exit_code, 0) << "its result is held";
 }
 
+// A server that answers nothing doesn't prolong it without end.
+TEST_F(ServicePauseCliTest, DrainGivesUpOnAServerThatHangs) {  // O2
+  ::kill(server_.pid(), SIGSTOP);
+  const Output drained = server_.cli({"drain", "--wait-ms", "0"});
+  ::kill(server_.pid(), SIGCONT);
+  EXPECT_EQ(drained.exit_code, 69) << drained.err;
+  EXPECT_NE(drained.err.find("TIMED_OUT"), std::string::npos) << drained.err;
+}
+
 TEST_F(ServicePauseCliTest, DrainEndsIfSomebodyResumes) {  // O2
   claim(start_run("a parser"));
   BackgroundCommand waiting(

@@ -148,11 +148,17 @@ ExitCode change_service(const Invocation& invocation, const PauseOptions& option
   return call_and_answer(invocation, "server." + verb, std::move(params), view_pause);
 }
 
-// Looks until nothing is in flight. Says how much is, and what it needs, whenever that changes.
+// Pauses the service, and looks until nothing is in flight. Says how much is, and what it needs,
+// whenever that changes.
 class DrainWatch {
  public:
+  explicit DrainWatch(json::object pause) : pause_(std::move(pause)) {}
+
   // Fails once there is nothing more to wait for: result() says how it came.
   Called<void> look(Client& client) {
+    // In the first look, so that the wait has its bounds also if the server doesn't answer.
+    if (!is_paused_) TRY(client.call("server.pause", pause_));
+    is_paused_ = true;
     auto found = TRY(client.call("server.in_flight", {{"limit", in_flight_rows_max}}));
     const std::uint64_t total = number_at(found, "total");
     if (object_at(found, "paused").empty()) {
@@ -176,17 +182,20 @@ class DrainWatch {
   [[nodiscard]] std::uint64_t left() const { return left_; }
 
  private:
+  json::object pause_;  // params of server.pause
+  bool is_paused_ = false;
   std::optional<Called<json::object>> result_;
   std::string said_;
   std::uint64_t left_ = 0;
 };
 
-ExitCode wait_until_drained(const Invocation& invocation, const LookTimes& times) {
+ExitCode wait_until_drained(const Invocation& invocation, json::object pause,
+                            const LookTimes& times) {
   const json::array ends{"StationSucceeded",  "StationAttemptFailed",     "StationFailed",
                          "StationTimedOut",   "StationDeferred",          "StationCanceled",
                          "StationResultHeld", "StationApprovalRequested", "StationStalled",
                          "ServiceResumed"};
-  DrainWatch watch;
+  DrainWatch watch(std::move(pause));
   const auto ended = keep_looking(invocation, {{"types", ends}}, times,
                                   [&watch](Client& client) { return watch.look(client); });
   if (watch.result()) return answer(invocation, *watch.result(), view_in_flight);
@@ -203,9 +212,11 @@ ExitCode drain_service(const Invocation& invocation, const DrainOptions& options
   }
   json::object params;
   set_param(params, "reason", options.reason);
+  if (options.wait || options.wait_ms) {
+    return wait_until_drained(invocation, std::move(params), times);
+  }
   const auto paused = call_server(invocation, "server.pause", std::move(params));
   if (!paused) return answer(invocation, tl::unexpected(paused.error()), view_in_flight);
-  if (options.wait || options.wait_ms) return wait_until_drained(invocation, times);
   const auto found = call_server(invocation, "server.in_flight", {});
   const ExitCode shown = answer(invocation, found, view_in_flight);
   if (!found || shown != ExitCode::ok) return shown;
