@@ -69,11 +69,29 @@ AttemptWait wait_for_step(const Run& run) {
             "run.resume, by an operator",
             {command_of_run(run, "resume"), command_of_run(run, "cancel")}};
   }
-  return {AttemptNeed::step_worker,
+  return {AttemptNeed::outside_worker,
           "no worker has claimed step " + step + " of its plan yet",
           "a step.next by an outside worker",
           {"signalbox step next --worker me --run " + to_string(run.id),
            command_of_run(run, "cancel")}};
+}
+
+// Returns whether deep work waits for an exploration or a plan from outside.
+bool waits_for_phase(const Run& run) {
+  if (!run.plan || run.plan->status == PlanStatus::set) return false;
+  const DeepWorkDefinition& work = *run.definition().deep_work;
+  return run.plan->status == PlanStatus::exploring ? work.explore.worker : work.plan.worker;
+}
+
+AttemptWait wait_for_phase(const Run& run) {
+  const bool explores = run.plan->status == PlanStatus::exploring;
+  return {
+      AttemptNeed::outside_worker,
+      explores ? "no worker has explored its repository yet" : "no worker has made its plan yet",
+      explores ? "a plan.set_exploration by an outside worker, or the end of explore_timeout"
+               : "a plan.set by an outside worker",
+      {std::string("signalbox plan list --waiting-for ") + (explores ? "explore" : "plan"),
+       command_of_run(run, "cancel")}};
 }
 
 AttemptWait wait_for_end(const Run& run) {
@@ -108,6 +126,7 @@ AttemptWait attempt_wait(const Run& run, const AttemptSurroundings& around) {
     return wait_for_progress(run, around.job_trouble);
   }
   if (!around.job_trouble.empty()) return wait_for_endpoint(run, around.job_trouble);
+  if (waits_for_phase(run)) return wait_for_phase(run);
   if (waits_for_step(run) &&
       (run.status == RunStatus::paused || steps_are_for_workers(*run.definition().deep_work))) {
     return wait_for_step(run);

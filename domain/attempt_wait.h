@@ -14,18 +14,18 @@
 namespace signalbox {
 
 enum class AttemptNeed : std::uint8_t {
-  work = 1,         // it works: its job ends by itself
-  worker = 2,       // its outside worker ends it
-  step_worker = 3,  // an outside worker has to claim the next step of its plan
-  paused_run = 4,   // its run is paused, so that no further step of its plan begins
-  stalled = 5,      // it reports no progress
-  endpoint = 6,     // the calls for its job fail
-  approval = 7,     // it has asked for a person's decision
-  settlement = 8,   // its job was given to another machine: a person has to say how it ended
-  end_of_job = 9    // it was canceled or rejected, or ended by a stall, and its job is being ended
+  work = 1,            // it works: its job ends by itself
+  worker = 2,          // its outside worker ends it
+  outside_worker = 3,  // an outside worker has to explore, plan, or claim a step of its deep work
+  paused_run = 4,      // its run is paused, so that no further step of its plan begins
+  stalled = 5,         // it reports no progress
+  endpoint = 6,        // the calls for its job fail
+  approval = 7,        // it has asked for a person's decision
+  settlement = 8,      // its job was given to another machine: a person has to say how it ended
+  end_of_job = 9  // it was canceled or rejected, or ended by a stall, and its job is being ended
 };
-BOOST_DESCRIBE_ENUM(AttemptNeed, work, worker, step_worker, paused_run, stalled, endpoint, approval,
-                    settlement, end_of_job)
+BOOST_DESCRIBE_ENUM(AttemptNeed, work, worker, outside_worker, paused_run, stalled, endpoint,
+                    approval, settlement, end_of_job)
 
 // What the log doesn't say of an attempt's job.
 struct AttemptSurroundings {

@@ -88,10 +88,23 @@ TEST_F(AttemptWaitTest, AStepUnderWayEndsBeforeThePauseMatters) {  // O2
   EXPECT_EQ(wait_now().need, AttemptNeed::paused_run);
 }
 
+TEST_F(AttemptWaitTest, APlanForWorkersNeedsOne) {  // O2
+  DeepWorkDefinition work;
+  work.explore.worker = true;
+  work.plan.worker = true;
+  begun(work);
+  EXPECT_EQ(wait_now().need, AttemptNeed::outside_worker);
+  EXPECT_EQ(wait_now().next_commands.front(), "signalbox plan list --waiting-for explore");
+  given({explored()});
+  EXPECT_EQ(wait_now().next_commands.front(), "signalbox plan list --waiting-for plan");
+  given({planned({step("s1")})});
+  EXPECT_EQ(wait_now().next_commands.front().find("signalbox step next"), 0U);
+}
+
 TEST_F(AttemptWaitTest, AStepForWorkersNeedsOne) {  // O2
   begun_with(by_workers(), {step("s1")});
   const AttemptWait wait = wait_now();
-  EXPECT_EQ(wait.need, AttemptNeed::step_worker);
+  EXPECT_EQ(wait.need, AttemptNeed::outside_worker);
   EXPECT_FALSE(wait.works());
   EXPECT_EQ(wait.next_commands.front(), "signalbox step next --worker me --run " + to_string(run));
   when(outside());
