@@ -76,22 +76,15 @@ AttemptWait wait_for_step(const Run& run) {
            command_of_run(run, "cancel")}};
 }
 
-// Returns whether deep work waits for an exploration or a plan from outside.
-bool waits_for_phase(const Run& run) {
-  if (!run.plan || run.plan->status == PlanStatus::set) return false;
-  const DeepWorkDefinition& work = *run.definition().deep_work;
-  return run.plan->status == PlanStatus::exploring ? work.explore.worker : work.plan.worker;
-}
-
-AttemptWait wait_for_phase(const Run& run) {
-  const bool explores = run.plan->status == PlanStatus::exploring;
+// For an exploration or a plan from outside.
+AttemptWait wait_for_phase(const Run& run, const std::string& phase) {
+  const bool explores = phase == "explore";
   return {
       AttemptNeed::outside_worker,
       explores ? "no worker has explored its repository yet" : "no worker has made its plan yet",
       explores ? "a plan.set_exploration by an outside worker, or the end of explore_timeout"
                : "a plan.set by an outside worker",
-      {std::string("signalbox plan list --waiting-for ") + (explores ? "explore" : "plan"),
-       command_of_run(run, "cancel")}};
+      {"signalbox plan list --waiting-for " + phase, command_of_run(run, "cancel")}};
 }
 
 AttemptWait wait_for_end(const Run& run) {
@@ -108,6 +101,20 @@ AttemptWait wait_for_end(const Run& run) {
 }
 
 }  // namespace
+
+std::string phase_for_workers(const Run& run) {
+  if (!run.attempt) return {};
+  const DeepWorkDefinition& work = *run.definition().deep_work;
+  switch (run.plan->status) {
+    case PlanStatus::exploring:
+      return work.explore.worker ? "explore" : "";
+    case PlanStatus::planning:
+      return work.plan.worker ? "plan" : "";
+    case PlanStatus::set:
+      return steps_are_for_workers(work) && available_step(*run.plan) != nullptr ? "steps" : "";
+  }
+  return {};
+}
 
 AttemptWait attempt_wait(const Run& run, const AttemptSurroundings& around) {
   SIGNALBOX_CHECK(run.attempt.has_value());
@@ -126,9 +133,9 @@ AttemptWait attempt_wait(const Run& run, const AttemptSurroundings& around) {
     return wait_for_progress(run, around.job_trouble);
   }
   if (!around.job_trouble.empty()) return wait_for_endpoint(run, around.job_trouble);
-  if (waits_for_phase(run)) return wait_for_phase(run);
-  if (waits_for_step(run) &&
-      (run.status == RunStatus::paused || steps_are_for_workers(*run.definition().deep_work))) {
+  const std::string phase = run.plan ? phase_for_workers(run) : "";
+  if (phase == "explore" || phase == "plan") return wait_for_phase(run, phase);
+  if (waits_for_step(run) && (run.status == RunStatus::paused || !phase.empty())) {
     return wait_for_step(run);
   }
   return wait_for_end(run);

@@ -45,6 +45,10 @@ struct AttemptWait {
   }
 };
 
+// Returns the phase for which the deep work of `run`, which must have a plan, needs an outside
+// worker now: "explore", "plan" or "steps"; empty if for none.
+[[nodiscard]] std::string phase_for_workers(const Run& run);
+
 // Returns what the attempt of `run`, which must have one, can't end without; of several things the
 // one to be done first.
 [[nodiscard]] AttemptWait attempt_wait(const Run& run, const AttemptSurroundings& around);

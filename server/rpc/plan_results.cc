@@ -2,6 +2,7 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/attempt_wait.h"
 #include "domain/refusals.h"
 #include "server/engine/engine.h"
 #include "server/rpc/results.h"
@@ -21,21 +22,6 @@ json::value text_or_null(const std::string& text) {
 const char* doer_of(const PhaseDefinition& phase) {
   if (!phase.command.empty()) return "command";
   return phase.worker ? "worker" : "default";
-}
-
-// Returns the phase for which the plan needs an outside worker now, or "".
-std::string waiting_for(const Run& run) {
-  const DeepWorkDefinition& work = *run.definition().deep_work;
-  if (!run.attempt) return {};
-  switch (run.plan->status) {
-    case PlanStatus::exploring:
-      return work.explore.worker ? "explore" : "";
-    case PlanStatus::planning:
-      return work.plan.worker ? "plan" : "";
-    case PlanStatus::set:
-      return steps_are_for_workers(work) && available_step(*run.plan) != nullptr ? "steps" : "";
-  }
-  return {};
 }
 
 json::object step_view(const StepState& step, const DeepWorkDefinition& work) {
@@ -65,7 +51,7 @@ json::object heading(const Run& run) {
   object["run_id"] = to_string(run.id);
   object["station"] = run.definition().name;
   object["token"] = run.attempt ? to_json(run.attempt->token) : json::value(nullptr);
-  object["waiting_for"] = text_or_null(waiting_for(run));
+  object["waiting_for"] = text_or_null(phase_for_workers(run));
   return object;
 }
 
@@ -233,7 +219,7 @@ json::object plan_list_view(const World& world, const std::string& phase) {
   json::array plans;
   for (const RunId& id : world.planned) {
     const Run& run = *world.find_run(id);
-    if (!phase.empty() && waiting_for(run) != phase) continue;
+    if (!phase.empty() && phase_for_workers(run) != phase) continue;
     json::object plan = heading(run);
     plan["goal"] = run.goal;
     add_standing(run, plan);
