@@ -221,7 +221,7 @@ void EventFeed::publish(std::span<const Commit> batch) {
         for (const Record& record : commit) send(*subscriber, record);
       }
       subscriber->next = last + 1;
-    } else if (subscriber->caught_up && subscriber->next + subscriber_lag_events_max < last) {
+    } else if (subscriber->caught_up && subscriber->next + subscriber_lag_events_max <= last) {
       end_lagging(*subscriber);
     } else {
       pump(subscriber);

@@ -99,5 +99,25 @@ TEST(EventFeed, WhoMissesDroppedRecordsIsToldWhereTheLogGoesOn) {
   EXPECT_EQ(failed.at("params").at("horizon"), 3);
 }
 
+TEST(EventFeed, WhoFallsTooFarBehindIsToldWhereToGoOn) {  // G7, P8
+  MemoryEventLog log;
+  EventFeed feed(
+      log, [](const StoreError& error) { ADD_FAILURE() << error.message; },
+      BlockingPool(at_once, at_once));
+  const auto slow = std::make_shared<ListeningPeer>();
+  feed.subscribe(slow, "slow", 1, {});
+  feed.publish(append_starts(log, 1));
+  ASSERT_EQ(slow->delivered.size(), 1U);
+  slow->outgoing = subscriber_outgoing_bytes_max + 1;  // it reads nothing more
+  feed.publish(append_starts(log, subscriber_lag_events_max));
+  EXPECT_FALSE(slow->is_closed) << "that many may wait";
+  feed.publish(append_starts(log, 1));
+  EXPECT_TRUE(slow->is_closed);
+  ASSERT_EQ(slow->delivered.size(), 2U);
+  const auto lagged = boost::json::parse(slow->delivered[1]).as_object();
+  EXPECT_EQ(lagged.at("method"), "lagged");
+  EXPECT_EQ(lagged.at("params").at("from"), 2);
+}
+
 }  // namespace
 }  // namespace signalbox
