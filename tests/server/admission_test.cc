@@ -231,5 +231,26 @@ TEST_F(AdmissionTest, APlaceIsGivenBack) {
   EXPECT_TRUE(admission_->figures().open.empty());
 }
 
+// The first one is said at once, those since then together once the time is over.
+TEST_F(AdmissionTest, RefusalsAreLoggedOnceInATime) {  // G5, P8
+  limit({100, 1, 1000});
+  held_.push_back(token("a", "token:busy"));
+  const auto refuse = [this] {
+    const auto place = admit("b", stranger("10.0.0.9"));
+    ASSERT_TRUE(place);
+    EXPECT_FALSE(place->identify("token:busy"));
+  };
+  refuse();
+  const auto said_at = now_;
+  ASSERT_EQ(log_.size(), 1U);
+  refuse();
+  now_ = said_at + std::chrono::milliseconds(refusals_log_ms_min - 1);
+  admission_->sweep();
+  EXPECT_EQ(log_.size(), 1U);
+  pass(1);
+  ASSERT_EQ(log_.size(), 2U);
+  EXPECT_NE(log_.back().find(" 1 "), std::string::npos) << log_.back();
+}
+
 }  // namespace
 }  // namespace signalbox

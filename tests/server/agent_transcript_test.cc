@@ -139,6 +139,16 @@ TEST(LineSplitter, DropsWhatIsTooLongAndReadsOn) {
   EXPECT_EQ(lines.back(), "four");
 }
 
+TEST(LineSplitter, CutsAStringThatIsTooLong) {  // P8
+  for (const std::size_t bytes : {agent_string_bytes_max, agent_string_bytes_max + 1}) {
+    std::string line;
+    LineSplitter splitter([&](std::string_view whole) { line = whole; });
+    splitter.add("\"" + std::string(bytes, 'x') + "\",\"short\"\n");
+    EXPECT_EQ(line, "\"" + std::string(agent_string_bytes_max, 'x') + "\",\"short\"");
+    EXPECT_EQ(splitter.cut_strings(), bytes - agent_string_bytes_max);
+  }
+}
+
 TEST(AgentVerdict, EachEndHasItsType) {
   struct Case {
     const char* code;

@@ -25,8 +25,9 @@ TEST(CertificateTest, ItsStateFollowsFromTheTime) {  // G13
   const Certificate certificate = of_100_days();
   EXPECT_EQ(state_of(certificate, 100 * certificate_day_ns - 1), CertificateState::not_yet_valid);
   EXPECT_EQ(state_of(certificate, 100 * certificate_day_ns), CertificateState::valid);
-  EXPECT_EQ(state_of(certificate, 186 * certificate_day_ns), CertificateState::valid);
-  EXPECT_EQ(state_of(certificate, 186 * certificate_day_ns + 1), CertificateState::ends_soon);
+  const std::int64_t notice_ns = certificate.not_after_ns - certificate_notice_ms * 1'000'000;
+  EXPECT_EQ(state_of(certificate, notice_ns), CertificateState::valid);
+  EXPECT_EQ(state_of(certificate, notice_ns + 1), CertificateState::ends_soon);
   EXPECT_EQ(state_of(certificate, 200 * certificate_day_ns - 1), CertificateState::ends_soon);
   EXPECT_EQ(state_of(certificate, 200 * certificate_day_ns), CertificateState::expired);
   EXPECT_NE(certificate_text(certificate, 190 * certificate_day_ns).find("ends in 10 days"),

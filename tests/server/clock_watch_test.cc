@@ -28,6 +28,17 @@ TEST_F(ClockWatchTest, OrdinaryTimeIsNoJump) {
   EXPECT_EQ(watch_.next_poll_ns(), 10 * second_ns);
 }
 
+TEST_F(ClockWatchTest, ToleratesSoMuchAndNoMore) {  // P8
+  constexpr std::int64_t interval_ns = ClockWatch::interval_ns;
+  constexpr std::int64_t tolerance_ns = ClockWatch::tolerance_ns;
+  EXPECT_FALSE(pass(interval_ns + tolerance_ns, interval_ns));
+  EXPECT_TRUE(pass(interval_ns + tolerance_ns + 1, interval_ns));
+  EXPECT_FALSE(pass(interval_ns - tolerance_ns, interval_ns));
+  EXPECT_TRUE(pass(interval_ns - tolerance_ns - 1, interval_ns));
+  EXPECT_FALSE(pass(interval_ns + tolerance_ns, interval_ns + tolerance_ns));
+  EXPECT_TRUE(pass(interval_ns + tolerance_ns + 1, interval_ns + tolerance_ns + 1));
+}
+
 TEST_F(ClockWatchTest, AWallClockThatWasSet) {
   const auto forward = pass(3600 * second_ns, second_ns);
   ASSERT_TRUE(forward);

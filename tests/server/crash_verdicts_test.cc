@@ -245,5 +245,18 @@ TEST_F(CrashVerdictsTest, TheReportHasThemAll) {  // T8
   EXPECT_EQ(report.at("items").at(1).at("kind"), "tick");
 }
 
+TEST(CrashReport, ListsSoManyItemsAndCountsAll) {  // T8, P8
+  std::vector<CrashVerdict> verdicts(crash_report_items_max);
+  const auto report = [&verdicts] {
+    return boost::json::parse(crash_report({}, verdicts)).as_object();
+  };
+  EXPECT_EQ(report().at("items").as_array().size(), crash_report_items_max);
+  EXPECT_EQ(report().at("items_omitted"), 0);
+  verdicts.emplace_back();
+  EXPECT_EQ(report().at("items").as_array().size(), crash_report_items_max);
+  EXPECT_EQ(report().at("items_omitted"), 1);
+  EXPECT_EQ(report().at("items_total"), crash_report_items_max + 1);
+}
+
 }  // namespace
 }  // namespace signalbox

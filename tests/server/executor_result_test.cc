@@ -233,6 +233,27 @@ TEST_F(JobReport, ArtifactsLieInABoundedNumberOfDirectories) {  // P8
       << result.result.summary;
 }
 
+TEST_F(JobReport, SoManyFilesOfAnArtifactsDirectoryAreLookedAt) {  // P8
+  const std::filesystem::path directory = site.root() / "many";
+  std::filesystem::create_directory(directory);
+  const auto left_out = [&] {
+    const auto collected = collect_artifacts(site.artifacts(), directory, 0, {});
+    EXPECT_TRUE(collected) << collected.error().message;
+    return collected ? collected->left_out : std::vector<std::string>();
+  };
+  for (std::size_t file = 0; file < collected_entries_max; ++file) {
+    write_text(directory / std::to_string(file), "");
+  }
+  const std::string others = "… (more than " + std::to_string(collected_entries_max) + " files)";
+  const std::vector<std::string> at_limit = left_out();
+  ASSERT_EQ(at_limit.size(), collected_entries_max);
+  EXPECT_NE(at_limit.front(), others);
+  write_text(directory / "another", "");
+  const std::vector<std::string> beyond = left_out();
+  ASSERT_EQ(beyond.size(), collected_entries_max + 1);
+  EXPECT_EQ(beyond.front(), others) << "and one is left out without its name";
+}
+
 TEST_F(JobReport, AnArtifactHasALimitAndOneBeyondItIsSaid) {  // P8
   const std::string bytes = std::to_string(limits::artifact_bytes_max);
   const JobResult result =

@@ -1,11 +1,15 @@
 // The limits of files that others write and the server reads: hooks of a repository, headers for a
-// collector of traces, certificates. P8
+// collector of traces, certificates, keys, files that name checks. P8
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include <boost/json/serialize.hpp>
+
+#include "server/executors/checks/instructions.h"
+#include "server/executors/job_directory.h"
 #include "server/followers/traces/trace_settings.h"
 #include "server/git/hidden_files.h"
 #include "server/git/hook_copy.h"
@@ -13,7 +17,11 @@
 #include "server/git/submodule_links.h"
 #include "server/git/worktree_status.h"
 #include "server/limits.h"
+#include "server/platform/stored_json.h"
+#include "server/scheduler/retention_settings.h"
 #include "server/tls_identity.h"
+#include "store/signed_note.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/fixtures/temporary_directory.h"
 
@@ -172,6 +180,54 @@ TEST_F(FileLimits, OfACertificate) {
       read_tls_identity(write(scratch_.path() / "beyond", tls_file_bytes_max + 1), key);
   ASSERT_FALSE(beyond);
   EXPECT_NE(beyond.error().find(too_large), std::string::npos) << beyond.error();
+}
+
+TEST_F(FileLimits, OfTheFilesThatNameChecks) {
+  write(scratch_.path() / "AGENTS.md", instructions_bytes_max);
+  const auto text = read_in_directory(scratch_.path(), "AGENTS.md");
+  ASSERT_TRUE(text) << text.error();
+  EXPECT_EQ((*text)->size(), instructions_bytes_max);
+  write(scratch_.path() / "AGENTS.md", instructions_bytes_max + 1);
+  EXPECT_FALSE(read_in_directory(scratch_.path(), "AGENTS.md"));
+}
+
+// A line break and blanks may follow the object.
+TEST_F(FileLimits, OfTheStoredJson) {
+  const std::string object = boost::json::serialize(to_json(ShimResult{}));
+  const auto read = [&](std::size_t bytes) {
+    const std::filesystem::path path = scratch_.path() / "result.json";
+    write_text(path, object + std::string(bytes - object.size(), ' '));
+    return read_stored_json<ShimResult>(path);
+  };
+  const auto at_limit = read(stored_json_bytes_max);
+  EXPECT_TRUE(at_limit) << at_limit.error().message;
+  const auto beyond = read(stored_json_bytes_max + 1);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().kind, StoreError::Kind::io);
+}
+
+TEST_F(FileLimits, OfTheRetentionOfTheLog) {
+  RetentionTexts texts;
+  texts.archive = (scratch_.path() / "archive").string();
+  texts.key = (scratch_.path() / "audit.key").string();
+  const std::string key = NoteSigner::generate("example.com/box").private_text() + "\n";
+  const auto problem_of = [&](std::int64_t older_than_ms, std::int64_t failed_runs_ms,
+                              std::size_t key_bytes) {
+    texts.older_than = std::to_string(older_than_ms) + "ms";
+    texts.failed_runs = std::to_string(failed_runs_ms) + "ms";
+    write(texts.key, key_bytes, key);
+    const auto settings = read_retention_settings(texts, scratch_.path() / "data");
+    return settings ? std::string() : settings.error().substr(0, settings.error().find(':'));
+  };
+  constexpr std::int64_t least = limits::retention_age_ms_min;
+  constexpr std::int64_t most = limits::retention_age_ms_max;
+  constexpr std::size_t bytes = limits::signing_key_bytes_max;
+  EXPECT_EQ(problem_of(least, most, bytes), "");
+  EXPECT_EQ(problem_of(most, 0, bytes), "");
+  EXPECT_TRUE(problem_of(least - 1, most, bytes).starts_with("retention.older_than"));
+  EXPECT_TRUE(problem_of(most + 1, most, bytes).starts_with("retention.older_than"));
+  EXPECT_TRUE(problem_of(least, most + 1, bytes).starts_with("retention.failed_runs"));
+  EXPECT_EQ(problem_of(least, most, bytes + 1), "retention.key");
 }
 
 }  // namespace

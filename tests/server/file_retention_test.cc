@@ -127,5 +127,22 @@ TEST_F(FileRetentionRoundTest, APlanNamesThePositionAtWhichItBegan) {  // O9
   EXPECT_EQ(json::serialize(planned.at("position")), std::to_string(began_at));
 }
 
+// One is under way, and the others wait for it.
+TEST_F(FileRetentionRoundTest, SoManyPlansWaitAndNoMore) {  // A15, P8
+  std::size_t planned = 0;
+  const auto plan = [this, &planned] {
+    return retention.plan([&planned](const FileRetentionReport&) { ++planned; });
+  };
+  asked.at_first_run = [&plan] {
+    for (std::size_t each = 0; each < limits::file_retention_rounds_max; ++each) {
+      EXPECT_TRUE(plan());
+    }
+    EXPECT_FALSE(plan());
+  };
+  EXPECT_TRUE(plan());
+  EXPECT_EQ(planned, 1 + limits::file_retention_rounds_max);
+  EXPECT_TRUE(plan()) << "there is room again";
+}
+
 }  // namespace
 }  // namespace signalbox

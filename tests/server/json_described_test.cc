@@ -109,6 +109,8 @@ TEST(JsonDescribed, TakesWhatIsMeant) {
 }
 
 TEST(JsonDescribed, NumbersThatReadersGetWrongAreQuoted) {
+  EXPECT_EQ(json::serialize(to_json(json_integer_max)), "9007199254740992");
+  EXPECT_EQ(json::serialize(to_json(json_integer_max + 1)), R"("9007199254740993")");
   EXPECT_EQ(json::serialize(to_json(std::uint64_t{9'007'199'254'740'992})), "9007199254740992");
   EXPECT_EQ(json::serialize(to_json(std::uint64_t{9'007'199'254'740'993})),
             R"("9007199254740993")");

@@ -7,6 +7,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "server/limits.h"
 #include "tests/server/rpc_site.h"
 
@@ -83,6 +84,30 @@ TEST_F(TraceSourceTest, SoManyRunsAreKeptAndTheSpansOfOthersAreTheSame) {  // R7
     source.forget_runs();
     EXPECT_EQ(next(after).spans, ended.spans) << "as from the log";
   }
+}
+
+TEST_F(TraceSourceTest, ABatchHasSoManyBytes) {  // R7, P8
+  boost::json::object labels;
+  for (std::size_t label = 0; label < limits::labels_max; ++label) {
+    const std::string number = std::to_string(10 + label);
+    labels[number + std::string(limits::label_bytes_max - number.size(), 'k')] =
+        std::string(limits::label_bytes_max, '"');
+  }
+  const std::string params =
+      R"({"goal":"g","pipeline":{"name":"one","station":[{"name":"implement"}]},"labels":)" +
+      boost::json::serialize(labels) + "}";
+  constexpr std::size_t runs = limits::trace_batch_spans_max / 2;  // no more spans than a batch has
+  for (std::size_t run = 0; run < runs; ++run) {
+    const std::string started = start_run(params);
+    complete(started, claim(started));
+  }
+  const TraceSource::Batch first = next(0);
+  ASSERT_FALSE(first.spans.empty());
+  std::size_t bytes = 0;
+  for (const std::string& span : first.spans) bytes += span.size();
+  EXPECT_GE(bytes, limits::trace_batch_bytes_max);
+  EXPECT_LT(bytes - first.spans.back().size(), limits::trace_batch_bytes_max);
+  EXPECT_EQ(first.spans.size() + next(first.through).spans.size(), limits::trace_batch_spans_max);
 }
 
 }  // namespace
