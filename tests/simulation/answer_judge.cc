@@ -61,6 +61,16 @@ void AnswerJudge::answered(const std::string& id, const json::object& answer) {
                 details == nullptr ? json::object() : details->as_object());
 }
 
+void AnswerJudge::listed(const std::string& id, const std::string& method,
+                         const json::object& result) {
+  const SentCommand sent{method, {}, 0, std::nullopt};
+  const Position position = number_in(result, "position");
+  const Question question{id, sent, position, position};
+  ++judged_;
+  if (position > model_.tail()) return wrong(question, "that isn't durable");
+  judge_result(question, result);
+}
+
 void AnswerJudge::judge_result(const Question& question, const json::object& result) {
   const std::string& method = question.sent.method;
   if (method == "lock.get") return judge_lock(question, result);

@@ -26,6 +26,9 @@ class AnswerJudge {
   void server_gone() { arrivals_.clear(); }
   // Judges an answer that leaves for a client.
   void answered(const std::string& id, const boost::json::object& answer);
+  // Judges a list that somebody follows from: it has to be the state after the position that it
+  // names, and no other.
+  void listed(const std::string& id, const std::string& method, const boost::json::object& result);
 
   [[nodiscard]] std::uint64_t judged() const { return judged_; }
 

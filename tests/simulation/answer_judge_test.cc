@@ -75,6 +75,27 @@ TEST_F(AnswerJudgeTest, ALockIsShownAsItWasAtThePositionOfTheAnswer) {
                        R"("ended":"released","ended_position":2},"position":2}})"));
 }
 
+// Whoever follows from an earlier or a later state would miss events, or get some twice.
+TEST_F(AnswerJudgeTest, AListToFollowFromIsTheStateAfterItsPosition) {  // G7
+  const auto accepts_list = [this](const std::string& locks, Position position) {
+    environment_.violation.reset();
+    judge_.listed("follower-1", "lock.list",
+                  json::object{{"locks", json::parse(locks)}, {"position", position}});
+    return !environment_.violation;
+  };
+  const Position token =
+      log(Stream::lock("main"), LockEvent{LockAcquired{"main", "ann", 500, "why", ""}});
+  log(Stream::lock("main"), LockEvent{LockExpired{"main", "ann", token, ""}});
+  const std::string held = R"([{"key":"main","status":"held","owner":"ann","token":1,)"
+                           R"("lease_ms":500,"reason":"why","run_root":null,"acquired_at":")" +
+                           format_time(ns_per_s) + R"("}])";
+  EXPECT_TRUE(accepts_list(held, 1));
+  EXPECT_FALSE(accepts_list(held, 2));
+  EXPECT_FALSE(accepts_list("[]", 1));
+  EXPECT_TRUE(accepts_list("[]", 2));
+  EXPECT_FALSE(accepts_list("[]", 3)) << "that isn't durable";
+}
+
 TEST_F(AnswerJudgeTest, ALockIsRefusedOnlyBecauseOfItsHolder) {
   ask("lock.acquire", R"({"key":"main","owner":"bob"})");
   EXPECT_FALSE(accepts_refusal("LOCK_HELD", R"({"owner":"ann","token":1})"));

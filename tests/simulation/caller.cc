@@ -8,17 +8,13 @@
 #include <boost/json/serialize.hpp>
 
 namespace signalbox::simulation {
-namespace {
 
 namespace json = boost::json;
 
-// Returns true for refusals that don't decide the request and so are worth a repetition.
-bool passes(const std::string& code) {
-  constexpr std::array passing{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN", "OVERLOADED"};
-  return std::find(passing.begin(), passing.end(), code) != passing.end();
+bool is_of_any_request(const std::string& code) {
+  constexpr std::array codes{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN", "OVERLOADED"};
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
-
-}  // namespace
 
 void Caller::ask(const std::string& method, const json::object& params, std::int64_t patience_ms,
                  Answer answer) {
@@ -69,7 +65,8 @@ void Caller::receive(const std::string& line) {
   }
   const json::object& data = answer.at("error").at("data").as_object();
   const std::string code(data.at("code").as_string());
-  if (passes(code)) return send_later(environment_.random.between(100, 1000) * ns_per_ms);
+  if (is_of_any_request(code))
+    return send_later(environment_.random.between(100, 1000) * ns_per_ms);
   const json::value* details = data.if_contains("details");
   finish({code, {}, details == nullptr ? json::object() : details->as_object()});
 }

@@ -19,6 +19,10 @@ struct Reply {
   boost::json::object details;  // of the refusal
 };
 
+// Returns true for refusals that any request may meet and that don't decide it, so that it is worth
+// a repetition.
+bool is_of_any_request(const std::string& code);
+
 class Caller final : public Recipient {
  public:
   using Answer = std::function<void(const Reply&)>;

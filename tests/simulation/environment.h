@@ -49,6 +49,11 @@ struct Environment {
   Mutant mutant;
   std::optional<std::string> violation;
   bool crash_wanted = false;
+
+  // Randomness and time of those who only read. They stay out of the others' way, so that the same
+  // seed takes the same course with and without them.
+  SeededRandom reading_random{seed ^ 0x52656164};
+  Schedule reading;  // is brought to the time of `schedule` before each step
 };
 
 }  // namespace signalbox::simulation

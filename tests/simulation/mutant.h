@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/describe/enum.hpp>
-
 namespace signalbox::simulation {
 
 enum class Mutant : std::uint8_t {
@@ -61,21 +59,11 @@ enum class Mutant : std::uint8_t {
   holder_refused,             // a heartbeat of the present holder is refused
   failed_run_orphaned,        // at a start, the worktree of a failed run goes like an orphan
   service_pause_ignored,      // attempts, cards and merges begin while the service is paused
+  subscription_late,          // it begins one record after the one that it was asked for
+  event_before_commit,        // subscribers get records when they are decided
+  slow_reader_skipped,        // what a slow subscriber has no room for is dropped
+  list_of_later_position,     // a list names a later position than the one that it shows
 };
-BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wall_clock_lease,
-                    marker_not_cleared, dropped_dedupe, forgotten_timers, unwatched_clock,
-                    jump_ends_leases, unheard_beats, pause_starts_attempts, lock_loss_untold,
-                    foreign_lock_overwritten, foreign_marker_ignored, answer_before_files,
-                    silent_recovery, step_token_unchecked, dependencies_ignored,
-                    completed_steps_forgotten, budget_unchecked, usage_unheard, quota_reset_ignored,
-                    approval_counts_twice, decision_for_whoever_asks, due_for_ever,
-                    retry_begins_anew, revoked_token_works, project_limit_forgotten, key_ignored,
-                    priority_ignored, blocked_retry_early, card_untold, tick_counted_twice,
-                    due_ticks_forgotten, skip_unrecorded, resume_ref_kept, late_tick_dropped,
-                    worktree_forgotten, policy_read_once, bad_policy_taken, lock_token_unchecked,
-                    tick_token_unchecked, old_view_shown, agent_timeout_ignored,
-                    claim_under_old_lock, late_timers, holder_refused, failed_run_orphaned,
-                    service_pause_ignored)
 
 const char* name_of(Mutant mutant);
 // Returns nullopt if there is no such mutant.

@@ -80,6 +80,10 @@ class Oracle {
   std::string answered(const std::string& line);
   // Checks an event that leaves for a subscriber.
   void delivered(const std::string& line);
+  // Checks a list that a follower goes on from.
+  void listed(const std::string& id, const std::string& method, const boost::json::object& result) {
+    answers_.listed(id, method, result);
+  }
   // Checks the final state, once everything has come to rest.
   void finished();
 

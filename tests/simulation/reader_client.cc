@@ -14,13 +14,6 @@ namespace json = boost::json;
 constexpr std::int64_t reader_patience_ms = 1500;
 constexpr std::int64_t questions_at_once_max = 6;
 
-// Returns true for refusals of any request, whatever it asks.
-bool is_of_any_request(const std::string& code) {
-  static const std::set<std::string> codes{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN",
-                                           "OVERLOADED"};
-  return codes.contains(code);
-}
-
 }  // namespace
 
 void ReaderClient::look() {

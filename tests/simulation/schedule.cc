@@ -1,5 +1,8 @@
 #include "tests/simulation/schedule.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace signalbox::simulation {
 namespace {
 
@@ -13,8 +16,16 @@ void Schedule::after(std::int64_t delay_ns, Owner owner, Action action) {
   planned_.emplace(Moment{now_ns_ + delay_ns, ++count_}, Planned{owner, std::move(action)});
 }
 
-bool Schedule::step() {
-  while (!planned_.empty()) {
+bool Schedule::step() { return step_by(std::numeric_limits<std::int64_t>::max()); }
+
+void Schedule::run_until(std::int64_t time_ns) {
+  while (step_by(time_ns)) {
+  }
+  now_ns_ = std::max(now_ns_, time_ns);
+}
+
+bool Schedule::step_by(std::int64_t latest_ns) {
+  while (!planned_.empty() && planned_.begin()->first.first <= latest_ns) {
     auto first = planned_.extract(planned_.begin());
     const std::int64_t time_ns = first.key().first;
     if (first.mapped().owner != outside && first.mapped().owner == stalled_ &&

@@ -29,6 +29,8 @@ class Schedule final : public Clock {
 
   // Runs the next action. Returns false if there is none.
   bool step();
+  // Runs all actions up to this time, and those that they plan until then.
+  void run_until(std::int64_t time_ns);
 
   // Drops all actions of the owner, whose process was killed.
   void kill(Owner owner);
@@ -49,6 +51,9 @@ class Schedule final : public Clock {
     Owner owner;
     Action action;
   };
+  // Runs the next action that is due by then. Returns false if there is none.
+  bool step_by(std::int64_t latest_ns);
+
   using Moment = std::pair<std::int64_t, std::uint64_t>;  // time, then order of planning
 
   std::map<Moment, Planned> planned_;

@@ -1,6 +1,7 @@
 #include "tests/simulation/simulated_server.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <boost/json/parse.hpp>
@@ -62,6 +63,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
       repositories_(std::move(repositories)),
       owner_(owner),
       ids_(environment.random),
+      reading_ids_(environment.reading_random),
       lease_clock_(environment),
       engine_(std::move(world), environment.schedule, hooks()),
       index_(table_),
@@ -106,11 +108,17 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
       loops_(engine_),
       feed_(
           disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
-          blocking_pool()),
+          reading_pool()),
       artifacts_("/nonexistent"),
       authentication_(engine_, environment.schedule, {}),
-      api_(api()),
+      api_(api(ids_, blocking_pool(),
+               [this](std::function<void()> action) { post(std::move(action)); })),
+      reading_api_(api(reading_ids_, reading_pool(),
+                       [this](std::function<void()> action) {
+                         environment_.reading.after(0, owner_, std::move(action));
+                       })),
       dispatcher_(api_, all_methods(method_parts())),
+      reading_dispatcher_(reading_api_, all_methods(method_parts())),
       committer_(environment, disk, owner,
                  [this](CommitOutcome outcome) { engine_.on_committed(std::move(outcome)); }),
       jobs_(
@@ -144,6 +152,9 @@ Engine::Hooks SimulatedServer::hooks() {
         if (environment_.mutant == Mutant::effect_before_commit) {
           jobs_.apply(Commit(records.begin(), records.end()));
         }
+        if (environment_.mutant == Mutant::event_before_commit) {
+          feed_.publish(std::array{Commit(records.begin(), records.end())});
+        }
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
@@ -156,7 +167,7 @@ Engine::Hooks SimulatedServer::hooks() {
           if (!stopping_) loops_.apply(commit);
         }
         project_later();
-        feed_.publish(outcome.batch);
+        if (environment_.mutant != Mutant::event_before_commit) feed_.publish(outcome.batch);
         if (stopping_) post([this] { stop_when_idle(); });
       },
       [this](const std::string& why) { environment_.crash("fatal: " + why); },
@@ -164,19 +175,19 @@ Engine::Hooks SimulatedServer::hooks() {
   };
 }
 
-Api SimulatedServer::api() {
+Api SimulatedServer::api(IdSource& ids, const BlockingPool& pool, Post post_to_engine) {
   return {engine_,
           disk_.log(),
           projector_,
           artifacts_,
           timer_loop_.timers(),
           environment_.schedule,
-          ids_,
+          ids,
           {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
-          blocking_pool(),
-          blocking_pool(),
-          blocking_pool(),
-          [this](std::function<void()> action) { post(std::move(action)); },
+          pool,
+          pool,
+          pool,
+          std::move(post_to_engine),
           [this](Position position, RunRootFiles::Written written) {
             files_.when_written(position, std::move(written));
           },
@@ -219,6 +230,16 @@ BlockingPool SimulatedServer::blocking_pool() {
                   files_.decide_by(std::nullopt);
                 });
           }};
+}
+
+// Threads that read for those who only read. They leave no trace in what the others do.
+BlockingPool SimulatedServer::reading_pool() {
+  const auto within_us = [this](std::int64_t most_us, std::function<void()> action) {
+    environment_.reading.after(environment_.reading_random.between(0, most_us) * ns_per_us, owner_,
+                               std::move(action));
+  };
+  return {[within_us](std::function<void()> work) { within_us(2000, std::move(work)); },
+          [within_us](std::function<void()> then) { within_us(1000, std::move(then)); }};
 }
 
 tl::expected<std::set<std::string>, std::string> SimulatedServer::over(
@@ -316,6 +337,14 @@ void SimulatedServer::handle(const std::string& line, const std::string& actor,
   } else {
     dispatcher_.handle_unknown(taken, peer->caller()->actor(), principal.error(), peer);
   }
+}
+
+void SimulatedServer::receive_reading(const std::string& line, const std::string& actor,
+                                      const std::shared_ptr<Peer>& peer) {
+  environment_.reading.after(0, owner_, [this, line, actor, peer] {
+    reading_dispatcher_.handle(tampered_line(environment_.mutant, engine_.world(), line),
+                               {actor, Role::admin}, peer);
+  });
 }
 
 Decided<Principal> SimulatedServer::principal_of(const signalbox::Caller& caller) {

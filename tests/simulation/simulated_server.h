@@ -75,6 +75,11 @@ class SimulatedServer {
   void receive(const std::string& line, const std::string& actor,
                const std::shared_ptr<SimulatedPeer>& peer);
 
+  // The same for those who only read: their requests, and what is done for them, have randomness
+  // and time of their own (Environment::reading).
+  void receive_reading(const std::string& line, const std::string& actor,
+                       const std::shared_ptr<Peer>& peer);
+
   // Stops as on SIGTERM: work under way is finished first; then ended() is true.
   void stop();
   [[nodiscard]] bool ended() const { return ended_; }
@@ -85,7 +90,7 @@ class SimulatedServer {
 
  private:
   Engine::Hooks hooks();
-  Api api();
+  Api api(IdSource& ids, const BlockingPool& pool, Post post_to_engine);
   MethodParts method_parts();
   void announce_start();
   void handle(const std::string& line, const std::string& actor,
@@ -93,6 +98,7 @@ class SimulatedServer {
   Decided<Principal> principal_of(const signalbox::Caller& caller);
   void apply(std::span<const Record> records);
   BlockingPool blocking_pool();
+  BlockingPool reading_pool();
   BlockingPool board_files_pool();
   // Returns the runs that are over for good, as runs_over() does.
   tl::expected<std::set<std::string>, std::string> over(Position position,
@@ -115,6 +121,7 @@ class SimulatedServer {
   const std::shared_ptr<SimulatedRepositories> repositories_;
   const Owner owner_;
   SeededIds ids_;
+  SeededIds reading_ids_;
   LeaseClock lease_clock_;
   Engine engine_;
   WorldDigest digest_;
@@ -131,7 +138,9 @@ class SimulatedServer {
   ArtifactStore artifacts_;
   Authentication authentication_;
   Api api_;
+  Api reading_api_;
   Dispatcher dispatcher_;
+  Dispatcher reading_dispatcher_;
   SimulatedCommitter committer_;
   StationJobs jobs_;
   bool turn_scheduled_ = false;

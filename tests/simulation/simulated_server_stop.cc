@@ -45,6 +45,7 @@ void SimulatedServer::watch_for_space() {
 void SimulatedServer::stop() {
   if (std::exchange(stopping_, true)) return;
   dispatcher_.refuse_all(simulated_stop);
+  reading_dispatcher_.refuse_all(simulated_stop);
   claims_.refuse_all(simulated_stop);
   locks_.refuse_all(simulated_stop);
   engine_.flush();

@@ -19,6 +19,7 @@
 #include "projections/world_codec.h"
 #include "tests/simulation/client.h"
 #include "tests/simulation/deep_job.h"
+#include "tests/simulation/follower.h"
 #include "tests/simulation/found_seeds.h"
 #include "tests/simulation/log_copy.h"
 #include "tests/simulation/network.h"
@@ -32,6 +33,8 @@ constexpr std::uint64_t steps_between_digests = 150;
 // Everything must come to rest within this time once faults stop. It covers the longest timeouts
 // and retries, and a clock that was set back.
 constexpr std::int64_t rest_ns_max = 20 * 60 * ns_per_s;
+// Time in which those who only read get what is left, once nothing happens any more.
+constexpr std::int64_t followers_ns_max = 60 * ns_per_s;
 // Time between two stalls: with less, clients would run out of patience.
 constexpr std::int64_t stall_pause_ns = 15 * ns_per_s;
 // Covers a stall and a commit or two.
@@ -56,6 +59,7 @@ class Simulation {
   SimulationResult run() {
     start_server();
     for (const auto& client : clients_) client->begin();
+    followers_.begin();
     while (steps_ < options_.steps && !environment_.violation) {
       misfortune();
       step();
@@ -67,6 +71,7 @@ class Simulation {
  private:
   void step() {
     ++steps_;
+    environment_.reading.run_until(environment_.schedule.monotonic_ns());
     SIGNALBOX_CHECK(environment_.schedule.step());
     oracle_.due().follow_wall_clock();
     look_for_standstill();
@@ -133,6 +138,7 @@ class Simulation {
     environment_.note("the server stalls");
     next_stall_ns_ = end_ns + stall_pause_ns;
     environment_.schedule.stall(life_, duration_ns);
+    environment_.reading.stall(life_, duration_ns);
     oracle_.clock().clock_jumped(duration_ns, end_ns);
     disturb(end_ns);
     oracle_.stalled_until(end_ns);
@@ -157,6 +163,7 @@ class Simulation {
                                                 repositories_, rhythm_, life_, std::move(world));
     server_->start();
     network_.connect(server_.get());
+    followers_.connect(server_.get(), life_);
     if (environment_.faults.strikes(Fault::crash_at_start)) environment_.crash("at the start");
     checked_position_ = 0;
   }
@@ -196,8 +203,10 @@ class Simulation {
     environment_.note("the server is gone");
     stop_by_ns_ = std::numeric_limits<std::int64_t>::max();
     network_.connect(nullptr);
+    followers_.connect(nullptr, life_);
     oracle_.clock().excused();
     environment_.schedule.kill(life_);
+    environment_.reading.kill(life_);
     server_.reset();
     const bool calm = environment_.faults.stopped();
     environment_.schedule.after(environment_.random.between(5, calm ? 100 : 8000) * ns_per_ms,
@@ -248,6 +257,9 @@ class Simulation {
     compare_digests();
     files_.examine_all(disk_.log());
     environment_.expect(server_ != nullptr, "the server never came back");
+    if (server_ == nullptr || !is_able()) return;
+    environment_.reading.run_until(environment_.schedule.monotonic_ns() + followers_ns_max);
+    followers_.finished();
   }
 
   [[nodiscard]] bool at_rest() const {
@@ -300,6 +312,7 @@ class Simulation {
   Context context_{environment_, network_, oracle_.book(), files_, *repositories_, rhythm_};
   DeepJobs deep_jobs_{context_, machine_};
   std::vector<std::unique_ptr<Client>> clients_ = make_clients(context_);
+  Followers followers_{environment_, oracle_, disk_.log()};
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;
   std::uint64_t steps_ = 0;

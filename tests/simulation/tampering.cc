@@ -1,5 +1,7 @@
 #include "tests/simulation/tampering.h"
 
+#include <algorithm>
+
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -145,7 +147,8 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
       mutant == Mutant::missing_token_check || mutant == Mutant::step_token_unchecked ||
       mutant == Mutant::lock_token_unchecked || mutant == Mutant::tick_token_unchecked ||
       mutant == Mutant::holder_refused || mutant == Mutant::lock_loss_untold ||
-      mutant == Mutant::usage_unheard || mutant == Mutant::decision_for_whoever_asks;
+      mutant == Mutant::usage_unheard || mutant == Mutant::decision_for_whoever_asks ||
+      mutant == Mutant::subscription_late;
   if (!concerned) return line;
   json::object request = json::parse(line).as_object();
   json::object& params = request.at("params").as_object();
@@ -164,6 +167,10 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
   if ((mutant == Mutant::lock_token_unchecked && method.starts_with("lock.re")) ||
       (mutant == Mutant::tick_token_unchecked && method == "tick.end")) {
     show_token_of_holder(world, method, params);
+  }
+  if (mutant == Mutant::subscription_late && method == "events.subscribe") {
+    const auto from = params.at("from").to_number<Position>();
+    params["from"] = std::min(from + 1, world.position + 1);
   }
   if (mutant == Mutant::holder_refused && method == "station.heartbeat") params["token"] = 1;
   return json::serialize(request);
