@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tests/scenarios/cli_fixture.h"
+#include "tools/cli/text_source.h"
 
 namespace signalbox {
 namespace {
@@ -49,6 +50,22 @@ TEST_F(CliTest, AWrongCommandLineExitsWithTwo) {
     EXPECT_EQ(json.exit_code, 2) << words.back();
     EXPECT_FALSE(one_object(json).at("ok").as_bool());
   }
+}
+
+TEST_F(CliTest, AFileOfParamsHasALimit) {  // P8
+  const std::filesystem::path file = scratch_.path() / "params";
+  const auto said_of = [&](std::size_t bytes) {
+    std::ofstream(file) << std::string(bytes, 'x');
+    const Output output = server_.cli({"rpc", "run.list", "@" + file.string()});
+    EXPECT_EQ(output.exit_code, 2);
+    return output.err;
+  };
+  const std::string at_limit = said_of(source_bytes_max);
+  EXPECT_NE(at_limit.find("is not JSON"), std::string::npos) << at_limit;
+  const std::string beyond = said_of(source_bytes_max + 1);
+  EXPECT_NE(beyond.find("has more than " + std::to_string(source_bytes_max) + " bytes"),
+            std::string::npos)
+      << beyond;
 }
 
 TEST_F(CliTest, ACommandThatDoesntExistIsNamedWithThoseThatDo) {

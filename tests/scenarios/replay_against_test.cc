@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/scenarios/cli_fixture.h"
+#include "tools/replay/other_program.h"
 
 namespace signalbox {
 namespace {
@@ -119,7 +120,12 @@ TEST_F(ReplayAgainstTest, OneThatNeverAnswersIsEnded) {  // G17
   const std::string pid = content_of(pids);
   ASSERT_FALSE(pid.empty());
   await([&] { return ::kill(std::stoi(pid), 0) != 0; });
-  EXPECT_EQ(server_.cli({"replay", "--against", "x", "--against-deadline", "0s"}).exit_code, 2);
+  for (const std::string& deadline :
+       {std::string("0s"), std::to_string(limits::against_deadline_ms_max + 1) + "ms"}) {
+    EXPECT_EQ(server_.cli({"replay", "--against", "x", "--against-deadline", deadline}).exit_code,
+              2)
+        << deadline;
+  }
 }
 
 TEST_F(ReplayAgainstTest, EveryDigestIsCompared) {  // G17

@@ -330,5 +330,11 @@ TEST(CheckFiles, NamesAreRememberedForTheRun) {  // A7
             (std::set<std::string>{"a", "b", "c"}));
 }
 
+TEST(CheckFiles, OfALongNameTheEndIsShown) {  // A7, P8
+  constexpr std::size_t bytes = changed_file_shown_bytes_max;
+  EXPECT_EQ(listed_check_files({std::string(bytes, 'x'), "a" + std::string(bytes, 'x')}),
+            (Files{std::string(bytes, 'x'), "…" + std::string(bytes, 'x')}));
+}
+
 }  // namespace
 }  // namespace signalbox

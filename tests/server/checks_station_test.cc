@@ -2,6 +2,7 @@
 // reported as a failure of the code.
 #include <boost/json/parse.hpp>
 
+#include "server/executors/checks/check_run.h"
 #include "server/executors/checks/instructions.h"
 #include "server/executors/process/job_environment.h"
 #include "server/platform/process_table.h"
@@ -119,6 +120,20 @@ TEST_F(ChecksStation, OutputIsBoundedAndSaysSo) {
   EXPECT_LE(output.size(), 9'000U);
   EXPECT_NE(output.find("of 5000008 bytes are shown"), std::string::npos);
   EXPECT_TRUE(output.ends_with("the end\n"));
+}
+
+TEST_F(ChecksStation, OutputUpToItsLimitIsWhole) {  // P8
+  const auto printing = [](std::size_t bytes) {
+    return "head -c " + std::to_string(bytes) + " /dev/zero | tr '\\0' x";
+  };
+  const JobResult result =
+      end_of(checks_job({shell("at_limit", printing(check_output_bytes_max)),
+                         shell("beyond", printing(check_output_bytes_max + 1))}));
+  const json::array checks = checks_of(result);
+  EXPECT_EQ(checks[0].at("output").as_string(), std::string(check_output_bytes_max, 'x'));
+  EXPECT_NE(std::string(checks[1].at("output").as_string())
+                .find(" of " + std::to_string(check_output_bytes_max + 1) + " bytes are shown"),
+            std::string::npos);
 }
 
 TEST_F(ChecksStation, WhatACheckLeavesBehindIsEndedBeforeTheNext) {

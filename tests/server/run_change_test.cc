@@ -123,5 +123,22 @@ TEST_F(IndexOfAnAgent, ThatIsNoIndexIsNamed) {  // O2
   EXPECT_NE(failure_of(job).find("is larger than"), std::string::npos) << failure_of(job);
 }
 
+TEST_F(ChangeOfAWorktree, SoManyBytesAreShownAtOnce) {  // O2, P8
+  const Job job = begun();
+  const auto part_of = [&](std::size_t bytes) {
+    write_text(workspace_of(job) / "large.txt", std::string(bytes, 'x') + "\n");
+    return change_of(job).part;
+  };
+  const TextPart small = part_of(1000);
+  const std::size_t around = small.text.size() - 1000;
+  const TextPart whole = part_of(run_change_bytes_max - around);
+  EXPECT_EQ(whole.text.size(), run_change_bytes_max);
+  EXPECT_EQ(whole.next_offset, whole.end);
+  const TextPart cut = part_of(run_change_bytes_max - around + 1);
+  EXPECT_EQ(cut.end, run_change_bytes_max + 1);
+  EXPECT_LT(cut.next_offset, cut.end);
+  EXPECT_LE(cut.text.size(), run_change_bytes_max);
+}
+
 }  // namespace
 }  // namespace signalbox
