@@ -8,8 +8,11 @@
 #include <boost/json/serialize.hpp>
 
 namespace signalbox::simulation {
+namespace {
 
 namespace json = boost::json;
+
+}  // namespace
 
 bool is_of_any_request(const std::string& code) {
   constexpr std::array codes{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN", "OVERLOADED"};

@@ -9,8 +9,11 @@
 #include "server/rpc/event_feed.h"
 
 namespace signalbox::simulation {
+namespace {
 
 namespace json = boost::json;
+
+}  // namespace
 
 void FollowerConnection::answer(std::string line, std::size_t) {
   if (line.empty() || closed_) return;
