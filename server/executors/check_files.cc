@@ -255,6 +255,12 @@ Stored<void> remember_named_files(const fs::path& pins, const std::set<std::stri
   all.insert(names.begin(), names.end());
   std::string text;
   for (const std::string& name : all) text.append(name).push_back('\0');
+  if (text.size() > named_files_bytes_max) {
+    return store_failure(StoreError::Kind::io,
+                         "the run's checks, with the scripts that they call, have more than " +
+                             std::to_string(named_files_bytes_max) +
+                             " bytes of words that may name files: let them call fewer scripts");
+  }
   return write_file_atomically(names_file(pins), text);
 }
 

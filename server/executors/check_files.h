@@ -73,7 +73,8 @@ std::set<std::string> hook_directories(const std::vector<std::string>& programs)
 std::string instructions_name(const std::string& file);
 
 // Adds names, in the run's pinned directory, to those that the run's checks named before, for the
-// stations that judge what the run changed.
+// stations that judge what the run changed. Fails with `io`, and adds none, if all of them together
+// have more than named_files_bytes_max.
 Stored<void> remember_named_files(const std::filesystem::path& pins,
                                   const std::set<std::string>& names);
 // Returns them; empty if no checks were run.

@@ -330,6 +330,19 @@ TEST(CheckFiles, NamesAreRememberedForTheRun) {  // A7
             (std::set<std::string>{"a", "b", "c"}));
 }
 
+// What couldn't be read again would keep the run's change from being judged.
+TEST(CheckFiles, OnlySoManyNamesAreRemembered) {  // A7, P8
+  const TemporaryDirectory directory;
+  const std::string name(named_files_bytes_max - 1, 'x');  // and the byte after each
+  ASSERT_TRUE(remember_named_files(directory.path(), {name}));
+  EXPECT_EQ(remembered_named_files(directory.path()).value(), std::set<std::string>{name});
+  const auto refused = remember_named_files(directory.path(), {""});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("call fewer scripts"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(remembered_named_files(directory.path()).value().size(), 1U);
+}
+
 TEST(CheckFiles, OfALongNameTheEndIsShown) {  // A7, P8
   constexpr std::size_t bytes = changed_file_shown_bytes_max;
   EXPECT_EQ(listed_check_files({std::string(bytes, 'x'), "a" + std::string(bytes, 'x')}),
