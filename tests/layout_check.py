@@ -252,14 +252,20 @@ def check_suppressions(path):
 
 
 LIMIT_FILES = ("domain/limits.h", "server/limits.h", "server/rpc/page_limit.h")
+# In every other header of these folders, the constants with such a name.
+LIMIT_FOLDERS = ("domain", "store", "projections", "server", "tools")
+LIMIT_NAME = r"\w+_(?:max|min)"
 LIMITS_MET = "tests/limits_met.txt"
 
 
 def check_limits(listed):
     """Checks that each limit is named by a test, or that LIMITS_MET says which test meets it."""
     limits = {}
-    for path in LIMIT_FILES:
-        for name in re.findall(r"^inline constexpr [\w:]+ (\w+) =", (ROOT / path).read_text(), re.MULTILINE):
+    for path in listed:
+        if path.split("/")[0] not in LIMIT_FOLDERS or not path.endswith(".h"):
+            continue
+        name_like = r"\w+" if path in LIMIT_FILES else LIMIT_NAME
+        for name in re.findall(rf"^inline constexpr [\w:]+ ({name_like}) =", (ROOT / path).read_text(), re.MULTILINE):
             limits[name] = path
     named, tests = set(), set()
     for path in listed:
