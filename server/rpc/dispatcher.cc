@@ -180,6 +180,11 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   const auto moment = take_moment(method, *request);
   if (!moment) return responder.reject(moment.error());
   if (*moment) return ask_past(**moment, id_text, *request, *principal, responder);
+  // A handler that reads no params wouldn't notice one.
+  if (method.params->fields.empty()) {
+    const auto none = from_json<NoParams>(request->params);
+    if (!none) return responder.reject(none.error());
+  }
   if (principal != nullptr && method.mutates) {
     responder.note_denials(method.name, denied, principal->role);
   }

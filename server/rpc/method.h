@@ -3,16 +3,15 @@
 
 #include <functional>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include <boost/describe/class.hpp>
 #include <boost/json/object.hpp>
 
 #include "domain/access.h"
 #include "server/rpc/api.h"
 #include "server/rpc/responder.h"
+#include "server/text/described_json.h"
 
 namespace signalbox {
 
@@ -34,11 +33,21 @@ Handler with(Part& part, void (*handle)(Api& api, Call& call, Part& part)) {
 
 struct Method {
   std::string_view name;
-  bool mutates;                     // accepts a command_id
-  std::optional<Role> needs;        // the least role; nullopt: no authentication needed
-  std::vector<std::string> params;  // names, as in PROTOCOL.md
+  bool mutates;                        // accepts a command_id
+  std::optional<Role> needs;           // the least role; nullopt: no authentication needed
+  const described_json::Type* params;  // of the struct that they are read into
   Handler handle;
 };
+
+// The params of a method that has none.
+struct NoParams {};
+BOOST_DESCRIBE_STRUCT(NoParams, (), ())
+
+// Returns the description of the struct that a method reads its params into.
+template <class T>
+constexpr const described_json::Type* params_of() {
+  return &described_json::type_of<T>;
+}
 
 // Returns whether the method can be asked about a moment of the past: it is a query, and its answer
 // follows from the log.

@@ -103,7 +103,8 @@ TEST(HttpOpenapi, HasTheParamsOfTheMethods) {
     Names described = parameters_in(route, "path");
     described.merge(parameters_in(route, "query"));
     described.merge(body_fields(route));
-    Names expected(method->params.begin(), method->params.end());
+    Names expected;
+    for (const auto& param : method->params->fields) expected.emplace(param.name);
     if (method->mutates) expected.insert("command_id");
     if (answers_about_past(*method)) expected.insert("at");
     EXPECT_EQ(described, expected) << route.verb << " " << route.path;

@@ -57,6 +57,20 @@ TEST(ProtocolRequest, ACommandIdHasAtMostItsBytes) {  // P8
   EXPECT_FALSE(request_with(limits::command_id_bytes_max + 1));
 }
 
+TEST(ProtocolRequest, AMethodWithoutParamsRefusesOne) {  // P7
+  RpcSite site;
+  std::size_t methods = 0;
+  for (const Method& method : site.dispatcher.methods()) {
+    if (!method.params->fields.empty()) continue;
+    ++methods;
+    const auto refused = site.ask(std::string(method.name), R"({"limit":1})");
+    ASSERT_EQ(code_of(refused), "INVALID_PARAMS") << method.name << json::serialize(refused);
+    EXPECT_EQ(details_of(refused).at("field"), "limit") << method.name;
+  }
+  EXPECT_GT(methods, 5U);
+  EXPECT_EQ(code_of(site.ask("server.status")), "");
+}
+
 TEST(ProtocolRequest, ANotificationIsWorkThatIsWaitedForAndNotAnswered) {
   RpcSite site;
   site.send(R"({"jsonrpc":"2.0","method":"run.start","params":{"goal":"quiet"}})");

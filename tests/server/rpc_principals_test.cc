@@ -108,14 +108,16 @@ class RpcPrincipals : public PrincipalsSite {
     static const std::map<std::string, std::string> values = {
         {"key", R"("deploy")"}, {"types", "[]"}, {"otlp", "true"}};
     json::object params;
-    for (const std::string& name : method.params) {
+    for (const auto& field : method.params->fields) {
+      const std::string name(field.name);
       const auto value = values.find(name);
       if (value != values.end() && !(name == "types")) params[name] = json::parse(value->second);
       if (name == "from") params[name] = populated_from_;
     }
     const bool of_a_plan = method.name == "plan.get";
-    if (std::find(method.params.begin(), method.params.end(), "run_id") != method.params.end() &&
-        method.name != "events.read" && method.name != "events.subscribe" &&
+    const bool takes_run =
+        std::ranges::count(method.params->fields, "run_id", &described_json::Field::name) > 0;
+    if (takes_run && method.name != "events.read" && method.name != "events.subscribe" &&
         method.name != "tick.list") {
       params["run_id"] = of_a_plan ? deep_ : run_;
     }

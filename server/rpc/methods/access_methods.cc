@@ -182,7 +182,7 @@ Method whoami_method(const std::vector<Method>& others) {
   };
   std::vector<Needed> needed{{"server.whoami", Role::viewer}};
   for (const Method& each : others) needed.push_back({std::string(each.name), each.needs});
-  return {"server.whoami", false, Role::viewer, {}, [needed](Api&, Call& call) {
+  return {"server.whoami", false, Role::viewer, params_of<NoParams>(), [needed](Api&, Call& call) {
             json::object result;
             result["actor"] = call.origin.actor;
             result["role"] = name_of(call.role);
@@ -197,16 +197,13 @@ Method whoami_method(const std::vector<Method>& others) {
 std::vector<Method> access_methods(const AccessParts& given) {
   const auto parts = std::make_shared<const AccessParts>(given);
   return {
-      {"access.issue", true, Role::admin, field_names<IssueAccessToken>(),
+      {"access.issue", true, Role::admin, params_of<IssueAccessToken>(),
        [parts](Api& api, Call& call) { issue(api, call, parts->random); }},
-      {"access.revoke", true, Role::admin, field_names<RevokeAccessToken>(),
+      {"access.revoke", true, Role::admin, params_of<RevokeAccessToken>(),
        handle_command<RevokeAccessToken, revoke_result>},
-      {"access.list",
-       false,
-       Role::admin,
-       {},
+      {"access.list", false, Role::admin, params_of<NoParams>(),
        [parts](Api& api, Call& call) { list_access_tokens(api, call, *parts); }},
-      {"server.authenticate", false, std::nullopt, field_names<Authenticate>(),
+      {"server.authenticate", false, std::nullopt, params_of<Authenticate>(),
        [parts](Api& api, Call& call) { authenticate(api, call, *parts); }},
   };
 }

@@ -120,7 +120,7 @@ void refuse_rebuild(Api&, Call& call) {
 }
 
 std::vector<Method> artifact_methods(Handler rebuild_artifacts) {
-  return {{"run.rebuild_artifacts", false, Role::operator_, field_names<RebuildArtifacts>(),
+  return {{"run.rebuild_artifacts", false, Role::operator_, params_of<RebuildArtifacts>(),
            std::move(rebuild_artifacts)}};
 }
 

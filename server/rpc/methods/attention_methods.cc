@@ -73,7 +73,7 @@ void list_attention(Api& api, Call& call, const ServiceSources& sources) {
 std::vector<Method> attention_methods(ServiceSources sources) {
   // Shared: a question that is asked again refers to it.
   auto shared = std::make_shared<const ServiceSources>(std::move(sources));
-  return {{"attention.list", false, Role::viewer, field_names<ListAttention>(),
+  return {{"attention.list", false, Role::viewer, params_of<ListAttention>(),
            [sources = std::move(shared)](Api& api, Call& call) {
              list_attention(api, call, *sources);
            }}};

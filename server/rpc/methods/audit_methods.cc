@@ -20,9 +20,6 @@ namespace json = boost::json;
 // Work on the tiles is done one after the other: each goes on from what the one before has read.
 constexpr char tiles_lane[] = "tiles of the log";
 
-struct SignCheckpoint {};
-BOOST_DESCRIBE_STRUCT(SignCheckpoint, (), ())
-
 struct ReadAuditTile {
   std::string path;  // "0/x001/234.p/12", as a URL of c2sp.org/tlog-tiles has it behind `tile/`
 };
@@ -113,11 +110,7 @@ void answer_from_tiles(Api& api, Call& call, const AuditParts& parts,
 }
 
 Handler checkpoint_handler(const AuditParts& parts) {
-  return [parts](Api& api, Call& call) {
-    const auto asked = from_json<SignCheckpoint>(call.params);
-    if (!asked) return call.responder.reject(asked.error());
-    answer_from_tiles(api, call, parts, signed_checkpoint);
-  };
+  return [parts](Api& api, Call& call) { answer_from_tiles(api, call, parts, signed_checkpoint); };
 }
 
 Handler tile_handler(const AuditParts& parts) {
@@ -142,10 +135,9 @@ Handler tile_handler(const AuditParts& parts) {
 
 std::vector<Method> audit_methods(const AuditParts& parts) {
   return {
-      {"audit.adopt_key", true, Role::admin, field_names<AdoptAuditKey>(), adopt_key},
-      {"audit.checkpoint", false, Role::viewer, field_names<SignCheckpoint>(),
-       checkpoint_handler(parts)},
-      {"audit.tile", false, Role::viewer, field_names<ReadAuditTile>(), tile_handler(parts)},
+      {"audit.adopt_key", true, Role::admin, params_of<AdoptAuditKey>(), adopt_key},
+      {"audit.checkpoint", false, Role::viewer, params_of<NoParams>(), checkpoint_handler(parts)},
+      {"audit.tile", false, Role::viewer, params_of<ReadAuditTile>(), tile_handler(parts)},
   };
 }
 

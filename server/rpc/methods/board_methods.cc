@@ -308,7 +308,7 @@ void get_board(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> board_methods() {
-  return {{"board.get", false, Role::viewer, field_names<GetBoard>(), get_board}};
+  return {{"board.get", false, Role::viewer, params_of<GetBoard>(), get_board}};
 }
 
 }  // namespace signalbox

@@ -237,16 +237,16 @@ void list_cards(Api& api, Call& call) {
 std::vector<Method> card_methods(TriggerHeartbeat trigger_heartbeat) {
   const auto trigger = std::make_shared<const TriggerHeartbeat>(std::move(trigger_heartbeat));
   return {
-      {"card.submit", true, Role::operator_, field_names<SubmitCard>(),
+      {"card.submit", true, Role::operator_, params_of<SubmitCard>(),
        [trigger](Api& api, Call& call) { submit(api, call, *trigger); }},
-      {"card.get", false, Role::viewer, field_names<GetCard>(), get_card},
-      {"card.find", false, Role::viewer, field_names<FindId>(), find_card},
-      {"card.list", false, Role::viewer, field_names<ListCards>(), list_cards},
-      {"card.block", true, Role::operator_, field_names<BlockCard>(), block},
-      {"card.unblock", true, Role::operator_, field_names<UnblockCard>(),
+      {"card.get", false, Role::viewer, params_of<GetCard>(), get_card},
+      {"card.find", false, Role::viewer, params_of<FindId>(), find_card},
+      {"card.list", false, Role::viewer, params_of<ListCards>(), list_cards},
+      {"card.block", true, Role::operator_, params_of<BlockCard>(), block},
+      {"card.unblock", true, Role::operator_, params_of<UnblockCard>(),
        [trigger](Api& api, Call& call) { unblock(api, call, *trigger); }},
-      {"card.set_priority", true, Role::operator_, field_names<SetCardPriority>(), set_priority},
-      {"card.why", false, Role::viewer, field_names<GetCard>(), why_card},
+      {"card.set_priority", true, Role::operator_, params_of<SetCardPriority>(), set_priority},
+      {"card.why", false, Role::viewer, params_of<GetCard>(), why_card},
   };
 }
 

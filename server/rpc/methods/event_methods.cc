@@ -42,9 +42,6 @@ struct ReadEvents {
 BOOST_DESCRIBE_STRUCT(ReadEvents, (),
                       (from, limit, run_id, span_id, types, stream, actor, backwards))
 
-struct ListEventTypes {};
-BOOST_DESCRIBE_STRUCT(ListEventTypes, (), ())
-
 struct SubscribeEvents {
   std::optional<Position> from;
   std::optional<RunId> run_id;
@@ -184,18 +181,10 @@ std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_
         subscribe(api, call, feed, subscribe_agent_logs);
       };
   return {
-      {"events.read", false, Role::viewer, field_names<ReadEvents>(), read},
-      {"events.types",
-       false,
-       Role::viewer,
-       {},
-       [](Api&, Call& call) {
-         const auto none = from_json<ListEventTypes>(call.params);
-         if (!none) return call.responder.reject(none.error());
-         call.responder.result(event_types_view());
-       }},
-      {"events.subscribe", false, Role::viewer, field_names<SubscribeEvents>(),
-       subscribe_with_parts},
+      {"events.read", false, Role::viewer, params_of<ReadEvents>(), read},
+      {"events.types", false, Role::viewer, params_of<NoParams>(),
+       [](Api&, Call& call) { call.responder.result(event_types_view()); }},
+      {"events.subscribe", false, Role::viewer, params_of<SubscribeEvents>(), subscribe_with_parts},
   };
 }
 

@@ -105,7 +105,8 @@ StatusPart status_of(const FileRetention& retention) {
 }
 
 Method plan_files_method(const PlanFiles& plan_files) {
-  return {"loop.plan_files", false, Role::operator_, {}, [plan_files](Api&, Call& call) {
+  return {"loop.plan_files", false, Role::operator_, params_of<NoParams>(),
+          [plan_files](Api&, Call& call) {
             if (!plan_files) {
               return call.responder.reject(
                   {ErrorCode::LOOP_NOT_FOUND,

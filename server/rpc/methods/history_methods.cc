@@ -201,9 +201,9 @@ void list_marks(Api& api, Call& call) {
 
 std::vector<Method> history_methods() {
   return {
-      {"events.histogram", false, Role::viewer, field_names<GetHistogram>(), get_histogram},
-      {"log.marks", false, Role::viewer, field_names<ListMarks>(), list_marks},
-      {"timeline.get", false, Role::viewer, field_names<GetTimeline>(), get_timeline},
+      {"events.histogram", false, Role::viewer, params_of<GetHistogram>(), get_histogram},
+      {"log.marks", false, Role::viewer, params_of<ListMarks>(), list_marks},
+      {"timeline.get", false, Role::viewer, params_of<GetTimeline>(), get_timeline},
   };
 }
 

@@ -132,13 +132,13 @@ void list_locks(Api& api, Call& call, LockQueue& locks) {
 
 std::vector<Method> lock_methods(LockQueue& locks) {
   return {
-      {"lock.acquire", true, Role::worker, field_names<AcquireLock>(), with(locks, acquire)},
-      {"lock.refresh", true, Role::worker, field_names<RefreshLock>(),
+      {"lock.acquire", true, Role::worker, params_of<AcquireLock>(), with(locks, acquire)},
+      {"lock.refresh", true, Role::worker, params_of<RefreshLock>(),
        handle_lock_command<RefreshLock, refresh_result>},
-      {"lock.release", true, Role::worker, field_names<ReleaseLock>(),
+      {"lock.release", true, Role::worker, params_of<ReleaseLock>(),
        handle_lock_command<ReleaseLock, release_result>},
-      {"lock.get", false, Role::viewer, field_names<GetLock>(), with(locks, get_lock)},
-      {"lock.list", false, Role::viewer, field_names<ListLocks>(), with(locks, list_locks)},
+      {"lock.get", false, Role::viewer, params_of<GetLock>(), with(locks, get_lock)},
+      {"lock.list", false, Role::viewer, params_of<ListLocks>(), with(locks, list_locks)},
   };
 }
 

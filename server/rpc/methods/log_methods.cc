@@ -70,7 +70,7 @@ void refuse_redaction(Api&, Call& call) {
 
 std::vector<Method> log_methods(Handler redact) {
   return {
-      {"log.redact", true, Role::admin, field_names<RedactionRequest>(), std::move(redact)},
+      {"log.redact", true, Role::admin, params_of<RedactionRequest>(), std::move(redact)},
   };
 }
 

@@ -27,9 +27,6 @@ struct TriggerLoop {
 };
 BOOST_DESCRIBE_STRUCT(TriggerLoop, (), (loop, reason))
 
-struct ListLoops {};
-BOOST_DESCRIBE_STRUCT(ListLoops, (), ())
-
 Rejection loop_not_found(const std::string& loop) {
   return {ErrorCode::LOOP_NOT_FOUND,
           "no loop " + loop + " can be triggered",
@@ -108,8 +105,6 @@ json::array loops_of_log(const World& world, std::vector<std::string> names) {
 }
 
 void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
-  const auto params = from_json<ListLoops>(call.params);
-  if (!params) return call.responder.reject(params.error());
   const World& world = api.engine.world();
   json::array rows;
   for (const ScheduledLoop* loop : loops.all()) {
@@ -133,9 +128,8 @@ void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
 
 std::vector<Method> loop_methods(const ServiceLoops& loops, const PlanFiles& plan_files) {
   return {
-      {"loop.trigger", false, Role::operator_, field_names<TriggerLoop>(),
-       with(loops, trigger_loop)},
-      {"loop.list", false, Role::viewer, field_names<ListLoops>(), with(loops, list_loops)},
+      {"loop.trigger", false, Role::operator_, params_of<TriggerLoop>(), with(loops, trigger_loop)},
+      {"loop.list", false, Role::viewer, params_of<NoParams>(), with(loops, list_loops)},
       plan_files_method(plan_files),
   };
 }

@@ -80,14 +80,13 @@ void list_plans(Api& api, Call& call) {
 
 std::vector<Method> plan_methods() {
   return {
-      {"plan.set_exploration", true, Role::worker, field_names<SetExploration>(),
+      {"plan.set_exploration", true, Role::worker, params_of<SetExploration>(),
        handle_command<SetExploration, exploration_result>},
-      {"plan.set", true, Role::worker, field_names<SetPlan>(),
-       handle_command<SetPlan, plan_result>},
-      {"plan.reset", true, Role::operator_, field_names<ResetPlan>(),
+      {"plan.set", true, Role::worker, params_of<SetPlan>(), handle_command<SetPlan, plan_result>},
+      {"plan.reset", true, Role::operator_, params_of<ResetPlan>(),
        handle_command<ResetPlan, reset_result>},
-      {"plan.get", false, Role::viewer, field_names<GetPlan>(), get_plan},
-      {"plan.list", false, Role::viewer, field_names<ListPlans>(), list_plans},
+      {"plan.get", false, Role::viewer, params_of<GetPlan>(), get_plan},
+      {"plan.list", false, Role::viewer, params_of<ListPlans>(), list_plans},
   };
 }
 

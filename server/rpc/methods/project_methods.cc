@@ -203,13 +203,13 @@ std::vector<Method> project_methods(std::shared_ptr<KnownPipeline> known_pipelin
     put(api, call, *known_pipeline, check);
   };
   return {
-      {"project.put", true, Role::operator_, field_names<PutProject>(), put_with_parts},
-      {"project.check", false, Role::operator_, field_names<GetProject>(),
+      {"project.put", true, Role::operator_, params_of<PutProject>(), put_with_parts},
+      {"project.check", false, Role::operator_, params_of<GetProject>(),
        [check = std::move(find_warnings)](Api& api, Call& call) {
          check_project(api, call, check);
        }},
-      {"project.get", false, Role::viewer, field_names<GetProject>(), get_project},
-      {"project.list", false, Role::viewer, field_names<ListProjects>(), list_projects},
+      {"project.get", false, Role::viewer, params_of<GetProject>(), get_project},
+      {"project.list", false, Role::viewer, params_of<ListProjects>(), list_projects},
   };
 }
 

@@ -338,7 +338,7 @@ void get_report(Api& api, Call& call, const ReportParts& parts) {
 
 std::vector<Method> report_methods(ServiceSources sources) {
   const auto parts = std::make_shared<const ServiceSources>(std::move(sources));
-  return {{"report.get", false, Role::viewer, field_names<GetReport>(),
+  return {{"report.get", false, Role::viewer, params_of<GetReport>(),
            [parts](Api& api, Call& call) { get_report(api, call, parts); }}};
 }
 

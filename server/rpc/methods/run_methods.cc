@@ -218,24 +218,24 @@ void artifact(Api& api, Call& call) {
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
                                 const TraceResource& trace_resource) {
   return {
-      {"run.start", true, Role::operator_, field_names<StartRun>(),
+      {"run.start", true, Role::operator_, params_of<StartRun>(),
        [known_pipeline = std::move(known_pipeline)](Api& api, Call& call) {
          start(api, call, *known_pipeline);
        }},
-      {"run.get", false, Role::viewer, field_names<GetRun>(), get_run},
-      {"run.find", false, Role::viewer, field_names<FindId>(), find_run},
-      {"run.list", false, Role::viewer, field_names<ListRuns>(), list_runs},
-      {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
-      {"run.pause", true, Role::operator_, field_names<PauseRun>(), pause},
-      {"run.resume", true, Role::operator_, field_names<ResumeRun>(), resume},
-      {"run.retry", true, Role::operator_, field_names<RetryRun>(), retry_run},
-      {"run.why", false, Role::viewer, field_names<GetRun>(), why_run},
-      {"run.fence", false, Role::viewer, field_names<CheckFence>(), check_fence},
-      {"run.trace", false, Role::viewer, field_names<TraceRun>(),
+      {"run.get", false, Role::viewer, params_of<GetRun>(), get_run},
+      {"run.find", false, Role::viewer, params_of<FindId>(), find_run},
+      {"run.list", false, Role::viewer, params_of<ListRuns>(), list_runs},
+      {"run.cancel", true, Role::operator_, params_of<CancelRun>(), cancel},
+      {"run.pause", true, Role::operator_, params_of<PauseRun>(), pause},
+      {"run.resume", true, Role::operator_, params_of<ResumeRun>(), resume},
+      {"run.retry", true, Role::operator_, params_of<RetryRun>(), retry_run},
+      {"run.why", false, Role::viewer, params_of<GetRun>(), why_run},
+      {"run.fence", false, Role::viewer, params_of<CheckFence>(), check_fence},
+      {"run.trace", false, Role::viewer, params_of<TraceRun>(),
        [trace_resource](Api& api, Call& call) { trace_run(api, call, trace_resource); }},
-      {"run.diff", false, Role::viewer, field_names<DiffRun>(), diff_run},
-      {"run.log", false, Role::viewer, field_names<ReadRunLog>(), read_run_log},
-      {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
+      {"run.diff", false, Role::viewer, params_of<DiffRun>(), diff_run},
+      {"run.log", false, Role::viewer, params_of<ReadRunLog>(), read_run_log},
+      {"run.artifact", false, Role::viewer, params_of<GetArtifact>(), artifact},
   };
 }
 

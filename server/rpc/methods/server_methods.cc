@@ -141,18 +141,12 @@ void metrics_method(Api&, Call& call, const MethodParts& parts) {
 std::vector<Method> server_methods(const MethodParts& given) {
   const auto parts = std::make_shared<const MethodParts>(given);
   return {
-      {"server.status",
-       false,
-       Role::viewer,
-       {},
+      {"server.status", false, Role::viewer, params_of<NoParams>(),
        [parts](Api& api, Call& call) { status(api, call, *parts); }},
-      {"server.limits", false, Role::viewer, {}, answer_limits},
-      {"server.metrics",
-       false,
-       Role::viewer,
-       {},
+      {"server.limits", false, Role::viewer, params_of<NoParams>(), answer_limits},
+      {"server.metrics", false, Role::viewer, params_of<NoParams>(),
        [parts](Api& api, Call& call) { metrics_method(api, call, *parts); }},
-      {"server.crash_report", false, Role::viewer, {}, crash_report_method},
+      {"server.crash_report", false, Role::viewer, params_of<NoParams>(), crash_report_method},
   };
 }
 

@@ -103,11 +103,11 @@ void list_in_flight(Api& api, Call& call) {
 
 std::vector<Method> pause_methods() {
   return {
-      {"server.pause", true, Role::operator_, field_names<PauseService>(),
+      {"server.pause", true, Role::operator_, params_of<PauseService>(),
        change_pause<PauseService>},
-      {"server.resume", true, Role::operator_, field_names<ResumeService>(),
+      {"server.resume", true, Role::operator_, params_of<ResumeService>(),
        change_pause<ResumeService>},
-      {"server.in_flight", false, Role::viewer, field_names<ListInFlight>(), list_in_flight},
+      {"server.in_flight", false, Role::viewer, params_of<ListInFlight>(), list_in_flight},
   };
 }
 

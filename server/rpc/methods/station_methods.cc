@@ -154,17 +154,17 @@ void settle(Api& api, Call& call) {
 
 std::vector<Method> station_methods(ClaimQueue& claims) {
   return {
-      {"station.claim", true, Role::worker, field_names<ClaimStation>(), with(claims, claim)},
-      {"station.heartbeat", true, Role::worker, field_names<HeartbeatStation>(),
+      {"station.claim", true, Role::worker, params_of<ClaimStation>(), with(claims, claim)},
+      {"station.heartbeat", true, Role::worker, params_of<HeartbeatStation>(),
        handle_command<HeartbeatStation, heartbeat_result>},
-      {"station.set_external_ref", true, Role::worker, field_names<SetExternalRef>(),
+      {"station.set_external_ref", true, Role::worker, params_of<SetExternalRef>(),
        handle_command<SetExternalRef, external_ref_result>},
-      {"station.complete", true, Role::worker, field_names<CompleteStation>(), complete},
-      {"station.defer", true, Role::worker, field_names<DeferStation>(),
+      {"station.complete", true, Role::worker, params_of<CompleteStation>(), complete},
+      {"station.defer", true, Role::worker, params_of<DeferStation>(),
        handle_command<DeferStation, defer_result>},
-      {"station.request_approval", true, Role::worker, field_names<RequestApproval>(),
+      {"station.request_approval", true, Role::worker, params_of<RequestApproval>(),
        handle_command<RequestApproval, approval_result>},
-      {"station.settle", true, Role::operator_, field_names<SettleStation>(), settle},
+      {"station.settle", true, Role::operator_, params_of<SettleStation>(), settle},
   };
 }
 

@@ -45,12 +45,12 @@ void next(Api& api, Call& call, StepQueue& steps) {
 
 std::vector<Method> step_methods(StepQueue& steps) {
   return {
-      {"step.next", true, Role::worker, field_names<NextStep>(), with(steps, next)},
-      {"step.heartbeat", true, Role::worker, field_names<HeartbeatStep>(),
+      {"step.next", true, Role::worker, params_of<NextStep>(), with(steps, next)},
+      {"step.heartbeat", true, Role::worker, params_of<HeartbeatStep>(),
        handle_command<HeartbeatStep, step_heartbeat_result>},
-      {"step.complete", true, Role::worker, field_names<CompleteStep>(),
+      {"step.complete", true, Role::worker, params_of<CompleteStep>(),
        handle_command<CompleteStep, step_end_result>},
-      {"step.fail", true, Role::worker, field_names<FailStep>(),
+      {"step.fail", true, Role::worker, params_of<FailStep>(),
        handle_command<FailStep, step_end_result>},
   };
 }

@@ -93,7 +93,7 @@ void list_strategies(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> strategy_methods() {
-  return {{"strategy.list", false, Role::viewer, field_names<ListStrategies>(), list_strategies}};
+  return {{"strategy.list", false, Role::viewer, params_of<ListStrategies>(), list_strategies}};
 }
 
 }  // namespace signalbox

@@ -208,11 +208,11 @@ void list_ticks(Api& api, Call& call) {
 
 std::vector<Method> tick_methods() {
   return {
-      {"tick.begin", true, Role::worker, field_names<BeginTick>(), begin},
-      {"tick.end", true, Role::worker, field_names<EndTick>(), end},
-      {"tick.recover", true, Role::operator_, field_names<RecoverTick>(), recover},
-      {"tick.list", false, Role::viewer, field_names<ListTicks>(), list_ticks},
-      {"watchdog.check", true, Role::operator_, field_names<CheckWatchdog>(), check_watchdog},
+      {"tick.begin", true, Role::worker, params_of<BeginTick>(), begin},
+      {"tick.end", true, Role::worker, params_of<EndTick>(), end},
+      {"tick.recover", true, Role::operator_, params_of<RecoverTick>(), recover},
+      {"tick.list", false, Role::viewer, params_of<ListTicks>(), list_ticks},
+      {"watchdog.check", true, Role::operator_, params_of<CheckWatchdog>(), check_watchdog},
   };
 }
 

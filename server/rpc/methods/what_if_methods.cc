@@ -99,7 +99,7 @@ Decided<json::object> make_forecast(const OwnCommand& command) {
 }
 
 std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool) {
-  return {{"what_if.run", false, Role::viewer, field_names<WhatIfRequest>(),
+  return {{"what_if.run", false, Role::viewer, params_of<WhatIfRequest>(),
            [pool](Api& api, Call& call) { run_what_if(api, call, pool); }}};
 }
 
