@@ -24,9 +24,11 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/openrpc.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
 #include "server/text/described_json.h"
+#include "server/transport/http/openapi.h"
 #include "store/log_tiles.h"
 
 namespace signalbox {
@@ -368,6 +370,10 @@ HttpService Server::http_service() {
                  const std::shared_ptr<Peer>& peer) {
             timer_loop_.check_for_clock_jump(stopping_);
             dispatcher_.refuse_unread(method, caller.actor(), why, peer);
+          },
+          [this, text = std::string()]() mutable -> std::string_view {
+            if (text.empty()) text = openrpc_document(dispatcher_.methods(), openapi_text());
+            return text;
           }};
 }
 

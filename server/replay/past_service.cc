@@ -259,11 +259,13 @@ std::optional<std::string> PastService::answer(std::string_view line, const Prin
 
 std::optional<Rejection> PastService::refusal_of(std::string_view method,
                                                  const json::object& params) const {
-  for (const Method& each : parts_->dispatcher.methods()) {
+  for (const Method& each : methods()) {
     if (each.name == method && !answers_about_past(each)) return not_about_past(each, params);
   }
   return std::nullopt;
 }
+
+const std::vector<Method>& PastService::methods() const { return parts_->dispatcher.methods(); }
 
 json::object PastService::call(std::string_view method, const json::object& params) {
   if (const auto refusal = refusal_of(method, params))

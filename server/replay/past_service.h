@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -23,6 +24,7 @@
 namespace signalbox {
 
 class EventLog;
+struct Method;
 struct Principal;
 struct World;
 
@@ -49,6 +51,8 @@ class PastService {
   // the present only. Returns nullopt for all others, also for a name that no method has.
   [[nodiscard]] std::optional<Rejection> refusal_of(std::string_view method,
                                                     const boost::json::object& params) const;
+  // Returns the dispatch table, which is that of the live service.
+  [[nodiscard]] const std::vector<Method>& methods() const;
   // Calls a method and returns the JSON-RPC response, with "result" or "error". The error is
   // NOT_ALLOWED for methods that aren't queries, because the past can't be changed. Blocks.
   boost::json::object call(std::string_view method, const boost::json::object& params);

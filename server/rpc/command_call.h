@@ -26,18 +26,6 @@ Rejection with_ended_run(Api& api, Rejection rejection);
 // Returns the refusal of a command whose run root can't be read in time: OVERLOADED.
 Rejection run_root_hangs(const std::string& run_root);
 
-// Returns the JSON names of the described fields of T.
-template <class T>
-std::vector<std::string> field_names() {
-  std::vector<std::string> names;
-  boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>(
-      [&](auto member) {
-        using Field = std::remove_cvref_t<decltype(std::declval<T>().*member.pointer)>;
-        names.emplace_back(described_json::json_name<Field>(member.name));
-      });
-  return names;
-}
-
 // Answers once the events so far are durable and the run root files that follow from them are
 // written, so that the client finds those files when it gets the answer. If a file can't be
 // written, the result has `files_error`: the command itself succeeded.

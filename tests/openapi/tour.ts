@@ -183,6 +183,7 @@ async function the_service_says_how_it_is() {
   const metrics: string = expected(await client.GET("/metrics", { parseAs: "text" }));
   check(metrics.includes("signalbox_log_position"), "it has metrics");
   check(expected(await client.GET("/openapi.json"))["openapi"] === "3.1.0", "it describes itself");
+  check(expected(await client.GET("/openrpc.json"))["openrpc"] === "1.3.2", "and its methods");
   const answer = expected(await client.POST("/rpc", { body: { jsonrpc: "2.0", id: 1, method: "no.such" } }));
   check(answer?.error?.data.code === "METHOD_NOT_FOUND", "methods are called, and refused");
 }

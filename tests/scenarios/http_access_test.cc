@@ -32,7 +32,7 @@ class HttpAccess : public ::testing::Test {
 
 // As it is delivered, TCP answers health only: no token was issued, and nobody set loopback_role.
 TEST_F(HttpAccess, WithoutATokenThereIsHealthOnly) {  // G9
-  for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json"}) {
+  for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json", "/openrpc.json"}) {
     EXPECT_EQ(ask("GET", path).status, 200U) << path;
   }
   for (const char* path : {"/v1/runs", "/v1/events", "/metrics"}) {
@@ -63,7 +63,7 @@ TEST_F(HttpAccess, NeedsAToken) {
   }
   EXPECT_EQ(ask("GET", "/v1/runs", {{"Authorization", "bearer " + secret}}).status, 200U);
   // Health needs no token. Over the Unix socket, the kernel identifies the client.
-  for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json"}) {
+  for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json", "/openrpc.json"}) {
     EXPECT_EQ(ask("GET", path).status, 200U) << path;
   }
   EXPECT_EQ(HttpClient(server_.socket()).get("/v1/runs").status, 200U);

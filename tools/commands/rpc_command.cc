@@ -1,9 +1,14 @@
-// `signalbox rpc METHOD [JSON]`: calls any method of PROTOCOL.md.
+// `signalbox rpc METHOD [JSON]`: calls any method of PROTOCOL.md. `signalbox rpc --describe`
+// describes all of them.
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <boost/json/parse.hpp>
+
+#include "server/replay/own_methods.h"
+#include "server/transport/http/openapi.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/nearest_word.h"
@@ -18,6 +23,7 @@ namespace json = boost::json;
 struct RpcOptions {
   std::string method;
   std::string params = "{}";
+  bool describe = false;
 };
 
 // Adds the method that was probably meant to METHOD_NOT_FOUND, whose details list all of them.
@@ -34,10 +40,22 @@ void name_method(json::object& error, const std::string& given) {
   error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
 }
 
+// Returns the methods of this program: no server is asked.
+Called<json::object> describe_methods() {
+  const auto document = describe_own_methods(openapi_text());
+  if (!document) return tl::unexpected(from_store_error(document.error()));
+  return json::parse(*document).as_object();
+}
+
 ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
   const View view = [](const boost::json::object& result, const Terminal&) {
     return indented(result);
   };
+  if (options.describe) return answer(invocation, describe_methods(), view);
+  if (options.method.empty()) {
+    return answer(invocation,
+                  tl::unexpected(usage_error("METHOD is missing", {"signalbox rpc --help"})), view);
+  }
   auto params = json_from(options.params, "the params");
   if (!params) return answer(invocation, tl::unexpected(params.error()), view);
   if (!params->is_object()) {
@@ -56,13 +74,17 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
 void add_rpc_command(ToolCommand app, Invocation& invocation) {
   ToolCommand command = app.add_subcommand("rpc", "Call any method of the protocol");
   const auto options = std::make_shared<RpcOptions>();
-  command.add_option("METHOD", options->method, "For example run.list").required();
+  command.add_option("METHOD", options->method, "For example run.list");
   command.add_option("PARAMS", options->params, "A JSON object, @FILE, or @- for stdin");
+  command.add_flag("--describe", options->describe, "Print the methods of this program as OpenRPC");
+  command.excludes("--describe", {"METHOD", "PARAMS"});
   command.footer(
+      "A server serves the description of its own methods at /openrpc.json.\n\n"
       "Examples:\n"
       "  signalbox rpc server.status\n"
       "  signalbox rpc run.list '{\"status\": \"running\", \"limit\": 5}'\n"
-      "  signalbox rpc station.complete @done.json");
+      "  signalbox rpc station.complete @done.json\n"
+      "  signalbox rpc --describe > openrpc.json");
   command.action([options, &invocation] { return rpc(invocation, *options); });
 }
 

@@ -55,6 +55,7 @@ HttpAnswer ConsoleSource::answer(const Request& request) {
     case RouteKind::ready:
     case RouteKind::version:
     case RouteKind::openapi:
+    case RouteKind::openrpc:
       break;
   }
   return no_such_part();

@@ -6,10 +6,8 @@
 #include <type_traits>
 #include <variant>
 
-#include <boost/json/array.hpp>
-
 #include "server/rpc/command_call.h"
-#include "server/text/described_json.h"
+#include "server/text/json_schema.h"
 #include "store/codec.h"
 
 namespace signalbox {
@@ -120,25 +118,32 @@ constexpr std::array event_sentences = {
     Sentence{"PayloadRedacted", "Free text of an earlier record was erased."},
 };
 
-json::object type_json(const EventTag& tag, const char* noun,
-                       const std::vector<std::string>& fields) {
+json::object type_json(const EventTag& tag, const char* noun) {
   return {{"type", json::string_view(tag.name)},
           {"noun", noun},
           {"number", tag.number},
           {"version", tag.version},
-          {"sentence", json::string_view(sentence_of(tag.name))},
-          {"fields", json::array(fields.begin(), fields.end())}};
+          {"sentence", json::string_view(sentence_of(tag.name))}};
 }
 
-template <class... Types>
-void add_types(std::type_identity<std::variant<Types...>> /*events*/, const char* noun,
-               json::array& out) {
-  (out.push_back(type_json(Types::tag, noun, field_names<Types>())), ...);
+// Calls `add` with each type's tag, noun and description.
+template <class... Types, class Add>
+void for_types(std::type_identity<std::variant<Types...>> /*events*/, const char* noun,
+               const Add& add) {
+  (add(Types::tag, noun, described_json::type_of<Types>), ...);
 }
 
-template <class Noun>
-void add_noun(const char* noun, json::array& out) {
-  add_types(std::type_identity<typename Noun::Alternatives>{}, noun, out);
+template <class Add>
+void for_each_type(const Add& add) {
+  for_types(std::type_identity<ServerEvent::Alternatives>{}, "server", add);
+  for_types(std::type_identity<RunEvent::Alternatives>{}, "run", add);
+  for_types(std::type_identity<StationEvent::Alternatives>{}, "station", add);
+  for_types(std::type_identity<LockEvent::Alternatives>{}, "lock", add);
+  for_types(std::type_identity<TickEvent::Alternatives>{}, "tick", add);
+  for_types(std::type_identity<PlanEvent::Alternatives>{}, "plan", add);
+  for_types(std::type_identity<ProjectEvent::Alternatives>{}, "project", add);
+  for_types(std::type_identity<CardEvent::Alternatives>{}, "card", add);
+  for_types(std::type_identity<AccessEvent::Alternatives>{}, "access", add);
 }
 
 }  // namespace
@@ -150,18 +155,25 @@ std::string_view sentence_of(std::string_view type) {
 
 json::object event_types_view() {
   json::array types;
-  add_noun<ServerEvent>("server", types);
-  add_noun<RunEvent>("run", types);
-  add_noun<StationEvent>("station", types);
-  add_noun<LockEvent>("lock", types);
-  add_noun<TickEvent>("tick", types);
-  add_noun<PlanEvent>("plan", types);
-  add_noun<ProjectEvent>("project", types);
-  add_noun<CardEvent>("card", types);
-  add_noun<AccessEvent>("access", types);
+  for_each_type([&types](const EventTag& tag, const char* noun, const described_json::Type& type) {
+    json::object shown = type_json(tag, noun);
+    json::array& fields = shown["fields"].emplace_array();
+    for (const described_json::Field& field : type.fields) fields.emplace_back(field.name);
+    types.push_back(std::move(shown));
+  });
   json::object result;
   result["types"] = std::move(types);
   return result;
+}
+
+json::array described_events() {
+  json::array types;
+  for_each_type([&types](const EventTag& tag, const char* noun, const described_json::Type& type) {
+    json::object shown = type_json(tag, noun);
+    shown["data"] = schema_of(type, JsonUse::written);
+    types.push_back(std::move(shown));
+  });
+  return types;
 }
 
 }  // namespace signalbox

@@ -136,6 +136,7 @@ std::optional<Rejection> stranger_refusal(const HttpSession& session, const Requ
     case RouteKind::ready:
     case RouteKind::version:
     case RouteKind::openapi:
+    case RouteKind::openrpc:
     case RouteKind::front:
     case RouteKind::console:
     case RouteKind::console_file:
@@ -169,6 +170,8 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
       return session->respond(version_answer());
     case RouteKind::openapi:
       return session->respond(json_answer(200, std::string(openapi_text())));
+    case RouteKind::openrpc:
+      return session->respond(json_answer(200, std::string(session->service().openrpc())));
     case RouteKind::front:
       return session->respond(console_front(header_of(request, "Accept")));
     case RouteKind::console:

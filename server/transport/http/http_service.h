@@ -47,6 +47,8 @@ struct HttpService {
   std::function<void(std::string_view method, const Caller& caller, const Rejection& why,
                      const std::shared_ptr<Peer>& peer)>
       refuse_unread = {};
+  // Returns the OpenRPC document of the methods, for `/openrpc.json`; valid as long as this object.
+  std::function<std::string_view()> openrpc = [] { return std::string_view(); };
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;

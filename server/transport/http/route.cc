@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view command = "command_id";
 
-constexpr std::array<Route, 24> table = {{
+constexpr std::array<Route, 25> table = {{
     {"POST", "/v1/runs", "run.start", RouteKind::call, 202, "idempotency_key", show_started_run},
     {"GET", "/v1/runs", "run.list", RouteKind::call, 200, {}, show_run_page},
     {"GET", "/v1/runs/{run_id}", "run.get"},
@@ -39,6 +39,7 @@ constexpr std::array<Route, 24> table = {{
     {"GET", "/readyz", {}, RouteKind::ready},
     {"GET", "/version", {}, RouteKind::version},
     {"GET", "/openapi.json", {}, RouteKind::openapi},
+    {"GET", "/openrpc.json", {}, RouteKind::openrpc},
     {"GET", "/", {}, RouteKind::front},
     {"GET", "/console/", {}, RouteKind::console},
     {"GET", "/console/{digest}/{file}", {}, RouteKind::console_file, 200, {}, nullptr, true},

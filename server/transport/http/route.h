@@ -24,6 +24,7 @@ enum class RouteKind {
   ready,
   version,
   openapi,
+  openrpc,
   front,         // leads a browser to the console
   console,       // the console's page
   console_file,  // what the page is made of
