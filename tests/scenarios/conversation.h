@@ -20,6 +20,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/described_call.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -70,7 +71,8 @@ class Conversation {
   Conversation& operator=(const Conversation&) = delete;
   ~Conversation() { ::close(descriptor_); }
 
-  // Sends {"method", "params"} with its $names replaced. Returns the answer.
+  // Sends {"method", "params"} with its $names replaced. Returns the answer, and expects that the
+  // OpenRPC document describes it.
   boost::json::value ask(const std::string& question) {
     boost::json::object request = boost::json::parse(with_values(question)).as_object();
     request["jsonrpc"] = "2.0";
@@ -81,6 +83,7 @@ class Conversation {
     boost::json::object answer = boost::json::parse(next_line()).as_object();
     answer.erase("jsonrpc");
     answer.erase("id");
+    openrpc::expect_described(std::string(request.at("method").as_string()), answer);
     return answer;
   }
   // Runs a printed command unchanged, in a shell that finds the binary and the server.

@@ -30,14 +30,16 @@ inline const boost::json::object& document() {
   return parsed;
 }
 
-// Returns what a reference such as "#/components/schemas/Name" refers to, or `part` itself.
-inline const boost::json::object& resolved(const boost::json::object& part) {
+// Returns what a reference such as "#/components/schemas/Name" refers to, or `part` itself. `root`
+// is the document that both are in.
+inline const boost::json::object& resolved(const boost::json::object& part,
+                                           const boost::json::object& root = document()) {
   const boost::json::value* reference = part.if_contains("$ref");
   if (reference == nullptr) return part;
   const std::string pointer(reference->as_string());
   const std::size_t name = pointer.rfind('/');
   const std::size_t kind = pointer.rfind('/', name - 1);
-  const boost::json::value& components = document().at("components");
+  const boost::json::value& components = root.at("components");
   return components.at(pointer.substr(kind + 1, name - kind - 1))
       .at(pointer.substr(name + 1))
       .as_object();
@@ -64,8 +66,20 @@ inline bool fits_type(const boost::json::value& value, const boost::json::value&
 // Adds what the schema doesn't say of the value: a key that it doesn't have, one that it requires,
 // another type, a value that isn't among its own. `place` names the value in complaints.
 inline void check_value(const boost::json::value& value, const boost::json::object& described,
-                        const std::string& place, Complaints& complaints) {
-  const boost::json::object& schema = resolved(described);
+                        const std::string& place, Complaints& complaints,
+                        const boost::json::object& root = document()) {
+  const boost::json::object& schema = resolved(described, root);
+  if (const boost::json::value* any = schema.if_contains("anyOf")) {
+    Complaints of_first;
+    for (const boost::json::value& each : any->as_array()) {
+      Complaints found;
+      check_value(value, each.as_object(), place, found, root);
+      if (found.empty()) return;
+      if (of_first.empty()) of_first = std::move(found);
+    }
+    complaints.insert(complaints.end(), of_first.begin(), of_first.end());
+    return;
+  }
   const boost::json::value* type = schema.if_contains("type");
   if (type != nullptr && !fits_type(value, *type)) {
     return complaints.push_back(place + " is " + boost::json::serialize(value) +
@@ -82,7 +96,8 @@ inline void check_value(const boost::json::value& value, const boost::json::obje
     const boost::json::object& items = schema.at("items").as_object();
     const boost::json::array& elements = value.get_array();
     for (std::size_t index = 0; index < elements.size(); ++index) {
-      check_value(elements[index], items, place + "[" + std::to_string(index) + "]", complaints);
+      check_value(elements[index], items, place + "[" + std::to_string(index) + "]", complaints,
+                  root);
     }
   }
   if (!value.is_object()) return;
@@ -100,10 +115,10 @@ inline void check_value(const boost::json::value& value, const boost::json::obje
     const boost::json::value* property =
         properties == nullptr ? nullptr : properties->as_object().if_contains(field.key());
     if (property == nullptr) property = others;
-    if (property == nullptr) {
+    if (property == nullptr || *property == boost::json::value(false)) {
       complaints.push_back(inner + " isn't described");
     } else if (property->is_object()) {  // else it is `true`: any value
-      check_value(field.value(), property->get_object(), inner, complaints);
+      check_value(field.value(), property->get_object(), inner, complaints, root);
     }
   }
 }
