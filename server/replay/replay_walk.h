@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "domain/world.h"
-#include "server/replay/noun_state.h"
+#include "server/rpc/noun_state.h"
 #include "store/event_log.h"
 
 namespace signalbox {

@@ -115,6 +115,8 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"what_if.run","params":{"policy":""}}
 > {"method":"events.types"}
 > {"method":"events.histogram","params":{"by":"noun"}}
+> {"method":"state.get","params":{"stream":"run/$deep"}}
+> {"method":"state.get","params":{"stream":"card/$card","at":"1h"}}
 > {"method":"log.marks","params":{"kinds":"start,stop","from":1}}
 > {"method":"timeline.get","params":{"from":1,"group":"worker"}}
 > {"method":"events.read","params":{"limit":1000}}

@@ -1,6 +1,6 @@
 // Tests the state of a noun as JSON, and the differences compare two states, which the debugger
 // shows beside each event.
-#include "server/replay/noun_state.h"
+#include "server/rpc/noun_state.h"
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>

@@ -31,6 +31,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(artifact_methods(parts.rebuild_artifacts));
   add(event_methods(parts.feed, parts.subscribe_agent_logs));
   add(history_methods());
+  add(state_methods());
   add(server_methods(parts));
   add(pause_methods());
   add(access_methods(parts.access));

@@ -166,6 +166,7 @@ std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
 std::vector<Method> history_methods();
+std::vector<Method> state_methods();
 std::vector<Method> server_methods(const MethodParts& parts);
 std::vector<Method> pause_methods();
 // Returns `server.whoami`, which names those of `others` that the caller may call.

@@ -99,6 +99,7 @@ constexpr std::array param_table = {
     BoundedParam{"events.read", "limit", 1, events_read_rows_max},
     BoundedParam{"events.histogram", "buckets", 1, histogram_buckets_max},
     BoundedParam{"log.marks", "limit", 1, log_marks_rows_max},
+    BoundedParam{"state.get", "stream", 1, sizeof "project/" - 1 + limits::name_bytes_max},
     BoundedParam{"timeline.get", "max_rows", 1, timeline_rows_max},
     BoundedParam{"server.pause", "reason", 0, limits::reason_bytes_max},
     BoundedParam{"server.resume", "reason", 0, limits::reason_bytes_max},

@@ -1,4 +1,4 @@
-#include "server/replay/noun_state.h"
+#include "server/rpc/noun_state.h"
 
 #include <algorithm>
 #include <utility>
