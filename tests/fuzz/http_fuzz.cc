@@ -1,6 +1,8 @@
-// The parts of an HTTP request that our own code parses: framing, target, range, host and origin.
+// The parts of an HTTP request that our own code parses: framing, target, range, codings, host and
+// origin.
 #include "server/text/utf8_text.h"
 #include "server/transport/http/byte_range.h"
+#include "server/transport/http/content_coding.h"
 #include "server/transport/http/host_rule.h"
 #include "server/transport/http/request_framing.h"
 #include "server/transport/http/target.h"
@@ -49,6 +51,7 @@ void fuzz_one_input(std::string_view input) {
     SIGNALBOX_CHECK(name == "localhost" || name == "127.0.0.1" || name == "::1" ||
                     name == "192.0.2.1" || name == "box.example");
   }
+  static_cast<void>(accepts_gzip(input));
   static_cast<void>(is_cross_site("", input, "box.example", true));
 }
 

@@ -2,8 +2,6 @@
 // and without anything that another site could use.
 #include <gtest/gtest.h>
 
-#include <boost/beast/zlib/inflate_stream.hpp>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -11,27 +9,11 @@
 
 #include "server/transport/http/console_assets.h"
 #include "store/sha256.h"
+#include "tests/server/gunzip.h"
 #include "tests/server/http_site.h"
 
 namespace signalbox {
 namespace {
-
-// Returns the content of a gzip file without optional fields (RFC 1952), as our build writes them.
-std::string unpacked(std::string_view gzip, std::size_t content_bytes) {
-  constexpr std::size_t header_bytes = 10;
-  constexpr std::size_t trailer_bytes = 8;
-  std::string content(content_bytes, '\0');
-  boost::beast::zlib::z_params params;
-  params.next_in = gzip.data() + header_bytes;
-  params.avail_in = gzip.size() - header_bytes - trailer_bytes;
-  params.next_out = content.data();
-  params.avail_out = content.size();
-  boost::beast::zlib::inflate_stream inflate;
-  boost::system::error_code error;
-  inflate.write(params, boost::beast::zlib::Flush::finish, error);
-  content.resize(params.total_out);
-  return content;
-}
 
 std::string address_of(const ConsoleAsset& asset) {
   return "/console/" + std::string(console_digest()) + "/" + std::string(asset.name);
@@ -46,7 +28,7 @@ TEST(ConsoleAssets, AreTheFilesOfTheTree) {
     text << file.rdbuf();
     EXPECT_EQ(text.str(), asset.content) << asset.name;
     EXPECT_EQ(to_hex(sha256(asset.content)), asset.sha256) << asset.name;
-    EXPECT_EQ(unpacked(asset.gzip, asset.content.size()), asset.content) << asset.name;
+    EXPECT_EQ(gunzip(asset.gzip, asset.content.size()), asset.content) << asset.name;
     modules += asset.name.ends_with(".js") ? 1 : 0;
   }
   EXPECT_GT(modules, 20U);
@@ -95,12 +77,13 @@ TEST(ConsoleServing, IsCompressedForWhoTakesIt) {
   HttpSite site;
   HttpClient http = site.client();
   const ConsoleAsset& asset = console_assets().front();
-  for (const char* accepts : {"gzip", "br, GZIP;q=0.5", "deflate, gzip;q=1"}) {
+  for (const char* accepts : {"gzip", "br, GZIP;q=0.5", "deflate, gzip;q=1", "*"}) {
     const HttpReply file = http.get(address_of(asset), {{"Accept-Encoding", accepts}});
     EXPECT_EQ(file.header("Content-Encoding"), "gzip") << accepts;
     EXPECT_EQ(file.body(), asset.gzip) << accepts;
   }
-  for (const char* accepts : {"identity", "gzip;q=0", "br", "gzip;q=0.000"}) {
+  for (const char* accepts :
+       {"identity", "gzip;q=0", "br", "gzip;q=0.000", "gzip;q=0.5, identity"}) {
     const HttpReply file = http.get(address_of(asset), {{"Accept-Encoding", accepts}});
     EXPECT_EQ(file.header("Content-Encoding"), "") << accepts;
     EXPECT_EQ(file.body(), asset.content) << accepts;

@@ -7,6 +7,7 @@
 #include "server/rpc/error_json.h"
 #include "server/transport/http/artifact_download.h"
 #include "server/transport/http/console.h"
+#include "server/transport/http/content_coding.h"
 #include "server/transport/http/problem.h"
 #include "server/transport/http/target.h"
 
@@ -29,7 +30,7 @@ HttpAnswer ConsoleSource::answer(const Request& request) {
   if (!target) return problem(target.error());
   const RouteMatch match = match_route(request.verb, *target);
   if (match.route == nullptr) return no_such_part();
-  const ConsoleHeaders headers{request.if_none_match, request.accept_encoding};
+  const ConsoleHeaders headers{request.if_none_match, accepts_gzip(request.accept_encoding)};
   switch (match.route->kind) {
     case RouteKind::front:
       return console_front(request.accept);

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include <boost/beast/core/string.hpp>
-#include <boost/beast/http/rfc7230.hpp>
-
 #include "server/transport/http/console_assets.h"
 #include "server/transport/http/problem.h"
 
@@ -34,17 +31,6 @@ HttpAnswer redirection(std::string location) {
   return answer;
 }
 
-bool accepts_gzip(std::string_view accept_encoding) {
-  const boost::beast::http::ext_list codings({accept_encoding.data(), accept_encoding.size()});
-  return std::any_of(codings.begin(), codings.end(), [](const auto& coding) {
-    if (!boost::beast::iequals(coding.first, "gzip")) return false;
-    return std::none_of(coding.second.begin(), coding.second.end(), [](const auto& param) {
-      return boost::beast::iequals(param.first, "q") &&
-             param.second.find_first_not_of("0.") == boost::beast::string_view::npos;
-    });
-  });
-}
-
 // Compares weakly: both codings of a file have one tag.
 bool has_entity_tag(std::string_view list, std::string_view tag) {
   return list == "*" || list.find(tag) != std::string_view::npos;
@@ -66,9 +52,8 @@ HttpAnswer asset_answer(const ConsoleAsset& asset, std::string_view cache_contro
     return answer;
   }
   answer.media_type = asset.media_type;
-  const bool is_compressed = accepts_gzip(headers.accept_encoding);
-  if (is_compressed) answer.headers.emplace_back("Content-Encoding", "gzip");
-  answer.body = is_compressed ? asset.gzip : asset.content;
+  if (headers.accepts_gzip) answer.headers.emplace_back("Content-Encoding", "gzip");
+  answer.body = headers.accepts_gzip ? asset.gzip : asset.content;
   return answer;
 }
 

@@ -10,10 +10,10 @@
 
 namespace signalbox {
 
-// Header fields of a request; empty: the field is missing.
+// What a request says about the answer that it wants.
 struct ConsoleHeaders {
-  std::string_view if_none_match;
-  std::string_view accept_encoding;
+  std::string_view if_none_match;  // the header field; empty: it is missing
+  bool accepts_gzip = false;
 };
 
 // Returns the response at `/`: a redirection to the console for a browser, whose `accept` has

@@ -175,12 +175,12 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
     case RouteKind::front:
       return session->respond(console_front(header_of(request, "Accept")));
     case RouteKind::console:
-      return session->respond(console_page(asked.target, {header_of(request, "If-None-Match"),
-                                                          header_of(request, "Accept-Encoding")}));
+      return session->respond(console_page(
+          asked.target, {header_of(request, "If-None-Match"), session->accepts_gzip()}));
     case RouteKind::console_file:
-      return session->respond(console_file(
-          asked.match.params.at("digest"), asked.match.params.at("file"),
-          {header_of(request, "If-None-Match"), header_of(request, "Accept-Encoding")}));
+      return session->respond(
+          console_file(asked.match.params.at("digest"), asked.match.params.at("file"),
+                       {header_of(request, "If-None-Match"), session->accepts_gzip()}));
     case RouteKind::rpc:
       return call(session, request, request.body(), std::make_shared<RpcPeer>(session));
     case RouteKind::call:

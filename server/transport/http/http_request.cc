@@ -113,6 +113,16 @@ tl::expected<RouteMatch, HttpAnswer> find_route(const HttpRequest& request, cons
 
 }  // namespace
 
+std::string list_field(const HttpRequest& request, http::field name) {
+  std::string list;
+  const auto [first, last] = request.equal_range(name);
+  for (auto each = first; each != last; ++each) {
+    if (each != first) list += ", ";
+    list += view(each->value());
+  }
+  return list;
+}
+
 tl::expected<RequestedRoute, HttpAnswer> validate_header(const HttpRequest& request,
                                                          const ConnectionOrigin& origin,
                                                          const HttpService& service) {

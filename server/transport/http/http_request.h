@@ -15,6 +15,9 @@ namespace signalbox {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
+// Returns the value of a header field that is a list, which may come in several fields.
+std::string list_field(const HttpRequest& request, boost::beast::http::field name);
+
 struct RequestedRoute {
   Target target;
   RouteMatch match;  // match.route isn't nullptr

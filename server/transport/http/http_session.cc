@@ -14,6 +14,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include "server/limits.h"
+#include "server/transport/http/content_coding.h"
 #include "server/transport/http/http_exchange.h"
 #include "server/transport/http/http_header.h"
 #include "server/transport/http/problem.h"
@@ -30,6 +31,9 @@ constexpr std::int64_t linger_ms_max = 2000;
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
 constexpr std::size_t drain_buffer_bytes = 16 * 1024;
 constexpr std::size_t read_bytes = 4 * 1024;
+
+// Time that an answer waits to be compressed; then it is sent as it is.
+constexpr std::int64_t compression_ms_max = 1000;
 
 }  // namespace
 
@@ -83,6 +87,7 @@ void HttpSession::wait_for_request() {
 void HttpSession::read_header() {
   phase_ = Phase::reading;
   is_head_ = false;
+  accepts_gzip_ = false;
   parser_.emplace();
   parser_->header_limit(http_header_bytes_max);
   parser_->body_limit(line_bytes_max);
@@ -160,6 +165,7 @@ void HttpSession::on_bad_request(const boost::system::error_code& error) {
 void HttpSession::on_header() {
   const HttpRequest& request = parser_->get();
   is_head_ = request.method() == http::verb::head;
+  accepts_gzip_ = signalbox::accepts_gzip(list_field(request, http::field::accept_encoding));
   keep_alive_ = request.keep_alive();
   auto asked = validate_header(request, origin_, service_);
   if (!asked) {
@@ -226,6 +232,38 @@ void HttpSession::on_body() {
 }
 
 void HttpSession::respond(HttpAnswer answer) {
+  if (is_compressible(answer)) {
+    answer.headers.emplace_back("Vary", "Accept-Encoding");
+    if (accepts_gzip_) return compress(std::move(answer));
+  }
+  send_whole(std::move(answer));
+}
+
+// One answer at a time, so that compression never takes more than one processor. With too many
+// answers before it, one is sent as it is.
+void HttpSession::compress(HttpAnswer answer) {
+  if (closed_) return;
+  begin_answering();
+  place().set_output(answer.body.size(), false);
+  const auto kept = std::make_shared<HttpAnswer>(std::move(answer));
+  service_.blocking.run(
+      {.name = "compression of answers",
+       .deadline_ms = compression_ms_max,
+       .failed = [self = shared_from_this(), kept](LaneFailure) { self->send_whole(*kept); }},
+      [self = shared_from_this(), kept]() -> std::function<void()> {
+        const auto packed =
+            std::make_shared<std::optional<std::string>>(gzip_text(std::as_const(*kept).body));
+        return [self, kept, packed] {
+          if (*packed) {
+            kept->body = std::move(**packed);
+            kept->headers.emplace_back("Content-Encoding", "gzip");
+          }
+          self->send_whole(std::move(*kept));
+        };
+      });
+}
+
+void HttpSession::send_whole(HttpAnswer answer) {
   write(std::move(answer), std::nullopt, [this] { done(); });
 }
 

@@ -41,7 +41,8 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   void finish() override;
   void close() override;
 
-  // Sends the whole response to the current request, then reads the next request.
+  // Sends the whole response to the current request, compressed if that is asked for, then reads
+  // the next request.
   void respond(HttpAnswer answer);
   // Sends the header of a response with a body of `body_bytes`, then calls `sent`. The caller sends
   // the body with send() and ends the response with done().
@@ -62,6 +63,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   // As Peer::identify().
   bool identify(const std::string& actor);
   [[nodiscard]] bool is_head() const { return is_head_; }
+  [[nodiscard]] bool accepts_gzip() const { return accepts_gzip_; }
   [[nodiscard]] bool closed() const { return closed_; }
 
  private:
@@ -83,6 +85,8 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   void refuse_framing(const FramingFault& fault);
   void count_input();
   void on_bad_request(const boost::system::error_code& error);
+  void compress(HttpAnswer answer);
+  void send_whole(HttpAnswer answer);
   void write(HttpAnswer answer, std::optional<std::uint64_t> body_bytes,
              std::function<void()> sent);
   void linger();
@@ -102,6 +106,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   std::shared_ptr<StreamingResponse> streaming_;
   Phase phase_ = Phase::idle;
   bool is_head_ = false;
+  bool accepts_gzip_ = false;
   bool keep_alive_ = true;  // keep the connection after the current request
   bool finishing_ = false;
   bool watching_for_hang_up_ = false;
