@@ -164,6 +164,16 @@ TEST_F(HttpInput, ABodyMayWaitForTheGoAhead) {
   EXPECT_TRUE(refused.closed_by_server());
 }
 
+// HTTP/1.0 has no interim responses: such a client would take one for the answer.
+TEST_F(HttpInput, NoGoAheadIsSentToAnOldClient) {
+  HttpClient http = client();
+  http.send(
+      "POST /v1/runs HTTP/1.0\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+      "Content-Length: 12\r\n\r\n");
+  http.send(R"({"goal":"g"})");
+  EXPECT_EQ(http.reply().status, 202U);
+}
+
 TEST_F(HttpInput, OnlyItsOwnNamesAreAnswered) {
   HttpClient http = tcp_client();
   const std::string port = ":" + std::to_string(port_);

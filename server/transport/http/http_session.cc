@@ -180,8 +180,11 @@ void HttpSession::on_header() {
   }
   header_.reset();
   if (parser_->chunked()) header_ = request.base();
-  if (!http::token_list(request[http::field::expect]).exists("100-continue") ||
-      parser_->is_done()) {
+  // HTTP/1.0 has no interim responses: such a client would take one for the answer.
+  const bool expects_continue =
+      request.version() >= 11 &&
+      http::token_list(request[http::field::expect]).exists("100-continue");
+  if (!expects_continue || parser_->is_done()) {
     return read_body();
   }
   static constexpr std::string_view continue_response = "HTTP/1.1 100 Continue\r\n\r\n";
