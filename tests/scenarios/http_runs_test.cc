@@ -248,6 +248,9 @@ TEST_F(HttpRuns, GivesPartsOfArtifactsAndNothingTwice) {
   const HttpReply known = client.get(path, {{"If-None-Match", etag}});
   EXPECT_EQ(known.status, 304U);
   EXPECT_EQ(known.body(), "");
+  for (const char* name : {"ETag", "Cache-Control", "Content-Disposition"}) {
+    EXPECT_EQ(known.header(name), whole.header(name)) << name;
+  }
   const HttpReply head = client.ask("HEAD", path);
   EXPECT_EQ(head.status, 200U);
   EXPECT_EQ(head.header("Content-Length"), "10");

@@ -73,9 +73,10 @@ void ArtifactDownload::read_result(const json::object& result) {
   digest_ = parse_digest(text("sha256")).value_or(Digest{});
   etag_ = '"' + text("sha256") + '"';
   if (names_tag(headers_.if_none_match, etag_)) {
-    HttpAnswer unchanged;
+    // With the fields of the whole answer: a client keeps them in place of those that it has.
+    HttpAnswer unchanged = headers_of_content();
     unchanged.status = 304;
-    unchanged.headers.emplace_back("ETag", etag_);
+    unchanged.media_type.clear();
     return session().respond(std::move(unchanged));
   }
   open();
