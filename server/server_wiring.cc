@@ -23,6 +23,7 @@
 #include "server/retention/expired_run_files.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
+#include "server/rpc/kept_output.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/openrpc.h"
 #include "server/rpc/results.h"
@@ -374,7 +375,8 @@ HttpService Server::http_service() {
           [this, text = std::string()]() mutable -> std::string_view {
             if (text.empty()) text = openrpc_document(dispatcher_.methods(), openapi_text());
             return text;
-          }};
+          },
+          output_reader(config_.data)};
 }
 
 TimerLoop::Reports Server::timer_loop_reports() {

@@ -150,6 +150,22 @@ async function artifacts_are_read() {
   check(none.response.status === 404, "there is no other");
 }
 
+async function an_output_is_read() {
+  const { run_id } = await start({
+    name: "prints", station: [{ name: "print", executor: "process", command: ["sh", "-c", "echo hello"] }],
+  });
+  await until(run_id, "succeeded");
+  const page = expected(await client.GET("/v1/runs/{run_id}/log", of_run(run_id)));
+  check(page.text === "hello\n" && page.job_id.length > 0, "as a page");
+  const path = { run_id };
+  const whole = await client.GET("/v1/runs/{run_id}/output", { params: { path }, parseAs: "text" });
+  check(expected(whole) === "hello\n", "as it was printed");
+  const part = await client.GET("/v1/runs/{run_id}/output", {
+    params: { path, query: { station: "print", stream: "stdout" }, header: { Range: "bytes=-3" } }, parseAs: "text",
+  });
+  check(expected(part) === "lo\n" && part.response.status === 206, "its end");
+}
+
 async function events_are_followed() {
   const answer = await client.GET("/v1/events", {
     params: { query: { from: 1, types: ["RunStarted"] } }, parseAs: "stream",
@@ -208,7 +224,7 @@ async function mistakes_are_found_by_the_compiler() {
 }
 
 const tour = [
-  runs_are_started_once_and_listed, a_question_is_decided, a_failed_run_is_retried, artifacts_are_read,
+  runs_are_started_once_and_listed, a_question_is_decided, a_failed_run_is_retried, artifacts_are_read, an_output_is_read,
   events_are_followed, refusals_are_problems, the_service_says_how_it_is, mistakes_are_found_by_the_compiler,
 ];
 for (const part of tour) {

@@ -35,7 +35,7 @@ TEST_F(HttpAccess, WithoutATokenThereIsHealthOnly) {  // G9
   for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json", "/openrpc.json"}) {
     EXPECT_EQ(ask("GET", path).status, 200U) << path;
   }
-  for (const char* path : {"/v1/runs", "/v1/events", "/metrics"}) {
+  for (const char* path : {"/v1/runs", "/v1/runs/7/output", "/v1/events", "/metrics"}) {
     EXPECT_EQ(ask("GET", path).status, 401U) << path;
   }
   const HttpReply refused = ask("POST", "/v1/runs", {}, R"({"goal":"g"})");

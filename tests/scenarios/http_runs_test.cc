@@ -113,6 +113,54 @@ TEST_F(HttpRuns, TheOutputOfAJobIsReadByRange) {  // O2
   EXPECT_EQ(none.code(), "ARTIFACT_NOT_FOUND");
 }
 
+TEST_F(HttpRuns, TheOutputOfAJobIsReadAsBytesWhileItGrows) {  // O2
+  const TemporaryDirectory scratch;
+  const std::string go = (scratch.path() / "go").string();
+  const json::object body{
+      {"goal", "print"},
+      {"pipeline",
+       {{"name", "p"},
+        {"station",
+         {{{"name", "print"},
+           {"executor", "process"},
+           {"command",
+            {"sh", "-c",
+             "printf 'a\\377b\\n'; while [ -d '" + scratch.path().string() + "' ] && [ ! -e '" +
+                 go + "' ]; do sleep 0.02; done; echo more; echo oops >&2"}}}}}}}};
+  const std::string id = start(json::serialize(body));
+  const std::string path = "/v1/runs/" + id + "/output";
+  const std::string first =
+      "a\xff"
+      "b\n";
+  HttpClient client(server_.socket());
+  ASSERT_TRUE(eventually([&] { return client.get(path).body() == first; }));
+  const HttpReply so_far = client.get(path);
+  EXPECT_EQ(so_far.header("Content-Type"), "text/plain; charset=utf-8");
+  const std::string tag = so_far.header("ETag");
+  EXPECT_EQ(client.get(path, {{"If-None-Match", tag}}).status, 304U);
+  const HttpReply none_yet = client.get(path, {{"Range", "bytes=4-"}});
+  EXPECT_EQ(none_yet.status, 416U);
+  EXPECT_EQ(none_yet.header("Content-Range"), "bytes */4");
+
+  std::ofstream(go).put('\n');
+  ASSERT_TRUE(eventually([&] { return run(id).at("status") == "succeeded"; }));
+  const HttpReply more = client.get(path, {{"Range", "bytes=4-"}});
+  EXPECT_EQ(more.status, 206U);
+  EXPECT_EQ(more.header("Content-Range"), "bytes 4-8/9");
+  EXPECT_EQ(more.body(), "more\n");
+  EXPECT_EQ(client.get(path, {{"Range", "bytes=4-"}, {"If-Range", tag}}).body(), first + "more\n");
+  EXPECT_EQ(client.get(path + "?stream=stderr&station=print&attempt=1").body(), "oops\n");
+  const HttpReply head = client.ask("HEAD", path);
+  EXPECT_EQ(head.status, 200U);
+  EXPECT_EQ(head.header("Content-Length"), "9");
+
+  EXPECT_EQ(client.get(path + "?offset=1").status, 422U) << "the header says it";
+  EXPECT_EQ(client.get(path + "?stream=stdin").status, 422U);
+  EXPECT_EQ(client.get(path + "?station=other").status, 404U);
+  EXPECT_EQ(client.get("/v1/runs/00000000-0000-0000-0000-000000000001/output").code(),
+            "RUN_NOT_FOUND");
+}
+
 TEST_F(HttpRuns, ListsPageByPageAlongTheLinks) {
   std::set<std::string> started;
   for (int number = 0; number < 7; ++number) {

@@ -107,6 +107,10 @@ TEST(HttpOpenapi, HasTheParamsOfTheMethods) {
     for (const auto& param : method->params->fields) expected.emplace(param.name);
     if (method->mutates) expected.insert("command_id");
     if (answers_about_past(*method)) expected.insert("at");
+    if (route.kind == RouteKind::output) {  // the header Range says it
+      expected.erase("offset");
+      expected.erase("bytes");
+    }
     EXPECT_EQ(described, expected) << route.verb << " " << route.path;
     EXPECT_EQ(route.verb == "POST", method->mutates) << route.path;
     EXPECT_EQ(parameters_in(route, "header").contains("Idempotency-Key"), !route.key_param.empty())

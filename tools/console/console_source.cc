@@ -52,6 +52,7 @@ HttpAnswer ConsoleSource::answer(const Request& request) {
     case RouteKind::download:
       return artifact(match.params);
     case RouteKind::call:
+    case RouteKind::output:
     case RouteKind::alive:
     case RouteKind::ready:
     case RouteKind::version:

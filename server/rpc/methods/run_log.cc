@@ -92,6 +92,7 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
   result["run_id"] = to_string(question.run_id);
   result["station"] = question.station;
   result["attempt"] = question.attempt;
+  result["job_id"] = question.job_id;
   result["stream"] = question.stream;
   result["running"] = question.is_running;
   result["offset"] = part->offset;

@@ -36,13 +36,11 @@ std::string read_chunk(int file, std::uint64_t from, std::size_t bytes) {
   return chunk;
 }
 
-// Returns true if the value of If-None-Match, a list of entity tags or `*`, contains `etag`. A weak
-// tag matches as well.
-bool names_tag(std::string_view list, const std::string& etag) {
+}  // namespace
+
+bool names_entity_tag(std::string_view list, const std::string& etag) {
   return list == "*" || list.find(etag) != std::string_view::npos;
 }
-
-}  // namespace
 
 std::string content_disposition(const std::string& name) {
   const std::string last = name.substr(name.rfind('/') + 1);
@@ -72,7 +70,7 @@ void ArtifactDownload::read_result(const json::object& result) {
   file_bytes_ = result.at("bytes").to_number<std::uint64_t>();
   digest_ = parse_digest(text("sha256")).value_or(Digest{});
   etag_ = '"' + text("sha256") + '"';
-  if (names_tag(headers_.if_none_match, etag_)) {
+  if (names_entity_tag(headers_.if_none_match, etag_)) {
     // With the fields of the whole answer: a client keeps them in place of those that it has.
     HttpAnswer unchanged = headers_of_content();
     unchanged.status = 304;

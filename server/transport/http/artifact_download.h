@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/json/object.hpp>
 
@@ -53,6 +54,10 @@ class ArtifactDownload final : public SingleResponsePeer,
   ByteRange left_;
   std::string chunk_;
 };
+
+// Returns true if the value of If-None-Match, a list of entity tags or `*`, contains `etag`. A weak
+// tag matches as well.
+bool names_entity_tag(std::string_view list, const std::string& etag);
 
 // Returns a Content-Disposition value (RFC 6266): `attachment` with the last part of `name`, as
 // ASCII and, if that differs, also as filename* (RFC 8187).

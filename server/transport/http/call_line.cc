@@ -78,6 +78,15 @@ Decided<void> add_last_event_id(std::string_view id, json::object& params) {
   return {};
 }
 
+// Makes run.log find the attempt and no more: the header Range says which bytes are wanted.
+Decided<void> add_no_bytes(json::object& params) {
+  for (const char* name : {"offset", "bytes"}) {
+    if (params.contains(name)) return invalid(name, "belongs in the header Range");
+  }
+  params["bytes"] = 1;
+  return {};
+}
+
 }  // namespace
 
 Decided<std::string> call_line(const RouteMatch& match, const Target& target,
@@ -89,6 +98,7 @@ Decided<std::string> call_line(const RouteMatch& match, const Target& target,
   if (ok) ok = add_query(route, target, params);
   if (ok) ok = add_key(route, headers.idempotency_key, params);
   if (ok && route.kind == RouteKind::stream) ok = add_last_event_id(headers.last_event_id, params);
+  if (ok && route.kind == RouteKind::output) ok = add_no_bytes(params);
   if (!ok) return tl::unexpected(ok.error());
   for (const auto& [name, value] : match.params) {
     if (!params.emplace(name, value).second) return invalid(name, "is in the path already");

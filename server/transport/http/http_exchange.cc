@@ -9,12 +9,14 @@
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/console.h"
 #include "server/transport/http/openapi.h"
+#include "server/transport/http/output_download.h"
 #include "server/transport/http/problem.h"
 #include "server/transport/http/sse_stream.h"
 
 namespace signalbox {
 namespace {
 
+namespace http = boost::beast::http;
 namespace json = boost::json;
 
 HttpAnswer json_answer(unsigned status, std::string body) {
@@ -143,6 +145,7 @@ std::optional<Rejection> stranger_refusal(const HttpSession& session, const Requ
       return std::nullopt;
     case RouteKind::call:
     case RouteKind::download:
+    case RouteKind::output:
     case RouteKind::stream:
     case RouteKind::rpc:
       break;
@@ -185,6 +188,7 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
       return call(session, request, request.body(), std::make_shared<RpcPeer>(session));
     case RouteKind::call:
     case RouteKind::download:
+    case RouteKind::output:
     case RouteKind::stream:
       break;
   }
@@ -203,10 +207,13 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
   if (route.kind == RouteKind::call) {
     return call(session, request, *line, std::make_shared<CallPeer>(session, route, asked.target));
   }
-  if (route.kind == RouteKind::download) {
-    const DownloadHeaders headers{std::string(header_of(request, "If-None-Match")),
+  if (route.kind == RouteKind::download || route.kind == RouteKind::output) {
+    const DownloadHeaders headers{list_field(request, http::field::if_none_match),
                                   std::string(header_of(request, "Range")),
                                   std::string(header_of(request, "If-Range"))};
+    if (route.kind == RouteKind::output) {
+      return call(session, request, *line, std::make_shared<OutputDownload>(session, headers));
+    }
     return call(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
   }
   if (session->is_head()) return session->respond(event_stream_response());

@@ -13,6 +13,7 @@
 #include "server/access/caller.h"
 #include "server/limits.h"
 #include "server/platform/blocking_pool.h"
+#include "server/rpc/kept_output.h"
 #include "server/rpc/peer.h"
 #include "server/transport/http/admission.h"
 #include "server/transport/http/host_rule.h"
@@ -49,6 +50,10 @@ struct HttpService {
       refuse_unread = {};
   // Returns the OpenRPC document of the methods, for `/openrpc.json`; valid as long as this object.
   std::function<std::string_view()> openrpc = [] { return std::string_view(); };
+  // Reads what jobs printed. Called on threads of `blocking`.
+  OutputReader read_output = [](const std::string&, std::string_view, std::uint64_t, std::size_t) {
+    return std::nullopt;
+  };
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;

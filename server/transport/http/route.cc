@@ -17,6 +17,7 @@ constexpr std::array<Route, 25> table = {{
     {"GET", "/v1/runs/{run_id}/why", "run.why"},
     {"GET", "/v1/runs/{run_id}/diff", "run.diff"},
     {"GET", "/v1/runs/{run_id}/log", "run.log"},
+    {"GET", "/v1/runs/{run_id}/output", "run.log", RouteKind::output},
     {"POST", "/v1/runs/{run_id}/cancel", "run.cancel", RouteKind::call, 200, command},
     {"POST", "/v1/runs/{run_id}/pause", "run.pause", RouteKind::call, 200, command},
     {"POST", "/v1/runs/{run_id}/resume", "run.resume", RouteKind::call, 200, command},

@@ -18,6 +18,7 @@ namespace signalbox {
 enum class RouteKind {
   call,      // one call, one response
   download,  // run.artifact, then the file itself
+  output,    // run.log, then the bytes themselves
   stream,    // events.subscribe, as server-sent events
   rpc,       // the body is a JSON-RPC request
   alive,     // this and the following kinds don't use the dispatcher
