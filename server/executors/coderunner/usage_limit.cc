@@ -7,8 +7,10 @@
 #include <ctime>
 #include <filesystem>
 #include <limits>
-#include <regex>
 #include <string_view>
+#include <vector>
+
+#include <re2/re2.h>
 
 #include "domain/nanoseconds.h"
 #include "server/text/time_text.h"
@@ -17,31 +19,45 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t searched_bytes_max = 4 * 1024;  // <regex> recurses with the length
+constexpr std::size_t searched_bytes_max = 4 * 1024;  // what ended an agent is said at once
 constexpr std::time_t just_over_s = 600;
 
 std::string searched_text(std::string_view text) {
   return lower_case(utf8_prefix(text, searched_bytes_max));
 }
 
-std::optional<std::smatch> search(const std::string& text, const char* pattern) {
-  std::smatch match;
-  if (std::regex_search(text, match, std::regex(pattern))) return match;
-  return std::nullopt;
+// A match and its groups; one that took no part in it is empty.
+using MatchedText = std::vector<std::string>;
+
+// The text is any bytes, and the pattern is of ASCII, so bytes are what is compared.
+std::optional<MatchedText> search(const std::string& text, const RE2& pattern) {
+  std::vector<re2::StringPiece> parts(static_cast<std::size_t>(pattern.NumberOfCapturingGroups()) +
+                                      1);
+  if (!pattern.Match(text, 0, text.size(), RE2::UNANCHORED, parts.data(),
+                     static_cast<int>(parts.size()))) {
+    return std::nullopt;
+  }
+  MatchedText match;
+  for (const re2::StringPiece& part : parts) match.emplace_back(part.begin(), part.end());
+  return match;
 }
 
 std::optional<std::int64_t> parse_timestamp(const std::string& text, std::int64_t now_ns) {
-  if (const auto match = search(text, R"(limit reached\s*\|\s*(\d{9,11}))")) {
+  static const RE2 reached(R"(limit reached\s*\|\s*(\d{9,11}))", RE2::Latin1);
+  static const RE2 resets_at(R"(resets?_?at\\?"?\s*[:=]\s*(\d{9,11}))", RE2::Latin1);
+  static const RE2 resets_in(R"(resets?_in_seconds\\?"?\s*[:=]\s*(\d{1,8}))", RE2::Latin1);
+  static const RE2 timestamp(R"((\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(\.\d{1,9})?(z|[+-]\d\d:\d\d)))",
+                             RE2::Latin1);
+  if (const auto match = search(text, reached)) {
     return utc_ns_of_epoch(std::stoll((*match)[1]));
   }
-  if (const auto match = search(text, R"(resets?_?at\\?"?\s*[:=]\s*(\d{9,11}))")) {
+  if (const auto match = search(text, resets_at)) {
     return utc_ns_of_epoch(std::stoll((*match)[1]));
   }
-  if (const auto match = search(text, R"(resets?_in_seconds\\?"?\s*[:=]\s*(\d{1,8}))")) {
+  if (const auto match = search(text, resets_in)) {
     return now_ns + std::stoll((*match)[1]) * ns_per_s;
   }
-  if (const auto match =
-          search(text, R"((\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(\.\d{1,9})?(z|[+-]\d\d:\d\d)))")) {
+  if (const auto match = search(text, timestamp)) {
     std::string time = (*match)[1];
     std::transform(time.begin(), time.end(), time.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
@@ -52,9 +68,11 @@ std::optional<std::int64_t> parse_timestamp(const std::string& text, std::int64_
 
 // Reads a span such as "in 5 days 22 hours 11 minutes".
 std::optional<std::int64_t> parse_time_span(const std::string& text, std::int64_t now_ns) {
-  const auto match =
-      search(text, R"((?:again|resets?|reset) in (?:(\d{1,3}) days?)?,? ?(?:(\d{1,4}) hours?)?,? ?)"
-                   R"((?:(\d{1,5}) minutes?)?,? ?(?:(\d{1,7}) seconds?)?)");
+  static const RE2 span(
+      R"((?:again|resets?|reset) in (?:(\d{1,3}) days?)?,? ?(?:(\d{1,4}) hours?)?,? ?)"
+      R"((?:(\d{1,5}) minutes?)?,? ?(?:(\d{1,7}) seconds?)?)",
+      RE2::Latin1);
+  const auto match = search(text, span);
   if (!match) return std::nullopt;
   constexpr std::array<std::int64_t, 4> unit_s = {86'400, 3'600, 60, 1};
   std::int64_t span_s = 0;
@@ -128,10 +146,11 @@ std::int64_t next_ns(std::tm when, int std::tm::*unit, std::time_t now_s) {
 // 3:05 PM".
 std::optional<std::int64_t> parse_time_of_day(const std::string& text, const std::string& lowered,
                                               std::int64_t now_ns) {
-  const auto match = search(
-      lowered,
+  static const RE2 time_of_day(
       R"((?:resets?|again)(?: at| on)? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?,?(?: \d{4},?)?)"
-      R"((?: at)? )?(\d{1,2})(?::(\d\d))? ?([ap]m)(?: \(([a-z0-9_+/-]+)\))?)");
+      R"((?: at)? )?(\d{1,2})(?::(\d\d))? ?([ap]m)(?: \(([a-z0-9_+/-]+)\))?)",
+      RE2::Latin1);
+  const auto match = search(lowered, time_of_day);
   if (!match) return std::nullopt;
   const std::string named = (*match)[6];
   const std::string zone = known_zone(text, named);
