@@ -3,12 +3,12 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <syslog.h>
-#include <systemd/sd-journal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "server/platform/systemd_library.h"
 #include "server/text/printable_text.h"
 
 namespace signalbox {
@@ -50,8 +50,8 @@ void JournalSink::sink_it_(const spdlog::details::log_msg& message) {
   for (const auto& [name, value] : fields_()) entries.push_back(name + "=" + value);
   std::vector<iovec> vectors;
   for (std::string& entry : entries) vectors.push_back({entry.data(), entry.size()});
-  if (::access(journal_socket, W_OK) == 0 &&
-      ::sd_journal_sendv(vectors.data(), static_cast<int>(vectors.size())) == 0) {
+  if (::access(journal_socket, W_OK) == 0 && systemd_library() &&
+      systemd_library()->journal_sendv(vectors.data(), static_cast<int>(vectors.size())) == 0) {
     return;
   }
   // A program that reads stderr instead of the journal may understand the prefixes of sd-daemon(3).

@@ -1,6 +1,5 @@
 #include "server/platform/service_manager.h"
 
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <iterator>
 
 #include "domain/refusals.h"
+#include "server/platform/systemd_library.h"
 #include "server/text/printable_text.h"
 
 namespace signalbox {
@@ -19,9 +19,15 @@ namespace {
 
 constexpr int keep_environment = 0;
 
+// Returns the service manager's socket; nullptr if there is none, and so nobody to notify.
+const char* notify_socket() { return std::getenv("NOTIFY_SOCKET"); }
+
 // The protocol has one field per line, so a text must be printable(): with line ends it would be
 // read as several fields.
-void notify(const std::string& state) { (void)::sd_notify(keep_environment, state.c_str()); }
+void notify(const std::string& state) {
+  if (notify_socket() == nullptr || !systemd_library()) return;
+  (void)systemd_library()->notify(keep_environment, state.c_str());
+}
 
 // Type=notify-reload of newer service managers needs the time, to tell this reload from others.
 std::string reloading_fields(const std::string& text) {
@@ -83,11 +89,13 @@ std::vector<std::string> environment_of_children() {
 }
 
 std::optional<std::string> check_notify_socket() {
-  const int result = ::sd_notify(keep_environment, "STATUS=starting");
-  if (result >= 0) return std::nullopt;
-  const char* const socket = std::getenv("NOTIFY_SOCKET");
-  return std::string("NOTIFY_SOCKET ") + (socket == nullptr ? "" : socket) +
-         " can't be reached: " + std::strerror(-result);
+  const char* const socket = notify_socket();
+  if (socket == nullptr) return std::nullopt;
+  const auto& library = systemd_library();
+  const std::string text = std::string("NOTIFY_SOCKET ") + socket + " can't be reached: ";
+  if (!library) return text + library.error();
+  const int result = library->notify(keep_environment, "STATUS=starting");
+  return result >= 0 ? std::nullopt : std::optional(text + std::strerror(-result));
 }
 
 void notify_status(const std::string& text) { notify("STATUS=" + printable(text)); }
@@ -104,8 +112,9 @@ void notify_starting(const std::string& text, std::int64_t longer_us) {
 }
 
 std::optional<std::int64_t> watchdog_interval_us() {
+  if (std::getenv("WATCHDOG_USEC") == nullptr || !systemd_library()) return std::nullopt;
   std::uint64_t interval_us = 0;
-  if (::sd_watchdog_enabled(keep_environment, &interval_us) <= 0) return std::nullopt;
+  if (systemd_library()->watchdog_enabled(keep_environment, &interval_us) <= 0) return std::nullopt;
   return static_cast<std::int64_t>(interval_us);
 }
 
