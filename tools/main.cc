@@ -55,6 +55,7 @@ constexpr std::array<CommandFamily, 30> families = {{
 }};
 
 constexpr std::string_view version_option = "--version";
+constexpr std::string_view version_command = "version";
 
 // Returns the word that says which command is meant, or --version; empty if options before it may
 // mean something else, such as --help.
@@ -80,12 +81,12 @@ void add_commands(CommandLine& line, Invocation& invocation, std::string_view wo
   const auto is_meant = [word](const CommandFamily& family) {
     return !word.empty() && (family.word == word || family.other_word == word);
   };
-  const bool only_one =
-      word == version_option || std::any_of(families.begin(), families.end(), is_meant);
+  const bool is_version = word == version_option || word == version_command;
+  const bool only_one = is_version || std::any_of(families.begin(), families.end(), is_meant);
   for (const CommandFamily& family : families) {
     if (!only_one || is_meant(family)) family.add(app, invocation);
   }
-  if (!only_one) add_help_commands(line, invocation);
+  if (!only_one || is_version) add_help_commands(line, invocation);
   app.footer(
       "Every command takes --data, --socket, --server, --token-file and --json, every\n"
       "query --at; they may follow the command. Exit codes: 0 done, 1 refused, 2 usage,\n"
