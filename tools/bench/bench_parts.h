@@ -39,6 +39,10 @@ Called<std::vector<Measured>> bench_retention(const BenchPlan& plan);
 // Measures queries about the past of a large log, and the latency of commands beside them.
 Called<std::vector<Measured>> bench_past(const BenchPlan& plan);
 
+// Measures the timeline of a night of many runs, what has changed over it, and the time in which
+// the program starts.
+Called<std::vector<Measured>> bench_night(const BenchPlan& plan);
+
 // Measures a tick of the heartbeat on a large board.
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
 // Measures the latency on the socket beside many concurrent jobs, and the memory of a job.

@@ -56,6 +56,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
     return options.parts.empty() ? options.full : wanted(name);
   };
   if (at_length("jobs")) parts.push_back(bench_jobs);
+  if (at_length("night")) parts.push_back(bench_night);
   if (at_length("past")) parts.push_back(bench_past);
   if (at_length("retention")) parts.push_back(bench_retention);
   if (at_length("scale")) parts.push_back(bench_scale);

@@ -10,21 +10,26 @@ void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOption
   const auto options = std::make_shared<BenchOptions>();
   command.add_flag("--quick", options->quick, "Short rounds, for a first look");
   command.add_flag("--full", options->full,
-                   "Add large logs and their past, a year of runs, many open runs, many jobs and "
-                   "forecasts; takes minutes");
+                   "Add large logs and their past, a night of 12,000 runs, a year of runs, many "
+                   "open runs, many jobs and forecasts; takes minutes");
   command
       .add_option("--seconds", options->seconds,
                   "The duration of one measurement; each has three rounds")
       .range(0.05, 3600.0);
   command.add_option("--events", options->events, "The number of events in the generated logs");
   command.add_option("--part", options->parts, "Only this part; repeatable")
-      .one_of(
-          {"socket", "engine", "board", "audit", "jobs", "past", "retention", "scale", "what_if"})
+      .one_of({"socket", "engine", "board", "audit", "jobs", "night", "past", "retention", "scale",
+               "what_if"})
       .repeatable();
   command.footer(
       "Creates a directory under --data (default: /var/tmp), which decides which disk\n"
       "is measured, starts a server there, and removes it at the end. A missed target\n"
       "is shown but isn't an error.\n\n"
+      "Parts that --full adds, or --part alone: `past` asks as of any moment of the log,\n"
+      "step by step and beside commands; `night` shows the timeline of 12,000 runs and\n"
+      "their `diff`, and starts the program; `scale` opens a log of 10 million events, and\n"
+      "lists an inbox of 10,000 items; `jobs` runs a thousand at the same time;\n"
+      "`retention` keeps a month of a year; `what_if` compares forecasts with what is done.\n\n"
       "Examples:\n"
       "  signalbox bench --quick\n"
       "  signalbox bench --data /mnt/fast --full --json");
