@@ -166,6 +166,13 @@ async function an_output_is_read() {
   check(expected(part) === "lo\n" && part.response.status === 206, "its end");
 }
 
+async function a_project_is_put() {
+  const refused = await client.PUT("/v1/projects/{name}", {
+    params: { path: { name: "site" } }, body: { repository: "/nowhere/site", keep_pipeline: false },
+  });
+  check(refusal(refused, 422) === "INVALID_PARAMS", "there is no such repository");
+}
+
 async function events_are_followed() {
   const answer = await client.GET("/v1/events", {
     params: { query: { from: 1, types: ["RunStarted"] } }, parseAs: "stream",
@@ -224,7 +231,7 @@ async function mistakes_are_found_by_the_compiler() {
 }
 
 const tour = [
-  runs_are_started_once_and_listed, a_question_is_decided, a_failed_run_is_retried, artifacts_are_read, an_output_is_read,
+  runs_are_started_once_and_listed, a_question_is_decided, a_failed_run_is_retried, artifacts_are_read, an_output_is_read, a_project_is_put,
   events_are_followed, refusals_are_problems, the_service_says_how_it_is, mistakes_are_found_by_the_compiler,
 ];
 for (const part of tour) {

@@ -5,6 +5,7 @@
 
 #include "tests/crash/connection.h"
 #include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -151,6 +152,30 @@ TEST_F(CliBoard, PutSaysWhatACardWillMiss) {  // O8
   EXPECT_EQ(put({"--remote", "origin"}).out, "other: saved\n");
   EXPECT_EQ(codes(), (std::set<std::string>{"mock_agent"}));
   EXPECT_EQ(server_.cli({"project", "check", "none"}).exit_code, 1);
+}
+
+TEST_F(CliBoard, PutSaysItOverHttpToo) {  // O8
+  const std::filesystem::path other = scratch_.path() / "other";
+  make_repository(other, {{"greeting.txt", "Hello\n"}});
+  HttpClient http(server_.socket());
+  const std::string body = json::serialize(json::object{{"repository", other.string()}});
+  const HttpHeaders key{{"Idempotency-Key", "k"}};
+  const HttpReply put = http.ask("PUT", "/v1/projects/other", key, body);
+  ASSERT_EQ(put.status, 200U) << put.body();
+  EXPECT_EQ(put.json().at("changed"), true);
+  const json::object checked = result({"project", "check", "other"});
+  EXPECT_FALSE(checked.at("warnings").as_array().empty());
+  EXPECT_EQ(put.json().at("warnings"), checked.at("warnings"));
+  EXPECT_EQ(put.json().at("not_checked"), checked.at("not_checked"));
+  const HttpReply again = http.ask("PUT", "/v1/projects/other", key, body);
+  EXPECT_EQ(again.json().at("replayed"), true);
+  EXPECT_EQ(again.json().at("warnings"), checked.at("warnings"));
+
+  EXPECT_EQ(http.ask("PUT", "/v1/projects/other", key, R"({"repository":"/nowhere"})").status,
+            409U);
+  EXPECT_EQ(http.ask("PUT", "/v1/projects/x", {}, R"({"repository":"/nowhere"})").status, 422U);
+  EXPECT_EQ(http.ask("PUT", "/v1/projects/x", {}, R"({"name":"y","repository":"/"})").status, 422U);
+  EXPECT_EQ(http.ask("PUT", "/v1/projects/x", {{"Content-Type", "text/plain"}}, body).status, 415U);
 }
 
 // "Nothing is missing" would be the answer if what git fails at were left out.

@@ -112,6 +112,7 @@ TEST_F(HttpAccess, ARoleIsWhatOneMayDo) {
   const HttpReply refused = ask("POST", "/v1/runs", viewer, R"({"goal":"g"})");
   EXPECT_EQ(refused.status, 403U);
   EXPECT_EQ(refused.code(), "FORBIDDEN");
+  EXPECT_EQ(ask("PUT", "/v1/projects/p", viewer, R"({"repository":"/"})").status, 403U);
   EXPECT_EQ(ask("POST", "/v1/runs", starter, R"({"goal":"g"})").status, 202U);
   const Output events = server_.cli({"events", "--json"});
   EXPECT_NE(events.out.find("token:starts"), std::string::npos) << "the actor of the run";

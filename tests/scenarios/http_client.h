@@ -87,8 +87,8 @@ class HttpClient {
     return ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes == 0;
   }
 
-  // Returns the text of a request. A POST has the content type application/json unless the headers
-  // name another.
+  // Returns the text of a request. A POST or PUT has the content type application/json unless the
+  // headers name another.
   [[nodiscard]] std::string text(std::string_view verb, std::string_view target,
                                  const HttpHeaders& headers = {},
                                  std::string_view body = {}) const {
@@ -100,9 +100,10 @@ class HttpClient {
       return false;
     };
     if (!has("Host")) request += "Host: " + host_ + "\r\n";
-    if (verb == "POST" && !has("Content-Type")) request += "Content-Type: application/json\r\n";
+    const bool has_body = verb == "POST" || verb == "PUT";
+    if (has_body && !has("Content-Type")) request += "Content-Type: application/json\r\n";
     for (const auto& [name, value] : headers) request += name + ": " + value + "\r\n";
-    if (verb == "POST" && !has("Transfer-Encoding") && !has("Content-Length")) {
+    if (has_body && !has("Transfer-Encoding") && !has("Content-Length")) {
       request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
     }
     return request + "\r\n" + std::string(body);

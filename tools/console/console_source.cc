@@ -53,6 +53,7 @@ HttpAnswer ConsoleSource::answer(const Request& request) {
       return artifact(match.params);
     case RouteKind::call:
     case RouteKind::output:
+    case RouteKind::put:
     case RouteKind::alive:
     case RouteKind::ready:
     case RouteKind::version:

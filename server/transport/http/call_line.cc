@@ -94,7 +94,7 @@ Decided<std::string> call_line(const RouteMatch& match, const Target& target,
   const Route& route = *match.route;
   json::object params;
   Decided<void> ok;
-  if (route.verb == "POST") ok = add_body(body, params);
+  if (route.verb != "GET") ok = add_body(body, params);
   if (ok) ok = add_query(route, target, params);
   if (ok) ok = add_key(route, headers.idempotency_key, params);
   if (ok && route.kind == RouteKind::stream) ok = add_last_event_id(headers.last_event_id, params);

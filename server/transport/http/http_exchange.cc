@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -72,6 +73,61 @@ class RpcPeer final : public SingleResponsePeer {
     }
     session().respond(json_answer(200, line + "\n"));
   }
+};
+
+// Answers that a project was put, with what its cards will miss.
+class CheckPeer final : public SingleResponsePeer {
+ public:
+  CheckPeer(std::shared_ptr<HttpSession> session, json::object put)
+      : SingleResponsePeer(std::move(session)), put_(std::move(put)) {}
+
+ private:
+  // The project is saved, whatever becomes of the check.
+  void on_answer(const std::string& line) override {
+    if (const auto result = result_text(line)) {
+      const json::object found = json::parse({result->data(), result->size()}).as_object();
+      for (const char* name : {"warnings", "not_checked"}) {
+        if (const json::value* list = found.if_contains(name)) put_[name] = *list;
+      }
+    }
+    session().respond(json_answer(200, json::serialize(put_) + "\n"));
+  }
+
+  json::object put_;
+};
+
+// Has a project that was put checked, as `signalbox project put` does. Results of commands follow
+// from their events alone, so that a repeated one gets the same: hence two calls.
+class PutPeer final : public SingleResponsePeer {
+ public:
+  PutPeer(std::shared_ptr<HttpSession> session, std::optional<std::string> secret)
+      : SingleResponsePeer(std::move(session)), secret_(std::move(secret)) {}
+
+ private:
+  void on_answer(const std::string& line) override {
+    const auto result = result_text(line);
+    if (!result) return session().respond(problem_of_line(line));
+    json::object put = json::parse({result->data(), result->size()}).as_object();
+    // Posted: this is called between the events of a commit that have become durable.
+    boost::asio::post(session().socket().get_executor(),
+                      [session = session().shared_from_this(), put = std::move(put),
+                       secret = secret_]() mutable { check(session, std::move(put), secret); });
+  }
+  static void check(const std::shared_ptr<HttpSession>& session, json::object put,
+                    const std::optional<std::string>& secret) {
+    if (session->closed()) return;
+    json::object request;
+    request["jsonrpc"] = "2.0";
+    request["id"] = 1;
+    request["method"] = "project.check";
+    request["params"] = json::object{{"name", put.at("name")}};
+    const auto peer = std::make_shared<CheckPeer>(session, std::move(put));
+    session->attach(peer);
+    session->service().handle_request(json::serialize(request), session->origin().caller, secret,
+                                      peer);
+  }
+
+  const std::optional<std::string> secret_;
 };
 
 // Turns a refusal into a response, whatever the route.
@@ -146,6 +202,7 @@ std::optional<Rejection> stranger_refusal(const HttpSession& session, const Requ
     case RouteKind::call:
     case RouteKind::download:
     case RouteKind::output:
+    case RouteKind::put:
     case RouteKind::stream:
     case RouteKind::rpc:
       break;
@@ -189,6 +246,7 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
     case RouteKind::call:
     case RouteKind::download:
     case RouteKind::output:
+    case RouteKind::put:
     case RouteKind::stream:
       break;
   }
@@ -206,6 +264,12 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
   if (!line) return session->respond(problem(line.error()));
   if (route.kind == RouteKind::call) {
     return call(session, request, *line, std::make_shared<CallPeer>(session, route, asked.target));
+  }
+  if (route.kind == RouteKind::put) {
+    const auto secret = secret_of(request);
+    return call(session, request, *line,
+                std::make_shared<PutPeer>(
+                    session, secret ? std::optional(std::string(*secret)) : std::nullopt));
   }
   if (route.kind == RouteKind::download || route.kind == RouteKind::output) {
     const DownloadHeaders headers{list_field(request, http::field::if_none_match),

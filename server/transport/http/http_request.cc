@@ -65,7 +65,8 @@ tl::expected<void, HttpAnswer> check_site(const HttpRequest& request, const Targ
 }
 
 tl::expected<void, HttpAnswer> check_body(const HttpRequest& request) {
-  if (request.method() != http::verb::post) return {};
+  const auto verb = request.method();
+  if (verb != http::verb::post && verb != http::verb::put) return {};
   const std::string_view type = view(request[http::field::content_type]);
   const std::string_view essence = type.substr(0, type.find_first_of("; \t"));
   const bool is_json = boost::beast::iequals({essence.data(), essence.size()}, "application/json");
@@ -73,7 +74,8 @@ tl::expected<void, HttpAnswer> check_body(const HttpRequest& request) {
   if (is_json && is_plain) return {};
   auto refusal = refused(415, ErrorCode::INVALID_REQUEST,
                          is_json ? "a body comes without Content-Encoding"
-                                 : "a POST has Content-Type: application/json, without a body too",
+                                 : "a POST or PUT has Content-Type: application/json, without a "
+                                   "body too",
                          {{"content_type", shown(type)}});
   refusal.value().headers.emplace_back("Accept", "application/json");
   return refusal;
@@ -89,7 +91,7 @@ tl::expected<RouteMatch, HttpAnswer> find_route(const HttpRequest& request, cons
   const std::string verb(view(request.method_string()));
   RouteMatch match = match_route(verb, target);
   const bool is_server_wide = target.segments.size() == 1 && target.segments.front() == "*";
-  if (verb == "OPTIONS" && is_server_wide) match.verbs = {"GET", "HEAD", "POST"};
+  if (verb == "OPTIONS" && is_server_wide) match.verbs = {"GET", "HEAD", "POST", "PUT"};
   if (match.verbs.empty() && target.ends_with_slash) {
     return refused(400, ErrorCode::INVALID_REQUEST, "the request's target ends with a slash");
   }

@@ -18,6 +18,7 @@ namespace signalbox {
 enum class RouteKind {
   call,      // one call, one response
   download,  // run.artifact, then the file itself
+  put,       // project.put, then what project.check says of it
   output,    // run.log, then the bytes themselves
   stream,    // events.subscribe, as server-sent events
   rpc,       // the body is a JSON-RPC request
@@ -32,7 +33,7 @@ enum class RouteKind {
 };
 
 struct Route {
-  std::string_view verb;  // POST, or GET, which includes HEAD
+  std::string_view verb;  // POST, PUT, or GET, which includes HEAD
   std::string_view path;  // "/v1/runs/{run_id}"; only with a slash at its end may a target have one
   std::string_view method;  // of the dispatcher, or empty
   RouteKind kind = RouteKind::call;
