@@ -58,6 +58,10 @@ ConnectionOrigin origin_of(Socket& socket) {
     return origin;
   }
   origin.is_tcp = true;
+  // Each write is all that there is to say now. Nagle's algorithm would keep a small one back until
+  // the peer has acknowledged those before, which takes an event 40 ms.
+  boost::system::error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (!error) origin.local_address = address_of(local).to_string();
   const auto remote = socket.remote_endpoint(error);
   if (error) return origin;

@@ -1,5 +1,9 @@
 // Tests the HTTP session and the listener with clients that are slow, silent, many or disconnected:
 // timeouts and limits.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -47,6 +51,30 @@ TEST(HttpListener, AResponseThatIsNotReadInTimeIsCutOff) {  // P8
   for (int count = 0; count < 50; ++count) requests += client.text("GET", "/openapi.json");
   client.send(requests);
   EXPECT_TRUE(eventually([&] { return site.connections() == 0; }));
+}
+
+// The server's end of a connection is a descriptor of this process too.
+TEST(HttpListener, WhatIsSentOverTcpIsNotKeptBack) {  // C6
+  HttpSite site;
+  HttpClient client(site.port());
+  ASSERT_EQ(client.get("/healthz").status, 200U);
+  constexpr int descriptors_max = 1024;
+  int ends = 0;
+  for (int each = 0; each < descriptors_max; ++each) {
+    sockaddr_in local{};
+    socklen_t size = sizeof local;
+    if (getsockname(each, reinterpret_cast<sockaddr*>(&local), &size) != 0) continue;
+    if (local.sin_family != AF_INET || ntohs(local.sin_port) != site.port()) continue;
+    int is_listening = 0;
+    int sends_at_once = 0;
+    size = sizeof(int);
+    ASSERT_EQ(getsockopt(each, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size), 0);
+    ASSERT_EQ(getsockopt(each, IPPROTO_TCP, TCP_NODELAY, &sends_at_once, &size), 0);
+    if (is_listening != 0) continue;
+    EXPECT_NE(sends_at_once, 0);
+    ++ends;
+  }
+  EXPECT_EQ(ends, 1);
 }
 
 TEST(HttpListener, AnIdleConnectionIsClosedAndABusyOneIsNot) {

@@ -44,7 +44,12 @@ void ConsoleProxy::accept() {
   acceptor_.async_accept(
       [this](const boost::system::error_code& error, asio::ip::tcp::socket browser) {
         if (error == asio::error::operation_aborted) return;
-        if (!error) begin(std::move(browser));
+        if (!error) {
+          // As the server does: what it sends is passed on at once.
+          boost::system::error_code ignored;
+          browser.set_option(asio::ip::tcp::no_delay(true), ignored);
+          begin(std::move(browser));
+        }
         accept();
       });
 }
