@@ -9,7 +9,7 @@ namespace {
 // Approximate memory of a row in addition to its bytes.
 constexpr std::size_t row_overhead_bytes = 128;
 
-std::size_t bytes_of(const std::string& key, const std::optional<std::string>& value) {
+std::size_t bytes_of(std::string_view key, const std::optional<std::string_view>& value) {
   return key.size() + (value ? value->size() : 0) + row_overhead_bytes;
 }
 
@@ -69,9 +69,10 @@ class BufferingTable::Merge {
   bool stopped_ = false;
 };
 
-BufferingTable::BufferingTable(Table& below, std::size_t bytes_max)
+BufferingTable::BufferingTable(Table& below, std::size_t bytes_max, Readers readers)
     : below_(below),
       bytes_max_(bytes_max),
+      readers_(readers),
       below_applied_(below.applied()),
       applied_(below_applied_) {}
 
@@ -151,10 +152,23 @@ Stored<void> BufferingTable::write(const TableBatch& batch, Position applied) {
   return {};
 }
 
+// A batch that may not fit is written to a copy, so that the rows stay as they are if it doesn't.
+std::shared_ptr<BufferingTable::Rows> BufferingTable::rows_for(const TableBatch& batch) const {
+  const View now = view();
+  if (now.rows == nullptr) return std::make_shared<Rows>();
+  if (readers_ == Readers::any_thread) return std::make_shared<Rows>(*now.rows);
+  std::size_t bytes = bytes_;
+  batch.for_each([&bytes](std::string_view key, std::optional<std::string_view> value) {
+    bytes += bytes_of(key, value);
+  });
+  if (bytes > bytes_max_) return std::make_shared<Rows>(*now.rows);
+  return std::const_pointer_cast<Rows>(now.rows);
+}
+
 Stored<void> BufferingTable::hold(const TableBatch& batch, Position applied,
                                   const StoreError& why) {
-  const View now = view();
-  auto rows = std::make_shared<Rows>(now.rows == nullptr ? Rows{} : *now.rows);
+  const bool is_first = view().rows == nullptr;
+  const std::shared_ptr<Rows> rows = rows_for(batch);
   std::size_t bytes = bytes_;
   batch.for_each([&](std::string_view key, std::optional<std::string_view> value) {
     auto [place, is_new] = rows->try_emplace(std::string(key));
@@ -164,10 +178,10 @@ Stored<void> BufferingTable::hold(const TableBatch& batch, Position applied,
   });
   // An empty buffer accepts its first batch whatever its size, so that the reason is recorded and
   // reopen() retries.
-  if (now.rows != nullptr && bytes > bytes_max_) return tl::unexpected(why);
+  if (!is_first && bytes > bytes_max_) return tl::unexpected(why);
   bytes_ = bytes;
   const std::lock_guard lock(mutex_);
-  view_.rows = std::move(rows);
+  view_.rows = rows;
   hold_reason_ = why.message;
   applied_ = applied;
   return {};

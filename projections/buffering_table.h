@@ -22,8 +22,13 @@ class BufferingTable final : public Table {
   // Bytes.
   static constexpr std::size_t held_bytes_max = 64 * 1024 * 1024;
 
+  // Where reads come from. With `any_thread` a write copies the buffered rows, so that no reader
+  // waits for it. With `writers_thread` it changes them in place, which costs what the batch does.
+  enum class Readers { any_thread, writers_thread };
+
   // `below` must outlive this object, which must be its only writer.
-  explicit BufferingTable(Table& below, std::size_t bytes_max = held_bytes_max);
+  explicit BufferingTable(Table& below, std::size_t bytes_max = held_bytes_max,
+                          Readers readers = Readers::any_thread);
 
   [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override;
   Stored<void> scan(std::string_view prefix, std::string_view from, ScanOrder order,
@@ -46,7 +51,7 @@ class BufferingTable final : public Table {
   void replace(std::unique_ptr<Table> filled) override;
 
  private:
-  // Rows by key; nullopt: erased. A map is never changed once readers share it.
+  // Rows by key; nullopt: erased. A map is never changed once readers on other threads share it.
   using Rows = std::map<std::string, std::optional<std::string>, std::less<>>;
 
   struct View {
@@ -57,10 +62,13 @@ class BufferingTable final : public Table {
 
   [[nodiscard]] View view() const;
   Stored<void> hold(const TableBatch& batch, Position applied, const StoreError& why);
+  // Returns the map that `batch` is to be written to: the buffered rows, or a copy of them.
+  [[nodiscard]] std::shared_ptr<Rows> rows_for(const TableBatch& batch) const;
   void discard_rows(Position applied, std::optional<std::string> why);
 
   Table& below_;
   const std::size_t bytes_max_;
+  const Readers readers_;
   Position below_applied_;  // used on the writer's thread only
   std::size_t bytes_ = 0;   // of the buffered rows; used on the writer's thread only
 

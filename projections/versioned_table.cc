@@ -143,7 +143,8 @@ class VersionRows final : public Table {
   const Position version_;
 };
 
-// The rows of one version, with those that were written over them in memory.
+// The rows of one version, with those that were written over them in memory. One thread: the past
+// is moved on event by event, and would copy all rows that were written over for each of them.
 class OverlaidRows final : public Table {
  public:
   OverlaidRows(const Table& versions, Position version) : below_(versions, version) {}
@@ -162,7 +163,8 @@ class OverlaidRows final : public Table {
 
  private:
   VersionRows below_;
-  BufferingTable rows_{below_};
+  BufferingTable rows_{below_, BufferingTable::held_bytes_max,
+                       BufferingTable::Readers::writers_thread};
 };
 
 }  // namespace

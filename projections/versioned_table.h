@@ -28,7 +28,7 @@ class VersionedTable final : public Table {
 
   // Returns the rows as the writes up to `version` left them, which nothing changes any more.
   // Writes to it are kept in memory, as far as BufferingTable::held_bytes_max goes, and only it has
-  // them. This object must outlive it.
+  // them. This object must outlive it. One thread at a time, also for reads.
   [[nodiscard]] std::unique_ptr<Table> at(Position version) const;
 
  private:

@@ -86,6 +86,24 @@ TEST_F(BufferingTableTest, PastItsBoundItRefusesAndKeepsWhatItHas) {
   EXPECT_EQ(below.applied(), 20U);
 }
 
+TEST_F(BufferingTableTest, RowsChangedInPlaceStayAsTheyAreIfABatchDoesNotFit) {
+  RefusingTable disk;
+  disk.refusal = Kind::full;
+  BufferingTable in_place(disk, bytes_max, BufferingTable::Readers::writers_thread);
+  for (Position position = 1; position <= 3; ++position) {
+    TableBatch batch;
+    batch.put("a", std::string(bytes_max / 2, static_cast<char>('a' + position)));
+    ASSERT_TRUE(in_place.write(batch, position).has_value()) << "a row that replaces itself fits";
+  }
+  TableBatch batch;
+  batch.put("a", "changed");
+  batch.put("b", std::string(bytes_max, 'x'));
+  EXPECT_FALSE(in_place.write(batch, 4).has_value());
+  EXPECT_EQ(in_place.applied(), 3U);
+  EXPECT_EQ(in_place.get("a").value(), std::string(bytes_max / 2, 'd'));
+  EXPECT_EQ(in_place.get("b").value(), std::nullopt);
+}
+
 TEST_F(BufferingTableTest, WhatDoesNotFollowOnTheDiskIsDropped) {
   ASSERT_TRUE(put("a", "1", 1).has_value());
   ASSERT_TRUE(put("b", "2", 2).has_value());

@@ -30,6 +30,9 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
       table = std::move(RocksTable::open_or_recreate(directory.path() / "t", 1)->table);
     } else if (GetParam() == std::string("holding")) {
       table = std::make_unique<BufferingTable>(below);
+    } else if (GetParam() == std::string("holding_in_place")) {
+      table = std::make_unique<BufferingTable>(below, BufferingTable::held_bytes_max,
+                                               BufferingTable::Readers::writers_thread);
     } else {
       table = std::make_unique<MemoryTable>();
     }
@@ -63,7 +66,7 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Tables, TableConformanceTest,
-                         ::testing::Values("memory", "rocks", "holding"),
+                         ::testing::Values("memory", "rocks", "holding", "holding_in_place"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_P(TableConformanceTest, ABatchPutsErasesAndSetsThePosition) {
