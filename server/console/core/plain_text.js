@@ -13,6 +13,8 @@ const DIRECTION = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
 const MARK = '\ufffd';
 
 const needsCare = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/;
+/** The same in JSON, where these characters may be written as escapes. */
+const mayNeedCare = new RegExp(`${needsCare.source}|\\\\[ubf]`);
 
 export function plainText(/** @type {string} */ text) {
   if (!needsCare.test(text)) return text;
@@ -25,10 +27,12 @@ export function terminalText(/** @type {string} */ text) {
 }
 
 /**
- * Parses JSON; each text in it is cleaned.
+ * Parses JSON; each text in it is cleaned. Nearly all JSON has nothing to clean, and is parsed several
+ * times faster without looking at each text.
  * @param {string} text
  * @param {(text: string) => string} [clean]
  */
 export function parsePlain(text, clean = plainText) {
+  if (!mayNeedCare.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_, value) => (typeof value === 'string' ? clean(value) : value));
 }
