@@ -9,8 +9,6 @@ const ports = new Set();
 /** @type {EventStream | null} */
 let stream = null;
 
-const send = (/** @type {any} */ message) => ports.forEach((port) => port.postMessage(message));
-
 /** @param {MessagePort} port @param {any} message */
 function receive(port, message) {
   if (message.kind === 'leave') {
@@ -30,14 +28,11 @@ function receive(port, message) {
   ports.add(port);
   if (stream === null || stream.secret !== message.secret || stream.connection.state === 'refused') {
     stream?.stop();
-    stream = new EventStream(
-      message.address,
-      (events) => send({ kind: 'events', events }),
-      (connection) => send({ kind: 'connection', connection }),
-    );
+    stream = new EventStream(message.address, (connection, events) =>
+      ports.forEach((each) => each.postMessage({ kind: 'news', connection, events })));
     stream.start(message.secret);
   }
-  port.postMessage({ kind: 'connection', connection: stream.connection });
+  port.postMessage({ kind: 'news', connection: stream.connection, events: [] });
 }
 
 /** @param {MessageEvent} event */

@@ -22,13 +22,11 @@ const SILENCE_MS_MAX = 40_000;
 export class EventStream {
   /**
    * @param {string} address
-   * @param {(events: LogEvent[]) => void} onEvents
-   * @param {(connection: Connection) => void} onConnection
+   * @param {(connection: Connection, events: LogEvent[]) => void} onNews
    */
-  constructor(address, onEvents, onConnection) {
+  constructor(address, onNews) {
     this.address = address;
-    this.onEvents = onEvents;
-    this.onConnection = onConnection;
+    this.onNews = onNews;
     /** @type {Connection} */
     this.connection = { state: 'connecting', since: Date.now(), position: 0, lagMs: 0, missed: 0 };
     this.secret = '';
@@ -53,11 +51,11 @@ export class EventStream {
     this.request = null;
   }
 
-  /** @param {Partial<Connection>} change */
-  set(change) {
+  /** @param {Partial<Connection>} change @param {LogEvent[]} [events] */
+  set(change, events = []) {
     const since = change.state && change.state !== this.connection.state ? Date.now() : this.connection.since;
     this.connection = { ...this.connection, since, ...change };
-    this.onConnection(this.connection);
+    this.onNews(this.connection, events);
   }
 
   async connect() {
@@ -126,7 +124,6 @@ export class EventStream {
     if (events.length === 0) return;
     const last = events[events.length - 1];
     const lagMs = Math.max(0, Date.now() - Date.parse(last.recorded_at));
-    this.onEvents(events);
-    this.set({ position: Number(last.position), lagMs });
+    this.set({ position: Number(last.position), lagMs }, events);
   }
 }

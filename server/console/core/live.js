@@ -1,5 +1,5 @@
 /** What goes on now: the connection's state and the events, of the browser's one stream. */
-import { signal } from '../vendor/signals-core.js';
+import { computed, signal } from '../vendor/signals-core.js';
 import { EventStream } from './event_stream.js';
 import { serviceAddress } from './rpc.js';
 import { forgetToken, token } from './session.js';
@@ -12,6 +12,11 @@ export const connection = signal(
   }),
 );
 
+/** Only its state, which changes rarely. */
+export const connectionState = computed(() => connection.value.state);
+
+/** Events that wait for a picture; more are handed on without one, so also while the page is hidden. */
+const WAITING_MAX = 1000;
 /** Time for another tab's answer. */
 const TOKEN_MS_MAX = 1000;
 
@@ -33,7 +38,34 @@ export function onEvents(listener) {
   };
 }
 
-const pass = (/** @type {LogEvent[]} */ events) => listeners.forEach((listener) => listener(events));
+/** @type {LogEvent[]} */
+let waiting = [];
+/** @type {import('./event_stream.js').Connection | null} */
+let newest = null;
+let picture = 0;
+
+function handOn() {
+  cancelAnimationFrame(picture);
+  picture = 0;
+  const events = waiting;
+  waiting = [];
+  if (events.length > 0) listeners.forEach((listener) => listener(events));
+  if (newest) connection.value = newest;
+}
+
+/**
+ * Takes what the stream says. Whatever comes between two pictures is rendered once, for the next one;
+ * a hidden page has no pictures, and gets what waits when it is visible again.
+ * @param {import('./event_stream.js').Connection} now @param {LogEvent[]} events
+ */
+function take(now, events) {
+  newest = now;
+  waiting.push(...events);
+  if (events.length === 0 || waiting.length >= WAITING_MAX) handOn();
+  else picture ||= requestAnimationFrame(handOn);
+}
+
+document.addEventListener('visibilitychange', handOn);
 
 /** The address of the worker: the only text that this page lets become a script. */
 function workerAddress() {
@@ -50,9 +82,8 @@ function theWorker() {
   if (worker) return worker;
   worker = new SharedWorker(workerAddress(), { type: 'module', name: 'signalbox-stream' });
   worker.port.onmessage = ({ data }) => {
-    if (data.kind === 'events') pass(data.events);
-    else if (data.kind === 'token') takeToken(data.secret);
-    else connection.value = data.connection;
+    if (data.kind === 'token') takeToken(data.secret);
+    else take(data.connection, data.events);
   };
   return worker;
 }
@@ -77,9 +108,7 @@ export function follow() {
     theWorker().port.postMessage({ kind: 'join', address: serviceAddress('v1/events'), secret: token() });
     return;
   }
-  ownStream ??= new EventStream(serviceAddress('v1/events'), pass, (now) => {
-    connection.value = now;
-  });
+  ownStream ??= new EventStream(serviceAddress('v1/events'), take);
   ownStream.start(token());
 }
 

@@ -44,12 +44,24 @@ export function ageText(/** @type {number} */ ms) {
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' });
 
+const TEXTS_MAX = 2000;
+/** The texts of seconds, for a list shows the same ones again and again, and making them is slow. */
+const texts = new Map();
+let textsDay = '';
+
 /** Returns the time of day, with the day if it isn't today's. */
 export function clockText(/** @type {string | undefined | null} */ time) {
   if (!time) return '';
   const date = new Date(time);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return isToday ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
+  const today = new Date().toDateString();
+  const second = Math.floor(date.getTime() / 1000);
+  if (today !== textsDay || texts.size >= TEXTS_MAX) texts.clear();
+  textsDay = today;
+  const known = texts.get(second);
+  if (known) return known;
+  const text = date.toDateString() === today ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
+  texts.set(second, text);
+  return text;
 }
 
 /** Returns ms since 1970 of an RFC 3339 time, or null. */

@@ -9,6 +9,10 @@ import { effect } from '../vendor/signals-core.js';
  */
 export function useSignal(signal) {
   const [value, setValue] = useState(() => ({ of: signal.peek() }));
-  useEffect(() => effect(() => setValue({ of: signal.value })), [signal]);
+  useEffect(() => effect(() => {
+    const of = signal.value;
+    // What is on the screen already isn't rendered again, as when the component has just begun.
+    setValue((old) => (old.of === of ? old : { of }));
+  }), [signal]);
   return value.of;
 }

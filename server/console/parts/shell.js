@@ -3,7 +3,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { has, identity } from '../core/identity.js';
 import { countText, plural } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
-import { connection, onEvents, signOut } from '../core/live.js';
+import { connection, connectionState, onEvents, signOut } from '../core/live.js';
 import { moment, show } from '../core/past.js';
 import { usePresentQuery, useQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
@@ -97,7 +97,7 @@ export function Shell({ children }) {
   const { page } = useSignal(route);
   const who = useSignal(identity);
   const chosen = useSignal(theme);
-  const { state } = useSignal(connection);
+  const state = useSignal(connectionState);
   const at = useSignal(moment);
   const waiting = usePresentQuery(has('attention.list') ? 'attention.list' : null, { limit: 1 });
   const total = waiting.data?.total ?? 0;

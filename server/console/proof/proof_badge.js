@@ -1,7 +1,7 @@
 /** Whether the log is proven: on every page, and over all of it if it is found to be forged. */
 import { html, useEffect } from '../vendor/htm-preact.js';
 import { has } from '../core/identity.js';
-import { connection } from '../core/live.js';
+import { connection, connectionState } from '../core/live.js';
 import { check, hasKept, isAlarm, proof } from './proof.js';
 import { WORDS } from './proof_words.js';
 import { hrefOf } from '../core/route.js';
@@ -11,7 +11,7 @@ const CHECK_MS = 30_000;
 
 /** Checks now, every half a minute while somebody looks and the log grows, and when the service is back. */
 function useChecks(/** @type {boolean} */ isWanted) {
-  const { state } = useSignal(connection);
+  const state = useSignal(connectionState);
   useEffect(() => {
     if (!isWanted || state !== 'live') return undefined;
     check();
