@@ -1,9 +1,16 @@
 /** Events of the log, each with its data when it is opened. */
-import { html, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { clockText } from '../core/time_text.js';
+import { moment } from '../core/past.js';
 import { hrefOf } from '../core/route.js';
 import { Later } from './later.js';
 import { EventLink } from './status.js';
+
+const ROW_PX = 26;
+const AT_FIRST_MIN = 60;
+
+/** As many as fill a window; the others are made when somebody scrolls down to them. */
+const atFirst = () => Math.max(AT_FIRST_MIN, Math.ceil(innerHeight / ROW_PX));
 
 /** The stream's page where it has one. @param {{stream: string}} props */
 function Stream({ stream }) {
@@ -24,7 +31,33 @@ function EventItem({ event }) {
     ${isOpen && html`<${Later} load=${() => import('../proof/event_proof.js').then(({ EventProof }) => EventProof)} event=${event} /><pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre>`}</li>`;
 }
 
+/**
+ * What was made of an event, for it never changes: of a list that grows, only what is new is rendered.
+ * @type {WeakMap<any, any>}
+ */
+let items = new WeakMap();
+/** The day and the moment on screen, which the times and the links in the items depend on. */
+let itemsOf = '';
+
 /** @param {{events: any[]}} props */
 export function EventList({ events }) {
-  return html`<ol class="events">${events.map((event) => html`<${EventItem} key=${event.position} event=${event} />`)}</ol>`;
+  const present = `${new Date().toDateString()} ${moment.peek()}`;
+  if (present !== itemsOf) items = new WeakMap();
+  itemsOf = present;
+  const itemOf = (/** @type {any} */ event) => {
+    if (!items.has(event)) items.set(event, html`<${EventItem} key=${event.position} event=${event} />`);
+    return items.get(event);
+  };
+  const [isWhole, setWhole] = useState(false);
+  const rest = useRef(/** @type {HTMLElement | null} */ (null));
+  const most = isWhole ? events.length : atFirst();
+  const isCut = events.length > most;
+  useEffect(() => {
+    if (!rest.current) return undefined;
+    const observer = new IntersectionObserver((seen) => seen.some(({ isIntersecting }) => isIntersecting) && setWhole(true));
+    observer.observe(rest.current);
+    return () => observer.disconnect();
+  }, [isCut]);
+  return html`<ol class="events">${events.slice(0, most).map(itemOf)}</ol>
+    ${isCut && html`<p ref=${rest} class="faint">${events.length - most} more</p>`}`;
 }
