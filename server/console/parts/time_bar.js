@@ -2,7 +2,7 @@
  * The whole log as a bar below every page: how much happened, what failed, where the service crashed.
  * A moment on it puts every page back to what was known then.
  */
-import { html, useEffect, useRef } from '../vendor/htm-preact.js';
+import { html, useEffect, useMemo, useRef } from '../vendor/htm-preact.js';
 import { countText, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { connection } from '../core/live.js';
@@ -49,6 +49,12 @@ async function nextMark(/** @type {string} */ kinds) {
   if (marks.length) show(marks[0].position);
 }
 
+/** @param {{log: import('../core/log_span.js').Histogram, marks: any[]}} props */
+function Marks({ log, marks }) {
+  return html`${marks.map((mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
+    style=${{ left: percent(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}`;
+}
+
 /** @param {{log: import('../core/log_span.js').Histogram}} props */
 function Bars({ log }) {
   const most = Math.max(1, ...log.buckets.map(({ events }) => events));
@@ -77,6 +83,8 @@ export function TimeBar() {
     }, REFRESH_MS);
     return () => clearInterval(timer);
   }, [refresh, refreshMarks]);
+  // The position moves with each event, the bars only with each answer.
+  const drawn = useMemo(() => log && html`<${Bars} log=${log} /><${Marks} log=${log} marks=${marked?.marks ?? []} />`, [log, marked]);
   const last = Math.max(newest, log?.buckets.at(-1)?.last_position ?? 1);
   const first = log?.buckets[0]?.first_position ?? 1;
   const position = at === null ? last : Number(at) || last;
@@ -116,9 +124,7 @@ export function TimeBar() {
     <time>${clockText(log.from)}</time>
     <div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text}
       onPointerDown=${press} onPointerMove=${drag} onKeyDown=${onKeyDown}>
-      <${Bars} log=${log} />
-      ${(marked?.marks ?? []).map((/** @type {any} */ mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
-        style=${{ left: percent(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}
+      ${drawn}
       <i class="bar-thumb" style=${{ left: percent(at === null ? 1 : placeOfPosition(log, position)) }}></i></div>
     <span class="bar-text">${at === null ? html`<span class="tone-good">live</span>` : html`as of ${text} <button class="small" onClick=${() => show(null)}>live</button>`}</span></footer>`;
 }
