@@ -78,4 +78,6 @@ if (!token()) {
   if (secret) keepToken(secret, false);
 }
 interceptLinks();
+// The page's modules come while the service is asked who the user is.
+PAGES[route.peek().page]?.().catch(() => {});
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')));

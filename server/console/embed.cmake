@@ -3,7 +3,7 @@
 #   cmake -DFOLDER=server/console -DNAMES=app.js,index.html,… -DOUTPUT=console_assets.cc -P embed.cmake
 #
 # The addresses of the files have the digest of all of them, so that a browser may keep them.
-# index.html has @DIGEST@ for it, and @PRELOAD@ for links to all modules.
+# index.html has @DIGEST@ for it, and @PRELOAD@ for links to the modules of the start.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" NAMES "${NAMES}")
 list(SORT NAMES)
@@ -55,13 +55,38 @@ endforeach()
 string(SHA256 all "${digests}")
 string(SUBSTRING "${all}" 0 16 all)
 
-# The browser asks for all modules of the start at once, not as it finds them in each other. The worker is
-# loaded by itself; pages and what proves the log, later.
+# Sets `result` to the modules that `name` imports, and those that they import. An import is one line.
+function(imports_of name result)
+  set(found "${name}")
+  set(left "${name}")
+  while(left)
+    list(POP_FRONT left importer)
+    cmake_path(GET importer PARENT_PATH folder)
+    file(READ "${FOLDER}/${importer}" content)
+    string(REGEX MATCHALL "(^|\n)import [^';\n]*'\\.[^']*'" imports "${content}")
+    foreach(import IN LISTS imports)
+      string(REGEX REPLACE "^.*'([^']*)'$" "\\1" imported "${import}")
+      cmake_path(APPEND folder "${imported}" OUTPUT_VARIABLE imported)
+      cmake_path(NORMAL_PATH imported)
+      if(NOT imported IN_LIST NAMES)
+        message(FATAL_ERROR "${importer} of the console imports ${imported}, which isn't there")
+      elseif(NOT imported IN_LIST found)
+        list(APPEND found "${imported}")
+        list(APPEND left "${imported}")
+      endif()
+    endforeach()
+  endwhile()
+  list(REMOVE_ITEM found "${name}")
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+# The browser asks for all modules of the start at once, not as it finds them in each other, and for no
+# others: pages bring what only they need.
+imports_of(app.js start)
+list(SORT start)
 set(preload "")
-foreach(name IN LISTS NAMES)
-  if(name MATCHES "\\.js$" AND NOT name MATCHES "^(pages/|proof/|app|stream_worker)")
-    string(APPEND preload "<link rel=\"modulepreload\" href=\"@DIGEST@/${name}\">\n")
-  endif()
+foreach(name IN LISTS start)
+  string(APPEND preload "<link rel=\"modulepreload\" href=\"@DIGEST@/${name}\">\n")
 endforeach()
 file(READ "${FOLDER}/index.html" page)
 string(REPLACE "@PRELOAD@" "${preload}" page "${page}")

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -33,6 +35,29 @@ TEST(ConsoleAssets, AreTheFilesOfTheTree) {
   }
   EXPECT_GT(modules, 20U);
   EXPECT_EQ(console_index().content.find("@DIGEST@"), std::string_view::npos);
+}
+
+// The modules of the start are asked for at once: all that they import, and no others.
+TEST(ConsoleAssets, ThePageNamesTheModulesOfTheStart) {  // C6
+  std::set<std::string> named;
+  std::set<std::string> imported{"app.js"};
+  for (const ConsoleAsset& asset : console_assets()) {
+    const std::string name(asset.name);
+    if (!name.ends_with(".js") ||
+        console_index().content.find("/" + name + '"') == std::string_view::npos) {
+      continue;
+    }
+    named.insert(name);
+    std::istringstream lines{std::string(asset.content)};
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t begin = line.find("'.");
+      if (!line.starts_with("import ") || begin == std::string::npos) continue;
+      const std::string path = line.substr(begin + 1, line.find('\'', begin + 1) - begin - 1);
+      imported.insert(
+          (std::filesystem::path(name).parent_path() / path).lexically_normal().string());
+    }
+  }
+  EXPECT_EQ(named, imported);
 }
 
 // What the page names is loaded before anything is shown.
