@@ -3,7 +3,7 @@
  * may have changed it, when the connection is back, and when the page becomes visible. The last
  * answer stays on screen meanwhile, also while the service is away.
  */
-import { useEffect, useState } from '../vendor/htm-preact.js';
+import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
 import { concernsOf } from './concerns.js';
 import { connection, onEvents } from './live.js';
 import { moment } from './past.js';
@@ -100,7 +100,8 @@ const OF_THE_PRESENT = ['run.diff', 'run.log'];
 export function usePresentQuery(method, params = {}, at = null) {
   const question = `${method} ${JSON.stringify(params)}`;
   const [state, setState] = useState({ question, answer: {}, refresh: () => {} });
-  useEffect(() => {
+  // At once, not after the next picture.
+  useLayoutEffect(() => {
     if (method === null) return undefined;
     const live = new LiveAnswer(
       () => call(method, at === null ? params : { ...params, at }),

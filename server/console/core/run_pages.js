@@ -2,13 +2,15 @@
  * The runs that match a filter, page by page as they are needed, and kept up to date: what changed is
  * asked for again by the pages that have it, however many there are.
  */
-import { useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { useLayoutEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { moment } from './past.js';
 import { LiveAnswer } from './query.js';
 import { call } from './rpc.js';
 import { useSignal } from './use_signal.js';
 
 const PAGE_ROWS = 500;
+/** More than a window shows: they are there sooner, and asked for again more cheaply. */
+const FIRST_ROWS = 100;
 
 /**
  * @typedef {{cursor: number | null, rows: any[], next: number | null}} Page the runs that started
@@ -20,6 +22,7 @@ export class RunPages {
   constructor(filter, pageRows = PAGE_ROWS) {
     this.filter = filter;
     this.pageRows = pageRows;
+    this.firstRows = Math.min(FIRST_ROWS, pageRows);
     /** @type {Page[]} */
     this.pages = [];
     /** @type {Set<string>} */
@@ -40,7 +43,7 @@ export class RunPages {
 
   /** @param {number | null} cursor @returns {Promise<Page>} */
   async ask(cursor) {
-    const { runs, next_cursor: next } = await call('run.list', { ...this.filter, limit: this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
+    const { runs, next_cursor: next } = await call('run.list', { ...this.filter, limit: cursor === null ? this.firstRows : this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
     return { cursor, rows: runs, next: next === null ? null : Number(next) };
   }
 
@@ -80,12 +83,12 @@ export class RunPages {
     return this.result();
   }
 
-  /** New runs make the first page grow: it is kept about as long as the others. */
+  /** New runs make the first page grow, until it has another page's runs too. */
   split() {
     const [{ cursor, rows, next }] = this.pages;
-    if (rows.length < 2 * this.pageRows) return;
-    const border = rows[this.pageRows - 1].started_position;
-    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, this.pageRows), next: border }, { cursor: border, rows: rows.slice(this.pageRows), next });
+    if (rows.length < this.firstRows + this.pageRows) return;
+    const border = rows[this.firstRows - 1].started_position;
+    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, this.firstRows), next: border }, { cursor: border, rows: rows.slice(this.firstRows), next });
   }
 
   /** Adds the next page. Returns whether there was one. */
@@ -107,29 +110,31 @@ export class RunPages {
 }
 
 /**
- * Returns the runs of as many pages as were wanted. `more` wants another one.
+ * Returns the runs of as many pages as were wanted. `more` wants another one. Of another moment the runs
+ * before stay until the new ones are there: that is `isOld`.
  * @param {Record<string, string>} filter params of run.list
- * @returns {{rows?: any[], isWhole: boolean, error?: any, more: () => void}}
+ * @returns {{rows?: any[], isWhole: boolean, isOld: boolean, error?: any, more: () => void}}
  */
 export function useRunPages(filter) {
   const at = useSignal(moment);
   const asked = at === null ? filter : { ...filter, at };
   const key = JSON.stringify(asked);
   const present = useRef(/** @type {RunPages | null} */ (null));
-  const [state, setState] = useState({ key, answer: /** @type {any} */ ({}) });
-  useEffect(() => {
+  const question = JSON.stringify(filter);
+  const [state, setState] = useState({ key, question, answer: /** @type {any} */ ({}) });
+  useLayoutEffect(() => {
     const pages = new RunPages(asked);
     present.current = pages;
-    const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, answer }));
+    const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, question, answer }));
     live.onBack = () => {
       pages.isAllOld = true;
     };
     return () => live.stop();
   }, [key]);
-  const { data, error } = state.key === key ? state.answer : {};
+  const { data, error } = state.question === question ? state.answer : {};
   const more = () => {
     const pages = present.current;
-    pages?.more().then((isMore) => isMore && present.current === pages && setState({ key, answer: { data: pages.result() } }), () => {});
+    pages?.more().then((isMore) => isMore && present.current === pages && setState({ key, question, answer: { data: pages.result() } }), () => {});
   };
-  return { rows: data?.rows, isWhole: data?.isWhole ?? false, error, more };
+  return { rows: data?.rows, isWhole: data?.isWhole ?? false, isOld: state.key !== key, error, more };
 }

@@ -67,7 +67,7 @@ function Counts({ rows }) {
 
 /** @param {{params: Record<string, string>}} props */
 export function Runs({ params }) {
-  const { rows, isWhole, error, more } = useRunPages(filterOf(params));
+  const { rows, isWhole, isOld, error, more } = useRunPages(filterOf(params));
   const [at, setAt] = useState(0);
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
   const word = (params.text ?? '').toLowerCase();
@@ -113,11 +113,11 @@ export function Runs({ params }) {
         ${offered.map((action) => html`<${ActionButtons} key=${action.name} actions=${[action]} targets=${chosenRuns.filter(action.allows).map(runTarget)} small=${true} />`)}
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
       : rows && html`<div class="head"><${Counts} rows=${shown} />
-        ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${shown.length > CHOSEN_MAX ? `the first ${CHOSEN_MAX}` : 'all'}</button>`}</div>`}
+        ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${isWhole && shown.length <= CHOSEN_MAX ? 'all' : `the first ${Math.min(CHOSEN_MAX, shown.length)}`}</button>`}</div>`}
     ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
-    <${VirtualList} rows=${shown} label="Runs" onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`
+    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`
       <span class="c-check" role="cell"><input type="checkbox" checked=${chosen.has(each.run_id)} aria-label="Select ${tailOf(each.run_id)}" onChange=${() => toggle(each.run_id)} /></span>
       <span class="c-id" role="cell"><a class="id" href=${hrefOf('run', { id: each.run_id })}>${tailOf(each.run_id)}</a></span>
       <span class="c-status" role="cell"><${Status} status=${each.status} /></span>

@@ -8,10 +8,11 @@ const STEP_ROWS = 6;
 
 /**
  * @param {{rows: any[], row: (row: any, index: number) => any, label: string, onEnd?: () => void,
- *   selected?: number, isAtEnd?: boolean, rowPx?: number}} props
+ *   selected?: number, isAtEnd?: boolean, isBusy?: boolean, rowPx?: number}} props
  * `onEnd` is called when the last row comes near. The row `selected` is kept in view, or the end.
+ * `isBusy`: other rows are about to come.
  */
-export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = false, rowPx = ROW_PX }) {
+export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = false, isBusy = false, rowPx = ROW_PX }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [view, setView] = useState({ top: 0, height: 800 });
   const look = () => {
@@ -40,7 +41,7 @@ export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = 
   useLayoutEffect(() => {
     if (onEnd && last >= rows.length - EXTRA_ROWS) onEnd();
   }, [last, rows.length]);
-  return html`<div class="virtual" ref=${box} onScroll=${look} tabindex="0" role="table" aria-label=${label} aria-rowcount=${rows.length}>
+  return html`<div class="virtual" ref=${box} onScroll=${look} tabindex="0" role="table" aria-label=${label} aria-rowcount=${rows.length} aria-busy=${isBusy ? 'true' : null}>
     <div class="virtual-all" role="rowgroup" style=${{ height: `${rows.length * rowPx}px` }}>
       ${rows.slice(first, last).map((each, offset) => html`<div class="virtual-row ${first + offset === selected ? 'selected' : ''}"
         role="row" aria-rowindex=${first + offset + 1} key=${each.key ?? first + offset}
