@@ -2,7 +2,7 @@
 import { html, useLayoutEffect, useRef, useState } from '../vendor/htm-preact.js';
 
 export const ROW_PX = 28;
-const EXTRA_ROWS = 12;
+const EXTRA_ROWS = 6;
 /** A scroll by less than so many rows renders nothing. */
 const STEP_ROWS = 6;
 
