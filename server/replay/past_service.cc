@@ -61,31 +61,23 @@ class CapturingPeer final : public Peer {
 };
 
 constexpr std::size_t apply_events_at_once_max = 32 * 1024;
-constexpr Position cancel_check_events = 1024;
 
 tl::unexpected<StoreError> canceled() {
   return store_failure(StoreError::Kind::io, "the service stops");
 }
 
-Stored<void> fold_world(const EventLog& log, World& world, Position at) {
-  bool is_canceled = false;
-  TRY(log.scan(world.position + 1, at, [&](Record&& record) {
-    evolve(world, record);
-    if (record.position % cancel_check_events == 0) is_canceled = CallBounds::is_canceled();
-    return !is_canceled;
-  }));
-  if (is_canceled) return canceled();
-  return {};
-}
-
-Stored<void> fold_rows(const EventLog& log, Table& rows, Position at) {
+// Reads each record once for both, which may begin at different positions.
+Stored<void> fold_world_and_rows(const EventLog& log, World& world, Table& rows, Position at) {
   RunIndex index(rows);
   TRY(index.begin(log));
-  while (index.applied() < at) {
+  while (std::min(world.position, index.applied()) < at) {
     if (CallBounds::is_canceled()) return canceled();
-    const Position next = index.applied() + 1;
+    const Position next = std::min(world.position, index.applied()) + 1;
     const auto records =
         TRY(log.read(next, std::min<std::size_t>(at + 1 - next, apply_events_at_once_max)));
+    for (const Record& record : records) {
+      if (record.position > world.position) evolve(world, record);
+    }
     TRY(index.apply(records));
   }
   return {};
@@ -221,8 +213,7 @@ Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
 }
 
 Stored<void> PastService::build(World world, std::unique_ptr<Table> rows, Position at) {
-  TRY(fold_world(log_, world, at));
-  TRY(fold_rows(log_, *rows, at));
+  TRY(fold_world_and_rows(log_, world, *rows, at));
   const auto wall_ns = TRY(recorded_at(log_, at));
   const auto leases = TRY(lease_begins(log_, world));
   parts_ = std::make_unique<Parts>(log_, data_, present_, std::move(world), std::move(rows),
