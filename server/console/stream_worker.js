@@ -4,15 +4,38 @@
  */
 import { EventStream } from './core/event_stream.js';
 
-/** @type {Set<MessagePort>} */
-const ports = new Set();
+/** @typedef {import('./core/event_stream.js').LogEvent} LogEvent */
+
+/** Events kept for a hidden page; of more it asks for everything again. */
+const WAITING_MAX = 1000;
+
+/** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number}>} */
+const pages = new Map();
 /** @type {EventStream | null} */
 let stream = null;
+
+/**
+ * Sends news to a page. Nine of ten tabs are hidden: events wait here, and cost those nothing.
+ * @param {MessagePort} port @param {import('./core/event_stream.js').Connection} connection @param {LogEvent[]} events
+ */
+function tell(port, connection, events) {
+  const page = pages.get(port);
+  if (!page) return;
+  page.waiting.push(...events);
+  if (page.isHidden && events.length > 0) {
+    if (page.waiting.length <= WAITING_MAX) return;
+    page.waiting = [];
+    page.dropped += 1;
+    return;
+  }
+  port.postMessage({ kind: 'news', connection: { ...connection, missed: connection.missed + page.dropped }, events: page.waiting });
+  page.waiting = [];
+}
 
 /** @param {MessagePort} port @param {any} message */
 function receive(port, message) {
   if (message.kind === 'leave') {
-    ports.delete(port);
+    pages.delete(port);
     return;
   }
   if (message.kind === 'ask') {
@@ -25,14 +48,20 @@ function receive(port, message) {
     stream = null;
     return;
   }
-  ports.add(port);
+  if (message.kind === 'look') {
+    const page = pages.get(port);
+    if (page) page.isHidden = message.isHidden;
+    if (stream && !message.isHidden) tell(port, stream.connection, []);
+    return;
+  }
+  pages.set(port, { isHidden: message.isHidden, waiting: [], dropped: 0 });
   if (stream === null || stream.secret !== message.secret || stream.connection.state === 'refused') {
     stream?.stop();
     stream = new EventStream(message.address, (connection, events) =>
-      ports.forEach((each) => each.postMessage({ kind: 'news', connection, events })));
+      pages.forEach((_, each) => tell(each, connection, events)));
     stream.start(message.secret);
   }
-  port.postMessage({ kind: 'news', connection: stream.connection, events: [] });
+  tell(port, stream.connection, []);
 }
 
 /** @param {MessageEvent} event */

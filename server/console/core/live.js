@@ -15,6 +15,9 @@ export const connection = signal(
 /** Only its state, which changes rarely. */
 export const connectionState = computed(() => connection.value.state);
 
+/** How often events were skipped: what a page has of them isn't all. */
+export const missedTimes = computed(() => connection.value.missed);
+
 /** Events that wait for a picture; more are handed on without one, so also while the page is hidden. */
 const WAITING_MAX = 1000;
 /** Time for another tab's answer. */
@@ -65,7 +68,10 @@ function take(now, events) {
   else picture ||= requestAnimationFrame(handOn);
 }
 
-document.addEventListener('visibilitychange', handOn);
+document.addEventListener('visibilitychange', () => {
+  worker?.port.postMessage({ kind: 'look', isHidden: document.hidden });
+  handOn();
+});
 
 /** The address of the worker: the only text that this page lets become a script. */
 function workerAddress() {
@@ -105,7 +111,7 @@ export function tokenOfOtherTabs() {
 /** Begins to follow the events, or begins again with another token. */
 export function follow() {
   if (typeof SharedWorker !== 'undefined') {
-    theWorker().port.postMessage({ kind: 'join', address: serviceAddress('v1/events'), secret: token() });
+    theWorker().port.postMessage({ kind: 'join', address: serviceAddress('v1/events'), secret: token(), isHidden: document.hidden });
     return;
   }
   ownStream ??= new EventStream(serviceAddress('v1/events'), take);

@@ -1,10 +1,11 @@
 /** The log itself: its end as it grows, or a page from a position on; of some types, a stream or an actor. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { useKeys } from '../core/keys.js';
-import { connection, onEvents } from '../core/live.js';
+import { connection, missedTimes, onEvents } from '../core/live.js';
 import { useQuery } from '../core/query.js';
 import { change } from '../core/route.js';
 import { call } from '../core/rpc.js';
+import { useSignal } from '../core/use_signal.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer, Asking, Empty, Problem } from '../parts/notice.js';
 
@@ -40,6 +41,7 @@ async function readNewest(filter, add) {
 
 /** The newest events first, as they come. @param {{filter: Filter, hasNoise: boolean}} props */
 function Tail({ filter, hasNoise }) {
+  const missed = useSignal(missedTimes);
   const [events, setEvents] = useState(/** @type {any[] | null} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
   useEffect(() => {
@@ -55,7 +57,7 @@ function Tail({ filter, hasNoise }) {
     const stop = onEvents(add);
     readNewest(filter, add).catch(setError);
     return stop;
-  }, []);
+  }, [missed]);
   return html`<${Problem} error=${error} />${!events && !error && html`<${Asking} />`}${events && (events.length ? html`<${EventList} events=${events} />` : html`<${Empty} text="No event matches yet." />`)}`;
 }
 

@@ -1,4 +1,5 @@
 // What the page shows is what the log has, whatever happens to the connection.
+import { Load } from '../load.mjs';
 import { eventually } from '../service.mjs';
 import { check } from '../stage.mjs';
 
@@ -43,6 +44,31 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   await page.getByRole('region', { name: 'Latest crash' }).getByText('in flight').waitFor();
   await page.getByRole('button', { name: 'dismiss' }).click();
   check(await page.getByText('The service crashed').count() === 0, 'the crash is announced for ever');
+}
+
+/** Turns a page into one that nobody sees, or back. */
+const hide = (page, isHidden) => page.evaluate((value) => {
+  Object.defineProperty(document, 'hidden', { get: () => value, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, isHidden);
+
+/** A tab that was hidden while more happened than is kept for it has all of it when it is looked at. */
+export async function a_hidden_tab_comes_back(stage) {  // C6
+  const page = await stage.open('?page=events&types=RunCanceled');
+  await page.getByText('No event matches yet.').waitFor();
+  await hide(page, true);
+  const id = await stage.service.startRun('canceled while nobody looked', [['review']]);
+  await stage.service.call('run.cancel', { run_id: id });
+  const load = await Load.connect(stage.service);
+  await load.start(1100);
+  load.end();
+  const canceled = page.locator('.events li', { hasText: 'RunCanceled' });
+  check(await canceled.count() === 0, 'a hidden tab was given events');
+  await hide(page, false);
+  await canceled.waitFor();
+  const later = await stage.service.startRun('canceled before the eyes', [['review']]);
+  await stage.service.call('run.cancel', { run_id: later });
+  await canceled.nth(1).waitFor();
 }
 
 /** Ten tabs share one stream, and each can still ask. */
