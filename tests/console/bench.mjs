@@ -135,11 +135,14 @@ async function rows(page, secret) {
   for (let each = 0; each < MOMENTS; ++each) times.past.push(await turn(`?page=runs&at=${momentOf(each)}`));
   for (let each = 0; each < MOMENTS; ++each) times.askPast.push(await ask({ at: momentOf(each) + 1 }));
   for (let each = 0; each < MOMENTS; ++each) times.empty.push(2 * await page.evaluate(() => globalThis.bench.redraw('', 0)));
-  const [past, bound] = [quantile(times.past, 0.95), quantile(times.askPast, 0.95) + quantile(times.empty, 0.95)];
-  report('first_rows', median(times.list), 'ms', ['≤', 300], `first rows of ${RUNS} runs on the screen`);
-  report('first_rows_of_asking', median(times.list) / median(times.ask), '×', ['≤', 5], `the same, of asking for ${ROWS} of them alone`);
+  const boundOf = (asked, part) => quantile(asked, part) + quantile(times.empty, part);
+  const same = (bound) => `the same, of asking for ${ROWS} of them alone and two pictures: ${bound.toFixed(1)} ms`;
+  const [list, least] = [median(times.list), boundOf(times.ask, 0.5)];
+  const [past, leastPast] = [quantile(times.past, 0.95), boundOf(times.askPast, 0.95)];
+  report('first_rows', list, 'ms', ['≤', 300], `first rows of ${RUNS} runs on the screen`);
+  report('first_rows_of_bound', list / least, '×', ['≤', 3], same(least));
   report('moment_p95', past, 'ms', ['≤', 100], 'p95 of the runs as of any moment on the screen');
-  report('moment_p95_of_bound', past / bound, '×', ['≤', 2], `the same, of asking for ${ROWS} of them alone and two pictures: ${bound.toFixed(1)} ms`);
+  report('moment_p95_of_bound', past / leastPast, '×', ['≤', 3], same(leastPast));
 }
 
 async function timeline(page) {
@@ -168,6 +171,22 @@ async function timesToScreen(stage, page, load) {
   return late.filter(Number.isFinite);
 }
 
+/** Opens the other tabs of a window, of which a browser shows one: a test's browser makes pictures of all. */
+async function openHiddenTabs(stage, visitor) {
+  await visitor.addInitScript(() => {
+    Object.defineProperty(Document.prototype, 'hidden', { get: () => true });
+    globalThis.requestAnimationFrame = () => 0;
+  });
+  const tabs = [];
+  while (tabs.length < TABS - 1) {
+    const page = await visitor.newPage();
+    await page.goto(stage.address('?page=runs'));
+    await page.getByText('● live').waitFor();
+    tabs.push(page);
+  }
+  return tabs;
+}
+
 async function liveness(stage, page, load) {
   const visitor = await stage.visitor();
   const bare = await visitor.newPage();
@@ -177,8 +196,11 @@ async function liveness(stage, page, load) {
   const least = quantile(await timesToScreen(stage, bare, load), 0.99);
   await visitor.close();
   await page.evaluate(() => globalThis.bench.turn('?page=events', '.events'));
+  const others = await openHiddenTabs(stage, page.context());
+  await page.bringToFront();
   const late = await timesToScreen(stage, page, load);
-  report('painted_p99', quantile(late, 0.99), 'ms', ['≤', 150], `from record to screen at up to ${EVENTS_PER_SECOND} events/s (${late.length} events)`);
+  await Promise.all(others.map((tab) => tab.close()));
+  report('painted_p99', quantile(late, 0.99), 'ms', ['≤', 150], `from record to the first of ${TABS} tabs at up to ${EVENTS_PER_SECOND} events/s (${late.length} events)`);
   report('painted_p99_of_bound', quantile(late, 0.99) / least, '×', ['≤', 3], `the same, of a bare page that shows their positions: ${least} ms`);
 }
 
@@ -205,16 +227,7 @@ async function tabs(stage, load) {
     const without = await load.throughput(ROUND_MS);
     const visitor = await stage.visitor();
     await stage.open('?page=runs', { visitor });
-    // A browser shows one tab of a window, and makes no pictures of the others: a test's browser does.
-    await visitor.addInitScript(() => {
-      Object.defineProperty(Document.prototype, 'hidden', { get: () => true });
-      globalThis.requestAnimationFrame = () => 0;
-    });
-    for (let tab = 1; tab < TABS; ++tab) {
-      const page = await visitor.newPage();
-      await page.goto(stage.address('?page=runs'));
-      await page.getByText('● live').waitFor();
-    }
+    await openHiddenTabs(stage, visitor);
     ratios.push((await load.throughput(ROUND_MS)) / without);
     await visitor.close();
   }
