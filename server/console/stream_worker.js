@@ -8,6 +8,8 @@ import { EventStream } from './core/event_stream.js';
 
 /** Events kept for a hidden page; of more it asks for everything again. */
 const WAITING_MAX = 1000;
+/** Those of the server itself are kept before all others: pages announce a crash. */
+const ANNOUNCED_MAX = 100;
 
 /** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number}>} */
 const pages = new Map();
@@ -24,12 +26,12 @@ function tell(port, connection, events) {
   page.waiting.push(...events);
   if (page.isHidden && events.length > 0) {
     if (page.waiting.length <= WAITING_MAX) return;
-    page.waiting = [];
+    page.waiting = page.waiting.filter(({ stream: of }) => of === 'server').slice(-ANNOUNCED_MAX);
     page.dropped += 1;
     return;
   }
-  port.postMessage({ kind: 'news', connection: { ...connection, missed: connection.missed + page.dropped }, events: page.waiting });
-  page.waiting = [];
+  const due = page.isHidden ? [] : page.waiting.splice(0);
+  port.postMessage({ kind: 'news', connection: { ...connection, missed: connection.missed + page.dropped }, events: due });
 }
 
 /** @param {MessagePort} port @param {any} message */

@@ -59,6 +59,10 @@ export async function a_hidden_tab_comes_back(stage) {  // C6
   await hide(page, true);
   const id = await stage.service.startRun('canceled while nobody looked', [['review']]);
   await stage.service.call('run.cancel', { run_id: id });
+  await stage.service.kill();
+  await page.getByText('the service is away').waitFor();
+  await stage.service.start();
+  await page.getByText('● live').waitFor();
   const load = await Load.connect(stage.service);
   await load.start(1100);
   load.end();
@@ -66,6 +70,7 @@ export async function a_hidden_tab_comes_back(stage) {  // C6
   check(await canceled.count() === 0, 'a hidden tab was given events');
   await hide(page, false);
   await canceled.waitFor();
+  await page.getByText('The service crashed').waitFor();
   const later = await stage.service.startRun('canceled before the eyes', [['review']]);
   await stage.service.call('run.cancel', { run_id: later });
   await canceled.nth(1).waitFor();
