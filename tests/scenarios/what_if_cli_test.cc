@@ -98,6 +98,32 @@ TEST_F(WhatIfCliTest, TakesAPartOfTheLog) {
   EXPECT_EQ(figure(what_if("", {"--to", position}), "recorded", "runs"), 1);
 }
 
+TEST_F(WhatIfCliTest, TakesTheSettingsThatWereInForce) {  // O10
+  start_run("first");
+  const auto board = [this](std::vector<std::string> more) {
+    return what_if("", std::move(more)).at("board").as_object();
+  };
+  EXPECT_EQ(board({}), (json::object{{"heartbeat", "366d"}, {"synthesizer", "366d"}}));
+  const std::string file = (scratch_.path() / "settings.toml").string();
+  std::ofstream(file) << "jobs_max = 3\n[board]\nheartbeat = \"3m\"\nsynthesizer = \"4m\"\n";
+  EXPECT_EQ(board({"--config", file}), (json::object{{"heartbeat", "3m"}, {"synthesizer", "4m"}}));
+  EXPECT_EQ(what_if("", {"--config", file}).at("jobs_max"), 3);
+  // A setting on the command line is over that of the file.
+  EXPECT_EQ(board({"--config", file, "--board", "heartbeat=19,39 * * * *"}),
+            (json::object{{"heartbeat", "19,39 * * * *"}, {"synthesizer", "4m"}}));
+}
+
+TEST_F(WhatIfCliTest, AWrongSettingIsRefusedByItsName) {
+  for (const char* wrong : {"heartbeats=2m", "heartbeat", "=2m"}) {
+    const Output refused = server_.cli(command("", {"--board", wrong}));
+    EXPECT_EQ(refused.exit_code, 2) << wrong;
+    EXPECT_NE(refused.err.find("heartbeat, synthesizer, prune"), std::string::npos) << refused.err;
+  }
+  const Output refused = server_.cli(command("", {"--board", "heartbeat=often"}));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("board.heartbeat"), std::string::npos) << refused.err;
+}
+
 TEST_F(WhatIfCliTest, AWrongPolicyIsRefused) {
   const Output wrong = server_.cli(command("[limits]\nworker = 1\n"));
   EXPECT_EQ(wrong.exit_code, 2) << wrong.out;

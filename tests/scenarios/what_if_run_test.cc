@@ -54,6 +54,19 @@ TEST_F(WhatIfRunTest, AnswersAsTheCommandDoes) {  // O10
   }
 }
 
+TEST_F(WhatIfRunTest, PlaysUnderTheSettingsOfTheService) {  // O10
+  work("first");
+  const auto heartbeat = [this] {
+    return text(rpc("what_if.run", {{"policy", ""}}).at("board").as_object(), "heartbeat");
+  };
+  EXPECT_EQ(heartbeat(), "366d");
+  // What is written since isn't in force, and need not even be right.
+  write_text((server_.data() / "signalbox.toml").string(), "[board]\nheartbeat = \"3m\"\n");
+  EXPECT_EQ(heartbeat(), "366d");
+  write_text((server_.data() / "signalbox.toml").string(), "[board\n");
+  EXPECT_EQ(heartbeat(), "366d");
+}
+
 TEST_F(WhatIfRunTest, TakesAPartOfTheLog) {  // O4, O10
   work("first");
   const std::string between = json::serialize(result({"status"}).at("position"));

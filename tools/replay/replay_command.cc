@@ -247,6 +247,15 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
                      "With --what-if: the limit of local jobs that was in force, as of `serve`");
   command.add_option("--remote-jobs-max", options->what_if.remote_jobs_max,
                      "With --what-if: the same of remote jobs");
+  command
+      .add_option("--config", options->what_if.config,
+                  "With --what-if: the file with the settings that were in force, as of `serve`")
+      .type_name("FILE");
+  command
+      .add_option("--board", options->what_if.board,
+                  "With --what-if: a setting of [board] that was in force, over that of the file, "
+                  "such as heartbeat=2m; may be repeated")
+      .type_name("KEY=VALUE");
   // --what-if excludes the other modes; these only apply to it.
   command.excludes("--what-if", {"--run", "--verify", "--step", "--against", "--digest-every",
                                  "--from-snapshot"});
@@ -254,6 +263,8 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
   command.needs("--seed", "--what-if");
   command.needs("--jobs-max", "--what-if");
   command.needs("--remote-jobs-max", "--what-if");
+  command.needs("--config", "--what-if");
+  command.needs("--board", "--what-if");
   command.needs("--against-deadline", "--against");
   command.footer(
       "Reads only; the directory may be that of a running server. Checks every record;\n"
@@ -265,6 +276,7 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
       "  signalbox replay --data ./box --step\n"
       "  ./new/signalbox replay --data ./box --verify --against ./old/signalbox\n"
       "  signalbox replay --data ./box --what-if more-workers.toml --from 24h\n"
+      "  signalbox replay --data ./box --what-if more-workers.toml --board heartbeat=2m\n"
       "  signalbox replay --data ./box --run \"$run\"\n"
       "  signalbox replay run.capsule --key @audit.vkey");
   command.action([options, &invocation] {

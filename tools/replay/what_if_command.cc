@@ -211,23 +211,45 @@ std::string caveats(const json::object& result) {
   return text;
 }
 
+// Applies settings of the table [board] that were given as KEY=VALUE.
+Called<BoardTexts> board_in_force(BoardTexts board, const std::vector<std::string>& given) {
+  for (const std::string& setting : given) {
+    const std::size_t end = setting.find('=');
+    std::string* const text =
+        end == std::string::npos ? nullptr : board_text(board, setting.substr(0, end));
+    if (text == nullptr) {
+      return tl::unexpected(usage_error(
+          "--board takes KEY=VALUE, such as heartbeat=2m, with one of the keys heartbeat, "
+          "synthesizer, prune, prune_after and time_zone; not " +
+          setting));
+    }
+    *text = setting.substr(end + 1);
+  }
+  if (const auto read = read_board_settings(board); !read) {
+    return tl::unexpected(usage_error("--board: " + read.error()));
+  }
+  return board;
+}
+
 }  // namespace
 
 Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptions& options) {
   ServeOptions serve;
   serve.data = invocation.data_directory();
+  serve.config = options.config;
   serve.jobs_max = options.jobs_max;
   serve.remote_jobs_max = options.remote_jobs_max;
   const auto config = load_config(serve);
   if (!config) return tl::unexpected(usage_error(config.error()));
+  const auto board = TRY(board_in_force(config->board, options.board));
   const auto text = TRY(read_file(options.policy));
-  const auto policy = read_what_if_policy(text, config->board);
+  const auto policy = read_what_if_policy(text, board);
   if (!policy) return tl::unexpected(from_rejection(policy.error()));
   const auto flow = TRY(read_flow(invocation, options));
   const WhatIfSettings settings{
       config->jobs_max, config->remote_jobs_max, flow.work.workers, options.seed, {}};
   WhatIfPolicy same;
-  same.schedules = config->board;
+  same.schedules = board;
   const auto begin = std::chrono::steady_clock::now();
   const WhatIf simulated = what_if(flow.work, same, settings);
   const WhatIf other = what_if(flow.work, *policy, settings);
@@ -239,6 +261,7 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
   result["workers"] = flow.work.workers;
   result["jobs_max"] = config->jobs_max;
   result["remote_jobs_max"] = config->remote_jobs_max;
+  result["board"] = {{"heartbeat", board.heartbeat}, {"synthesizer", board.synthesizer}};
   result["recorded"] = flow_json(flow.measures, flow.over_time);
   result["simulated"] = simulated_json(simulated);
   result["error"] =

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -17,9 +18,12 @@ struct WhatIfOptions {
   std::string from;            // a moment; empty: the beginning
   std::optional<Position> to;  // none: the tail
   std::uint64_t seed = 1;      // for attempts that are drawn at random
-  // As `serve` was given them; none: those of the data directory's settings.
+  // The settings that were in force, as `serve` was given them; none: those of the data directory's
+  // file.
+  std::optional<std::string> config;  // path of a TOML file
   std::optional<std::uint32_t> jobs_max;
   std::optional<std::uint32_t> remote_jobs_max;
+  std::vector<std::string> board;  // KEY=VALUE, over those of the file
 };
 
 // Returns {recorded, simulated, what_if: FlowMeasures, …}. `simulated` is a simulation of the

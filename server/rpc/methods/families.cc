@@ -27,7 +27,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(board_methods());
   add(attention_methods({parts.status_parts, parts.loops}));
   add(report_methods({parts.status_parts, parts.loops}));
-  add(what_if_methods(parts.what_ifs));
+  add(what_if_methods(parts.forecasts));
   add(artifact_methods(parts.rebuild_artifacts));
   add(event_methods(parts.feed, parts.subscribe_agent_logs));
   add(history_methods());

@@ -16,6 +16,7 @@
 #include "domain/command.h"
 #include "domain/default_pipeline.h"
 #include "domain/project.h"
+#include "server/board/board_settings.h"
 #include "server/board/repository_check.h"
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/method.h"
@@ -103,6 +104,12 @@ struct AuditParts {
   std::filesystem::path key{};        // the file of the key that signs; empty: there is none
 };
 
+// What `what_if.run` needs.
+struct ForecastParts {
+  BlockingPool pool;   // where its processes are waited for, with a lane for each caller
+  BoardTexts board{};  // of the service, whose file may say something else by now
+};
+
 struct MethodParts {
   ClaimQueue& claims;
   LockQueue& locks;
@@ -133,8 +140,7 @@ struct MethodParts {
   Handler redact = refuse_redaction;
   AuditParts audit{};
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
-  // Where the processes of `what_if.run` are waited for; nullopt: there are none, and it refuses.
-  std::optional<BlockingPool> what_ifs = std::nullopt;
+  std::optional<ForecastParts> forecasts = std::nullopt;        // nullopt: `what_if.run` refuses
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -162,7 +168,7 @@ struct ServiceSources {
 };
 std::vector<Method> attention_methods(ServiceSources sources);
 std::vector<Method> report_methods(ServiceSources sources);
-std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool);
+std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
 std::vector<Method> history_methods();

@@ -47,15 +47,27 @@ void answer_what_if(const Responder& responder, Decided<json::object> outcome) {
   responder.result(*std::move(outcome), shown);
 }
 
-void run_what_if(Api& api, Call& call, const std::optional<BlockingPool>& pool) {
+// Returns the words that say under which settings the service runs. Its file isn't read again: what
+// was written there since isn't in force, and may be wrong.
+std::vector<std::string> settings_in_force(const ServerFacts& facts, const BoardTexts& board) {
+  return {"--config=/dev/null",
+          "--jobs-max=" + std::to_string(facts.jobs_max),
+          "--remote-jobs-max=" + std::to_string(facts.remote_jobs_max),
+          "--board=heartbeat=" + board.heartbeat,
+          "--board=synthesizer=" + board.synthesizer,
+          "--board=prune=" + board.prune,
+          "--board=prune_after=" + board.prune_after,
+          "--board=time_zone=" + board.time_zone,
+          // Where it is answered, ages count from now.
+          "--socket=" + facts.socket_path};
+}
+
+void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts) {
   auto command = forecast_command(api.facts.data_directory,
-                                  {"--jobs-max=" + std::to_string(api.facts.jobs_max),
-                                   "--remote-jobs-max=" + std::to_string(api.facts.remote_jobs_max),
-                                   // Where it is answered, ages count from now.
-                                   "--socket=" + api.facts.socket_path},
+                                  settings_in_force(api.facts, parts ? parts->board : BoardTexts{}),
                                   call.params);
   if (!command) return call.responder.reject(command.error());
-  if (!pool) {
+  if (!parts) {
     return call.responder.reject({ErrorCode::INTERNAL, "no forecast is made here", {}, {}});
   }
   Lane lane{.name = "what-if"};
@@ -66,7 +78,7 @@ void run_what_if(Api& api, Call& call, const std::optional<BlockingPool>& pool) 
          {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
          {"signalbox status"}});
   };
-  pool->run(std::move(lane), [responder = call.responder, command = *std::move(command)] {
+  parts->pool.run(std::move(lane), [responder = call.responder, command = *std::move(command)] {
     auto outcome = make_forecast(command);
     return std::function<void()>([responder, outcome = std::move(outcome)]() mutable {
       answer_what_if(responder, std::move(outcome));
@@ -98,9 +110,9 @@ Decided<json::object> make_forecast(const OwnCommand& command) {
       command, {"the forecast wasn't made: ", "from", {"signalbox rpc server.limits"}});
 }
 
-std::vector<Method> what_if_methods(const std::optional<BlockingPool>& pool) {
+std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts) {
   return {{"what_if.run", false, Role::viewer, params_of<WhatIfRequest>(),
-           [pool](Api& api, Call& call) { run_what_if(api, call, pool); }}};
+           [parts](Api& api, Call& call) { run_what_if(api, call, parts); }}};
 }
 
 }  // namespace signalbox
