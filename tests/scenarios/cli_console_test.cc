@@ -1,7 +1,11 @@
 // `signalbox console`: an address for one browser, and what others on the machine get there.
 #include <csignal>
 #include <optional>
+#include <vector>
 
+#include <sys/stat.h>
+
+#include "server/limits.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
 
@@ -189,6 +193,34 @@ TEST_F(ConsoleTest, AForecastIsMadeOfALogWithoutAService) {  // O10
   ASSERT_TRUE(answer.contains("result")) << reply.body();
   EXPECT_EQ(answer.at("result").at("recorded").at("runs"), 1);
   EXPECT_EQ(answer.at("result").at("position"), answer.at("result").at("to"));
+}
+
+TEST_F(ConsoleTest, OthersAreAnsweredWhileAForecastOfALogIsMade) {  // G7
+  start_run("the only run");
+  server_.kill();
+  BackgroundCommand command(words(), files());
+  read_address(command);
+  // A forecast waits until somebody writes the settings.
+  const std::filesystem::path settings = server_.data() / "signalbox.toml";
+  std::filesystem::remove(settings);
+  ASSERT_EQ(::mkfifo(settings.c_str(), 0600), 0);
+  const auto request = [](const std::string& method) {
+    return R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":{"policy":""}})";
+  };
+  std::vector<HttpClient> asking;
+  for (std::size_t each = 0; each < 1 + limits::what_if_waiting_max; ++each) {
+    HttpClient& client = asking.emplace_back(port_);
+    ASSERT_TRUE(client.send(client.text("POST", "/rpc", shown(), request("what_if.run"))));
+  }
+  EXPECT_EQ(call("server.whoami", shown()).json().at("result").at("role"), "viewer");
+  const json::object refused =
+      HttpClient(port_).post("/rpc", request("what_if.run"), shown()).json();
+  ASSERT_TRUE(refused.contains("error")) << json::serialize(refused);
+  EXPECT_EQ(refused.at("error").at("data").at("code"), "OVERLOADED");
+
+  // One that is being made doesn't hold up the end of the command.
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait(), 0) << command.err();
 }
 
 }  // namespace

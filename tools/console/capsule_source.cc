@@ -136,7 +136,11 @@ Decided<json::object> CapsuleSource::result_of(const std::string& method,
   return trace_to_json(capsule_.run_id, trace_, capsule_.records.back().recorded_at_ns);
 }
 
-std::string CapsuleSource::answer_line(std::string_view line) {
+void CapsuleSource::answer_line(std::string_view line, const AnsweredLine& answered) {
+  answered(response(line));
+}
+
+std::string CapsuleSource::response(std::string_view line) const {
   json::error_code wrong;
   const json::value parsed = json::parse({line.data(), line.size()}, wrong);
   if (wrong || !parsed.is_object()) {

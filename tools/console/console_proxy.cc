@@ -5,6 +5,8 @@
 
 #include <boost/asio/ip/address_v4.hpp>
 
+#include "tools/console/console_source.h"
+
 namespace signalbox {
 namespace {
 
@@ -34,6 +36,8 @@ void ConsoleProxy::run() {
   signals_.async_wait([this](const boost::system::error_code&, int) { io_.stop(); });
   accept();
   io_.run();
+  // No answer comes from another thread any more.
+  if (settings_.source != nullptr) settings_.source->stop();
   boost::system::error_code ignored;
   signals_.clear(ignored);  // a second signal ends the process as usual
   // What is open ends with its sockets; nothing of it may run any more.

@@ -25,32 +25,33 @@ HttpAnswer no_such_part() {
 
 }  // namespace
 
-HttpAnswer ConsoleSource::answer(const Request& request) {
+void ConsoleSource::answer(const Request& request, const Answered& answered) {
   const auto target = read_target(request.target);
-  if (!target) return problem(target.error());
+  if (!target) return answered(problem(target.error()));
   const RouteMatch match = match_route(request.verb, *target);
-  if (match.route == nullptr) return no_such_part();
+  if (match.route == nullptr) return answered(no_such_part());
   const ConsoleHeaders headers{request.if_none_match, accepts_gzip(request.accept_encoding)};
   switch (match.route->kind) {
     case RouteKind::front:
-      return console_front(request.accept);
+      return answered(console_front(request.accept));
     case RouteKind::console:
-      return console_page(*target, headers);
+      return answered(console_page(*target, headers));
     case RouteKind::console_file:
-      return console_file(match.params.at("digest"), match.params.at("file"), headers);
+      return answered(console_file(match.params.at("digest"), match.params.at("file"), headers));
     case RouteKind::stream: {
       HttpAnswer nothing;
       nothing.status = 204;
-      return nothing;
+      return answered(std::move(nothing));
     }
-    case RouteKind::rpc: {
-      HttpAnswer result;
-      result.media_type = "application/json";
-      result.body = answer_line(request.body);
-      return result;
-    }
+    case RouteKind::rpc:
+      return answer_line(request.body, [answered](std::string line) {
+        HttpAnswer result;
+        result.media_type = "application/json";
+        result.body = std::move(line);
+        answered(std::move(result));
+      });
     case RouteKind::download:
-      return artifact(match.params);
+      return answered(artifact(match.params));
     case RouteKind::call:
     case RouteKind::output:
     case RouteKind::put:
@@ -61,7 +62,7 @@ HttpAnswer ConsoleSource::answer(const Request& request) {
     case RouteKind::openrpc:
       break;
   }
-  return no_such_part();
+  answered(no_such_part());
 }
 
 std::string ConsoleSource::refusal_line(const json::object& request, const Rejection& rejection) {

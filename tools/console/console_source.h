@@ -1,9 +1,10 @@
 // What answers the console in the place of a server: the log of a service that doesn't run, or a
 // run's capsule. Nothing is written, and nothing will happen in it.
 //
-// Called on one thread; answering blocks it.
+// Called on one thread; answering blocks it, except for what takes long.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -27,16 +28,23 @@ class ConsoleSource {
     std::string_view body;
   };
 
+  using Answered = std::function<void(HttpAnswer answer)>;
+
   ConsoleSource() = default;
   ConsoleSource(const ConsoleSource&) = delete;
   ConsoleSource& operator=(const ConsoleSource&) = delete;
   virtual ~ConsoleSource() = default;
 
   // Answers what the console asks: its files, JSON-RPC queries, artifacts, and the stream of events
-  // with 204, because none will come. 404 for all else.
-  HttpAnswer answer(const Request& request);
+  // with 204, because none will come. 404 for all else. Calls `answered` once, at once or later on
+  // another thread; not any more after stop(). Of the request nothing is used later.
+  void answer(const Request& request, const Answered& answered);
+  // Ends what takes long. Blocks until it has ended.
+  virtual void stop() {}
 
  protected:
+  using AnsweredLine = std::function<void(std::string line)>;
+
   // Returns the response to a JSON-RPC request that is refused.
   static std::string refusal_line(const boost::json::object& request, const Rejection& rejection);
   // Returns the response with this result.
@@ -45,8 +53,8 @@ class ConsoleSource {
   static HttpAnswer artifact_answer(const std::string& name, std::string content);
 
  private:
-  // Returns the response to a line of JSON-RPC.
-  virtual std::string answer_line(std::string_view line) = 0;
+  // Passes on the response to a line of JSON-RPC, as answer() does.
+  virtual void answer_line(std::string_view line, const AnsweredLine& answered) = 0;
   // `params` has the run_id and the name.
   virtual HttpAnswer artifact(const PathParams& params) = 0;
 };

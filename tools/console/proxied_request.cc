@@ -7,6 +7,7 @@
 #include <openssl/crypto.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/status.hpp>
@@ -180,14 +181,23 @@ void ProxiedRequest::answer_from(ConsoleSource& source) {
                   "signalbox console");
   }
   const auto field = [this](http::field name) { return text_of(request_[name]); };
-  HttpAnswer answer = source.answer({.verb = text_of(request_.method_string()),
-                                     .target = text_of(request_.target()),
-                                     .accept = field(http::field::accept),
-                                     .accept_encoding = field(http::field::accept_encoding),
-                                     .if_none_match = field(http::field::if_none_match),
-                                     .body = request_.body()});
-  if (request_.method() == http::verb::head) answer.body.clear();
-  send(answer);
+  // An answer may come later, on another thread.
+  const auto answered = [weak = weak_from_this(),
+                         executor = browser_.get_executor()](HttpAnswer answer) {
+    asio::dispatch(executor, [weak, answer = std::move(answer)]() mutable {
+      const auto self = weak.lock();
+      if (!self || self->is_closed_) return;
+      if (self->request_.method() == http::verb::head) answer.body.clear();
+      self->send(answer);
+    });
+  };
+  source.answer({.verb = text_of(request_.method_string()),
+                 .target = text_of(request_.target()),
+                 .accept = field(http::field::accept),
+                 .accept_encoding = field(http::field::accept_encoding),
+                 .if_none_match = field(http::field::if_none_match),
+                 .body = request_.body()},
+                answered);
 }
 
 void ProxiedRequest::send(const HttpAnswer& answer) {

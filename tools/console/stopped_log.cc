@@ -10,6 +10,8 @@
 #include "domain/try.h"
 #include "server/access/principal.h"
 #include "server/engine/moment.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
 #include "server/replay/past_service.h"
 #include "server/rpc/methods/forecast.h"
 #include "server/transport/http/problem.h"
@@ -38,11 +40,23 @@ std::optional<std::string> take_asked_moment(json::object& request) {
   return moment;
 }
 
+// As in a service: each has a process of its own, and needs much memory.
+LanePool::Bounds forecast_bounds() {
+  return {.working_max = limits::what_if_working_max,
+          .threads_max = limits::what_if_working_max,
+          .lane_working_max = limits::what_if_working_max,
+          .lane_waiting_max = limits::what_if_waiting_max,
+          .hang_ms = 2 * limits::what_if_ms_max};
+}
+
 }  // namespace
 
 StoppedLog::StoppedLog(std::filesystem::path data, std::unique_ptr<RocksEventLog> log,
                        std::unique_ptr<PastService> newest)
-    : data_(std::move(data)), log_(std::move(log)), newest_(std::move(newest)) {}
+    : data_(std::move(data)),
+      log_(std::move(log)),
+      newest_(std::move(newest)),
+      forecasts_(forecast_bounds()) {}
 StoppedLog::~StoppedLog() = default;
 
 Called<std::unique_ptr<StoppedLog>> StoppedLog::open(const std::filesystem::path& data) {
@@ -56,7 +70,19 @@ Called<std::unique_ptr<StoppedLog>> StoppedLog::open(const std::filesystem::path
   return std::unique_ptr<StoppedLog>(new StoppedLog(data, std::move(*log), std::move(*newest)));
 }
 
-std::string StoppedLog::answer_line(std::string_view line) {
+void StoppedLog::stop() { static_cast<void>(forecasts_.stop(CallBounds::never_ms)); }
+
+void StoppedLog::answer_line(std::string_view line, const AnsweredLine& answered) {
+  json::error_code error;
+  json::value parsed = json::parse({line.data(), line.size()}, error);
+  if (error) parsed = nullptr;
+  if (parsed.is_object() && text_of_param(parsed.get_object(), "method") == "what_if.run") {
+    return forecast(std::move(parsed.get_object()), answered);
+  }
+  answered(response(line, std::move(parsed)));
+}
+
+std::string StoppedLog::response(std::string_view line, json::value parsed) {
   const Principal viewer{"the log of a stopped service", Role::viewer};
   const auto unanswered = [](const json::object& request) {
     return refusal_line(request, {ErrorCode::NOT_ALLOWED,
@@ -64,16 +90,13 @@ std::string StoppedLog::answer_line(std::string_view line) {
                                   {},
                                   {"signalbox status"}});
   };
-  json::error_code error;
-  json::value parsed = json::parse({line.data(), line.size()}, error);
   // What is no request is refused by the protocol itself.
-  if (error || !parsed.is_object()) return newest_->answer(line, viewer).value_or(std::string());
+  if (!parsed.is_object()) return newest_->answer(line, viewer).value_or(std::string());
   json::object& request = parsed.get_object();
   const std::string method = text_of_param(request, "method");
   if (method == "server.whoami") {
     return newest_->answer(line, viewer).value_or(unanswered(request));
   }
-  if (method == "what_if.run") return forecast_line(request);
   const json::value* params = request.if_contains("params");
   const bool has_params = params != nullptr && params->is_object();
   const auto refusal =
@@ -88,13 +111,19 @@ std::string StoppedLog::answer_line(std::string_view line) {
   return service->answer(json::serialize(request), viewer).value_or(unanswered(request));
 }
 
-std::string StoppedLog::forecast_line(const json::object& request) const {
-  const auto command = forecast_command(data_.string(), {}, object_at(request, "params"));
-  auto forecast =
-      command ? make_forecast(*command) : Decided<json::object>(tl::unexpected(command.error()));
-  if (!forecast) return refusal_line(request, forecast.error());
-  (*forecast)["position"] = forecast->at("to");
-  return result_line(request, *std::move(forecast));
+void StoppedLog::forecast(json::object request, const AnsweredLine& answered) {
+  auto command = forecast_command(data_.string(), {}, object_at(request, "params"));
+  if (!command) return answered(refusal_line(request, command.error()));
+  Lane lane{.name = "forecasts"};
+  lane.failed = [request, answered](LaneFailure) {
+    answered(refusal_line(request, too_many_forecasts()));
+  };
+  forecasts_.run(std::move(lane), [request, answered, command = *std::move(command)] {
+    auto made = make_forecast(command);
+    if (!made) return answered(refusal_line(request, made.error()));
+    (*made)["position"] = made->at("to");
+    answered(result_line(request, *std::move(made)));
+  });
 }
 
 Decided<PastService*> StoppedLog::service_at(const std::string& moment) {

@@ -254,8 +254,9 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
   command
       .add_option("--board", options->what_if.board,
                   "With --what-if: a setting of [board] that was in force, over that of the file, "
-                  "such as heartbeat=2m; may be repeated")
-      .type_name("KEY=VALUE");
+                  "such as heartbeat=2m; repeatable")
+      .type_name("KEY=VALUE")
+      .repeatable();
   // --what-if excludes the other modes; these only apply to it.
   command.excludes("--what-if", {"--run", "--verify", "--step", "--against", "--digest-every",
                                  "--from-snapshot"});

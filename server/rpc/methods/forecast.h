@@ -18,6 +18,9 @@ Decided<OwnCommand> forecast_command(const std::string& data_directory,
                                      std::vector<std::string> in_force,
                                      const boost::json::object& params);
 
+// Returns the refusal of a forecast while as many wait as may.
+Rejection too_many_forecasts();
+
 // Runs that command and returns its result. Blocks; any thread.
 Decided<boost::json::object> make_forecast(const OwnCommand& command);
 

@@ -72,11 +72,7 @@ void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts
   }
   Lane lane{.name = "what-if"};
   lane.failed = [responder = call.responder](LaneFailure) {
-    responder.reject(
-        {ErrorCode::OVERLOADED,
-         "a forecast is being made, and others wait for theirs: try again soon",
-         {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
-         {"signalbox status"}});
+    responder.reject(too_many_forecasts());
   };
   parts->pool.run(std::move(lane), [responder = call.responder, command = *std::move(command)] {
     auto outcome = make_forecast(command);
@@ -103,6 +99,13 @@ Decided<OwnCommand> forecast_command(const std::string& data_directory,
   command.ms_max = limits::what_if_ms_max;
   command.memory_bytes_max = limits::what_if_memory_bytes_max;
   return command;
+}
+
+Rejection too_many_forecasts() {
+  return {ErrorCode::OVERLOADED,
+          "a forecast is being made, and others wait for theirs: try again soon",
+          {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
+          {"signalbox status"}};
 }
 
 Decided<json::object> make_forecast(const OwnCommand& command) {
