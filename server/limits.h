@@ -194,7 +194,7 @@ inline constexpr std::int64_t attention_loop_overdue_ms_min = 30 * 60 * 1000;
 inline constexpr std::uint64_t report_records_max = 1'000'000;
 
 // Forecasts (what_if.run), each in a process of its own.
-// Those that are made at the same time, and those that wait for that.
+// Those that are made at the same time, and those of one caller that wait for that.
 inline constexpr std::size_t what_if_working_max = 1;
 inline constexpr std::size_t what_if_waiting_max = 2;
 // Time and resident memory of one, and the size of its policy.

@@ -61,9 +61,9 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
 }
 
 void ServiceLanes::request_stop() {
-  for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &what_ifs, &retentions,
-        &file_retentions, &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : {&repositories, &files, &log_readers, &reports, &backlogs, &past_worlds,
+                         &what_ifs, &retentions, &file_retentions, &run_root_removals, &agent_logs,
+                         &local_jobs, &remote_jobs}) {
     pool->request_stop();
   }
 }
@@ -71,9 +71,9 @@ void ServiceLanes::request_stop() {
 std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
-  for (LanePool* pool :
-       {&repositories, &files, &log_readers, &backlogs, &past_worlds, &what_ifs, &retentions,
-        &file_retentions, &run_root_removals, &agent_logs, &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : {&repositories, &files, &log_readers, &reports, &backlogs, &past_worlds,
+                         &what_ifs, &retentions, &file_retentions, &run_root_removals, &agent_logs,
+                         &local_jobs, &remote_jobs}) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }
   return hanging;

@@ -24,6 +24,7 @@ class ServiceLanes {
   LanePool repositories{bounds(limits::repositories_working_max)};  // git, HEARTBEAT.md, worktrees
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
+  LanePool reports{bounds(1)};                            // one at a time, callers take turns
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool past_worlds{retention_bounds()};               // queries about the past
   LanePool what_ifs{what_if_bounds()};                    // forecasts, each in its own process

@@ -1,22 +1,26 @@
-// Tests how many forecasts (`what_if.run`) are made and wait at a time.
+// Tests how many forecasts (`what_if.run`) are made and wait at a time, and whose turn it is; also
+// of reports (`report.get`).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
+#include <string>
+#include <vector>
 
 #include "server/service_lanes.h"
 
 namespace signalbox {
 namespace {
 
-TEST(ForecastLaneTest, OneIsMadeAndTwoWait) {  // G7
+TEST(ForecastLaneTest, OneIsMadeAndTwoOfACallerWait) {  // G7
   std::atomic<int> refused = 0;
   std::atomic<int> made = 0;
   std::latch begun(1);
   std::latch going_on(1);
   ServiceLanes lanes;
   const auto ask = [&](std::function<void()> work) {
-    Lane lane{.name = "what-if"};
+    Lane lane{.name = "forecasts of token:one"};
     lane.failed = [&refused](LaneFailure why) {
       EXPECT_EQ(why, LaneFailure::overloaded);
       ++refused;
@@ -43,6 +47,39 @@ TEST(ForecastLaneTest, OneIsMadeAndTwoWait) {  // G7
   going_on.count_down();
   all_made.wait();
   EXPECT_EQ(made, 1 + static_cast<int>(limits::what_if_waiting_max));
+}
+
+// Expects that whoever asks for much waits for its own work alone.
+void expect_turns(LanePool& pool, std::size_t asked_at_once) {
+  std::latch begun(1);
+  std::latch going_on(1);
+  std::vector<std::string> made;  // by the only thread that works
+  std::latch all_made(static_cast<std::ptrdiff_t>(asked_at_once) + 1);
+  const auto ask = [&](const std::string& caller) {
+    Lane lane{.name = caller};
+    lane.failed = [](LaneFailure) { ADD_FAILURE() << "refused"; };
+    pool.run(std::move(lane), [&, caller] {
+      begun.count_down(made.empty() ? 1 : 0);
+      if (made.empty()) going_on.wait();
+      made.push_back(caller);
+      all_made.count_down();
+    });
+  };
+  ask("token:greedy");
+  begun.wait();
+  for (std::size_t each = 1; each < asked_at_once; ++each) ask("token:greedy");
+  ask("token:modest");
+  going_on.count_down();
+  all_made.wait();
+  ASSERT_EQ(made.size(), asked_at_once + 1);
+  // At most one of the others comes before it: the one whose turn it was.
+  EXPECT_NE(std::find(made.begin(), made.begin() + 3, "token:modest"), made.begin() + 3);
+}
+
+TEST(ForecastLaneTest, CallersTakeTurns) {  // G6, G7
+  ServiceLanes lanes;
+  expect_turns(lanes.what_ifs, 1 + limits::what_if_waiting_max);
+  expect_turns(lanes.reports, limits::lane_waiting_max);
 }
 
 }  // namespace

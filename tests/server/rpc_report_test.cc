@@ -45,6 +45,21 @@ TEST_F(RpcReport, AnEmptyLogHasAnEmptyReport) {  // O3
   EXPECT_EQ(empty.at("waiting").at("total"), 0);
 }
 
+TEST_F(RpcReport, EachCallerHasALaneOfItsOwn) {  // G7
+  std::vector<std::string> lanes;
+  const BlockingPool::ToLanes to_lanes = [&lanes](const Lane& lane,
+                                                  const std::function<void()>& action) {
+    lanes.push_back(lane.name);
+    action();
+  };
+  api.log_readers = BlockingPool(to_lanes, at_once);
+  report();
+  dispatcher.handle(request("report.get", "{}"), {"token:other", Role::viewer}, peer);
+  settle();
+  EXPECT_EQ(code_of(peer->next()), "");
+  EXPECT_EQ(lanes, (std::vector<std::string>{"reports of uid:1", "reports of token:other"}));
+}
+
 TEST_F(RpcReport, RunsCountByOutcomeAndFailuresByCode) {  // O3
   start_working("one");
   work("build");

@@ -26,7 +26,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(card_methods(parts.trigger_heartbeat));
   add(board_methods());
   add(attention_methods({parts.status_parts, parts.loops}));
-  add(report_methods({parts.status_parts, parts.loops}));
+  add(report_methods({parts.status_parts, parts.loops}, parts.reports));
   add(what_if_methods(parts.forecasts));
   add(artifact_methods(parts.rebuild_artifacts));
   add(event_methods(parts.feed, parts.subscribe_agent_logs));

@@ -140,7 +140,9 @@ struct MethodParts {
   Handler redact = refuse_redaction;
   AuditParts audit{};
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
-  std::optional<ForecastParts> forecasts = std::nullopt;        // nullopt: `what_if.run` refuses
+  // Where reports are made, with a lane for each caller; nullopt: where old events are read.
+  std::optional<BlockingPool> reports = std::nullopt;
+  std::optional<ForecastParts> forecasts = std::nullopt;  // nullopt: `what_if.run` refuses
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -167,7 +169,7 @@ struct ServiceSources {
   const ServiceLoops& loops;
 };
 std::vector<Method> attention_methods(ServiceSources sources);
-std::vector<Method> report_methods(ServiceSources sources);
+std::vector<Method> report_methods(ServiceSources sources, const std::optional<BlockingPool>& pool);
 std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);

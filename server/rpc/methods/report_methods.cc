@@ -46,6 +46,18 @@ struct ReportSince {
   std::int64_t at_ns = 0;            // UTC, if there is no position
 };
 
+// What `report.get` needs beside the Api.
+struct ReportSources {
+  ServiceSources service;
+  std::optional<BlockingPool> pool;  // see MethodParts::reports
+};
+using ReportParts = std::shared_ptr<const ReportSources>;
+
+struct ReportQuestion {
+  std::string caller;
+  ReportSince since;
+};
+
 // What the engine's thread knows.
 struct ReportMoment {
   Position position = 0;
@@ -276,51 +288,53 @@ Decided<json::object> read_report(const Api& api, const ReportMoment& moment) {
 }
 
 // Reads the period off the engine's thread, and answers with `waiting` in it.
-void answer_with_period(Api& api, const Responder& responder,
-                        const std::shared_ptr<const ReportMoment>& moment,
+void answer_with_period(Api& api, const Responder& responder, const std::string& caller,
+                        const ReportParts& parts, const std::shared_ptr<const ReportMoment>& moment,
                         const json::object& waiting) {
-  // One report is made at a time, so that other readers of the log have a thread.
-  Lane lane{.name = "reports"};
+  // Callers take turns: one that asks for many reports holds up its own.
+  Lane lane{.name = "reports of " + caller};
   lane.failed = [responder](LaneFailure) {
     responder.reject({ErrorCode::OVERLOADED,
-                      "many reports are asked for, or the log's disk doesn't answer: try again",
+                      "you wait for many reports, or the log's disk doesn't answer: try again",
                       {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
                       {"signalbox status"}});
   };
-  api.log_readers.run(std::move(lane),
-                      [&api, responder, moment, waiting]() -> std::function<void()> {
-                        auto outcome = read_report(api, *moment);
-                        if (outcome) (*outcome)["waiting"] = waiting;
-                        return [responder, position = moment->position, outcome] {
-                          responder.answer(outcome, position);
-                        };
-                      });
+  const BlockingPool& pool = parts->pool ? *parts->pool : api.log_readers;
+  pool.run(std::move(lane), [&api, responder, moment, waiting]() -> std::function<void()> {
+    auto outcome = read_report(api, *moment);
+    if (outcome) (*outcome)["waiting"] = waiting;
+    return
+        [responder, position = moment->position, outcome] { responder.answer(outcome, position); };
+  });
 }
-
-using ReportParts = std::shared_ptr<const ServiceSources>;
 
 // What waits is shown with its rows, of the same position as the rest; without them while the read
 // models can't be asked.
-void answer_report(Api& api, const Responder& responder, const ReportSince& since,
+void answer_report(Api& api, const Responder& responder, const ReportQuestion& question,
                    const ReportParts& parts) {
-  const auto moment = std::make_shared<const ReportMoment>(report_moment(api, *parts, since));
+  const auto moment =
+      std::make_shared<const ReportMoment>(report_moment(api, parts->service, question.since));
   api.projector.query(
       moment->position,
-      [&api, responder, since, parts, moment](const RunIndex& index) {
+      [&api, responder, question, parts, moment](const RunIndex& index) {
         if (index.applied() != moment->position) {  // the rows were computed anew meanwhile
-          return api.post(
-              [&api, responder, since, parts] { answer_report(api, responder, since, parts); });
+          return api.post([&api, responder, question, parts] {
+            answer_report(api, responder, question, parts);
+          });
         }
-        api.post([&api, responder, moment, waiting = waiting_json(api, &index, *moment)] {
-          answer_with_period(api, responder, moment, waiting);
+        api.post([&api, responder, question, parts, moment,
+                  waiting = waiting_json(api, &index, *moment)] {
+          answer_with_period(api, responder, question.caller, parts, moment, waiting);
         });
       },
-      [&api, responder, moment](const StoreError&) {
-        api.post([&api, responder, moment, waiting = waiting_json(api, nullptr, *moment)] {
+      [&api, responder, question, parts, moment](const StoreError&) {
+        api.post([&api, responder, question, parts, moment,
+                  waiting = waiting_json(api, nullptr, *moment)] {
           // The rows don't say that everything up to the moment is in the log.
-          api.engine.release_when_durable([&api, responder, moment, waiting](Durability) {
-            answer_with_period(api, responder, moment, waiting);
-          });
+          api.engine.release_when_durable(
+              [&api, responder, question, parts, moment, waiting](Durability) {
+                answer_with_period(api, responder, question.caller, parts, moment, waiting);
+              });
         });
       });
 }
@@ -331,13 +345,14 @@ void get_report(Api& api, Call& call, const ReportParts& parts) {
   const Position tail = api.engine.world().position;
   const auto since = since_from(params->since.value_or("8h"), api.clock.wall_ns(), tail);
   if (!since) return call.responder.reject(since.error());
-  answer_report(api, call.responder, *since, parts);
+  answer_report(api, call.responder, {call.origin.actor, *since}, parts);
 }
 
 }  // namespace
 
-std::vector<Method> report_methods(ServiceSources sources) {
-  const auto parts = std::make_shared<const ServiceSources>(std::move(sources));
+std::vector<Method> report_methods(ServiceSources sources,
+                                   const std::optional<BlockingPool>& pool) {
+  const auto parts = std::make_shared<const ReportSources>(ReportSources{std::move(sources), pool});
   return {{"report.get", false, Role::viewer, params_of<GetReport>(),
            [parts](Api& api, Call& call) { get_report(api, call, parts); }}};
 }

@@ -70,7 +70,7 @@ void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts
   if (!parts) {
     return call.responder.reject({ErrorCode::INTERNAL, "no forecast is made here", {}, {}});
   }
-  Lane lane{.name = "what-if"};
+  Lane lane{.name = "forecasts of " + call.origin.actor};  // callers take turns
   lane.failed = [responder = call.responder](LaneFailure) {
     responder.reject(too_many_forecasts());
   };
@@ -103,7 +103,7 @@ Decided<OwnCommand> forecast_command(const std::string& data_directory,
 
 Rejection too_many_forecasts() {
   return {ErrorCode::OVERLOADED,
-          "a forecast is being made, and others wait for theirs: try again soon",
+          "as many forecasts as may wait for their turn: try again once one of yours is made",
           {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
           {"signalbox status"}};
 }
