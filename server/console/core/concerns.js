@@ -50,8 +50,6 @@ const CONCERNS = {
   'timeline.get': of('run', 'card'),
   'events.read': ({ type, stream, actor }, { types, stream: wanted, run_id: run, actor: who }) =>
     (!types || types.includes(type)) && (!wanted || stream === wanted) && (!run || stream === `run/${run}`) && (!who || actor === who),
-  // A forecast is made when somebody asks for it.
-  'what_if.run': never,
   // The bar of the log is asked for by a timer.
   'events.histogram': never,
   'log.marks': never,

@@ -1,8 +1,8 @@
 /** The recorded work under another policy: what was recorded, what its replay gives, and a forecast. */
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { moment, momentTime } from '../core/past.js';
-import { usePresentQuery } from '../core/query.js';
 import { go } from '../core/route.js';
+import { call } from '../core/rpc.js';
 import { useSignal } from '../core/use_signal.js';
 import { caveatsOf, errorText, exactText, measured, MEASURES, policyOf, SETTINGS } from './what_if_policy.js';
 import { Command, Commands, Empty, Problem } from '../parts/notice.js';
@@ -90,6 +90,9 @@ function Forecast({ answer }) {
     ${caveatsOf(answer).map((text) => html`<p class="faint" key=${text}>${text}</p>`)}`;
 }
 
+/** Returns a setting in force, of an answer if there is one. @param {any} answer @param {string} field */
+const inForce = (answer, field) => field.split('.').reduce((part, name) => part?.[name], answer);
+
 /** @param {{params: Record<string, string>, known: any}} props */
 function PolicyForm({ params, known }) {
   const [fields, setFields] = useState(params);
@@ -102,11 +105,32 @@ function PolicyForm({ params, known }) {
   const policy = policyOf(fields);
   return html`<form onSubmit=${submit} aria-label="Policy">
     <fieldset><legend>What would have been different</legend>${SETTINGS.map(({ name, label, isNumber, example, known: field }) => html`<label key=${name}>${label}
-      <input name=${name} type=${isNumber ? 'number' : 'text'} min="0" maxlength="100" value=${fields[name] ?? ''} placeholder=${(field && known?.[field]) || (example ? `such as ${example}` : 'as recorded')} onInput=${set(name)} /></label>`)}
+      <input name=${name} type=${isNumber ? 'number' : 'text'} min="0" maxlength="100" value=${fields[name] ?? ''} placeholder=${(field && inForce(known, field)) || (example ? `such as ${example}` : 'as recorded')} onInput=${set(name)} /></label>`)}
       <label>Work of the last<select name="from" value=${fields.from ?? '24h'} onChange=${set('from')}>
         ${[...new Set([...PERIODS, fields.from ?? '24h'])].map((each) => html`<option key=${each} value=${each} selected=${each === (fields.from ?? '24h')}>${each}</option>`)}</select></label>
       <button class="primary">Forecast</button></fieldset>
     ${policy && html`<details><summary>The policy as a file</summary><pre>${policy}</pre><${Command} command=${`signalbox replay --what-if policy.toml --from ${fields.from ?? '24h'}`} /></details>`}</form>`;
+}
+
+/**
+ * A forecast, which is made when somebody asks for it and never by itself: it takes the service a while, and
+ * neither an event nor a broken connection makes another one of it. `question` is as of when it was asked.
+ * @param {string} asked what a new forecast is made of; empty: none is
+ * @param {Record<string, any>} question params of what_if.run
+ * @returns {{data?: any, error?: any, question?: any, again: () => void}}
+ */
+function useForecast(asked, question) {
+  const [turn, setTurn] = useState(0);
+  const key = asked && `${turn} ${asked}`;
+  const [state, setState] = useState(/** @type {{key: string, question?: any, data?: any, error?: any}} */ ({ key: '' }));
+  useEffect(() => {
+    if (!key) return undefined;
+    const abort = new AbortController();
+    call('what_if.run', question, abort.signal).then((data) => setState({ key, question, data }), (error) => abort.signal.aborted || setState({ key, question, error }));
+    return () => abort.abort();
+  }, [key]);
+  const again = () => setTurn(turn + 1);
+  return state.key === key ? { ...state, again } : { again };
 }
 
 /** @param {{params: Record<string, string>}} props */
@@ -116,13 +140,15 @@ export function WhatIf({ params: { at: _, ...params } }) {
   const isAsked = params.from !== undefined;
   const isKnown = at === null || time !== null;
   const question = { policy: policyOf(params), from: beginOf(params.from ?? '', at === null ? null : time), ...(at === null ? {} : { to: at }) };
-  const { data, error, refresh } = usePresentQuery(isAsked && isKnown ? 'what_if.run' : null, question);
+  const { data, error, question: answered, again } = useForecast(isAsked && isKnown ? JSON.stringify(params) : '', question);
+  const isOfThis = !answered || answered.to === question.to;
   return html`<div class="page what-if"><div class="head"><h1>What-if</h1>
-      ${isAsked && html`<span class="actions">${data && html`<button class="quiet" onClick=${refresh}>Again</button>`}<button class="quiet" onClick=${() => go('whatif')}>Clear</button></span>`}</div>
+      ${isAsked && html`<span class="actions">${(data || error) && html`<button class="quiet" onClick=${again}>Again</button>`}<button class="quiet" onClick=${() => go('whatif')}>Clear</button></span>`}</div>
     <${PolicyForm} params=${params} known=${data} />
     <${Problem} error=${error} />
     ${!isAsked && html`<div class="empty"><p>Would two more workers have helped, or a longer lease? The recorded work is played under another policy, beside what happened. Nothing is changed by it.</p>
       <${Commands} commands=${['signalbox replay --what-if policy.toml --from 24h']} /></div>`}
     ${isAsked && !data && !error && html`<p class="loading" aria-busy="true">playing the work of ${params.from} twice: that may take a minute …</p>`}
+    ${data && !isOfThis && html`<p class="announcement wait" role="status">This is the work up to #${answered.to ?? data.to}, not to the moment on screen. <button class="quiet" onClick=${again}>Make it of this moment</button></p>`}
     ${data && html`<${Forecast} answer=${data} />`}</div>`;
 }

@@ -15,7 +15,7 @@ export const SETTINGS = [
   { name: 'remote_jobs_max', label: 'Remote jobs', table: 'limits', isNumber: true, known: 'remote_jobs_max' },
   { name: 'max_concurrent_agents', label: 'Agents', table: 'board', isNumber: true },
   { name: 'max_attempts', label: 'Card attempts', table: 'board', isNumber: true },
-  { name: 'heartbeat', label: 'Heartbeat', table: 'board', example: '2m' },
+  { name: 'heartbeat', label: 'Heartbeat', table: 'board', example: '2m', known: 'board.heartbeat' },
   { name: 'station', label: 'At station', table: 'station', key: 'name', example: 'build' },
   { name: 'lease', label: 'Lease of a claim', table: 'station', key: 'heartbeat_timeout', example: '30s' },
   { name: 'timeout', label: 'Timeout', table: 'station', example: '20m' },

@@ -47,6 +47,7 @@ export async function a_forecast_of_a_moment(stage) {  // O4, O10
   const page = await stage.open(`?page=whatif&from=24h&at=${position}`);
   check((await measure(page, 'runs')).join() === '1,1,0 %,1', 'the moment has later runs');
   await page.keyboard.press('L');
+  await page.getByRole('button', { name: 'Make it of this moment' }).click();
   await eventually(async () => (await measure(page, 'runs'))[0] === '2', 'the runs of the present');
   await page.getByLabel('Lease of a claim').fill('never');
   await page.getByRole('button', { name: 'Forecast' }).click();
@@ -55,6 +56,31 @@ export async function a_forecast_of_a_moment(stage) {  // O4, O10
   await page.goto(stage.address('?page=whatif&from=24h&at=1'));
   await page.getByText('No run arrived in this part of the log.').waitFor();
   hadNoComplaint(page);
+}
+
+/** What is on the screen and in the form stays, whatever the log and the connection do, until somebody asks again. */
+export async function a_forecast_stays_as_it_was_asked(stage) {  // O10
+  const { service } = stage;
+  await workOutside(service, ['first', 'second']);
+  const page = await stage.open('?page=whatif&from=24h');
+  await measure(page, 'runs');
+  const asked = [];
+  page.on('request', (request) => request.method() === 'POST' && request.postDataJSON()?.method === 'what_if.run' && asked.push(request));
+  await page.getByLabel('Local jobs').fill('7');
+  await page.clock.install();
+  await workOutside(service, ['third']);
+  await service.kill();
+  await page.getByText('the service is away').waitFor();
+  await service.start();
+  await page.getByText('● live').waitFor();
+  await page.clock.fastForward('10:00');  // whatever the page means to ask again, it asks now
+  check((await measure(page, 'runs')).join() === '2,2,0 %,2', `the forecast is another one: ${await measure(page, 'runs')}`);
+  check(await page.getByLabel('Local jobs').inputValue() === '7', 'what was typed is gone');
+  check(asked.length === 0, `${asked.length} forecasts that nobody asked for`);
+  await page.getByRole('button', { name: 'Again' }).click();
+  await eventually(async () => (await measure(page, 'runs'))[0] === '3', 'the third run');
+  check(await page.getByLabel('Local jobs').inputValue() === '7', 'what was typed is gone with the next forecast');
+  check(asked.length === 1, `${asked.length} forecasts for one`);
 }
 
 /** From a phone to a second screen, light and dark; hostile text in the address stays text. */
