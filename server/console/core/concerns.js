@@ -24,6 +24,7 @@ const CONCERNS = {
   // Conditions of the service are no events.
   'attention.list': of('run', 'card', 'tick', 'project', 'lock'),
   'run.list': of('run'),
+  'run.find': of('run'),
   'run.get': ofTheRun,
   'run.trace': ofTheRun,
   'run.diff': ofTheRun,

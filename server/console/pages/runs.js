@@ -1,8 +1,9 @@
 /** All runs: filters in the address, a virtual list, and actions on many of them. */
 import { html, useState } from '../vendor/htm-preact.js';
 import { countText, plural, tailOf } from '../core/figures.js';
-import { whyNot } from '../core/identity.js';
+import { has, whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
+import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { useRunPages } from '../core/run_pages.js';
 import { durationText, msOf, now } from '../core/time_text.js';
@@ -18,7 +19,9 @@ const STATUSES = ['queued', 'running', 'paused', 'succeeded', 'failed', 'cancele
 const PERIODS = /** @type {Record<string, number>} */ ({ '1 h': 3_600_000, '12 h': 43_200_000, '7 d': 604_800_000 });
 const WAITS = ['approval', 'budget', 'backoff', 'deferred', 'stalled', 'quota'];
 const CHOSEN_MAX = 500;
-/** The end of an id, which the service doesn't search for. */
+/** No goal in the list is longer. */
+const TEXT_LENGTH_MAX = 256;
+/** May be the end of an id, or a word. */
 const ID_TAIL = /^[0-9a-f-]{4,36}$/i;
 
 /** @param {Record<string, string>} params of the address @returns {Record<string, string>} of run.list */
@@ -29,7 +32,7 @@ function filterOf({ status, project, label, since, text, ...others }) {
   if (project) filter.project = project;
   if (label) filter.label = label;
   for (const name of ['waiting_for', 'station', 'code']) if (others[name]) filter[name] = others[name];
-  if (text && !ID_TAIL.test(text)) filter.text = text;
+  if (text) filter.text = text.slice(0, TEXT_LENGTH_MAX);
   if (since && PERIODS[since]) {
     // To the minute, so that it stays the same question for a while.
     const from = Math.floor((Date.now() - PERIODS[since]) / 60_000) * 60_000;
@@ -46,7 +49,7 @@ function Choice({ name, values, chosen }) {
 
 /** @param {{name: string, value?: string, hint: string}} props */
 function TextFilter({ name, value = '', hint }) {
-  return html`<input type="search" class="filter" name=${name} aria-label=${name} placeholder=${hint} value=${value}
+  return html`<input type="search" class="filter" name=${name} aria-label=${name} placeholder=${hint} value=${value} maxlength=${TEXT_LENGTH_MAX}
     onChange=${(/** @type {any} */ event) => change({ [name]: event.target.value })} />`;
 }
 
@@ -57,22 +60,34 @@ function Took({ run }) {
   return html`${durationText((msOf(run.ended_at) ?? present) - begin)}`;
 }
 
-/** @param {{rows: any[]}} props */
-function Counts({ rows }) {
-  const counts = new Map(STATUSES.map((status) => [status, 0]));
-  for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
+/**
+ * How many runs there are of each status, of all that match where the service counts them: it looks at so many and
+ * no more.
+ * @param {{rows: any[], isWhole: boolean, filter: Record<string, string>}} props
+ */
+function Counts({ rows, isWhole, filter: { status: wanted, ...filter } }) {
+  const { data } = useQuery(isWhole ? null : 'run.list', { ...filter, totals: true, limit: 1 });
+  const counts = new Map(STATUSES.map((status) => [status, wanted && status !== wanted ? 0 : data?.totals[status] ?? 0]));
+  if (!data) for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
   return html`<p class="kinds">${[...counts].filter(([, count]) => count > 0).map(([status, count]) =>
-    html`<span><${Status} status=${status} text=${`${countText(count)} ${status}`} /></span>`)}</p>`;
+    html`<span><${Status} status=${status} text=${`${countText(count)}${isWhole || data ? '' : '+'} ${status}`} /></span>`)}</p>`;
+}
+
+/** The run whose id ends with the text, which may be any of the newest. @param {{tail: string}} props */
+function RunOfId({ tail }) {
+  const { data, error } = useQuery('run.find', { id: tail });
+  if (error?.code === 'AMBIGUOUS_ID') return html`<p class="faint">Several ids of runs end with ${tail}: more of its digits name one.</p>`;
+  if (!data || error) return null;
+  return html`<p>The id of <a class="id" href=${hrefOf('run', { id: data.run_id })}>run ${tailOf(data.run_id)}</a> ends with ${tail}.</p>`;
 }
 
 /** @param {{params: Record<string, string>}} props */
 export function Runs({ params }) {
-  const { rows, isWhole, isOld, error, more } = useRunPages(filterOf(params));
+  const filter = filterOf(params);
+  const { rows, isWhole, isOld, error, more } = useRunPages(filter);
   const [at, setAt] = useState(0);
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
-  const word = (params.text ?? '').toLowerCase();
-  const shown = (rows ?? []).filter((run) => !word || run.goal.toLowerCase().includes(word) || run.run_id.endsWith(word))
-    .map((run) => ({ key: run.run_id, ...run }));
+  const shown = (rows ?? []).map((run) => ({ key: run.run_id, ...run }));
   const run = shown[at];
   const chosenRuns = shown.filter(({ run_id: id }) => chosen.has(id));
   const subjects = chosenRuns.length ? chosenRuns : run ? [run] : [];
@@ -107,12 +122,13 @@ export function Runs({ params }) {
       <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(/** @type {any} */ event) => change({ waiting_for: event.target.value || undefined })}>
         <option value="">waiting for …</option>${WAITS.map((each) => html`<option key=${each} value=${each} selected=${each === params.waiting_for}>${each}</option>`)}</select>
       <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
+    ${ID_TAIL.test(params.text ?? '') && has('run.find') && html`<${RunOfId} tail=${params.text} />`}
     <${Problem} error=${error} />
     ${!rows && !error && html`<${Asking} />`}
     ${chosenRuns.length > 0 ? html`<div class="bulk"><b>${plural(chosenRuns.length, 'run')} selected</b>
         ${offered.map((action) => html`<${ActionButtons} key=${action.name} actions=${[action]} targets=${chosenRuns.filter(action.allows).map(runTarget)} small=${true} />`)}
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
-      : rows && html`<div class="head"><${Counts} rows=${shown} />
+      : rows && html`<div class="head"><${Counts} rows=${shown} isWhole=${isWhole} filter=${filter} />
         ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${isWhole && shown.length <= CHOSEN_MAX ? 'all' : `the first ${Math.min(CHOSEN_MAX, shown.length)}`}</button>`}</div>`}
     ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
