@@ -6,6 +6,7 @@ import { interceptLinks, route } from './core/route.js';
 import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.js';
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
+import { keepFocus } from './parts/focus.js';
 import { Kiosk, KIOSK_PAGES } from './parts/kiosk.js';
 import { Problem } from './parts/notice.js';
 import { Shell } from './parts/shell.js';
@@ -80,4 +81,5 @@ if (!token()) {
 interceptLinks();
 // The page's modules come while the service is asked who the user is.
 PAGES[route.peek().page]?.().catch(() => {});
+keepFocus();
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')));

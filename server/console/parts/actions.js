@@ -8,6 +8,7 @@ import { whyNot } from '../core/identity.js';
 import { plural, tailOf } from '../core/figures.js';
 import { call, commandId } from '../core/rpc.js';
 import { closeDialog, openDialog } from './dialog.js';
+import { say } from './focus.js';
 import { Command, Problem } from './notice.js';
 
 /**
@@ -147,7 +148,10 @@ function ActionDialog({ action, targets }) {
       setDone(new Map(results));
     }
     setRunning(false);
-    if (targets.every(({ id }) => !results.get(id)?.error)) closeDialog();
+    const failed = targets.filter(({ id }) => results.get(id)?.error).length;
+    if (failed === 0) closeDialog();
+    const about = targets.length === 1 ? targets[0].text : plural(targets.length, action.subject);
+    say(`${action.name}: ${failed ? `refused for ${failed} of ${targets.length}` : 'done'}, ${about}`);
   };
   const onSubmit = (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -13,6 +13,7 @@ import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
 import { DialogPlace, openDialog } from './dialog.js';
+import { Said } from './focus.js';
 import { Later } from './later.js';
 import { openPalette } from './palette.js';
 import { BELONGS, placesHere } from './places.js';
@@ -138,5 +139,6 @@ export function Shell({ children }) {
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
     <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} />${has('server.in_flight') && html`<${PauseNotice} />`}${children}</main>
     ${has('events.histogram') && html`<${TimeBar} />`}
+    <${Said} />
     <${DialogPlace} />`;
 }

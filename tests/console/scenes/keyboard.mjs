@@ -1,4 +1,5 @@
 // Without a pointer: everything is a stop of the Tab key and shows its focus, and everything can be done.
+import fs from 'node:fs';
 import path from 'node:path';
 import { allPages, fillLog } from '../night.mjs';
 import { eventually } from '../service.mjs';
@@ -96,6 +97,52 @@ export async function dialogs_hold_the_focus(stage) {  // C2
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
   await eventually(async () => (await focused(page)).id === 'main' || (await focused(page)).name === 'Retry', 'a focus in the page');
+  hadNoComplaint(page);
+}
+
+/** What is done takes its button away: the focus stays near, and what was done is said. */
+export async function the_focus_after_an_action(stage) {  // C2
+  const { service } = stage;
+  const page = await stage.open('?page=inbox');
+  const dialog = page.locator('dialog[open]');
+  const act = async (button, heading) => {
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('heading', { name: heading }).waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+  };
+  const isIn = async (id) => check((await focused(page)).id === id, `the focus is on ${JSON.stringify(await focused(page))}`);
+  const asking = await service.startRun('approved by hand', [['review'], ['ship', 'true']]);
+  const approve = page.getByRole('button', { name: 'Approve', exact: true });
+  await act(approve, 'Approve run');
+  await page.locator('#said').getByText('Approve: done, approved by hand').waitFor();
+  await service.runIs(asking, 'succeeded');
+  await approve.waitFor({ state: 'detached' });
+  await isIn('main');
+  const waiting = await service.startRun('canceled by hand', [['review']]);
+  await stage.turn(page, `?page=run&id=${waiting}`, 'canceled by hand');
+  const cancel = page.getByRole('button', { name: 'Cancel', exact: true });
+  await act(cancel, 'Cancel run');
+  await cancel.waitFor({ state: 'detached' });
+  await isIn('main');
+  await page.locator('#said').getByText('Cancel: done').waitFor();
+  const failed = await service.startRun('retried by hand', [['go', 'test -f "$SIGNALBOX_RUN_ROOT/there" || exit 3; sleep 600']]);
+  const { run_root: root } = await service.runIs(failed, 'failed');
+  await stage.turn(page, '?page=runs', 'retried by hand');
+  await page.getByRole('checkbox').first().focus();
+  await page.keyboard.press('Space');
+  const retry = page.getByRole('button', { name: 'Retry', exact: true });
+  fs.writeFileSync(path.join(root, 'there'), '');
+  await act(retry, 'Retry run');
+  await retry.waitFor({ state: 'detached' });
+  await isIn('main');
+  // Who leaves a control isn't brought back.
+  await page.evaluate(() => document.activeElement.blur());
+  await service.call('run.cancel', { run_id: failed });
+  await service.runIs(failed, 'canceled');
+  await page.locator('.virtual-row', { hasText: 'retried by hand' }).getByText('canceled').waitFor();
+  await isIn('');
   hadNoComplaint(page);
 }
 
