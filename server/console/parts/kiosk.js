@@ -6,6 +6,7 @@ import { html, useEffect } from '../vendor/htm-preact.js';
 import { connection } from '../core/live.js';
 import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { PauseNotice } from './pause_notice.js';
 
 /** The pages that a screen shows, by their names in the address: `?kiosk=now`. */
 export const KIOSK_PAGES = /** @type {Record<string, string>} */ ({ now: 'inbox', board: 'board', night: 'night' });
@@ -25,5 +26,5 @@ export function Kiosk({ children }) {
   }, []);
   return html`<div class="kiosk-page ${isNight ? 'dimmed' : ''} ${state === 'live' ? '' : 'stale'}">
     <p class="connection" role="status">${state === 'live' ? html`<span class="tone-good">● live</span>` : html`<span class="tone-bad">■ no connection for ${ageText(present - since)}</span>`}</p>
-    <main id="main">${children}</main></div>`;
+    <main id="main"><${PauseNotice} isShownOnly=${true} />${children}</main></div>`;
 }

@@ -5,17 +5,17 @@ import { countText, plural } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
 import { connection, connectionState, onEvents, signOut } from '../core/live.js';
 import { moment, show } from '../core/past.js';
-import { usePresentQuery, useQuery } from '../core/query.js';
+import { usePresentQuery } from '../core/query.js';
 import { answeredPosition } from '../core/rpc.js';
 import { go, hrefOf, route } from '../core/route.js';
 import { nextTheme, theme } from '../core/theme.js';
 import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
 import { DialogPlace, openDialog } from './dialog.js';
 import { Said } from './focus.js';
 import { Later } from './later.js';
 import { openPalette } from './palette.js';
+import { PauseNotice } from './pause_notice.js';
 import { BELONGS, placesHere } from './places.js';
 import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
@@ -51,21 +51,6 @@ function CrashNotice() {
   const { items_total: inFlight, incarnation } = crash.data;
   return html`<p class="announcement" role="status"><b class="tone-bad">The service crashed</b> and came back <${Age} time=${crash.recorded_at} /> ago as incarnation ${incarnation}.
     <a href=${hrefOf('loops')}>${plural(inFlight, 'thing')} in flight</a> <button class="quiet" onClick=${() => setCrash(null)}>dismiss</button></p>`;
-}
-
-function StillInProgress() {
-  const answer = useQuery('server.in_flight', { limit: 1 });
-  if (!answer.data) return null;
-  return html`<span>${answer.data.total ? `${plural(answer.data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>`;
-}
-
-/** Says that the service is paused: who did it, why, and what is in progress all the same. */
-function PauseNotice() {
-  const answer = useQuery('server.in_flight', { limit: 1 });
-  const paused = answer.data?.paused;
-  if (!paused) return null;
-  return html`<p class="announcement paused" role="status"><b class="tone-wait">‖ The service is paused</b> since <${Age} time=${paused.since} /> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}.
-    Nothing new begins. <${StillInProgress} /> <${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[THE_SERVICE]} small=${true} /></p>`;
 }
 
 /** What is known of a capsule: that its records are those of the log, and who says so. */
@@ -137,7 +122,7 @@ export function Shell({ children }) {
       <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
-    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} />${has('server.in_flight') && html`<${PauseNotice} />`}${children}</main>
+    <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} /><${PauseNotice} />${children}</main>
     ${has('events.histogram') && html`<${TimeBar} />`}
     <${Said} />
     <${DialogPlace} />`;

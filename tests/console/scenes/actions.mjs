@@ -125,11 +125,22 @@ export async function the_service_is_paused_and_resumed(stage) {  // O2
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await page.locator('.items').getByText('nothing new begins').first().waitFor();
+  for (const query of ['?page=board', '?page=runs', '?page=night', '?page=loops', '?page=events', '?page=projects', '?page=whatif', '?page=audit', '?page=nothing']) {
+    await stage.turn(page, query);
+    await notice.getByText(': an upgrade').waitFor();
+  }
+  const reader = await stage.open('?page=runs', { role: 'viewer' });
+  await reader.locator('.announcement.paused').getByText('You can’t resume it: token:').waitFor();
+  check(await reader.getByRole('button', { name: 'Resume everything' }).getAttribute('aria-disabled') === 'true', 'a viewer is offered to resume it');
+  await reader.goto(stage.address('?kiosk=board'));
+  await reader.getByText('The service is paused').waitFor();
+  check(await reader.getByRole('button', { name: 'Resume everything' }).count() === 0, 'a screen on the wall offers something');
+  await stage.turn(page, '?page=inbox');
   await notice.getByRole('button', { name: 'Resume everything', exact: true }).click();
   await page.locator('dialog').getByRole('button', { name: 'Resume everything', exact: true }).click();
   await page.getByText('Nothing needs you.').waitFor();
   await eventually(async () => (await notice.count()) === 0, 'the notice is gone');
-  hadNoComplaint(page);
+  hadNoComplaint(page, reader);
 }
 
 /** A run is saved as a trace that other tools open. */

@@ -1,0 +1,21 @@
+/** Says on every page that the service is paused. */
+import { html } from '../vendor/htm-preact.js';
+import { has, whyNot } from '../core/identity.js';
+import { plural } from '../core/figures.js';
+import { useQuery } from '../core/query.js';
+import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
+import { Age } from './status.js';
+
+/**
+ * Who paused it, since when, why, and what is in progress all the same; and the way on, or why not for this user.
+ * @param {{isShownOnly?: boolean}} props `isShownOnly`: nothing is offered
+ */
+export function PauseNotice({ isShownOnly = false }) {
+  const { data } = useQuery(has('server.in_flight') ? 'server.in_flight' : null, { limit: 1 });
+  const paused = data?.paused;
+  if (!paused) return null;
+  const whyNotResumed = whyNot(ACTIONS.resumeAll.method);
+  return html`<p class="announcement paused" role="status"><b class="tone-wait">‖ The service is paused</b> since <${Age} time=${paused.since} /> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}.
+    Nothing new begins. <span>${data.total ? `${plural(data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>${!isShownOnly && html`
+    ${' '}<${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[THE_SERVICE]} small=${true} />${whyNotResumed && html` <span class="faint">You can’t resume it: ${whyNotResumed}.</span>`}`}</p>`;
+}
