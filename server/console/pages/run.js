@@ -24,6 +24,9 @@ const ALL_TABS = /** @type {[string, string, string, string][]} */ ([
   ['artifacts', 'Artifacts', '4', 'run.get'], ['events', 'Events', '5', 'events.read'], ['why', 'Why', '6', 'run.why'],
 ]);
 
+/** A link to the runs that have this too, where there are others. @param {Record<string, string>} filter @param {any} text */
+const runsWith = (filter, text) => (has('run.list') ? html`<a href=${hrefOf('runs', filter)}>${text}</a>` : text);
+
 /** @param {{run: any}} props */
 function Figures({ run }) {
   const present = useSignal(now);
@@ -39,8 +42,8 @@ function Figures({ run }) {
     ${(tokens > 0 || limit.tokens > 0) && html`<div><dt>tokens</dt><dd>${of(tokens, limit.tokens, countText)}</dd></div>`}
     ${(turns > 0 || limit.turns > 0) && html`<div><dt>turns</dt><dd>${of(turns, limit.turns, countText)}</dd></div>`}
     <div><dt>pipeline</dt><dd>${run.pipeline}</dd></div>
-    ${run.project && html`<div><dt>project</dt><dd><a href=${hrefOf('runs', { project: run.project })}>${run.project}</a></dd></div>`}
-    ${Object.entries(run.labels).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><a href=${hrefOf('runs', { label: `${name}=${value}` })}>${value}</a></dd></div>`)}
+    ${run.project && html`<div><dt>project</dt><dd>${runsWith({ project: run.project }, run.project)}</dd></div>`}
+    ${Object.entries(run.labels).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${runsWith({ label: `${name}=${value}` }, value)}</dd></div>`)}
   </dl>`;
 }
 

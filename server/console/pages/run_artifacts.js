@@ -1,9 +1,11 @@
 /** What the attempts of a run left. Its digest is checked here, against that of the event. */
 import { html, useState } from '../vendor/htm-preact.js';
 import { bytesText } from '../core/figures.js';
+import { identity } from '../core/identity.js';
 import { plainText } from '../core/plain_text.js';
 import { artifact } from '../core/rpc.js';
 import { saveFile } from '../core/save_file.js';
+import { useSignal } from '../core/use_signal.js';
 import { Empty, Problem } from '../parts/notice.js';
 
 const PREVIEW_BYTES_MAX = 512 * 1024;
@@ -17,8 +19,8 @@ async function digestOf(blob) {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** @param {{run: any, item: any}} props */
-function Artifact({ run, item }) {
+/** @param {{run: any, item: any, hasContent: boolean}} props */
+function Artifact({ run, item, hasContent }) {
   const [state, setState] = useState(/** @type {any} */ ({}));
   const load = async (/** @type {boolean} */ isSaved) => {
     try {
@@ -37,8 +39,8 @@ function Artifact({ run, item }) {
   return html`<li><div class="artifact"><b class="cut">${item.name}</b> <span class="faint">${item.station} ${item.attempt} · ${item.media_type} · ${bytesText(item.bytes)}</span>
       ${state.isSame === true && html`<span class="tone-good" title=${item.sha256}>✔ as recorded</span>`}
       ${state.isSame === false && html`<span class="tone-bad" role="alert">✖ not what was recorded</span>`}
-      ${isShown && item.current && html`<button class="small" onClick=${() => load(false)}>show</button>`}
-      ${item.current ? html`<button class="small" onClick=${() => load(true)}>save</button>` : html`<span class="faint">of an earlier attempt</span>`}</div>
+      ${isShown && item.current && hasContent && html`<button class="small" onClick=${() => load(false)}>show</button>`}
+      ${item.current && hasContent && html`<button class="small" onClick=${() => load(true)}>save</button>`}${!item.current && html`<span class="faint">of an earlier attempt</span>`}</div>
     <${Problem} error=${state.error} />
     ${state.text !== undefined && html`<pre tabindex="0" aria-label=${item.name}>${plainText(state.text)}</pre>`}
     ${state.image && html`<img src=${state.image} alt=${item.name} />`}</li>`;
@@ -46,8 +48,11 @@ function Artifact({ run, item }) {
 
 /** @param {{run: any}} props */
 export function RunArtifacts({ run }) {
+  const capsule = useSignal(identity)?.capsule;
+  const hasContent = !capsule || capsule.artifacts > 0;
   const items = run.stations.flatMap((/** @type {any} */ station) => station.attempts.flatMap((/** @type {any} */ attempt) =>
     attempt.artifacts.map((/** @type {any} */ each) => ({ ...each, station: station.station, attempt: attempt.attempt }))));
-  if (items.length === 0) return html`<${Empty} text="No attempt has left an artifact." command=${`signalbox run get ${run.run_id}`} />`;
-  return html`<ul class="artifacts">${items.map((/** @type {any} */ item) => html`<${Artifact} key=${`${item.station} ${item.attempt} ${item.name}`} run=${run} item=${item} />`)}</ul>`;
+  if (items.length === 0) return html`<${Empty} text="No attempt has left an artifact." command=${capsule ? undefined : `signalbox run get ${run.run_id}`} />`;
+  return html`${!hasContent && html`<${Empty} text="This capsule has the digests of the artifacts and not their content." command=${`signalbox run export ${run.run_id} --artifacts -o run.capsule`} />`}
+    <ul class="artifacts">${items.map((/** @type {any} */ item) => html`<${Artifact} key=${`${item.station} ${item.attempt} ${item.name}`} run=${run} item=${item} hasContent=${hasContent} />`)}</ul>`;
 }

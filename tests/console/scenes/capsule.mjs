@@ -6,13 +6,14 @@ import path from 'node:path';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
-/** Writes the capsule of a run. Returns its path, and that of the key that verifies it. */
+/** Writes the capsule of a run, and one without artifacts. Returns their paths, and that of the key that verifies them. */
 function exported(stage, directory, id) {
-  const [secret, key, file] = ['audit.key', 'audit.vkey', 'run.capsule'].map((name) => path.join(directory, name));
+  const [secret, key, file, bare] = ['audit.key', 'audit.vkey', 'run.capsule', 'bare.capsule'].map((name) => path.join(directory, name));
   const signalbox = (...words) => execFileSync(stage.service.binary, [...words, '--data', stage.service.data], { encoding: 'utf8' });
   fs.writeFileSync(key, signalbox('audit', 'keygen', '-o', secret, '--name', 'example.com/box'));
   signalbox('run', 'export', id, '--artifacts', '--signing-key', secret, '-o', file);
-  return { file, key };
+  signalbox('run', 'export', id, '--signing-key', secret, '-o', bare);
+  return { file, bare, key };
 }
 
 /** Starts `signalbox console --capsule`. Returns its process and the address that it prints. */
@@ -30,10 +31,11 @@ export async function the_capsule_of_a_run(stage) {
   const goal = 'upload <img src=x onerror="window.hacked=1">';
   const id = await stage.service.startRun(goal, [['build', `printf '{"a": 1}' > "$SIGNALBOX_ARTIFACTS_DIR/report.json"`], ['test', 'exit 3']], { project: 'web' });
   await stage.service.runIs(id, 'failed');
-  const { file, key } = exported(stage, directory, id);
+  const { file, bare, key } = exported(stage, directory, id);
   await stage.service.kill();
   const { begun, address } = await serve(stage, directory, [file, '--key', `@${key}`]);
   const unsigned = await serve(stage, directory, [file]);
+  const without = await serve(stage, directory, [bare, '--key', `@${key}`]);
   try {
     for (const look of [{ width: 1280 }, { width: 320, scheme: 'dark' }]) {
       const visitor = await stage.visitor({ ...look, hasAxe: true });
@@ -62,9 +64,18 @@ export async function the_capsule_of_a_run(stage) {
     const page = await visitor.newPage();
     await page.goto(unsigned.address);
     await page.getByText('nobody vouches for that log').waitFor();
+    // What a capsule doesn't have isn't offered, and it says so.
+    await page.goto(without.address);
+    await page.locator('h1').getByText(goal).waitFor();
+    check(await page.locator('.figures').getByText('web').count() === 1, 'the project is missing');
+    check(await page.locator('.figures').getByRole('link').count() === 0, 'a link leads to runs that aren’t there');
+    await page.keyboard.press('4');
+    await page.getByText('not their content').waitFor();
+    await page.getByText('report.json').waitFor();
+    check(await page.getByRole('button', { name: /^(show|save)$/ }).count() === 0, 'content that isn’t there is offered');
     hadNoComplaint(page);
   } finally {
-    for (const each of [begun, unsigned.begun]) {
+    for (const each of [begun, unsigned.begun, without.begun]) {
       each.kill('SIGTERM');
       await once(each, 'exit');
     }
