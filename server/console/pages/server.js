@@ -1,7 +1,8 @@
 /** The service itself: its state, its figures over the last minutes, its tokens and its limits. */
 import { html } from '../vendor/htm-preact.js';
 import { countText, wordsOf } from '../core/figures.js';
-import { identity } from '../core/identity.js';
+import { has, identity } from '../core/identity.js';
+import { moment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { useSignal } from '../core/use_signal.js';
 import { ActionButtons, THE_SERVICE, actionsFor } from '../parts/actions.js';
@@ -31,13 +32,20 @@ function Conditions({ status }) {
 /** @param {any} value */
 const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
 
+/** When the process that answers started: of the past, and of a log without a service, nobody knows it. @param {{status: any}} props */
+function Started({ status }) {
+  const at = useSignal(moment);
+  if (at !== null || !status.started_at) return html`<div><dt>incarnation</dt><dd>${status.incarnation}</dd></div>`;
+  return html`<div><dt>started</dt><dd><${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}</dd></div>`;
+}
+
 const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 'waiting_locks', 'subscriptions'];
 
 function Status() {
   const answer = useQuery('server.status');
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
     <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
-    <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><div><dt>started</dt><dd>${status.started_at && html`<${Age} time=${status.started_at} /> ago, `}incarnation ${status.incarnation}</dd></div>
+    <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><${Started} status=${status} />
       <div><dt>log</dt><dd>#${countText(status.durable_position)}</dd></div>
       ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name]}</dd></div>`)}
       <div><dt>data directory</dt><dd><code>${status.data_directory}</code></dd></div><div><dt>state digest</dt><dd><code>${status.state_digest.slice(0, 16)}</code></dd></div></dl>`}<//>`;
@@ -61,6 +69,7 @@ function Limits() {
 
 export function Server() {
   const who = useSignal(identity);
-  return html`<div class="page server"><h1>Server</h1><${Status} /><${Sparklines} />
+  const at = useSignal(moment);
+  return html`<div class="page server"><h1>Server</h1><${Status} />${at === null && has('server.metrics') && html`<${Sparklines} />`}
     ${who?.methods.includes('access.list') && html`<${Tokens} />`}<${Limits} /></div>`;
 }
