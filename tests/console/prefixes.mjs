@@ -2,13 +2,18 @@
 //
 //   node tests/console/prefixes.mjs build/signalbox DATA
 //
-// For each prefix: the state's digest is that of `replay`; an event that no query is asked again for
-// changes no answer; and the list of runs, brought up to date by events, is the list asked for anew.
+// For each prefix: the state's digest is that of `replay`; a query is answered alike by a state that came there
+// event by event and by one that was computed for it; an event that no query is asked again for changes no answer;
+// and the list of runs, brought up to date by events, is the list asked for anew.
 import { StoppedLog } from './stopped_log.mjs';
 
 const PAGE_ROWS = 3;
 const STEPS = [1, 2, 5, 13, 55];
 const LISTED = 500;
+/** Each prefix is asked some of the queries, and of a long log not each prefix: other ones in each run. */
+const COMPARED_MAX = 3000;
+const COMPARED_PREFIXES_MAX = 300;
+const COMPARED_MS_MAX = 30_000;
 /** They follow from the moment that is asked about, also if nothing happened. */
 const OF_THE_MOMENT = ['position', 'as_of', 'until', 'from', 'to', 'next_from', 'resolution_ms', 'ms', 'worked_ms'];
 
@@ -43,6 +48,38 @@ async function queriesOf(log) {
     ...cards.flatMap((id) => [['card.get', { card_id: id }], ['card.why', { card_id: id }]]),
     ...projects.map((name) => ['project.get', { name }]), ...loops.map((loop) => ['tick.list', { loop, limit: 100 }]),
   ];
+}
+
+/** Answers of states that moved on to each prefix, and of those that were computed anew, from the log's end backwards. */
+async function answersAreThoseOfReplay(moved, queries) {
+  const end = Date.now() + COMPARED_MS_MAX;
+  const turn = Number(process.env.SIGNALBOX_SEED || Date.now());
+  const every = Math.ceil(moved.tail / COMPARED_PREFIXES_MAX);
+  const prefixes = moved.events.map(({ position }) => position).filter((position) => (position + turn) % every === 0);
+  const share = Math.max(1, Math.ceil((queries.length * prefixes.length) / COMPARED_MAX));
+  const given = [];
+  for (const at of prefixes) {
+    // Half of the time is for the other states.
+    if (Date.now() > end - COMPARED_MS_MAX / 2) break;
+    await each(queries.filter((_, index) => (index + at + turn) % share === 0), async ([method, params]) => {
+      given.push({ at, method, params, answer: await moved.ask(method, { ...params, at }) });
+    });
+  }
+  const anew = new StoppedLog(moved.binary, moved.data);
+  let compared = 0;
+  try {
+    await anew.open();
+    for (const { at, method, params, answer } of given.reverse()) {
+      if (Date.now() > end) break;
+      const other = await anew.ask(method, { ...params, at });
+      if (answer.position !== other.position || textOf(answer) !== textOf(other)) complain(`${method} ${JSON.stringify(params)} at ${at} depends on how the state came there`);
+      compared += 1;
+    }
+  } finally {
+    await anew.close();
+  }
+  if (compared === 0) complain('no answer was compared with that of a state computed anew');
+  return compared;
 }
 
 /** Finds the event until `to` with which the answer at `from` isn't right any more. */
@@ -115,9 +152,10 @@ try {
     if (digest !== digests.get(position) || end !== position) complain(`the state at ${position} isn't that of replay`);
   });
   const queries = await queriesOf(log);
+  const compared = await answersAreThoseOfReplay(log, queries);
   await each(queries, (query) => followsItsEvents(log, query));
   await each(STEPS, (step) => listFollows(log, step));
-  console.log(`${log.tail} events, ${queries.length} queries`);
+  console.log(`${log.tail} events, ${queries.length} queries, ${compared} answers compared`);
 } finally {
   await log.close();
 }
