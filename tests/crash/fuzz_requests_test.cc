@@ -2,6 +2,7 @@
 // well-formed answer, whatever the damage, and the server survives.
 //
 //   SIGNALBOX_SEED=7 test_crash --gtest_filter='FuzzRequests.*'
+//   SIGNALBOX_FUZZ_LINES=150000 test_crash --gtest_filter='FuzzRequests.*'      for longer
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -27,7 +28,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t lines_count = 15'000;
+constexpr std::size_t default_lines_count = 15'000;
 constexpr std::size_t subscriptions_count = 300;
 constexpr std::size_t lines_at_once = 50;
 
@@ -341,6 +342,8 @@ void send_damaged(Connection& connection, const std::vector<std::string>& lines,
 
 TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
   const std::uint64_t seed = random_seed();
+  const std::size_t lines_count =
+      number_from_environment("SIGNALBOX_FUZZ_LINES").value_or(default_lines_count);
   std::cout << "again with: SIGNALBOX_SEED=" << seed
             << " test_crash --gtest_filter='FuzzRequests.*'" << std::endl;
   const TemporaryDirectory scratch;
