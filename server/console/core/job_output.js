@@ -15,6 +15,21 @@ const POLL_MS = 1000;
  *   attempt: number}} Output `text` has the bytes `from` to `next` of a stream that ends at `end` so far
  */
 
+const LINE_BYTES_MAX = 8192;
+
+/**
+ * Returns the last line that a run's job has printed so far; an empty one if none is at work.
+ * @param {string} runId
+ * @param {AbortSignal} abort
+ * @returns {Promise<string>}
+ */
+export async function lastLine(runId, abort) {
+  const { end, running } = await call('run.log', { run_id: runId, offset: 0, bytes: 1 }, abort);
+  if (!running || end === 0) return '';
+  const { text } = await call('run.log', { run_id: runId, offset: Math.max(0, end - LINE_BYTES_MAX), bytes: LINE_BYTES_MAX }, abort);
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}
+
 /** @param {Output} output @param {any} more the answer for the bytes after it */
 function appended(output, more) {
   const gap = more.offset > output.next ? `\n… ${more.offset - output.next} bytes aren't kept …\n` : '';

@@ -5,9 +5,9 @@ import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
 import { ACTIONS, ActionButtons, THE_SERVICE, confirmAction } from '../parts/actions.js';
-import { Answer, Commands, Empty } from '../parts/notice.js';
-import { Rows } from '../parts/rows.js';
-import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
+import { Answer, Commands } from '../parts/notice.js';
+import { Age } from '../parts/status.js';
+import { AtWork, Wedged } from './at_work.js';
 import { Calm } from './calm.js';
 
 /** The likeliest actions for each kind. */
@@ -20,7 +20,6 @@ const OFFERED = /** @type {Record<string, string[]>} */ ({
 const PAUSED = 'service/paused';
 
 const ITEMS_SHOWN = 200;
-const AT_WORK_SHOWN = 50;
 
 const keyOf = (/** @type {any} */ item) => [item.kind, item.run_id ?? item.card_id ?? item.loop ?? item.project, item.asked, item.text].join(' ');
 
@@ -65,19 +64,6 @@ function Item({ item, isSelected }) {
     <${ActionButtons} actions=${actions} targets=${targets} small=${true} /></li>`;
 }
 
-function AtWork() {
-  const answer = useQuery('run.list', { status: 'running', limit: AT_WORK_SHOWN });
-  return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
-      ? html`<${Empty} text="No run is at work." command=${'signalbox run start "fix the failing test"'} />`
-      : html`<${Rows} label="Runs at work" heads=${['run', 'goal', 'project', 'stations', 'state', 'since']} isHeadUnseen=${true}>
-        <tbody>${data.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}>
-          <td><${RunLink} id=${run.run_id} /></td><td class="cut wide"><a href=${hrefOf('run', { id: run.run_id })}>${run.goal}</a></td>
-          <td class="faint cut">${run.project}</td><td><${StationBoxes} run=${run} /></td>
-          <td class="cut"><${RunState} run=${run} /></td><td class="number"><${Age} time=${run.started_at} /></td></tr>`)}</tbody><//>`}<//>
-    </section>`;
-}
-
 export function Inbox() {
   const answer = useQuery('attention.list', { limit: ITEMS_SHOWN });
   const items = answer.data?.items ?? [];
@@ -105,5 +91,5 @@ export function Inbox() {
       ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
       <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>
       ${data.total > data.items.length && html`<p class="faint">${data.total - data.items.length} more</p>`}`}<//>
-    <${AtWork} /></div>`;
+    <${Wedged} /><${AtWork} /></div>`;
 }

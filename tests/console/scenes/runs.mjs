@@ -1,7 +1,35 @@
-// The list of runs: what is searched for, and what is counted.
+// Runs in lists: what is at work, what is searched for, and what is counted.
+import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
 const rows = (page) => page.locator('.virtual-row');
+
+/** The first page has the latest line of what is at work, and what makes no progress. */
+export async function what_is_at_work(stage) {
+  const { service } = stage;
+  const printing = await service.startRun('prints its progress', [['go', `printf '\\033[32mcompiling\\033[0m 12 of 90\\n'; sleep 600`]]);
+  const speaking = await service.startRun('speaks as an agent', [['go', `echo '{"type":"assistant","message":{"content":[{"type":"text","text":"I read the tests first"}]}}'; sleep 600`]]);
+  const pipeline = { name: 'outside', station: [{ name: 'work', heartbeat_timeout: '10m', stall_after: '1s', stall_actions: ['nudge'] }] };
+  const { run_id: wedged } = await service.call('run.start', { goal: 'goes in circles', pipeline });
+  const { token } = (await service.call('station.claim', { worker: 'me', run_id: wedged })).claim;
+  const page = await stage.open('?page=inbox', { hasAxe: true });
+  const atWork = page.getByRole('region', { name: 'At work' });
+  await atWork.getByText('compiling 12 of 90').waitFor();
+  await atWork.getByText('I read the tests first').waitFor();
+  const region = page.getByRole('region', { name: 'Wedged', exact: true });
+  const attempt = { run_id: wedged, station: 'work', token };
+  await eventually(async () => (await service.call('station.heartbeat', { ...attempt, progress_digest: 'the same' })).stalled, 'a stall');
+  await region.getByRole('link', { name: 'goes in circles' }).waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await service.call('station.complete', { ...attempt, outcome: 'succeeded' });
+  await region.waitFor({ state: 'detached' });
+  for (const id of [printing, speaking]) {
+    await service.call('run.cancel', { run_id: id });
+    await service.runIs(id, 'canceled');  // jobs outlive their server
+  }
+  hadNoComplaint(page);
+}
 
 /** A text is looked for in all runs, also one that could be the end of an id; and such an end finds its run. */
 export async function runs_by_their_text(stage) {
