@@ -13,6 +13,8 @@ import { stateOf } from './card.js';
 import { SubmitCard } from './submit_card.js';
 
 const CARDS_SHOWN = 50;
+/** Each is a question of its own. */
+const LANES_SHOWN = 20;
 
 /** @param {{card: any}} props */
 function BoardCard({ card }) {
@@ -23,14 +25,42 @@ function BoardCard({ card }) {
     ${card.retry_at && html`<p class="faint">is tried again at ${new Date(card.retry_at).toLocaleTimeString()}</p>`}</li>`;
 }
 
+/** @param {any} board */
+const hasSeveralProjects = (board) => new Set(board?.columns.flatMap((/** @type {any} */ column) => column.cards.map((/** @type {any} */ card) => card.project))).size > 1;
+
 /** @param {{agents: any}} props */
 function Agents({ agents }) {
   return html`<p class="kinds"><span>${plural(agents.total, 'agent')} at work</span>
     ${agents.projects.map((/** @type {any} */ each) => html`<span key=${each.project} class="faint">${each.project} ${each.agents}${each.limit ? ` of ${each.limit}` : ''}</span>`)}</p>`;
 }
 
+/** @param {{columns: any[], project?: string}} props */
+function Columns({ columns, project }) {
+  return html`<div class="columns" tabindex="0" role="group" aria-label=${project ? `Columns of ${project}` : 'Columns'}>${columns.map((column) => html`<section key=${column.status} class="column" aria-label=${project ? `${project}: ${column.status}` : column.status}>
+    <h2><${Status} status=${column.status} /> <span class="faint">${column.total}</span></h2>
+    <ul>${column.cards.map((/** @type {any} */ card) => html`<${BoardCard} key=${card.card_id} card=${card} />`)}</ul>
+    ${column.total > column.cards.length && html`<p class="faint">${column.total - column.cards.length} more</p>`}</section>`)}</div>`;
+}
+
+/** The board of one project among others; none if it has no card. @param {{project: string}} props */
+function Lane({ project }) {
+  const { data, error } = useQuery('board.get', { limit: CARDS_SHOWN, project });
+  if (error) return html`<${Problem} error=${error} />`;
+  if (!data || data.columns.every((/** @type {any} */ column) => column.total === 0)) return null;
+  return html`<section class="lane" aria-label=${project}><h2><a href=${hrefOf('board', { project })}>${project}</a></h2>
+    <${Columns} columns=${data.columns} project=${project} /></section>`;
+}
+
+function Lanes() {
+  const answer = useQuery('project.list', { limit: LANES_SHOWN });
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { projects, next_cursor: more }) => html`<div class="lanes">
+    ${projects.map((/** @type {any} */ { name }) => html`<${Lane} key=${name} project=${name} />`)}
+    ${more && html`<p class="faint">The first ${projects.length} projects; the page <a href=${hrefOf('projects')}>Projects</a> has all of them.</p>`}</div>`}<//>`;
+}
+
 /** @param {{params: Record<string, string>}} props */
-export function Board({ params: { project } }) {
+export function Board({ params: { project, lanes } }) {
+  const isInLanes = lanes === 'project' && !project;
   const [error, setError] = useState(/** @type {any} */ (null));
   const answer = useQuery('board.get', { limit: CARDS_SHOWN, ...(project ? { project } : {}) });
   const submit = () => whyNot('card.submit') || openDialog(() => html`<${SubmitCard} project=${project} />`);
@@ -40,13 +70,11 @@ export function Board({ params: { project } }) {
     title=${whyNot(method) ?? ''} onClick=${() => whyNot(method) || run()}>${text}</button>`;
   return html`<div class="page board filled"><div class="head"><h1>Board${project ? html` <span class="faint">${project}</span>` : ''}</h1>
       <span class="actions">${project && html`<button class="quiet" onClick=${() => change({ project: undefined })}>all projects</button>`}
+        ${(isInLanes || hasSeveralProjects(answer.data)) && html`<button class="chip" aria-pressed=${isInLanes ? 'true' : 'false'} onClick=${() => change({ lanes: isInLanes ? undefined : 'project' })}>by project</button>`}
         ${button('loop.trigger', 'Tick now', tick)} ${button('card.submit', 'Submit a card', submit)}</span></div>
     <${Problem} error=${error} />
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${Agents} agents=${data.agents} />
       ${data.held.map((/** @type {any} */ held) => html`<p key=${held.project} class="problem"><b>${held.project}</b> ${held.text}</p>`)}
       ${data.columns.every((/** @type {any} */ column) => column.total === 0) && html`<${Empty} text="The board is empty." command=${'signalbox card submit PROJECT "a title"'} />`}
-      <div class="columns" tabindex="0" role="group" aria-label="Columns">${data.columns.map((/** @type {any} */ column) => html`<section key=${column.status} class="column" aria-label=${column.status}>
-        <h2><${Status} status=${column.status} /> <span class="faint">${column.total}</span></h2>
-        <ul>${column.cards.map((/** @type {any} */ card) => html`<${BoardCard} key=${card.card_id} card=${card} />`)}</ul>
-        ${column.total > column.cards.length && html`<p class="faint">${column.total - column.cards.length} more</p>`}</section>`)}</div>`}<//></div>`;
+      ${isInLanes ? html`<${Lanes} />` : html`<${Columns} columns=${data.columns} />`}`}<//></div>`;
 }

@@ -1,5 +1,6 @@
 // Every page, as it looks and as a screen reader has it.
 import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { allPages, fillLog, repository } from '../night.mjs';
 import { eventually } from '../service.mjs';
@@ -154,6 +155,35 @@ export async function events_by_who_and_what(stage) {
   await page.getByText('RunStarted').first().waitFor();
   await page.goto(stage.address('?page=events&actor=nobody'));
   await page.getByText('No event matches yet.').waitFor();
+  hadNoComplaint(page);
+}
+
+/** The cards of several projects together, or in a lane for each project that has some. */
+export async function a_board_in_lanes(stage) {
+  const { service } = stage;
+  for (const name of ['alpha', 'beta', 'gamma']) {
+    const place = path.join(path.dirname(service.data), name);
+    fs.mkdirSync(place);
+    await service.call('project.put', { name, repository: repository(place) });
+    if (name === 'gamma') continue;
+    const { card_id: card } = await service.call('card.submit', { project: name, title: `work of ${name}`, immediate: false });
+    await service.call('card.block', { card_id: card, reason: 'not yet' });
+  }
+  const page = await stage.open('?page=board', { hasAxe: true });
+  await page.getByText('work of beta').waitFor();
+  check(await page.getByRole('region', { name: 'alpha', exact: true }).count() === 0, 'lanes that nobody wanted');
+  await page.getByRole('button', { name: 'by project' }).click();
+  for (const name of ['alpha', 'beta']) {
+    const lane = page.getByRole('region', { name, exact: true });
+    await lane.getByText(`work of ${name}`).waitFor();
+    check(await lane.getByRole('listitem').count() === 1, `${name} has cards of another project`);
+  }
+  check(await page.getByRole('region', { name: 'gamma', exact: true }).count() === 0, 'a lane without a card');
+  check(new URL(page.url()).searchParams.get('lanes') === 'project', 'the address hasn’t got the lanes');
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await page.getByRole('link', { name: 'beta', exact: true }).click();
+  await page.getByText('work of alpha').waitFor({ state: 'detached' });
   hadNoComplaint(page);
 }
 
