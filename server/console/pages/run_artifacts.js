@@ -53,6 +53,6 @@ export function RunArtifacts({ run }) {
   const items = run.stations.flatMap((/** @type {any} */ station) => station.attempts.flatMap((/** @type {any} */ attempt) =>
     attempt.artifacts.map((/** @type {any} */ each) => ({ ...each, station: station.station, attempt: attempt.attempt }))));
   if (items.length === 0) return html`<${Empty} text="No attempt has left an artifact." command=${capsule ? undefined : `signalbox run get ${run.run_id}`} />`;
-  return html`${!hasContent && html`<${Empty} text="This capsule has the digests of the artifacts and not their content." command=${`signalbox run export ${run.run_id} --artifacts -o run.capsule`} />`}
+  return html`${!hasContent && html`<${Empty} text="This capsule has the digests of the artifacts and not their content." command=${`signalbox run export ${run.run_id} --artifacts --signing-key audit.key -o run.capsule`} />`}
     <ul class="artifacts">${items.map((/** @type {any} */ item) => html`<${Artifact} key=${`${item.station} ${item.attempt} ${item.name}`} run=${run} item=${item} hasContent=${hasContent} />`)}</ul>`;
 }
