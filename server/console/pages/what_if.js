@@ -116,7 +116,7 @@ function PolicyForm({ params, known }) {
  * A forecast, which is made when somebody asks for it and never by itself: it takes the service a while, and
  * neither an event nor a broken connection makes another one of it. `question` is as of when it was asked.
  * @param {string} asked what a new forecast is made of; empty: none is
- * @param {Record<string, any>} question params of what_if.run
+ * @param {Record<string, any> | null} question params of what_if.run; null: not known yet
  * @returns {{data?: any, error?: any, question?: any, again: () => void}}
  */
 function useForecast(asked, question) {
@@ -124,11 +124,11 @@ function useForecast(asked, question) {
   const key = asked && `${turn} ${asked}`;
   const [state, setState] = useState(/** @type {{key: string, question?: any, data?: any, error?: any}} */ ({ key: '' }));
   useEffect(() => {
-    if (!key) return undefined;
+    if (!key || !question || key === state.key) return undefined;
     const abort = new AbortController();
     call('what_if.run', question, abort.signal).then((data) => setState({ key, question, data }), (error) => abort.signal.aborted || setState({ key, question, error }));
     return () => abort.abort();
-  }, [key]);
+  }, [key, question !== null]);
   const again = () => setTurn(turn + 1);
   return state.key === key ? { ...state, again } : { again };
 }
@@ -140,7 +140,7 @@ export function WhatIf({ params: { at: _, ...params } }) {
   const isAsked = params.from !== undefined;
   const isKnown = at === null || time !== null;
   const question = { policy: policyOf(params), from: beginOf(params.from ?? '', at === null ? null : time), ...(at === null ? {} : { to: at }) };
-  const { data, error, question: answered, again } = useForecast(isAsked && isKnown ? JSON.stringify(params) : '', question);
+  const { data, error, question: answered, again } = useForecast(isAsked ? JSON.stringify(params) : '', isKnown ? question : null);
   const isOfThis = !answered || answered.to === question.to;
   return html`<div class="page what-if"><div class="head"><h1>What-if</h1>
       ${isAsked && html`<span class="actions">${(data || error) && html`<button class="quiet" onClick=${again}>Again</button>`}<button class="quiet" onClick=${() => go('whatif')}>Clear</button></span>`}</div>
