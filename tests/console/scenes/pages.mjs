@@ -158,6 +158,43 @@ export async function events_by_who_and_what(stage) {
   hadNoComplaint(page);
 }
 
+/** A part of the night is chosen with the pointer or by keys, and what is in it stays. */
+export async function a_part_of_the_night(stage) {
+  const id = await stage.service.startRun('worked at night', [['go', 'true']]);
+  await stage.service.runIs(id, 'succeeded');
+  const page = await stage.open('?page=night&since=1h', { hasAxe: true });
+  const hours = () => {
+    const { searchParams: params } = new URL(page.url());
+    return (Date.parse(params.get('to')) - Date.parse(params.get('from'))) / 3_600_000;
+  };
+  const about = (wanted) => check(Math.abs(hours() - wanted) < 0.03, `${hours()} hours, not ${wanted}`);
+  await page.locator('.timeline').getByText('worked at night').waitFor();
+  const track = await page.locator('.timeline .fall-track').first().boundingBox();
+  await page.mouse.move(track.x + track.width * 0.5, track.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(track.x + track.width + 30, track.y + 8, { steps: 4 });
+  await page.mouse.up();
+  await page.getByRole('button', { name: 'all of it' }).waitFor();
+  about(0.5);
+  await page.locator('.timeline').getByText('worked at night').waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await page.getByRole('button', { name: 'wider' }).focus();
+  await page.keyboard.press('Enter');
+  about(1);
+  await page.keyboard.press('Enter');
+  about(2);
+  check(await page.evaluate(() => document.activeElement.textContent) === 'wider', 'the focus is gone');
+  await page.getByRole('button', { name: 'earlier' }).click();
+  await page.getByRole('button', { name: 'earlier' }).click();
+  await page.getByText('No run was there in this time.').waitFor();
+  await page.getByRole('button', { name: 'all of it' }).click();
+  await page.locator('.timeline').getByText('worked at night').waitFor();
+  await page.locator('.timeline a.fall-bar').first().click();
+  await page.getByRole('heading', { name: 'worked at night' }).waitFor();
+  hadNoComplaint(page);
+}
+
 /** The cards of several projects together, or in a lane for each project that has some. */
 export async function a_board_in_lanes(stage) {
   const { service } = stage;

@@ -1,0 +1,31 @@
+/** A part of a span of time, in ms since 1970. This module needs no browser. */
+
+/** @typedef {{from: number, to: number}} Range */
+
+/** Nothing is shown more closely. */
+export const RANGE_MS_MIN = 1000;
+
+/** @type {Record<string, (range: Range, ms: number) => Range>} */
+const STEPS = {
+  closer: ({ from, to }, ms) => ({ from: from + ms / 4, to: to - ms / 4 }),
+  wider: ({ from, to }, ms) => ({ from: from - ms / 2, to: to + ms / 2 }),
+  earlier: ({ from, to }, ms) => ({ from: from - ms / 2, to: to - ms / 2 }),
+  later: ({ from, to }, ms) => ({ from: from + ms / 2, to: to + ms / 2 }),
+};
+export const STEP_NAMES = Object.keys(STEPS);
+
+/** Returns a range of the same length, or at least the shortest, that ends at `last` at the latest. @param {Range} range @param {number} last @returns {Range} */
+function within({ from, to }, last) {
+  const ms = Math.max(RANGE_MS_MIN, to - from);
+  const end = Math.min(from + ms, last);
+  return { from: Math.round(end - ms), to: Math.round(end) };
+}
+
+/** Returns the range after a step, up to the present. @param {Range} range @param {string} step @param {number} last */
+export const stepped = (range, step, last) => within(STEPS[step](range, range.to - range.from), last);
+
+/** Returns the range between two places, in any order, of another one. @param {Range} range @param {number} one 0..1 @param {number} other 0..1 @param {number} last */
+export function between(range, one, other, last) {
+  const at = (/** @type {number} */ place) => range.from + Math.min(1, Math.max(0, place)) * (range.to - range.from);
+  return within({ from: at(Math.min(one, other)), to: at(Math.max(one, other)) }, last);
+}
