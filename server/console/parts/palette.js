@@ -18,6 +18,8 @@ import { placesHere } from './places.js';
 export const selectedThing = signal(/** @type {{subject: 'run' | 'card', thing: any} | null} */ (null));
 
 const FOUND_MAX = 12;
+/** The service looks through all goals for a word that is as long as this. */
+const WORD_MIN = 3;
 
 /** @returns {Entry[]} */
 function fixedEntries() {
@@ -56,6 +58,19 @@ function foundEntries({ runs, cards }) {
 /** @param {string} word @param {...string} texts */
 const matches = (word, ...texts) => texts.some((text) => text.toLowerCase().includes(word.toLowerCase()));
 
+/** Returns runs of any age with this word in their goal; those of a shorter word are none. @param {string} word @returns {any[]} */
+function useOlderRuns(word) {
+  const [found, setFound] = useState({ word: '', runs: [] });
+  useEffect(() => {
+    if (word.length < WORD_MIN) return undefined;
+    const abort = new AbortController();
+    call('run.list', { text: word, limit: FOUND_MAX }, abort.signal)
+      .then(({ runs }) => setFound({ word, runs }), () => {});  // the latest runs are searched all the same
+    return () => abort.abort();
+  }, [word]);
+  return found.word === word ? found.runs : [];
+}
+
 function Palette() {
   const [word, setWord] = useState('');
   const [at, setAt] = useState(0);
@@ -65,8 +80,11 @@ function Palette() {
       .then(([{ runs }, { cards }]) => setKnown({ runs, cards }))
       .catch(() => {});  // the pages are there all the same
   }, []);
+  const older = useOlderRuns(word);
+  const latest = /** @type {any[]} */ (known.runs).filter((run) => matches(word, run.goal, run.run_id, run.project, ...Object.values(run.labels)));
+  const ids = new Set(latest.map(({ run_id: id }) => id));
   const found = word ? foundEntries({
-    runs: known.runs.filter((/** @type {any} */ run) => matches(word, run.goal, run.run_id, run.project, ...Object.values(run.labels))),
+    runs: [...latest, ...older.filter(({ run_id: id }) => !ids.has(id))],
     cards: known.cards.filter((/** @type {any} */ card) => matches(word, card.title, card.card_id, card.project, card.key ?? '')),
   }) : [];
   const entries = [...fixedEntries().filter(({ text }) => matches(word, text)), ...found].slice(0, FOUND_MAX);
@@ -91,7 +109,7 @@ function Palette() {
     <ul id="palette-list" role="listbox" aria-label="Results">${entries.map((entry, index) => html`
       <li id="palette-${index}" role="option" aria-selected=${index === at ? 'true' : 'false'} onClick=${() => choose(entry)}>
         <span class="cut">${entry.text}</span> <span class="faint">${entry.about}</span><code class="cut">${entry.command}</code></li>`)}</ul>
-    ${entries.length === 0 && html`<p class="faint">Nothing matches. The latest 500 runs and cards are searched.</p>`}
+    ${entries.length === 0 && html`<p class="faint">Nothing matches. All goals of runs are searched, and of the latest 500 runs and cards everything else.</p>`}
   </div>`;
 }
 

@@ -56,6 +56,17 @@ export async function runs_by_their_text(stage) {
   await page.getByText('No run matches.').waitFor();
   await page.getByText(`ends with ${id.slice(-6)}`).getByRole('link').click();
   await page.getByRole('heading', { name: 'a decade of logs' }).waitFor();
+  // The search box as well: of all runs, not of the latest ones.
+  await page.route(/\/rpc$/, (route) => {
+    const body = route.request().postDataJSON();
+    if (body.method !== 'run.list' || body.params.limit !== 500) return route.fallback();
+    return route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { runs: [], next_cursor: null, position: 1 } } });
+  });
+  await page.keyboard.press('/');
+  await page.keyboard.type('decade');
+  await page.getByRole('option', { name: 'a decade of logs' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.unrouteAll({ behavior: 'wait' });
   // What is typed can't be longer than a goal is shown, and what the address has is cut.
   await stage.turn(page, `?page=runs&text=${'x'.repeat(5000)}`, 'No run matches.');
   check(Number(await page.getByRole('searchbox', { name: 'text' }).getAttribute('maxlength')) === 256, 'a text of any length is taken');
