@@ -103,7 +103,7 @@ Decided<OwnCommand> forecast_command(const std::string& data_directory,
 
 Rejection too_many_forecasts() {
   return {ErrorCode::OVERLOADED,
-          "as many forecasts as may wait for their turn: try again once one of yours is made",
+          "as many of your forecasts wait as may: try again once one of them is made",
           {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
           {"signalbox status"}};
 }
