@@ -39,8 +39,8 @@ json::object object_schema(const Type& type, JsonUse use) {
   json::array required;
   for (const Field& field : type.fields) {
     properties[field.name] = schema_of(field, use);
-    const bool is_required = use == JsonUse::read ? field.type->is_required()
-                                                  : field.type->kind != Type::Kind::optional;
+    const bool is_required =
+        use == JsonUse::read ? field.type->is_required() : field.type->kind != Type::Kind::optional;
     if (is_required) required.emplace_back(field.name);
   }
   json::object schema{{"type", "object"}};

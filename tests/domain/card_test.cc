@@ -120,6 +120,7 @@ TEST_F(CardTest, WaitsForAPersonWhenItsPushFailed) {  // A9
 
 // The work lies in the worktree, and only a person can say what to do with it.
 TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
+  int latest = 20;  // no two runs have the same id
   for (const std::string code :
        {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "LEFT_OUT_REFS_FULL", "WORKSPACE_TAMPERED"}) {
     when(start_of(card, run));
@@ -141,7 +142,7 @@ TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
     EXPECT_FALSE(waits_for_look(world, run));
     EXPECT_EQ(next_to_start(world), nullptr) << "its next run goes on with what is kept of it";
     EXPECT_EQ(why_waiting(world, the_card()).reason, CardWaitReason::worktree);
-    const RunId next = uuid_of(run == uuid_of(9) ? 10 : 9);
+    const RunId next = uuid_of(++latest);
     when(start_of(card, next));
     EXPECT_TRUE(rejection.has_value());
     when(NoteWorktree{project, run, "/repositories/site/w", true, "refs/signalbox/rescue/1", ""});

@@ -50,13 +50,10 @@ void answer_what_if(const Responder& responder, Decided<json::object> outcome) {
 // Returns the words that say under which settings the service runs. Its file isn't read again: what
 // was written there since isn't in force, and may be wrong.
 std::vector<std::string> settings_in_force(const ServerFacts& facts, const BoardTexts& board) {
-  return {"--config=/dev/null",
-          "--jobs-max=" + std::to_string(facts.jobs_max),
+  return {"--config=/dev/null", "--jobs-max=" + std::to_string(facts.jobs_max),
           "--remote-jobs-max=" + std::to_string(facts.remote_jobs_max),
-          "--board=heartbeat=" + board.heartbeat,
-          "--board=synthesizer=" + board.synthesizer,
-          "--board=prune=" + board.prune,
-          "--board=prune_after=" + board.prune_after,
+          "--board=heartbeat=" + board.heartbeat, "--board=synthesizer=" + board.synthesizer,
+          "--board=prune=" + board.prune, "--board=prune_after=" + board.prune_after,
           "--board=time_zone=" + board.time_zone,
           // Where it is answered, ages count from now.
           "--socket=" + facts.socket_path};
