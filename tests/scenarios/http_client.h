@@ -87,6 +87,12 @@ class HttpClient {
     return ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes == 0;
   }
 
+  // Returns true if an answer has begun, or the connection has ended.
+  [[nodiscard]] bool has_input() const {
+    pollfd state{descriptor_, POLLIN, 0};
+    return ::poll(&state, 1, 0) > 0;
+  }
+
   // Returns the text of a request. A POST or PUT has the content type application/json unless the
   // headers name another.
   [[nodiscard]] std::string text(std::string_view verb, std::string_view target,

@@ -82,6 +82,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"card.find","params":{"id":"last"}}
 > {"method":"card.why","params":{"card_id":"$card"}}
 > {"method":"board.get"}
+> {"method":"card.set_priority","params":{"card_id":"$card","priority":5}}
 > {"method":"card.block","params":{"card_id":"$card","reason":"no"}}
 > {"method":"card.get","params":{"card_id":"$card"}}
 > {"method":"card.list"}

@@ -154,7 +154,10 @@ TEST(Readme, TheExamplesOfTheProtocolAreAnswered) {
   const PastedResult result = paste(blocks);
   ASSERT_EQ(result.exit_code, 0) << result.whole;
   for (std::size_t i = first; i < result.outputs.size(); ++i) {
-    EXPECT_NE(result.outputs[i].find("\"runs\":[]"), std::string::npos) << result.outputs[i];
+    const std::string& output = result.outputs[i];
+    const bool is_answer = output.find("\"runs\":[]") != std::string::npos ||
+                           output.find("\"openrpc\":\"1.3.2\"") != std::string::npos;
+    EXPECT_TRUE(is_answer) << output.substr(0, 2000);
   }
 }
 

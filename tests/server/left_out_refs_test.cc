@@ -132,9 +132,11 @@ TEST_F(LeftOutRefsTest, CommitsOnABranchOfTheAgentsAreNamed) {  // A1
 }
 
 TEST_F(LeftOutRefsTest, MetadataSaysThatThereIsMoreThanFits) {  // A1, P8
+  write_text(repository / ".gitignore", "*.log\n");
+  commit_all(repository, "ignore");
   const Job intake = begun();
   const std::filesystem::path workspace = workspace_of(intake);
-  for (const char letter : {'a', 'b', 'c', 'd', 'e'}) {
+  for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f'}) {
     const std::string branch = letter + std::string(150, '"');  // each is two characters in JSON
     run("checkout --quiet -b " + branch + "1", workspace);
     commit_all(workspace, branch);
@@ -143,6 +145,7 @@ TEST_F(LeftOutRefsTest, MetadataSaysThatThereIsMoreThanFits) {  // A1, P8
     run("checkout --quiet " + branch_of_run(intake), workspace);
   }
   write_text(workspace / "file.txt", "two\n");
+  write_text(workspace / (std::string(200, '"') + ".log"), "noise\n");
   const JobResult result = end_of(next(intake, "create_pr"));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_LE(result.result.metadata.size(), limits::metadata_bytes_max);

@@ -227,11 +227,17 @@ TEST_F(RpcOpenrpc, SaysWhatTheProtocolSays) {
   }
 }
 
+// Returns the name that an OpenAPI document has for the route's verb.
+const char* operation_name(const Route& route) {
+  if (route.verb == "GET") return "get";
+  return route.verb == "PUT" ? "put" : "post";
+}
+
 // Returns the params of an HTTP operation by name, with the schema of each.
 std::map<std::string, json::object> http_params(const json::object& openapi, const Route& route) {
   std::map<std::string, json::object> params;
   const json::object& path = openapi.at("paths").at(route.path).as_object();
-  const json::object& operation = path.at(route.verb == "GET" ? "get" : "post").as_object();
+  const json::object& operation = path.at(operation_name(route)).as_object();
   for (const json::object* holder : {&path, &operation}) {
     const json::value* const list = holder->if_contains("parameters");
     if (list == nullptr) continue;
@@ -263,6 +269,8 @@ TEST_F(RpcOpenrpc, IsWhatOpenapiSaysOfTheSameMethods) {
     const auto params = http_params(openapi, route);
     for (const json::value& each : method.at("params").as_array()) {
       const std::string name(each.at("name").as_string());
+      // There the part of an output is asked for by a header, Range.
+      if (route.kind == RouteKind::output && (name == "offset" || name == "bytes")) continue;
       ASSERT_TRUE(params.contains(name)) << route.path << " " << name;
       const json::object& schema = each.at("schema").as_object();
       if (params.at(name).contains("$ref")) continue;
@@ -275,15 +283,13 @@ TEST_F(RpcOpenrpc, IsWhatOpenapiSaysOfTheSameMethods) {
         EXPECT_EQ(*here, *there) << route.path << " " << name << " " << bound;
       }
     }
-    const json::object& responses = openapi.at("paths")
-                                        .at(route.path)
-                                        .at(route.verb == "GET" ? "get" : "post")
-                                        .at("responses")
-                                        .as_object();
+    const json::object& responses =
+        openapi.at("paths").at(route.path).at(operation_name(route)).at("responses").as_object();
     const json::value& content =
         responses.at(std::to_string(route.status)).as_object().at("content");
     const json::value* const media = content.as_object().if_contains("application/json");
-    const bool is_changed = route.path == "/v1/runs/{run_id}/artifacts";
+    const bool is_changed =
+        route.path == "/v1/runs/{run_id}/artifacts" || route.kind == RouteKind::put;
     if (media == nullptr || is_changed) continue;
     ++results;
     EXPECT_EQ(media->at("schema"), method.at("result").at("schema")) << route.path;

@@ -6,7 +6,8 @@ import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
 const EXTRA_STOPS = 3;
-const ROUNDS_MAX = 6;
+// Each brings the next rows of a long list.
+const ROUNDS_MAX = 40;
 
 /** Notes in the page what gets the focus, and whether that can be seen. */
 function noteStops() {

@@ -37,10 +37,10 @@ export async function runs_by_their_text(stage) {
   const id = await service.startRun('a decade of logs', [['review']]);
   for (const goal of ['first', 'second', 'third']) await service.startRun(goal, [['review']]);
   const visitor = await stage.visitor();
-  // Pages of two runs instead of 500.
+  // Pages of two runs instead of a hundred and more.
   await visitor.route(/\/rpc$/, (route) => {
     const body = route.request().postDataJSON();
-    if (body.method !== 'run.list' || body.params.limit !== 500) return route.continue();
+    if (body.method !== 'run.list' || !(body.params.limit >= 100)) return route.continue();
     return route.continue({ postData: JSON.stringify({ ...body, params: { ...body.params, limit: 2 } }) });
   });
   const page = await stage.open('?page=runs&status=running', { visitor });
