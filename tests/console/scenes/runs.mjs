@@ -43,8 +43,8 @@ export async function runs_by_their_text(stage) {
     if (body.method !== 'run.list' || !(body.params.limit >= 100)) return route.continue();
     return route.continue({ postData: JSON.stringify({ ...body, params: { ...body.params, limit: 2 } }) });
   });
-  const page = await stage.open('?page=runs&status=running', { visitor });
-  await page.locator('.kinds').getByText('4 running').waitFor();
+  const page = await stage.open('?page=runs&status=queued', { visitor });
+  await page.locator('.kinds').getByText('4 queued').waitFor();
   const search = page.getByRole('searchbox', { name: 'text' });
   await search.fill('DECADE');
   await search.press('Enter');
