@@ -237,6 +237,21 @@ TEST_F(BulkTest, TheNameOfABatchStandsForOneCommand) {  // O2
   EXPECT_NE(other.err.find("batch lunch is of another command"), std::string::npos) << other.err;
 }
 
+// A person's names may look like those that the program gives: batch-$(date +%F), for example.
+TEST_F(BulkTest, AnOwnNameWithADateBeginsABatch) {  // O2
+  for (const char* name :
+       {"batch-2026-11-23", "batch-7", "batch-20261123-1", "batch-", "batch--"}) {
+    start_labelled("next", "blue");
+    const json::object done = result({"run", "pause", "--all", "--yes", "--batch", name});
+    EXPECT_EQ(done.at("done"), 1) << name;
+  }
+  for (const char* name : {"batch-1784000000000000000-7", "batch-17840000000000000000-4194304"}) {
+    const Output refused = server_.cli({"run", "pause", "--all", "--yes", "--batch", name});
+    EXPECT_EQ(refused.exit_code, 2) << refused.out;
+    EXPECT_NE(refused.err.find("isn't kept any more"), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(BulkTest, WithoutTheServerItSaysHowToGoOn) {  // O2
   start_labelled("first", "blue");
   const Output stopped = run_with_fault("error=ECONNREFUSED:when=3",

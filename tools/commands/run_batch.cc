@@ -117,6 +117,11 @@ bool is_too_old(const RunBatch& batch, std::int64_t now_ns) {
 }
 
 constexpr std::string_view new_batch_begin = "batch-";
+constexpr std::size_t time_digits_min = 19;  // of nanoseconds since 1970, from 2001 on
+
+bool are_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -125,8 +130,11 @@ std::string new_batch_id(std::int64_t now_ns) {
 }
 
 bool is_new_batch_id(std::string_view id) {
-  return id.starts_with(new_batch_begin) && id.size() > new_batch_begin.size() &&
-         id.find_first_not_of("0123456789-", new_batch_begin.size()) == std::string_view::npos;
+  if (!id.starts_with(new_batch_begin)) return false;
+  id.remove_prefix(new_batch_begin.size());
+  const std::size_t end = id.find('-');
+  return end != std::string_view::npos && end >= time_digits_min && are_digits(id.substr(0, end)) &&
+         are_digits(id.substr(end + 1));
 }
 
 std::string RunBatch::command_id(const std::string& run_id) const {
