@@ -86,7 +86,8 @@ Stored<void> apply(CardRow& row, const Record& record) {
     return tl::unexpected(std::move(error));
   }
   row.status = *next;
-  row.changed_at_ns = record.recorded_at_ns;
+  // What the card waits for goes on, as in the world (domain/card.h).
+  if (event_as<CardPrioritySet>(record.event) == nullptr) row.changed_at_ns = record.recorded_at_ns;
   row.last_position = record.position;
   std::visit(ApplyToCardRow{row}, std::get<CardEvent>(record.event));
   return {};

@@ -33,7 +33,7 @@ struct CardRow {
   std::string commit;  // the commit that run pushed; after the merge, the commit of the base branch
   // UTC.
   std::int64_t submitted_at_ns = 0;
-  std::int64_t changed_at_ns = 0;
+  std::int64_t changed_at_ns = 0;  // of its latest event but CardPrioritySet
   // Position of its CardSubmitted.
   Position submitted_position = 0;
   Position last_position = 0;  // position of its latest event

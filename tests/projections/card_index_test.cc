@@ -144,6 +144,21 @@ TEST_P(CardIndexTest, ListsByProjectAndStatusTheLatestFirstInPages) {
   EXPECT_EQ(paged, listed());
 }
 
+TEST_P(CardIndexTest, APriorityLeavesWhenTheCardChanged) {
+  submits(one, "web");
+  card(one, CardStarted{uuid_of(11), 1});
+  const Position blocked = card(one, CardBlocked{uuid_of(11), "CHECKS_FAILED", "no", 0});
+  apply();
+  const std::int64_t changed_at_ns = cards().find(one).value()->changed_at_ns;
+  const Position set = card(one, CardPrioritySet{5, "the release waits for it"});
+  apply();
+  const auto row = cards().find(one).value();
+  EXPECT_EQ(row->priority, 5);
+  EXPECT_EQ(row->changed_at_ns, changed_at_ns);
+  EXPECT_EQ(row->changed_at_ns, static_cast<std::int64_t>(blocked) * 1'000);
+  EXPECT_EQ(row->last_position, set);
+}
+
 TEST_P(CardIndexTest, KnowsWhereAPolicyWasRefusedAndAdopted) {
   const Stream web = Stream::project("web");
   happens(web, ProjectEvent{ProjectPut{"/r", "main", "", {}}});
