@@ -172,5 +172,38 @@ TEST_F(LeftOutRefsTest, NamesOfFilesAreCodeInThePullRequest) {  // A1, G16
   EXPECT_EQ(result.result.summary.find('\x1b'), std::string::npos);
 }
 
+// Whoever approves the work reads the summary, of which the end is cut.
+TEST_F(LeftOutRefsTest, TheyDoNotPushChangedChecksOutOfTheSummary) {  // A1, A7
+  run("branch theirs", repository);
+  const Job intake = begun();
+  const std::filesystem::path workspace = workspace_of(intake);
+  for (const char number : std::string("12345")) {
+    run("checkout --quiet --detach theirs", workspace);
+    write_text(workspace / "draft.txt", std::string("draft ") + number + "\n");
+    commit_all(workspace, "draft");
+    for (const char name : std::string("abc")) {
+      run("branch " + std::string(185, name) + number, workspace);
+    }
+  }
+  run("checkout --quiet --detach theirs", workspace);
+  write_text(workspace / "other.txt", "other\n");
+  commit_all(workspace, "other");
+  const std::string first = rescue_ref_of(to_string(intake.run_id)) + "-branch";
+  for (const char* end : {"", "-2", "-3", "-4", "-5"}) {
+    run("update-ref " + first + end + " HEAD", workspace);
+  }
+  run("checkout --quiet " + branch_of_run(intake), workspace);
+  std::filesystem::create_directories(workspace / ".github/workflows");
+  write_text(workspace / ".github/workflows/ci.yml", "on: push\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  const std::string& summary = result.result.summary;
+  ASSERT_NE(summary.find("[cut: "), std::string::npos) << summary;
+  EXPECT_NE(summary.find("It changes files that decide how work is checked: "
+                         ".github/workflows/ci.yml.\n"),
+            std::string::npos)
+      << summary;
+}
+
 }  // namespace
 }  // namespace signalbox

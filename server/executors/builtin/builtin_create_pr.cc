@@ -240,15 +240,16 @@ std::string left_out_note(const CommittedWork& work, const std::string& where) {
          ", such as " + shown_name(work.ignored.front()) + ", " + where + ".";
 }
 
-std::string note_of(const BuiltinRequest& request, const CommittedWork& work,
-                    const std::vector<std::string>& changed) {
+// Returns sentences about who worked and what judges the work, each after a line end; empty if
+// there is nothing to say.
+std::string note_of(const BuiltinRequest& request, const std::vector<std::string>& changed) {
   std::string note;
   if (request.mocked != Mocked::nothing) note += "\nThe coding agent was a mock.";
   if (!changed.empty()) {
     note +=
         "\nIt changes files that decide how work is checked: " + shown_check_files(changed) + ".";
   }
-  return left_out_note(work, listed_in_artifact) + note;
+  return note;
 }
 
 // Adds the sentences as far as they fit into metadata, and says if they don't. The files that
@@ -307,11 +308,13 @@ BuiltinSuccess success(const Proposal& proposal, const std::string& head,
   const BuiltinRequest& request = proposal.request;
   const std::string& base = proposal.base;
   const std::string remote = without_credentials(request.remote);
+  // A summary is cut at its end, so what an agent can make long goes last.
   return {title_of(request) + "\n\nBranch " + request.branch + " at " + head.substr(0, 12) + ", " +
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
                               : "; pushed to " + remote + ".") +
-              note_of(request, work, changed) + changed_since_intake(request, proposal.pinned),
+              note_of(request, changed) + changed_since_intake(request, proposal.pinned) +
+              left_out_note(work, listed_in_artifact),
           proposal_metadata(proposal, head, commits, remote, work, changed), head};
 }
 
