@@ -172,6 +172,41 @@ TEST_F(BuiltinStations, PushFailureIsNotSuccess) {  // H7
   EXPECT_EQ(end_of(next(job, "create_pr", 2)).outcome, Outcome::succeeded);
 }
 
+// The credentials aren't shown, and without them the command would fail.
+TEST_F(BuiltinStations, APushThatNeedsCredentialsNamesNoCommand) {  // H7
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  Job job = next(intake, "create_pr");
+  job.definition.remote = "https://me:hush@127.0.0.1:1/work.git";
+  const std::string message = end_of(job).failure.message;
+  EXPECT_EQ(message.find("hush"), std::string::npos) << message;
+  EXPECT_EQ(message.find('`'), std::string::npos) << message;
+  EXPECT_NE(message.find("push the branch " + branch_of(job.run_id, job.run_token) + " of " +
+                         repository.string() + " with the remote's credentials"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(BuiltinStations, AFailedPushWarnsOfAChangedConfigurationBeforeItsCommand) {  // H7
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  for (int number = 0; number < 20; ++number) {
+    run("config filter." + std::string(60, 'x') + std::to_string(number) + ".clean cat",
+        repository);
+  }
+  Job job = next(intake, "create_pr");
+  job.definition.remote = (site.root() / "no-remote.git").string();
+  const std::string message = end_of(job).failure.message;
+  const std::size_t warning = message.find("was changed.");
+  const std::size_t command = message.find("this publishes it as well: `git -C ");
+  ASSERT_NE(warning, std::string::npos) << message;
+  ASSERT_NE(command, std::string::npos) << message;
+  EXPECT_LT(warning, command);
+  EXPECT_EQ(message.back(), '`') << message;
+}
+
 TEST_F(BuiltinStations, CreatePrWithoutChangesProposesNothing) {
   const Job intake = builtin("intake");
   ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);

@@ -39,6 +39,7 @@ constexpr std::size_t left_out_names_max = 20;  // names in the pull request
 constexpr std::size_t left_out_sentence_bytes_max = 400;
 // A failure has to have room for what to do about it (limits::reason_bytes_max).
 constexpr std::size_t push_message_bytes_max = 350;
+constexpr std::size_t changed_warning_bytes_min = 200;
 constexpr const char* listed_in_artifact = "listed in the artifact left_out.txt";
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
@@ -199,6 +200,18 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
 }
 
+// Returns what publishes the work by hand, after a line end: a command, if it works as it stands.
+// `remote` is that of the request without credentials.
+std::string how_to_publish(const BuiltinRequest& request, const std::string& remote) {
+  const std::string repository = shell_word(request.repository.string());
+  if (remote == request.remote) {
+    return "\nThe work is done; this publishes it as well: `git -C " + repository + " push -- " +
+           shell_word(remote) + " " + request.branch + "`";
+  }
+  return "\nThe work is done; to publish it as well, push the branch " + request.branch + " of " +
+         repository + " with the remote's credentials";
+}
+
 BuiltinStep push(const Proposal& proposal, const std::string& head) {
   const BuiltinRequest& request = proposal.request;
   if (request.remote.empty()) return {};
@@ -206,12 +219,16 @@ BuiltinStep push(const Proposal& proposal, const std::string& head) {
       {"push", "--quiet", "--", request.remote, head + ":refs/heads/" + request.branch});
   if (pushed.ok) return {};
   const std::string remote = without_credentials(request.remote);
-  return builtin_failure(
-      ErrorClass::transient, "PUSH_FAILED",
-      "git push to " + remote + " failed: " + shortened(pushed.message, push_message_bytes_max) +
-          "\nThe work is done; this publishes it as well: `git -C " +
-          shell_word(request.repository.string()) + " push -- " + shell_word(remote) + " " +
-          request.branch + "`" + changed_since_intake(request, proposal.pinned));
+  const std::string failed =
+      "git push to " + remote + " failed: " + shortened(pushed.message, push_message_bytes_max);
+  const std::string publish = how_to_publish(request, remote);
+  const std::size_t room =
+      limits::reason_bytes_max - std::min(limits::reason_bytes_max, failed.size() + publish.size());
+  return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
+                         failed +
+                             shortened(changed_since_intake(request, proposal.pinned),
+                                       std::max(room, changed_warning_bytes_min)) +
+                             publish);
 }
 
 // Returns the outcome of a proposal without a change. A run whose work was a mock from the start
