@@ -290,12 +290,11 @@ TEST_F(WhatIfTest, MorePlacesForAgentsStartCardsSooner) {
     run.of_card = true;
     run.stations.resize(1);
     run.stations[0].attempts = {card == 0 ? failing(600) : lasting(600)};
-    work_.cards.push_back({run_number(static_cast<std::uint8_t>(200 + card)),
-                           noon_ns + ns_per_s,
-                           {"site", "a card", "", "", 0},
-                           {card},
-                           {},
-                           {}});
+    RecordedCard& recorded = work_.cards.emplace_back();
+    recorded.id = run_number(static_cast<std::uint8_t>(200 + card));
+    recorded.submitted_ns = noon_ns + ns_per_s;
+    recorded.submitted = {"site", "a card", "", "", 0};
+    recorded.builds = {card};
     work_.runs.push_back(std::move(run));
   }
   const FlowMeasures one = play("");

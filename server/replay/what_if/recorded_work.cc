@@ -73,6 +73,7 @@ WorkRecorder::WorkRecorder(const World& world) {
                            {card->project, card->title, card->brief, card->key, card->priority},
                            {},
                            {},
+                           {},
                            {}});
   }
 }
@@ -301,7 +302,14 @@ void WorkRecorder::apply_board(const World& world, const Record& record) {
     work_.policies.push_back({record.recorded_at_ns, project->repository, adopted->policy});
   } else if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
     cards_.emplace(record.stream.run_id, work_.cards.size());
-    work_.cards.push_back({record.stream.run_id, record.recorded_at_ns, *submitted, {}, {}, {}});
+    work_.cards.push_back(
+        {record.stream.run_id, record.recorded_at_ns, *submitted, {}, {}, {}, {}});
+  } else if (const auto* set = event_as<CardPrioritySet>(record.event)) {
+    const auto place = cards_.find(record.stream.run_id);
+    if (place == cards_.end()) return;
+    RecordedCard& card = work_.cards[place->second];
+    const std::int64_t submitted_ns = card.submitted_ns == 0 ? work_.from_ns : card.submitted_ns;
+    card.priorities.push_back({record.recorded_at_ns - submitted_ns, set->priority});
   } else if (event_as<CardBlocked>(record.event) != nullptr ||
              event_as<CardFailed>(record.event) != nullptr) {
     blocked_ns_[record.stream.run_id] = record.recorded_at_ns;

@@ -96,6 +96,12 @@ struct RecordedRun {
   std::vector<std::int64_t> retried_after_ns;  // one per retry, since the failure before it
 };
 
+// A priority that a card was given after it was submitted.
+struct RecordedPriority {
+  std::int64_t after_ns = 0;  // since the card was submitted
+  std::int32_t priority = 0;
+};
+
 struct RecordedCard {
   CardId id{};
   std::int64_t submitted_ns = 0;  // UTC
@@ -104,6 +110,7 @@ struct RecordedCard {
   std::vector<std::size_t> merges;  // likewise
   std::vector<std::int64_t>
       unblocked_after_ns;  // one per unblocking by a person, since the card was blocked or failed
+  std::vector<RecordedPriority> priorities;  // in their order
 };
 
 struct RecordedProject {

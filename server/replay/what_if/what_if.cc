@@ -65,10 +65,6 @@ class InstantCommitter final : public Committer {
   Engine& engine_;
 };
 
-BoardSettings board_settings(const WhatIfPolicy& policy) {
-  return read_board_settings(policy.schedules).value();
-}
-
 class SimulatedService {
  public:
   SimulatedService(const RecordedWork& work, const WhatIfPolicy& policy,
@@ -101,7 +97,7 @@ class SimulatedService {
                 repositories_,
                 [](Position, const std::set<std::string>& run_ids) { return run_ids; },
                 [](bool, const std::string&) {}},
-               board_settings(policy), CoderunnerMode::mock) {
+               read_board_settings(policy.schedules).value(), CoderunnerMode::mock) {
     engine_.set_committer(committer_);
     loops_.add(board_);
   }
@@ -276,6 +272,9 @@ void SimulatedService::submit(const RecordedCard& recorded) {
   command.priority = recorded.submitted.priority;
   (void)engine_.begin(by_a_person).apply(command);
   board_.trigger_heartbeat("card submitted");
+  for (const RecordedPriority& each : recorded.priorities) {
+    plan_decision(each.after_ns, SetCardPriority{recorded.id, each.priority, {}});
+  }
 }
 
 void SimulatedService::on_card_run(const Record& record, const RunId& run, bool merge) {
