@@ -207,14 +207,17 @@ void add_details(const Api& api, const RunIndex& index, AttentionItem& item) {
   if (row && *row) add_row(**row, item);
 }
 
-// Returns the size of the run's newest change.patch; nullopt if it has none.
-std::optional<std::uint64_t> patch_bytes(const Api& api, const RunIndex& index, const RunId& id) {
-  const auto timeline = read_timeline(api.log, index, id);
-  if (!timeline || !*timeline) return std::nullopt;
-  const auto current = current_artifacts(**timeline);
+// Adds what an approval is about: the size of the run's newest change.patch, and what of the work
+// its create_pr left out. Reads all records of the run.
+void add_proposal(const Api& api, const RunIndex& index, const RunId& id, json::object& shown) {
+  const auto history = read_history(api.log, index, id);
+  if (!history || !*history) return;
+  const RunHistory& run = **history;
+  const RunTimeline timeline = fold_timeline(run.records, run.pipeline);
+  const auto current = current_artifacts(timeline);
   const auto patch = current.find("change.patch");
-  if (patch == current.end()) return std::nullopt;
-  return patch->second->bytes;
+  if (patch != current.end()) shown["patch_bytes"] = patch->second->bytes;
+  add_list_of_proposal(proposal_in(run), left_out_field, shown);
 }
 
 // Finds since when a run is paused whose attempt goes on.
@@ -297,9 +300,7 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
     json::object shown = item_to_json(item);
     if (index != nullptr && item.kind == AttentionKind::approval &&
         patches++ < question.patches_max) {
-      if (const auto bytes = patch_bytes(api, *index, item.run_id)) shown["patch_bytes"] = *bytes;
-      const auto proposal = proposal_of(api, *index, item.run_id);
-      if (proposal) add_list_of_proposal(*proposal, left_out_field, shown);
+      add_proposal(api, *index, item.run_id, shown);
     }
     items.push_back(std::move(shown));
   }

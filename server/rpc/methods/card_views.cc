@@ -94,20 +94,23 @@ json::object card_result(std::span<const Record> records, const char* status) {
 
 }  // namespace
 
-Stored<json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id) {
-  if (run_id.is_nil()) return json::object();
-  const auto history = TRY(read_history(api.log, index, run_id));
-  if (!history) return json::object();
+json::object proposal_in(const RunHistory& history) {
   const AttemptResult* latest = nullptr;
-  for (const StationDefinition& station : history->pipeline.stations) {
+  for (const StationDefinition& station : history.pipeline.stations) {
     if (builtin_of(station) != BuiltinStation::create_pr) continue;
-    for (const Record& record : history->records) {
+    for (const Record& record : history.records) {
       if (const AttemptResult* result = result_at(record, station.name)) latest = result;
     }
   }
-  if (latest == nullptr || latest->metadata.empty()) return json::object();
+  if (latest == nullptr || latest->metadata.empty()) return {};
   const auto metadata = parse_json(latest->metadata);
   return metadata && metadata->is_object() ? metadata->get_object() : json::object();
+}
+
+Stored<json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id) {
+  if (run_id.is_nil()) return json::object();
+  const auto history = TRY(read_history(api.log, index, run_id));
+  return history ? proposal_in(*history) : json::object();
 }
 
 void add_list_of_proposal(const json::object& proposal, const char* name, json::object& card) {

@@ -10,6 +10,7 @@
 #include <boost/json/value.hpp>
 
 #include "domain/world.h"
+#include "projections/run_history.h"
 #include "projections/run_index.h"
 #include "server/rpc/api.h"
 #include "server/rpc/method.h"
@@ -25,6 +26,8 @@ Decided<boost::json::object> card_view(const Api& api, const RunIndex& index, co
 // Returns what the run's create_pr said of its work: the metadata of its latest result; empty if
 // there is none, or if its records were dropped. Any thread.
 Stored<boost::json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id);
+// Returns the same of a history that is read already.
+boost::json::object proposal_in(const RunHistory& history);
 // Copies the list of this name from the proposal to `shown`, if there is one with anything in it.
 void add_list_of_proposal(const boost::json::object& proposal, const char* name,
                           boost::json::object& shown);

@@ -1,0 +1,81 @@
+// What `attention.list` reads of the log: it is asked often, and a run may have many records.
+#include <gtest/gtest.h>
+
+#include "projections/run_history.h"
+#include "server/rpc/methods/attention_views.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+// Another log's records; counts how often they are read.
+class ReadsOfLog final : public EventLog {
+ public:
+  explicit ReadsOfLog(EventLog& log) : log_(log) {}
+
+  [[nodiscard]] Position tail() const override { return log_.tail(); }
+  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
+    return log_.append(expected_tail, commits);
+  }
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    ++scans;
+    return log_.scan(from, to, visit);
+  }
+  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
+    return log_.read_commit(position);
+  }
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
+    return log_.redact(expected_tail, redaction);
+  }
+  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
+
+  mutable std::size_t scans = 0;
+
+ private:
+  EventLog& log_;
+};
+
+class AttentionReads : public ::testing::Test, protected RpcSite {
+ protected:
+  // Returns how often the log is read for a page that looks into so many approvals.
+  std::size_t scans_of_page(std::size_t patches_max) {
+    AttentionQuestion question;
+    question.kinds = {AttentionKind::approval};
+    question.limit = 10;
+    question.patches_max = patches_max;
+    reads.scans = 0;
+    const AttentionMoment moment = attention_moment(counted, {{}, loops}, question);
+    const auto page = attention_page(counted, &index, moment, question);
+    EXPECT_EQ(page.at("items").as_array().size(), 1U);
+    return reads.scans;
+  }
+
+  ReadsOfLog reads{log};
+  Api counted{engine,
+              reads,
+              projector,
+              artifacts,
+              timers,
+              clock,
+              ids,
+              {"/data", "/data/signalbox.sock", 0},
+              BlockingPool(at_once, at_once),
+              BlockingPool(at_once, at_once),
+              BlockingPool(at_once, at_once),
+              at_once,
+              [](Position, const std::function<void(const std::string&)>& written) { written(""); },
+              read_found_file};
+};
+
+TEST_F(AttentionReads, TheRunOfAnApprovalIsReadOnce) {  // O1
+  const std::string run =
+      start_run(R"({"goal":"ship it","pipeline":{"name":"a","station":[{"name":"ask",)"
+                R"("executor":"approval"}]}})");
+  ASSERT_TRUE(read_history(reads, index, *parse_uuid(run)).value().has_value());
+  const std::size_t once = reads.scans;
+  ASSERT_GT(once, 0U);
+  EXPECT_EQ(scans_of_page(1) - scans_of_page(0), once);
+}
+
+}  // namespace
+}  // namespace signalbox
