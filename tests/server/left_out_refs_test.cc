@@ -83,6 +83,37 @@ TEST_F(LeftOutRefsTest, AreBoundedAndNothingIsLostBeyond) {  // A1, P8
   EXPECT_EQ(run("show " + first + "-101:two.txt", repository), "left");
 }
 
+// An agent can make any refs that begin like those of the run.
+TEST_F(LeftOutRefsTest, RefsThatOnlyLookAlikeHideNone) {  // A1, P8
+  run("branch theirs", repository);
+  const Job intake = begun();
+  const std::string first = rescue_ref_of(to_string(intake.run_id)) + "-branch";
+  const std::string base = run("rev-parse HEAD", repository);
+  for (std::size_t number = 0; number <= limits::left_out_refs_max; ++number) {
+    const std::string digits = std::to_string(1'000 + number);
+    for (const char* alike : {"+", "-0", "-1x", "-9999999999"}) {
+      run("update-ref " + first + alike + digits + " " + base, repository);
+    }
+  }
+  ASSERT_EQ(leave(intake, "one.txt", 1).outcome, Outcome::succeeded);
+  const JobResult second = leave(intake, "two.txt", 2);
+  ASSERT_EQ(second.outcome, Outcome::succeeded) << second.failure.message;
+  EXPECT_EQ(run("show " + first + ":one.txt", repository), "left");
+  EXPECT_EQ(run("show " + first + "-2:two.txt", repository), "left");
+  EXPECT_EQ(left_out_refs(repository, {}, to_string(intake.run_id))->size(), 2U);
+}
+
+TEST_F(LeftOutRefsTest, AfterTheHighestNumberComesAFreeOne) {  // A1, P8
+  const std::string id = to_string(begun().run_id);
+  const std::string first = rescue_ref_of(id) + "-branch";
+  for (const char* taken : {"", "-999999999"})
+    run("update-ref " + first + taken + " HEAD", repository);
+  commit_all(repository, "second");
+  const std::string commit = run("rev-parse HEAD", repository);
+  EXPECT_EQ(keep_left_out(repository, {}, id, commit).value(), KeptCommit::by_ref);
+  EXPECT_EQ(run("rev-parse " + first + "-2", repository), commit);
+}
+
 TEST_F(LeftOutRefsTest, AFewAreNamedAndTheCommandForTheOthers) {  // A1, P8
   run("branch theirs", repository);
   const Job intake = begun();
