@@ -25,7 +25,7 @@ fs::path pins_of(const fs::path& runs_directory, const std::string& run_id) {
 }
 
 std::string reason_to_keep(const fs::path& repository, const fs::path& path, const fs::path& pins) {
-  if (path.filename().string().starts_with("merge-")) return "it may hold a merge to be looked at";
+  if (is_merge_worktree(path)) return "it may hold a merge to be looked at";
   if (!is_there(path)) return {};  // the directory is gone, only git's list still has it
   const auto pinned = PinnedRepository::open(pins, repository);
   const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());

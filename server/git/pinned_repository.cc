@@ -269,10 +269,11 @@ tl::expected<GitPlace, std::string> PinnedRepository::place_of(const fs::path& p
 }
 
 bool PinnedRepository::is_untouched(const GitPlace& place) const {
-  // It was finished when the repository was recorded; a merge may begin again with another one,
-  // whose index is written last.
-  const bool may_be = !recorded_ || !is_there(place.git_directory / "index");
-  return may_be && is_unfinished_worktree(place.git_directory);
+  // It was finished when the repository was recorded. A merge may begin again with another one,
+  // whose index is written last; in any other, whoever works there can remove the index.
+  const bool begins_again =
+      is_merge_worktree(place.work_tree) && !is_there(place.git_directory / "index");
+  return (!recorded_ || begins_again) && is_unfinished_worktree(place.git_directory);
 }
 
 tl::expected<GitPlace, std::string> PinnedRepository::place_of_checkout(

@@ -94,7 +94,8 @@ class PinnedRepository {
   [[nodiscard]] tl::expected<GitPlace, std::string> place_of_checkout(
       const std::filesystem::path& path) const;
   // Returns whether the linked worktree was never finished, so that nobody has worked in it. Its
-  // lock alone doesn't say so (is_unfinished_worktree()): whoever works there can make one.
+  // lock alone doesn't say so (is_unfinished_worktree()), nor a missing index: whoever works there
+  // can make one, and remove the other. `place` is from place_of().
   [[nodiscard]] bool is_untouched(const GitPlace& place) const;
 
  private:

@@ -79,4 +79,8 @@ bool is_unfinished_worktree(const std::filesystem::path& own_git_directory) {
   return reason && reason->substr(0, reason->find('\n')) == "initializing";
 }
 
+bool is_merge_worktree(const std::filesystem::path& path) {
+  return path.filename().string().starts_with("merge-");
+}
+
 }  // namespace signalbox

@@ -34,4 +34,7 @@ std::filesystem::path find_worktree_record(const std::filesystem::path& reposito
 // Takes the worktree's own git directory. Nobody has worked in an unfinished worktree yet.
 bool is_unfinished_worktree(const std::filesystem::path& own_git_directory);
 
+// Returns whether a run's worktree at this path is made for a merge. No agent works there.
+bool is_merge_worktree(const std::filesystem::path& path);
+
 }  // namespace signalbox

@@ -137,7 +137,7 @@ IgnoredNames names_of(const std::vector<std::string>& ignored) {
 // `ignored`. Error: why the worktree has to stay.
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
                                                     const GitPlace& place, IgnoredNames& ignored) {
-  const bool is_merge = request.path.filename().string().starts_with("merge-");
+  const bool is_merge = is_merge_worktree(request.path);
   const std::string own_branches =
       request.keeps_branch_work ? run_branches_pattern(request.run_id) : std::string();
   const auto work = TRY(find_unsaved_work(request.path, place, is_merge, own_branches));

@@ -1,6 +1,7 @@
 // Tests that the removal of worktrees loses no work, whatever state a worktree is in.
 #include <sys/wait.h>
 
+#include "server/git/orphan_worktrees.h"
 #include "tests/server/worktree_removal_fixture.h"
 
 namespace signalbox {
@@ -86,6 +87,24 @@ TEST_F(WorktreeRemoval, WorkUnderALockOfTheAgentsIsKept) {  // A1
   const Job job = worktree();
   write_text(workspace_of(job) / "file.txt", "precious\n");
   run("worktree lock --reason initializing .", workspace_of(job));
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "precious\n");
+  expect_gone(job);
+}
+
+// An unfinished one has no index either.
+TEST_F(WorktreeRemoval, NorDoesAMissingIndexMakeItUnfinished) {  // A1, H6
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  write_text(path / "file.txt", "precious\n");
+  run("worktree lock --reason initializing .", path);
+  fs::remove(run("rev-parse --path-format=absolute --git-path index", path));
+  const auto orphans =
+      list_orphans(repository, site.root() / "runs", [](const std::string&) { return false; });
+  ASSERT_TRUE(orphans) << orphans.error();
+  ASSERT_EQ(orphans->size(), 1U);
+  EXPECT_EQ(orphans->front().left_because, "it has uncommitted work");
   const RemovalOutcome outcome = remove_worktree(request_for(job));
   ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
   EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "precious\n");
