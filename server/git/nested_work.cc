@@ -80,9 +80,13 @@ tl::expected<std::string, std::string> unpublished_commits(const PinnedRepositor
   std::vector<std::string> of_log{"--ignore-missing"};
   of_log.insert(of_log.end(), left.begin(), left.end());
   if (!TRY(has_others(std::move(of_log)))) return std::string();
-  return std::string("has commits that HEAD was moved away from and that no remote of it has (`") +
-         in_git + " reflog` shows them, `" + in_git +
-         " reflog expire --expire=now HEAD` gives them up)";
+  std::string expire = "`" + in_git + " reflog expire --expire=now HEAD` gives them up)";
+  // Its own files name some of them as well.
+  if (has_unfinished_rebase(pinned.facts().git_directory)) {
+    expire = "`" + in_git + " rebase --quit` and then " + expire;
+  }
+  return "has commits that HEAD was moved away from and that no remote of it has (`" + in_git +
+         " reflog` shows them, " + expire;
 }
 
 bool is_git_directory(const fs::path& path) {

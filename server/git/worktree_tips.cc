@@ -23,6 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t small_file_bytes_max = 64 * 1024;
 
+// The files of a rebase that isn't finished: what it began with. It is nobody's yet if HEAD was on
+// no branch.
+constexpr std::array<const char*, 2> rebased_names{"rebase-merge/orig-head",
+                                                   "rebase-apply/orig-head"};
+
 // Returns the file's content; an empty text if there is no such file.
 tl::expected<std::string, std::string> read_if_there(const fs::path& path, std::size_t bytes_max) {
   auto text = read_regular_file(path, bytes_max);
@@ -32,7 +37,9 @@ tl::expected<std::string, std::string> read_if_there(const fs::path& path, std::
 }
 
 // Returns whether what HEAD pointed to before is replaced by what it points to after such an entry.
+// What a rebase had made until it was given up is replaced by nothing.
 bool replaces_commits(std::string_view what) {
+  if (what.starts_with("rebase (abort)")) return false;
   static constexpr std::array<std::string_view, 3> replacing{"commit (amend)", "rebase", "pull"};
   return std::any_of(replacing.begin(), replacing.end(),
                      [what](std::string_view each) { return what.starts_with(each); });
@@ -117,8 +124,16 @@ tl::expected<void, std::string> add_ref_tips(TipCollection& tips, const fs::path
   return {};
 }
 
+// Adds the commits that the file names, if there is one.
+tl::expected<void, std::string> add_file(TipCollection& tips, const fs::path& file) {
+  const auto text = TRY(read_if_there(file, small_file_bytes_max));
+  if (!tips.add_lines(text)) return not_understood(file);
+  return {};
+}
+
 tl::expected<void, std::string> add_left_tips(TipCollection& tips, const fs::path& git_directory,
                                               const std::string& in_git) {
+  for (const char* name : rebased_names) TRY(add_file(tips, git_directory / name));
   const fs::path file = git_directory / "logs/HEAD";
   const auto log = read_if_there(file, limits::worktree_log_bytes_max);
   if (!log) {
@@ -148,10 +163,7 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(const fs::path
   static constexpr std::array<const char*, 6> names{
       "MERGE_HEAD",      "CHERRY_PICK_HEAD",       "REVERT_HEAD",
       "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"};
-  for (const char* name : names) {
-    const auto text = TRY(read_if_there(own / name, small_file_bytes_max));
-    if (!tips.add_lines(text)) return not_understood(own / name);
-  }
+  for (const char* name : names) TRY(add_file(tips, own / name));
   const std::string in_git = "git -C " + shell_word(worktree.string());
   TRY(add_ref_tips(tips, worktree, options, in_git));
   TRY(add_left_tips(tips, own, in_git));
@@ -165,6 +177,11 @@ tl::expected<std::vector<std::string>, std::string> left_tips(const fs::path& gi
   TRY(add_left_tips(tips, git_directory, in_git));
   if (tips.is_over()) return too_many_tips(in_git);
   return tips.take();
+}
+
+bool has_unfinished_rebase(const fs::path& git_directory) {
+  return std::any_of(rebased_names.begin(), rebased_names.end(),
+                     [&](const char* name) { return is_there(git_directory / name); });
 }
 
 tl::expected<fs::path, std::string> borrowed_from_worktree(const fs::path& worktree,

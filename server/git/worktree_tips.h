@@ -28,9 +28,13 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(
 
 // Returns commits that HEAD was at before it was moved elsewhere, such as by a checkout or a reset,
 // as its log in the git directory says. What an amended commit or a rebase replaced isn't among
-// them. Errors: as above; `in_git` begins the commands in them, such as "git -C <directory>".
+// them, but what a rebase began with that isn't finished is. Errors: as above; `in_git` begins the
+// commands in them, such as "git -C <directory>".
 tl::expected<std::vector<std::string>, std::string> left_tips(
     const std::filesystem::path& git_directory, const std::string& in_git);
+
+// Returns whether a rebase in the worktree of this git directory isn't finished.
+bool has_unfinished_rebase(const std::filesystem::path& git_directory);
 
 // Returns a directory with objects, inside the worktree or in its git directory, that the
 // repository borrows from (objects/info/alternates, also of those that it borrows from); empty if

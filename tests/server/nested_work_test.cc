@@ -205,6 +205,57 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   EXPECT_EQ(outcome.rescue_ref, "");
 }
 
+// HEAD is at the first one then, and only the rebase's own files name the last one.
+TEST_F(NestedWorkTest, CommitsOfARebaseThatIsNotFinishedAreKept) {  // A1
+  const auto rebase = [](const fs::path& directory) {
+    run("checkout --quiet --detach", directory);
+    for (const char* name : {"a.txt", "b.txt", "c.txt"}) {
+      write_text(directory / name, "mine\n");
+      commit_all(directory, name);
+    }
+    const std::string last = run("rev-parse HEAD", directory);
+    EXPECT_FALSE(git(directory, {"-c", "user.name=t", "-c", "user.email=t@localhost", "rebase",
+                                 "--quiet", "--exec", "false", "HEAD~3"})
+                     .ok);
+    EXPECT_NE(run("rev-parse HEAD", directory), last);
+    return last;
+  };
+  const Job job = begun();
+  const std::string last = rebase(workspace_of(job));
+  expect_goes(job);
+  const std::string ref = rescue_ref_of(to_string(job.run_id));
+  EXPECT_EQ(run("rev-list --count " + last + " --not " + ref, repository), "0");
+
+  // In a submodule the first one is published.
+  add_submodule();
+  const Job nested = begun();
+  const fs::path lib = workspace_of(nested) / "lib";
+  rebase(lib);
+  run("update-ref refs/remotes/origin/main HEAD", lib);
+  run("reflog expire --expire=now HEAD", lib);
+  commit_all(workspace_of(nested), "lib");
+  expect_stays(nested, "rebase --quit` and then `git -C ");
+  run("rebase --quit", lib);  // as the reason says
+  run("reflog expire --expire=now HEAD", lib);
+  expect_goes(nested);
+}
+
+// The commits that it had made until then may hold what somebody resolved.
+TEST_F(NestedWorkTest, CommitsOfARebaseThatWasGivenUpAreKept) {  // A1
+  set_identity(repository);
+  const Job job = begun();
+  const fs::path workspace = workspace_of(job);
+  write_text(workspace / "file.txt", "mine\n");
+  commit_all(workspace, "mine");
+  EXPECT_FALSE(git(workspace, {"rebase", "--quiet", "--exec", "false", "HEAD~1"}).ok);
+  run("commit --quiet --amend -m resolved", workspace);
+  const std::string resolved = run("rev-parse HEAD", workspace);
+  run("rebase --abort", workspace);
+  expect_goes(job);
+  const std::string ref = rescue_ref_of(to_string(job.run_id));
+  EXPECT_EQ(run("rev-list --count " + resolved + " --not " + ref, repository), "0");
+}
+
 class WorktreeTips : public NestedWorkTest {
  protected:
   static fs::path own_directory(const Job& job) {
