@@ -26,7 +26,8 @@ fs::path pins_of(const fs::path& runs_directory, const std::string& run_id) {
 
 std::string reason_to_keep(const fs::path& repository, const fs::path& path, const fs::path& pins) {
   if (is_merge_worktree(path)) return "it may hold a merge to be looked at";
-  if (!is_there(path)) return {};  // the directory is gone, only git's list still has it
+  // The directory is gone, only git has it on record: remove_worktree() looks at that.
+  if (!is_there(path)) return {};
   const auto pinned = PinnedRepository::open(pins, repository);
   const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());
   if (!place) return "it can't be read: " + place.error();

@@ -268,6 +268,15 @@ tl::expected<GitPlace, std::string> PinnedRepository::place_of(const fs::path& p
   return GitPlace{own, common(), path, facts_.hooks};
 }
 
+tl::expected<GitPlace, std::string> PinnedRepository::place_of_record(
+    const fs::path& record) const {
+  const fs::path worktrees = fs::path(facts_.common_directory) / "worktrees";
+  if (resolved_path(record.parent_path()) != resolved_path(worktrees)) {
+    return tl::unexpected(record.string() + " is not in " + worktrees.string());
+  }
+  return GitPlace{resolved_path(record), common(), {}, facts_.hooks};
+}
+
 bool PinnedRepository::is_untouched(const GitPlace& place) const {
   // It was finished when the repository was recorded. A merge may begin again with another one,
   // whose index is written last; in any other, whoever works there can remove the index.

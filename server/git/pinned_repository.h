@@ -90,7 +90,11 @@ class PinnedRepository {
   // worktree add` made, in a sentence; git must not be run in it then.
   [[nodiscard]] tl::expected<GitPlace, std::string> place_of(
       const std::filesystem::path& path) const;
-  // The same for a worktree that the user checked out, which may be the main one.
+  // Returns where git finds the worktree that it has on record (find_worktree_record()) and whose
+  // files are gone: a place without a work tree. Error: that another repository has the record.
+  [[nodiscard]] tl::expected<GitPlace, std::string> place_of_record(
+      const std::filesystem::path& record) const;
+  // As place_of(), for a worktree that the user checked out, which may be the main one.
   [[nodiscard]] tl::expected<GitPlace, std::string> place_of_checkout(
       const std::filesystem::path& path) const;
   // Returns whether the linked worktree was never finished, so that nobody has worked in it. Its

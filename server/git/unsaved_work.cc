@@ -23,11 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A worktree and where git finds it.
+// A worktree and where git finds it; without a work tree, its files are gone.
 struct Here {
   fs::path path;
   GitPlace place;
 
+  [[nodiscard]] bool has_files() const { return !place.work_tree.empty(); }
+  // The directory in which git is run.
+  [[nodiscard]] fs::path directory() const { return has_files() ? path : scratch(); }
   [[nodiscard]] GitOptions options() const {
     GitOptions options;
     options.timeout_ms = limits::removal_git_ms_max;
@@ -35,7 +38,7 @@ struct Here {
     return options;
   }
   [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
-    return git(path, std::move(arguments), options());
+    return git(directory(), std::move(arguments), options());
   }
   // Returns the id of what the name leads to; an empty text if there is nothing. Error: git's
   // message, if it can't be asked.
@@ -93,7 +96,7 @@ tl::expected<bool, std::string> has_unnamed(const Here& here, const std::vector<
 
 // Returns those of the worktree's commits beside its HEAD that only it refers to.
 tl::expected<std::vector<std::string>, std::string> unnamed_tips(const Here& here) {
-  const auto tips = TRY(worktree_tips(here.path, here.options()));
+  const auto tips = TRY(worktree_tips(here.directory(), here.options()));
   std::vector<std::string> unnamed;
   if (!TRY(has_unnamed(here, tips, /*merges_can_be_remade=*/false, {}))) return unnamed;
   for (const std::string& tip : tips) {
@@ -132,25 +135,44 @@ class Rescue {
     if (!added) return tl::unexpected("git add: " + added.error());
     const GitOutcome tree = run({"write-tree"});
     if (!tree.ok) return tl::unexpected("git write-tree: " + tree.message);
+    return keep_tree(tree.line(), staged, "Uncommitted work of");
+  }
 
+  // Keeps the commits alone: the files are gone.
+  tl::expected<std::string, std::string> keep_commits() {
+    std::string newest = TRY(here_.object_at("HEAD^{commit}"));
+    if (newest.empty()) {
+      const auto tips = TRY(unnamed_tips(here_));
+      if (tips.empty()) return tl::unexpected<std::string>("its commits are gone");
+      newest = tips.front();
+    }
+    const std::string tree = TRY(here_.object_at(newest + "^{tree}"));
+    return keep_tree(tree, {}, "Commits of");
+  }
+
+ private:
+  // Keeps the tree, what was staged, and the commits. Empty: nothing is known to be staged.
+  tl::expected<std::string, std::string> keep_tree(const std::string& tree,
+                                                   const std::string& staged,
+                                                   const std::string& what) {
     const std::string head = TRY(here_.object_at("HEAD^{commit}"));
     const std::string before = TRY(here_.object_at(ref_ + "^{commit}"));
     auto tips = TRY(unnamed_tips(here_));
     std::erase(tips, head);
-    if (!before.empty() && TRY(here_.object_at(ref_ + "^{tree}")) == tree.line() &&
+    if (!before.empty() && TRY(here_.object_at(ref_ + "^{tree}")) == tree &&
         TRY(here_.object_at(ref_ + "^1")) == head && tips.empty()) {
       return ref_;  // an earlier call kept the same state
     }
     std::vector<std::string> parents;
     if (!head.empty()) parents.push_back(head);
-    if (!staged.empty() && staged != tree.line() && staged != TRY(here_.object_at("HEAD^{tree}"))) {
+    if (!staged.empty() && staged != tree && staged != TRY(here_.object_at("HEAD^{tree}"))) {
       const auto index = commit(staged, parents, "What was staged in");
       if (!index) return index;
       parents.push_back(*index);
     }
     if (!before.empty()) parents.push_back(before);
     parents.insert(parents.end(), tips.begin(), tips.end());
-    const auto kept = commit(tree.line(), parents, "Uncommitted work of");
+    const auto kept = commit(tree, parents, what);
     if (!kept) return kept;
     // Updates the ref only if it still has the value read above; an empty `before` requires that it
     // doesn't exist.
@@ -159,7 +181,6 @@ class Rescue {
     return ref_;
   }
 
- private:
   [[nodiscard]] GitOptions options() const {
     GitOptions options = here_.options();
     options.place->hooks = "/dev/null";
@@ -169,12 +190,12 @@ class Rescue {
     return options;
   }
   [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
-    return git(here_.path, std::move(arguments), options());
+    return git(here_.directory(), std::move(arguments), options());
   }
   [[nodiscard]] tl::expected<std::string, std::string> commit(
       const std::string& tree, const std::vector<std::string>& parents,
       const std::string& what) const {
-    std::vector<std::string> arguments = git_identity(here_.path, here_.options());
+    std::vector<std::string> arguments = git_identity(here_.directory(), here_.options());
     arguments.insert(arguments.end(), {"commit-tree", tree});
     for (const std::string& parent : parents) arguments.insert(arguments.end(), {"-p", parent});
     arguments.insert(arguments.end(), {"-m", what + " run " + run_id_, "-m",
@@ -198,6 +219,17 @@ class Rescue {
   std::string branch_;
   std::string ref_;
 };
+
+// Returns whether HEAD, or what else only the worktree refers to, has commits that no ref reaches.
+tl::expected<bool, std::string> has_unnamed_commits(const Here& here, bool merges_can_be_remade,
+                                                    const std::string& uncounted_refs) {
+  // A merge's worktree is no agent's: nobody leaves commits there.
+  std::vector<std::string> tips;
+  if (!merges_can_be_remade) tips = TRY(worktree_tips(here.directory(), here.options()));
+  // an unborn branch has no commits to lose
+  if (auto head = TRY(here.object_at("HEAD^{commit}")); !head.empty()) tips.push_back(head);
+  return has_unnamed(here, tips, merges_can_be_remade, uncounted_refs);
+}
 
 // Returns what is in the worktree's own files and commits.
 tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can_be_remade,
@@ -238,12 +270,7 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
   const auto removed = TRY(nested.of_modules(here.place.git_directory / "modules"));
   if (!removed.empty()) set_obstacle(work, removed);
 
-  // A merge's worktree is no agent's: nobody leaves commits there.
-  std::vector<std::string> tips;
-  if (!merges_can_be_remade) tips = TRY(worktree_tips(here.path, here.options()));
-  // an unborn branch has no commits to lose
-  if (auto head = TRY(here.object_at("HEAD^{commit}")); !head.empty()) tips.push_back(head);
-  work.unnamed_commits = TRY(has_unnamed(here, tips, merges_can_be_remade, uncounted_refs));
+  work.unnamed_commits = TRY(has_unnamed_commits(here, merges_can_be_remade, uncounted_refs));
   return work;
 }
 
@@ -295,10 +322,26 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
   return work;
 }
 
+tl::expected<UnsavedWork, std::string> find_recorded_work(const fs::path& path,
+                                                          const GitPlace& record,
+                                                          bool merges_can_be_remade,
+                                                          const std::string& uncounted_refs,
+                                                          bool with_submodules) {
+  const Here here{path, record};
+  UnsavedWork work;
+  work.unnamed_commits = TRY(has_unnamed_commits(here, merges_can_be_remade, uncounted_refs));
+  if (!with_submodules) return work;
+  const auto removed = TRY(
+      NestedWork(here.scratch(), Leftovers::count).of_modules(record.git_directory / "modules"));
+  if (!removed.empty()) set_obstacle(work, removed);
+  return work;
+}
+
 tl::expected<std::string, std::string> rescue_work(const fs::path& path, const GitPlace& place,
                                                    const std::string& run_id,
                                                    const std::string& branch) {
-  return Rescue({path, place}, run_id, branch).keep();
+  Rescue rescue({path, place}, run_id, branch);
+  return place.work_tree.empty() ? rescue.keep_commits() : rescue.keep();
 }
 
 }  // namespace signalbox

@@ -35,11 +35,20 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::
                                                          bool merges_can_be_remade,
                                                          const std::string& uncounted_refs = {});
 
+// The same for a worktree whose files are gone: its record (PinnedRepository::place_of_record())
+// still has the commits of a detached HEAD, of refs of its own and of HEAD's log. With
+// `with_submodules`, their repositories in the record count, too.
+tl::expected<UnsavedWork, std::string> find_recorded_work(const std::filesystem::path& path,
+                                                          const GitPlace& record,
+                                                          bool merges_can_be_remade,
+                                                          const std::string& uncounted_refs,
+                                                          bool with_submodules);
+
 // Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
 // with more work: the ref then names the newest state, with the earlier states as parents. Content
 // that was staged and then changed again is a parent, too, and so are commits of a detached HEAD
 // that was left, and others that only the worktree refers to. Blocks on git. Error: a sentence that
-// says why the work isn't kept.
+// says why the work isn't kept. With the place of a record, only its commits are kept.
 tl::expected<std::string, std::string> rescue_work(const std::filesystem::path& path,
                                                    const GitPlace& place, const std::string& run_id,
                                                    const std::string& branch);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "domain/ids.h"
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
 #include "server/git/fence_marker.h"
@@ -77,10 +78,38 @@ bool may_be_of_run(const RemovalRequest& request, const GitPlace& place) {
   return !request.is_shared;
 }
 
-// Returns why git's record of a worktree has to stay whose directory isn't there; empty: it may go.
-// The record has the worktree's index, and the commits of a detached HEAD. Where runs share a
-// directory it may be another run's, and the disk may just not be mounted.
-std::string reason_to_keep_record(const RemovalRequest& request) {
+std::string own_branches(const RemovalRequest& request) {
+  return request.keeps_branch_work ? run_branches_pattern(request.run_id) : std::string();
+}
+
+// Keeps the commits that only git's record of the worktree names, whose files are gone. Error: why
+// they aren't kept.
+tl::expected<void, std::string> keep_recorded(const RemovalRequest& request,
+                                              const fs::path& record) {
+  if (!is_there(record / "HEAD")) return {};  // its own removal was cut short
+  const auto pinned = TRY(PinnedRepository::open(request.pins, request.repository));
+  const auto place = TRY(pinned.place_of_record(record));
+  // Where an earlier call renamed the files away it had looked at their submodules.
+  const bool with_submodules = !is_there(pending_delete_path(removed_path(request)));
+  const auto work = TRY(find_recorded_work(request.path, place, is_merge_worktree(request.path),
+                                           own_branches(request), with_submodules));
+  if (!work.cannot_be_kept.empty()) {
+    return tl::unexpected("its work can't be kept: " + work.cannot_be_kept);
+  }
+  if (!work.any()) return {};
+  if (!request.rescue_unsaved) {
+    return tl::unexpected<std::string>("it has commits that no branch has");
+  }
+  if (request.only_look) return {};
+  const auto ref = rescue_work(request.path, place, request.run_id, request.branch);
+  if (!ref) return tl::unexpected("its work can't be kept: " + ref.error());
+  return {};
+}
+
+// Returns why git's record of a worktree has to stay whose files are gone; empty: it may go. The
+// record has the commits of a detached HEAD: they are kept first. Where runs share a directory it
+// may be another run's, and the disk may just not be mounted.
+std::string clear_record(const RemovalRequest& request) {
   const fs::path record = find_worktree_record(request.repository, request.path);
   if (record.empty()) return {};
   GitPlace place;
@@ -90,7 +119,14 @@ std::string reason_to_keep_record(const RemovalRequest& request) {
     return request.path.parent_path().string() +
            " isn't there, and git has a worktree in it on record";
   }
-  return {};
+  const auto kept = keep_recorded(request, record);
+  if (kept) return {};
+  const std::string path = shell_word(request.path.string());
+  const std::string clear = is_there(request.path) ? "rmdir " + path + " && " : std::string();
+  return kept.error() + " (its files are gone; `git --git-dir=" + shell_word(record.string()) +
+         " reflog` shows its commits, and `" + clear + "git -C " +
+         shell_word(request.repository.string()) + " worktree remove --force --force " + path +
+         "` gives up what only git's record of it has)";
 }
 
 tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request) {
@@ -138,9 +174,7 @@ IgnoredNames names_of(const std::vector<std::string>& ignored) {
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
                                                     const GitPlace& place, IgnoredNames& ignored) {
   const bool is_merge = is_merge_worktree(request.path);
-  const std::string own_branches =
-      request.keeps_branch_work ? run_branches_pattern(request.run_id) : std::string();
-  const auto work = TRY(find_unsaved_work(request.path, place, is_merge, own_branches));
+  const auto work = TRY(find_unsaved_work(request.path, place, is_merge, own_branches(request)));
   if (!is_merge) ignored = names_of(work.ignored);
   if (!work.any()) {
     if (!is_merge) TRY(list_left_out(request, work));
@@ -189,7 +223,7 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const fs::path path = removed_path(request);
   const fs::path pending_delete = pending_delete_path(path);
   if (!is_there(path)) {
-    if (std::string reason = reason_to_keep_record(request); !reason.empty()) {
+    if (std::string reason = clear_record(request); !reason.empty()) {
       return left(std::move(reason), rescued_before(request));
     }
     const Removal result = is_there(pending_delete) ? Removal::removed : Removal::nothing_there;
@@ -201,7 +235,7 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const auto found = classify_path(request);
   if (!found) return left(found.error());
   if (found->kind == PathKind::empty_directory) {
-    if (std::string reason = reason_to_keep_record(request); !reason.empty()) {
+    if (std::string reason = clear_record(request); !reason.empty()) {
       return left(std::move(reason));
     }
   }

@@ -164,7 +164,9 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(const fs::path
       "MERGE_HEAD",      "CHERRY_PICK_HEAD",       "REVERT_HEAD",
       "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"};
   for (const char* name : names) TRY(add_file(tips, own / name));
-  const std::string in_git = "git -C " + shell_word(worktree.string());
+  const std::string in_git = options.place->work_tree.empty()
+                                 ? "git --git-dir=" + shell_word(own.string())
+                                 : "git -C " + shell_word(worktree.string());
   TRY(add_ref_tips(tips, worktree, options, in_git));
   TRY(add_left_tips(tips, own, in_git));
   if (tips.is_over()) return too_many_tips(in_git);

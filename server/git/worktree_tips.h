@@ -17,7 +17,8 @@ namespace signalbox {
 inline constexpr const char* worktree_refs[] = {"refs/bisect/*", "refs/worktree/*",
                                                 "refs/rewritten/*"};
 
-// Returns commits that the worktree's own git directory (options.place) names beside its HEAD: by
+// Returns commits that the worktree's own git directory (options.place) names beside its HEAD; if
+// that place has no work tree, `worktree` is just where git is run. They are named by
 // such a ref, by an operation that wasn't finished (what it was to merge, what it put aside), and
 // those of left_tips(). Some may be on branches as well, or be gone. Blocks on git. Error: a
 // sentence, which says what to do: that there are more than limits::worktree_tips_max, or that

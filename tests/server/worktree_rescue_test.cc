@@ -127,6 +127,71 @@ TEST_F(WorktreeRemoval, CommitsThatNoBranchHasAreKept) {
   run("merge-base --is-ancestor " + commit + " " + outcome.rescue_ref, repository);
 }
 
+// Only git's record of the worktree names the commits then.
+TEST_F(WorktreeRemoval, CommitsAreKeptAlsoWhereTheFilesAreGone) {  // A1, H6
+  const auto lose_files = [](const Job& job, bool directory_too) {
+    const fs::path path = workspace_of(job);
+    run("checkout --quiet --detach", path);
+    write_text(path / "file.txt", "left\n");
+    commit_all(path, "left");
+    run("update-ref refs/worktree/left HEAD", path);
+    run("reset --quiet --hard HEAD~1", path);
+    write_text(path / "file.txt", "committed\n");
+    commit_all(path, "detached");
+    fs::remove_all(path);
+    if (!directory_too) fs::create_directory(path);
+  };
+  for (const bool directory_too : {true, false}) {
+    const Job job = worktree();
+    lose_files(job, directory_too);
+    RemovalRequest request = request_for(job);
+    request.rescue_unsaved = false;
+    const RemovalOutcome kept = remove_worktree(request);
+    EXPECT_EQ(kept.result, Removal::left);
+    EXPECT_NE(kept.reason.find("it has commits that no branch has (its files are gone; `git "),
+              std::string::npos)
+        << kept.reason;
+    EXPECT_TRUE(is_listed(job));
+    request.rescue_unsaved = true;
+    const RemovalOutcome outcome = remove_worktree(request);
+    EXPECT_NE(outcome.result, Removal::left) << outcome.reason;
+    ASSERT_EQ(outcome.rescue_ref, rescue_ref_of(request.run_id));
+    EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "committed\n");
+    EXPECT_EQ(shown(outcome.rescue_ref + "^2:file.txt"), "left\n");
+    expect_gone(job);
+    EXPECT_EQ(remove_worktree(request).result, Removal::nothing_there);
+  }
+}
+
+TEST_F(WorktreeRemoval, RepositoriesOfSubmodulesStayWhereTheFilesAreGone) {  // A1, A2
+  const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+  commit_submodule(repository, library, "lib");
+  const Job untouched = worktree();
+  fs::remove_all(workspace_of(untouched));
+  const RemovalOutcome gone = remove_worktree(request_for(untouched));
+  EXPECT_EQ(gone.result, Removal::nothing_there) << gone.reason;
+
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  write_text(path / "lib/lib.txt", "precious\n");
+  commit_all(path / "lib", "mine");
+  const fs::path record = run("rev-parse --absolute-git-dir", path);
+  fs::remove_all(path);
+  for (const bool is_empty : {false, true}) {
+    if (is_empty) fs::create_directory(path);
+    const RemovalOutcome outcome = remove_worktree(request_for(job));
+    EXPECT_EQ(outcome.result, Removal::left);
+    EXPECT_NE(outcome.reason.find("submodule lib, which isn't checked out, has commits"),
+              std::string::npos)
+        << outcome.reason;
+    EXPECT_EQ(outcome.reason.find("`rmdir ") != std::string::npos, is_empty) << outcome.reason;
+    EXPECT_TRUE(fs::exists(record / "modules/lib/HEAD"));
+  }
+  fs::remove(path);  // as the reason says
+  run("worktree remove --force --force " + path.string(), repository);
+  EXPECT_EQ(remove_worktree(request_for(job)).result, Removal::nothing_there);
+}
+
 // Killed between the rescue and the removal; a process of the agent wrote more in between.
 TEST_F(WorktreeRemoval, ASecondRescueKeepsTheFirst) {
   const Job job = worktree();
