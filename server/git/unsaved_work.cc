@@ -151,7 +151,7 @@ class Rescue {
   }
 
  private:
-  // Keeps the tree, what was staged, and the commits. Empty: nothing is known to be staged.
+  // Keeps the tree, the commits, and the tree that was staged, if there is one.
   tl::expected<std::string, std::string> keep_tree(const std::string& tree,
                                                    const std::string& staged,
                                                    const std::string& what) {
