@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -36,13 +37,42 @@ tl::expected<std::string, std::string> read_if_there(const fs::path& path, std::
   return tl::unexpected(text.error().message);
 }
 
-// Returns whether what HEAD pointed to before is replaced by what it points to after such an entry.
-// What a rebase had made until it was given up is replaced by nothing.
-bool replaces_commits(std::string_view what) {
-  if (what.starts_with("rebase (abort)")) return false;
-  static constexpr std::array<std::string_view, 3> replacing{"commit (amend)", "rebase", "pull"};
-  return std::any_of(replacing.begin(), replacing.end(),
-                     [what](std::string_view each) { return what.starts_with(each); });
+// An entry of HEAD's log: "<before> <after> <who>\t<what>".
+struct LogEntry {
+  std::string_view before;
+  std::string_view after;
+  std::string_view what;
+};
+
+// Returns nullopt if the line is no such entry.
+std::optional<LogEntry> parse_entry(std::string_view line) {
+  LogEntry entry;
+  entry.before = take_until(line, ' ');
+  entry.after = take_until(line, ' ');
+  if (!is_object_id(entry.before) || !is_object_id(entry.after)) return std::nullopt;
+  (void)take_until(line, '\t');
+  entry.what = line;
+  return entry;
+}
+
+// How HEAD moved.
+enum class Move {
+  away,      // from a commit that nothing else may name
+  onward,    // to a commit that has the one before among its ancestors
+  replaced,  // to commits that replace the one before
+};
+
+Move move_of(const LogEntry& entry) {
+  static constexpr std::array<std::string_view, 7> children{
+      "commit: ", "commit (merge): ", "commit (cherry-pick): ", "cherry-pick: ", "am: ",
+      "merge ",   "revert: "};
+  const std::string_view what = entry.what;
+  const auto begins = [what](std::string_view each) { return what.starts_with(each); };
+  // What a rebase had made until it was given up is replaced by nothing.
+  if (begins("rebase (abort)")) return Move::away;
+  if (begins("commit (amend)") || begins("rebase") || begins("pull")) return Move::replaced;
+  const bool is_onward = std::any_of(children.begin(), children.end(), begins);
+  return is_onward && entry.before != entry.after ? Move::onward : Move::away;
 }
 
 // Collects commits, one more than are allowed at most.
@@ -66,20 +96,31 @@ class TipCollection {
     }
     return true;
   }
-  // Takes what HEAD left: "<before> <after> <who>\t<what>". Returns false if a line is no such one.
+  // Takes what HEAD left. Returns false if a line of its log is no entry.
   bool add_left(std::string_view log) {
+    std::optional<LogEntry> entry;
     while (!log.empty()) {
-      std::string_view what = take_until(log, '\n');
-      const std::string_view before = take_until(what, ' ');
-      if (!is_object_id(before) || !is_object_id(take_until(what, ' '))) return false;
-      (void)take_until(what, '\t');
-      if (!replaces_commits(what)) add(before);
+      const auto next = parse_entry(take_until(log, '\n'));
+      if (!next) return false;
+      if (entry) add_left_by(*entry, next);
+      entry = next;
     }
+    if (entry) add_left_by(*entry, std::nullopt);
     return true;
   }
   std::vector<std::string> take() { return std::move(tips_); }
 
  private:
+  // Of a line of commits only the last one is taken: with the entry after it, or here, if that
+  // begins elsewhere or has replaced it.
+  void add_left_by(const LogEntry& entry, const std::optional<LogEntry>& next) {
+    const Move move = move_of(entry);
+    const bool goes_on = next && next->before == entry.after;
+    if (move == Move::away) add(entry.before);
+    if (move == Move::onward && !goes_on) add(entry.after);
+    if (move == Move::onward && goes_on && move_of(*next) == Move::replaced) add(entry.before);
+  }
+
   std::vector<std::string> tips_;
 };
 

@@ -29,7 +29,8 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(
 
 // Returns commits that HEAD was at before it was moved elsewhere, such as by a checkout or a reset,
 // as its log in the git directory says. What an amended commit or a rebase replaced isn't among
-// them, but what a rebase began with that isn't finished is. Errors: as above; `in_git` begins the
+// them, but what a rebase began with that isn't finished is; of commits that follow each other, the
+// last. Errors: as above; `in_git` begins the
 // commands in them, such as "git -C <directory>".
 tl::expected<std::vector<std::string>, std::string> left_tips(
     const std::filesystem::path& git_directory, const std::string& in_git);
