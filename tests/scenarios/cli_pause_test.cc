@@ -70,6 +70,29 @@ TEST_F(ServicePauseCliTest, AWorkerLearnsWhyNothingIsReady) {  // O2
   EXPECT_NE(waiting.out().find(run_id), std::string::npos) << waiting.out();
 }
 
+// Why it waits is asked for without the command's id, which stays that of the claim that waited.
+TEST_F(ServicePauseCliTest, AClaimThatWaitedIsTheSameWhenItIsRepeated) {  // P3
+  const std::string run_id = start_run("a parser");
+  result({"pause", "--all", "--reason", "an upgrade"});
+  const std::vector<std::string> words{"station",   "claim", "--worker",     "ann",
+                                       "--wait-ms", "60000", "--command-id", "c1"};
+  std::vector<std::string> command{SIGNALBOX_BINARY};
+  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), {"--data", server_.data().string(), "--json"});
+  BackgroundCommand waiting(command, scratch_.path() / "claim");
+  ASSERT_TRUE(eventually([&] {
+    return waiting.err().find("no station begins until: signalbox resume --all") !=
+           std::string::npos;
+  })) << waiting.err();
+  result({"resume", "--all"});
+  ASSERT_EQ(waiting.wait(), 0) << waiting.err();
+  EXPECT_NE(waiting.out().find(run_id), std::string::npos) << waiting.out();
+
+  const json::object again = result(words);
+  EXPECT_TRUE(again.at("replayed").as_bool());
+  EXPECT_EQ(text(again.at("claim").as_object(), "run_id"), run_id);
+}
+
 TEST_F(ServicePauseCliTest, DrainWaitsForWhatIsInFlight) {  // O2
   const std::string run_id = start_run("a parser");
   const std::string token = claim(run_id);

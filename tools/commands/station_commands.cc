@@ -7,7 +7,6 @@
 
 #include <boost/json/object.hpp>
 
-#include "domain/limits.h"
 #include "domain/try.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/commands.h"
@@ -185,18 +184,18 @@ void add_station_complete(ToolCommand station, Invocation& invocation) {
   command.action([options, &invocation] { return complete(invocation, *options); });
 }
 
-// Says that the service is paused before a wait begins that would be silent otherwise.
+// Says that the service is paused before a wait begins that would be silent otherwise. Asks by a
+// query: a claim that doesn't wait would take the command id, under which only the same claim may
+// be repeated.
 ExitCode claim_station(const Invocation& invocation, json::object params) {
-  const std::uint64_t wait_ms = number_at(params, "wait_ms");
-  if (wait_ms > 0 && wait_ms <= limits::claim_wait_ms_max) {
-    json::object at_once = params;
-    at_once["wait_ms"] = 0;
-    const auto claimed = call_server(invocation, "station.claim", std::move(at_once));
-    const std::string paused = claimed ? paused_claim_text(*claimed, wall_clock_ns()) : "";
-    if (paused.empty() && (!claimed || !object_at(*claimed, "claim").empty())) {
-      return answer(invocation, claimed, view_claim);
+  if (number_at(params, "wait_ms") > 0) {
+    const auto found = call_server(invocation, "server.in_flight", {{"limit", 1}});
+    const std::string paused =
+        found ? paused_line(object_at(*found, "paused"), wall_clock_ns()) : "";
+    if (!paused.empty()) {
+      write_message("the service is " + paused +
+                    "\nno station begins until: signalbox resume --all\n");
     }
-    if (!paused.empty()) write_message(paused);
   }
   return call_and_answer(invocation, "station.claim", std::move(params), view_claim);
 }
