@@ -3,6 +3,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { has } from '../core/identity.js';
 import { lastLine } from '../core/job_output.js';
 import { moment } from '../core/past.js';
+import { parsePlain } from '../core/plain_text.js';
 import { useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
@@ -29,11 +30,15 @@ function textIn(value) {
   return TEXTS.map((name) => textIn(value[name])).find(Boolean) ?? '';
 }
 
-/** Returns what a line says to a person: that of an agent is a message in JSON. @param {string} line */
+/**
+ * Returns what a line says to a person: that of an agent is a message in JSON, whose escapes may be any
+ * character.
+ * @param {string} line
+ */
 function readable(line) {
   const plain = ansiPieces(line).map(({ text }) => text).join('');
   try {
-    return (textIn(JSON.parse(plain)) || plain).replaceAll('\n', ' ');
+    return (textIn(parsePlain(plain)) || plain).replaceAll('\n', ' ');
   } catch {
     return plain;
   }

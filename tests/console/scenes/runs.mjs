@@ -8,14 +8,14 @@ const rows = (page) => page.locator('.virtual-row');
 export async function what_is_at_work(stage) {
   const { service } = stage;
   const printing = await service.startRun('prints its progress', [['go', `printf '\\033[32mcompiling\\033[0m 12 of 90\\n'; sleep 600`]]);
-  const speaking = await service.startRun('speaks as an agent', [['go', `echo '{"type":"assistant","message":{"content":[{"type":"text","text":"I read the tests first"}]}}'; sleep 600`]]);
+  const speaking = await service.startRun('speaks as an agent', [['go', `printf '%s\\n' '{"type":"assistant","message":{"content":[{"type":"text","text":"I read \\u202ethe tests\\u0007 first"}]}}'; sleep 600`]]);
   const pipeline = { name: 'outside', station: [{ name: 'work', heartbeat_timeout: '10m', stall_after: '1s', stall_actions: ['nudge'] }] };
   const { run_id: wedged } = await service.call('run.start', { goal: 'goes in circles', pipeline });
   const { token } = (await service.call('station.claim', { worker: 'me', run_id: wedged })).claim;
   const page = await stage.open('?page=inbox', { hasAxe: true });
   const atWork = page.getByRole('region', { name: 'At work' });
   await atWork.getByText('compiling 12 of 90').waitFor();
-  await atWork.getByText('I read the tests first').waitFor();
+  await atWork.getByText('I read \ufffdthe tests first').waitFor();
   const region = page.getByRole('region', { name: 'Wedged', exact: true });
   const attempt = { run_id: wedged, station: 'work', token };
   await eventually(async () => (await service.call('station.heartbeat', { ...attempt, progress_digest: 'the same' })).stalled, 'a stall');
