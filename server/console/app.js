@@ -7,7 +7,7 @@ import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
 import { keepFocus } from './parts/focus.js';
-import { Kiosk, KIOSK_PAGES } from './parts/kiosk.js';
+import { Kiosk, kioskPage } from './parts/kiosk.js';
 import { Problem } from './parts/notice.js';
 import { Shell } from './parts/shell.js';
 import { SignIn } from './pages/sign_in.js';
@@ -30,19 +30,21 @@ const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ 
 
 const RETRY_MS = 1000;
 
+/** Returns what loads this page, which may have any name: it is from the address. @param {string} page */
+const loaderOf = (page) => (Object.hasOwn(PAGES, page) ? PAGES[page] : () => import('./pages/not_found.js').then(({ NotFound }) => NotFound));
+
 /** One page; a defect in it leaves the rest of the console usable. */
 function Page() {
   const { page: asked, params: given } = useSignal(route);
   const capsule = useSignal(identity)?.capsule;
   // Links to other pages lead to the run of a capsule: nothing else is there.
-  const page = capsule ? 'run' : KIOSK_PAGES[given.kiosk] ?? asked;
+  const page = capsule ? 'run' : kioskPage(given) ?? asked;
   const params = capsule ? { ...given, id: capsule.run_id, ...(asked === 'events' ? { tab: 'events' } : {}) } : given;
   const [defect, forget] = useErrorBoundary();
   const [shown, setShown] = useState(/** @type {{page: string, content: any, failed?: boolean}} */ ({ page: '', content: null }));
   useEffect(() => {
     forget();
-    const load = PAGES[page] ?? (() => import('./pages/not_found.js').then(({ NotFound }) => NotFound));
-    load().then((content) => setShown({ page, content }), () => setShown({ page, content: null, failed: true }));
+    loaderOf(page)().then((content) => setShown({ page, content }), () => setShown({ page, content: null, failed: true }));
   }, [page]);
   if (defect) return html`<${Problem} error=${{ code: 'CONSOLE', message: `this page has a defect: ${defect.message}` }} />`;
   if (shown.page === page && shown.failed) {
@@ -69,7 +71,7 @@ function App() {
   }, [refused]);
   if (refused) return html`<${SignIn} />`;
   if (!who) return html`<main class="alone"><${Problem} error=${failure} /></main>`;
-  const Frame = KIOSK_PAGES[params.kiosk] ? Kiosk : Shell;
+  const Frame = kioskPage(params) ? Kiosk : Shell;
   return html`<${Frame}><${Page} /><//>`;
 }
 
@@ -80,6 +82,6 @@ if (!token()) {
 }
 interceptLinks();
 // The page's modules come while the service is asked who the user is.
-PAGES[route.peek().page]?.().catch(() => {});
+loaderOf(route.peek().page)().catch(() => {});
 keepFocus();
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')));

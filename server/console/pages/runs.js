@@ -33,7 +33,7 @@ function filterOf({ status, project, label, since, text, ...others }) {
   if (label) filter.label = label;
   for (const name of ['waiting_for', 'station', 'code']) if (others[name]) filter[name] = others[name];
   if (text) filter.text = text.slice(0, TEXT_LENGTH_MAX);
-  if (since && PERIODS[since]) {
+  if (Object.hasOwn(PERIODS, since)) {
     // To the minute, so that it stays the same question for a while.
     const from = Math.floor((Date.now() - PERIODS[since]) / 60_000) * 60_000;
     filter.since = new Date(from).toISOString();

@@ -24,6 +24,16 @@ export async function hostile_text_in_every_field(stage) {  // C3
   hadNoComplaint(page);
 }
 
+/** What the address says may be the name of something that every object has. */
+export async function names_that_every_object_has(stage) {
+  const page = await stage.open('?page=constructor');
+  await page.getByText('The console has no such page.').waitFor();
+  await stage.turn(page, '?page=runs&since=constructor', 'No run matches.');
+  await stage.turn(page, '?kiosk=constructor', 'Needs you');
+  await page.getByRole('button', { name: 'Search or command' }).waitFor();
+  hadNoComplaint(page);
+}
+
 /** The policy stops what a defect of the page could do: markup from text, code from text, other hosts. */
 export async function the_policy_stops_scripts(stage) {  // C3
   const page = await stage.open();
