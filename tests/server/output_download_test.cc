@@ -107,9 +107,11 @@ TEST_F(OutputDownloadTest, OfALongOutputBothEndsAreSent) {  // O2
   EXPECT_NE(whole.body.find(" bytes aren't kept …\n"), std::string::npos);
   EXPECT_TRUE(whole.body.ends_with(counted_text(end - 400'000, end)));
   EXPECT_EQ(field(whole, "ETag"), "") << "no range completes what has a line of ours in it";
+  EXPECT_EQ(field(whole, "Accept-Ranges"), "none");
 
   EXPECT_TRUE(range("bytes=-400000").body == counted_text(end - 400'000, end));
   EXPECT_TRUE(range("bytes=1000-1999").body == counted_text(1000, 2000));
+  EXPECT_EQ(field(range("bytes=1000-1999"), "Accept-Ranges"), "bytes");
   const HttpAnswer part = range("bytes=524000-49999999");
   EXPECT_EQ(part.status, 206U);
   EXPECT_EQ(field(part, "Content-Range"), "bytes 524000-524287/50000000") << "up to the gap";

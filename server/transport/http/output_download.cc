@@ -79,15 +79,16 @@ std::optional<WholeOutput> read_whole(const ReadPart& read, std::uint64_t end) {
 }
 
 // Jobs print what they like: the header fields keep a browser from showing it as a page of this
-// origin.
-HttpAnswer output_headers(const AttemptOutput& output, const std::string& etag) {
+// origin. `ranges`: of what is sent.
+HttpAnswer output_headers(const AttemptOutput& output, const std::string& etag,
+                          const char* ranges = "bytes") {
   HttpAnswer answer;
   answer.media_type = "text/plain; charset=utf-8";
   if (!etag.empty()) answer.headers.emplace_back("ETag", etag);
   const std::string name =
       output.station + "-" + std::to_string(output.attempt) + "." + output.stream + ".txt";
   answer.headers.insert(answer.headers.end(),
-                        {{"Accept-Ranges", "bytes"},
+                        {{"Accept-Ranges", ranges},
                          {"Cache-Control", "private, no-cache"},
                          {"Content-Disposition", content_disposition(name)},
                          {"Content-Security-Policy", "default-src 'none'; sandbox"}});
@@ -124,7 +125,8 @@ HttpAnswer output_answer(const OutputReader& read, const AttemptOutput& output,
   if (asked.kind == RangeKind::whole) {
     auto whole = read_whole(read_part, end);
     if (!whole) return unreadable_output(output);
-    if (whole->has_gap) answer = output_headers(output, {});
+    // Ranges count the bytes that were printed, which aren't those of this answer.
+    if (whole->has_gap) answer = output_headers(output, {}, "none");
     answer.body = std::move(whole->text);
     return answer;
   }
