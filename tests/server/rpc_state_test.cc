@@ -20,6 +20,13 @@ class RpcState : public ::testing::Test, protected RpcSite {
     EXPECT_TRUE(answer.contains("result")) << json::serialize(answer);
     return answer.at("result").as_object();
   }
+  json::object seen_by(Role role, const std::string& stream) {
+    auto client = std::make_shared<ListeningPeer>();
+    dispatcher.handle(request("state.get", R"({"stream":")" + stream + "\"}"), {"token:eve", role},
+                      client);
+    settle();
+    return client->next().at("result").at("state").as_object();
+  }
 };
 
 TEST_F(RpcState, HasEveryFieldOfANoun) {  // O5
@@ -59,19 +66,44 @@ TEST_F(RpcState, ANameHasItsBytes) {  // P8
   EXPECT_EQ(code_of(asked(limits::name_bytes_max + 1)), "LIMIT_EXCEEDED");
 }
 
+// Numbers of other things may be the same as a token, and stay.
+TEST_F(RpcState, AViewerSeesWhatIsNoToken) {  // G8
+  const auto token_of = [this](const std::string& run) {
+    const auto claimed = ask("station.claim", R"({"worker":"ann","run_id":")" + run + "\"}");
+    return claimed.at("result").at("claim").at("token").to_number<Position>();
+  };
+  const auto start_with = [this](Position turns) {
+    return start_run(R"({"goal":"mend it","budget":{"turns":)" + std::to_string(turns) + "}}");
+  };
+  const Position before = engine.world().position;
+  const Position events_of_a_claim = token_of(start_with(1)) - before;
+  const Position token = engine.world().position + events_of_a_claim;
+  const std::string run = start_with(token);
+  ASSERT_EQ(token_of(run), token);
+
+  const json::object shown = seen_by(Role::viewer, "run/" + run);
+  EXPECT_EQ(shown.at("budget").at("turns").to_number<Position>(), token);
+  EXPECT_TRUE(shown.at("attempt").at("token").is_null());
+  EXPECT_TRUE(shown.at("attempt").at("lease_renewed_at").is_null());
+}
+
+TEST_F(RpcState, AViewerSeesNoDigestOfASecret) {  // G8
+  ask("access.issue", R"({"name":"ci","role":"worker"})");
+  const auto issued = [this](Role role) {
+    return seen_by(role, "access").at("tokens").as_array().at(0).as_object();
+  };
+  EXPECT_TRUE(issued(Role::viewer).at("secret_sha256").is_null());
+  EXPECT_EQ(issued(Role::viewer).at("name"), "ci");
+  EXPECT_TRUE(issued(Role::worker).at("secret_sha256").is_string());
+}
+
 // A lease that wasn't renewed yet names its token as the position at which it was renewed.
 TEST_F(RpcState, AViewerSeesNoTokenUnderAnyName) {  // G8
   const std::string token =
       json::serialize(ask("lock.acquire", R"({"key":"deploy","owner":"ann","lease_ms":60000})")
                           .at("result")
                           .at("token"));
-  const auto as = [this](Role role) {
-    auto client = std::make_shared<ListeningPeer>();
-    dispatcher.handle(request("state.get", R"({"stream":"lock/deploy"})"), {"token:eve", role},
-                      client);
-    settle();
-    return client->next().at("result").at("state").as_object();
-  };
+  const auto as = [this](Role role) { return seen_by(role, "lock/deploy"); };
   const json::object hidden = as(Role::viewer);
   EXPECT_TRUE(hidden.at("token").is_null());
   EXPECT_TRUE(hidden.at("renewed_at").is_null());

@@ -1,7 +1,10 @@
 // `state.get`: everything that is known of one run, card, lock, loop or project, as the log folds
 // it.
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "domain/limits.h"
@@ -27,6 +30,11 @@ BOOST_DESCRIBE_STRUCT(GetState, (), (stream))
 
 using Grants = std::set<std::uint64_t>;
 
+// The fields that have a token, or the position of an event that may be the grant of one: a lease
+// that wasn't renewed yet was renewed last by its grant, and nothing changed since.
+constexpr std::array<std::string_view, 6> grant_fields{
+    "token", "lock_token", "renewed_at", "lease_renewed_at", "changed_at", "last_progress_at"};
+
 // Calls `see` with each key and value below `value`.
 template <class Value, class See>
 void for_each_field(Value& value, const See& see) {
@@ -47,16 +55,19 @@ std::uint64_t number_of(const json::value& value) {
   return error ? 0 : number;
 }
 
-// Hides the tokens in a state wherever they stand: a lease that wasn't renewed yet was renewed last
-// at the position of its grant.
+// Hides what a viewer has no use for: the tokens in a state, under each of their names, and the
+// digests of secrets. Other numbers that are the same as a token stay.
 void hide_grants(json::value& state) {
   Grants grants;
   for_each_field(std::as_const(state), [&grants](std::string_view key, const json::value& value) {
     if (key == "token" || key == "lock_token") grants.insert(number_of(value));
   });
   grants.erase(0);
-  for_each_field(state, [&grants](std::string_view, json::value& value) {
-    if (grants.contains(number_of(value))) value = nullptr;
+  for_each_field(state, [&grants](std::string_view key, json::value& value) {
+    const bool may_be_grant =
+        std::find(grant_fields.begin(), grant_fields.end(), key) != grant_fields.end();
+    if (may_be_grant && grants.contains(number_of(value))) value = nullptr;
+    if (key == "secret_sha256") value = nullptr;
   });
 }
 
