@@ -116,10 +116,14 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
 
 namespace {
 
-// Returns the first offset of the ring's part that the writer doesn't overwrite next.
-std::uint64_t ring_begin(std::uint64_t end) {
-  if (end <= log_head_bytes + log_ring_bytes) return log_head_bytes;
-  return end - log_ring_bytes + log_append_bytes_max;
+// Returns the first offset of the ring that isn't overwritten by what the writer appends before it
+// notes a length greater than `end`, the stream's current one.
+std::uint64_t ring_begin(const std::filesystem::path& log, std::uint64_t end) {
+  constexpr std::uint64_t full = log_head_bytes + log_ring_bytes;
+  std::error_code error;
+  const bool may_be_overwritten =
+      end > full || (end == full && std::filesystem::exists(length_file_of(log), error));
+  return may_be_overwritten ? end - log_ring_bytes + log_append_bytes_max : log_head_bytes;
 }
 
 }  // namespace
@@ -138,7 +142,7 @@ Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t 
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   part.end = current_length(path, file_bytes);
   const bool is_in_head = from < log_head_bytes;
-  if (!is_in_head) part.offset = std::max(from, ring_begin(part.end));
+  if (!is_in_head) part.offset = std::max(from, ring_begin(path, part.end));
   const std::uint64_t region_end =
       is_in_head ? std::min<std::uint64_t>(part.end, log_head_bytes) : part.end;
   const std::uint64_t to = std::min<std::uint64_t>(region_end, part.offset + bytes_max);
@@ -149,8 +153,15 @@ Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t 
     next += length;
   }
   if (is_in_head) return part;
-  const std::uint64_t kept_from = ring_begin(current_length(path, file_bytes));
-  if (part.offset + log_append_bytes_max < kept_from) return LogPart{kept_from, part.end, {}};
+  // The writer may have overwritten the beginning of the part meanwhile, also of a file that wasn't
+  // full before.
+  if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("look at", path));
+  const std::uint64_t kept_from =
+      ring_begin(path, current_length(path, static_cast<std::uint64_t>(status.st_size)));
+  if (part.offset < kept_from) {
+    part.bytes.erase(0, kept_from - part.offset);
+    part.offset = kept_from;
+  }
   return part;
 }
 
@@ -166,6 +177,8 @@ void BoundedLog::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const Extent extent = extent_at(stream_bytes_);
     const std::string_view part = bytes.substr(0, extent.contiguous_bytes);
+    // Before anything is overwritten: a full file without a length is the stream itself.
+    if (stream_bytes_ >= log_head_bytes + log_ring_bytes && !length_file_) write_length();
     write_at(extent.offset, part);
     stream_bytes_ += part.size();
     bytes.remove_prefix(part.size());

@@ -4,7 +4,7 @@
 // stream (n ≥ head_bytes) lies at head_bytes + (n - head_bytes) % ring_bytes. Reading needs the
 // stream's length, which is in the shim's result; up to head + ring bytes the file is the stream
 // itself. While a longer stream is being written, its length is in a file beside the log
-// (length_file_of()), in decimal digits.
+// (length_file_of()), in decimal digits. It is there before the first byte is overwritten.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "server/executors/bounded_log.h"
 #include "server/executors/log_excerpt.h"
@@ -91,6 +93,45 @@ TEST_F(BoundedLogTest, KilledBeforeItsLengthIsNotedShowsNothingFalse) {
         }
       }
     }
+  }
+}
+
+// Returns the bytes [from, to) of a stream of the numbers from 0 on.
+std::string numbers_of_stream(std::uint64_t from, std::uint64_t to) {
+  std::string text;
+  for (std::uint64_t number = from / sizeof number; number * sizeof number < to; ++number) {
+    text.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  return text.substr(from % sizeof from, to - from);
+}
+
+// The writer goes around the ring during the reads, and once for the first time.
+TEST_F(BoundedLogTest, ARangeOfAGrowingStreamShowsNothingFalse) {  // S9
+  constexpr std::uint64_t piece = 64 * 1024;
+  for (int round = 0; round < 100; ++round) {
+    std::filesystem::remove(path);
+    std::filesystem::remove(length_file_of(path));
+    auto log = BoundedLog::create(path);
+    std::atomic<bool> has_ended = false;
+    std::thread writer([&log, &has_ended] {
+      for (std::uint64_t at = 0; at < 4 * (log_head_bytes + log_ring_bytes); at += piece) {
+        log->append(numbers_of_stream(at, at + piece));
+      }
+      has_ended = true;
+    });
+    bool is_last = false;
+    while (!is_last) {
+      is_last = has_ended;
+      for (const std::size_t bytes_max : {std::size_t{1000}, log_ring_bytes / 2}) {
+        const auto part = read_log_range(path, log_head_bytes, bytes_max);
+        EXPECT_TRUE(part && part->bytes ==
+                                numbers_of_stream(part->offset, part->offset + part->bytes.size()));
+        if (is_last) {
+          EXPECT_EQ(part->bytes.size(), bytes_max);
+        }
+      }
+    }
+    writer.join();
   }
 }
 
