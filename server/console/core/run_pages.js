@@ -11,6 +11,25 @@ import { useSignal } from './use_signal.js';
 const PAGE_ROWS = 500;
 /** More than a window shows: they are there sooner, and asked for again more cheaply. */
 const FIRST_ROWS = 100;
+/**
+ * The service looks at so many runs for a page and no more: of a filter that few match, pages may be
+ * empty. So many of them are passed at a time.
+ */
+const EMPTY_PAGES_MAX = 5;
+
+/**
+ * Asks for the next page of runs that has any.
+ * @param {Record<string, any>} params of run.list
+ * @param {AbortSignal} [abort]
+ * @returns {Promise<{runs: any[], next_cursor: string | null}>}
+ */
+export async function nextRuns(params, abort) {
+  let page = await call('run.list', params, abort);
+  for (let passed = 0; page.runs.length === 0 && page.next_cursor !== null && passed < EMPTY_PAGES_MAX; ++passed) {
+    page = await call('run.list', { ...params, cursor: page.next_cursor }, abort);
+  }
+  return page;
+}
 
 /**
  * @typedef {{cursor: number | null, rows: any[], next: number | null}} Page the runs that started
@@ -43,7 +62,7 @@ export class RunPages {
 
   /** @param {number | null} cursor @returns {Promise<Page>} */
   async ask(cursor) {
-    const { runs, next_cursor: next } = await call('run.list', { ...this.filter, limit: cursor === null ? this.firstRows : this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
+    const { runs, next_cursor: next } = await nextRuns({ ...this.filter, limit: cursor === null ? this.firstRows : this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
     return { cursor, rows: runs, next: next === null ? null : Number(next) };
   }
 

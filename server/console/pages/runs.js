@@ -130,7 +130,8 @@ export function Runs({ params }) {
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
       : rows && html`<div class="head"><${Counts} rows=${shown} isWhole=${isWhole} filter=${filter} />
         ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${isWhole && shown.length <= CHOSEN_MAX ? 'all' : `the first ${Math.min(CHOSEN_MAX, shown.length)}`}</button>`}</div>`}
-    ${rows && shown.length === 0 && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
+    ${rows && shown.length === 0 && !isWhole && html`<p class="faint">None of the newest runs matches; not all runs were looked at. <button class="quiet" onClick=${more}>look at older ones</button></p>`}
+    ${rows && shown.length === 0 && isWhole && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
     <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`

@@ -7,6 +7,7 @@ import { signal } from '../vendor/signals-core.js';
 import { call } from '../core/rpc.js';
 import { tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
+import { nextRuns } from '../core/run_pages.js';
 import { has } from '../core/identity.js';
 import { ACTIONS, THE_SERVICE, actionsFor, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
@@ -58,17 +59,17 @@ function foundEntries({ runs, cards }) {
 /** @param {string} word @param {...string} texts */
 const matches = (word, ...texts) => texts.some((text) => text.toLowerCase().includes(word.toLowerCase()));
 
-/** Returns runs of any age with this word in their goal; those of a shorter word are none. @param {string} word @returns {any[]} */
+/** Returns runs of any age with this word in their goal; those of a shorter word are none. @param {string} word @returns {{runs: any[], isWhole: boolean}} */
 function useOlderRuns(word) {
-  const [found, setFound] = useState({ word: '', runs: [] });
+  const [found, setFound] = useState({ word: '', runs: /** @type {any[]} */ ([]), isWhole: true });
   useEffect(() => {
     if (word.length < WORD_MIN) return undefined;
     const abort = new AbortController();
-    call('run.list', { text: word, limit: FOUND_MAX }, abort.signal)
-      .then(({ runs }) => setFound({ word, runs }), () => {});  // the latest runs are searched all the same
+    nextRuns({ text: word, limit: FOUND_MAX }, abort.signal)
+      .then(({ runs, next_cursor: next }) => setFound({ word, runs, isWhole: next === null }), () => {});  // the latest runs are searched all the same
     return () => abort.abort();
   }, [word]);
-  return found.word === word ? found.runs : [];
+  return found.word === word ? found : { runs: [], isWhole: true };
 }
 
 function Palette() {
@@ -84,7 +85,7 @@ function Palette() {
   const latest = /** @type {any[]} */ (known.runs).filter((run) => matches(word, run.goal, run.run_id, run.project, ...Object.values(run.labels)));
   const ids = new Set(latest.map(({ run_id: id }) => id));
   const found = word ? foundEntries({
-    runs: [...latest, ...older.filter(({ run_id: id }) => !ids.has(id))],
+    runs: [...latest, ...older.runs.filter(({ run_id: id }) => !ids.has(id))],
     cards: known.cards.filter((/** @type {any} */ card) => matches(word, card.title, card.card_id, card.project, card.key ?? '')),
   }) : [];
   const entries = [...fixedEntries().filter(({ text }) => matches(word, text)), ...found].slice(0, FOUND_MAX);
@@ -109,7 +110,7 @@ function Palette() {
     <ul id="palette-list" role="listbox" aria-label="Results">${entries.map((entry, index) => html`
       <li id="palette-${index}" role="option" aria-selected=${index === at ? 'true' : 'false'} onClick=${() => choose(entry)}>
         <span class="cut">${entry.text}</span> <span class="faint">${entry.about}</span><code class="cut">${entry.command}</code></li>`)}</ul>
-    ${entries.length === 0 && html`<p class="faint">Nothing matches. All goals of runs are searched, and of the latest 500 runs and cards everything else.</p>`}
+    ${entries.length === 0 && html`<p class="faint">Nothing matches. ${older.isWhole ? 'All goals of runs are searched' : 'Not all runs were looked at: the goals of the newest are searched'}, and of the latest 500 runs and cards everything else.</p>`}
   </div>`;
 }
 

@@ -67,6 +67,31 @@ export async function runs_by_their_text(stage) {
   await page.getByRole('option', { name: 'a decade of logs' }).waitFor();
   await page.keyboard.press('Escape');
   await page.unrouteAll({ behavior: 'wait' });
+  // The service looks at so many runs for a page: those that match may be on a later one, or on none of many.
+  for (const pages of [3, 1000]) {
+    let asked = 0;
+    await page.route(/\/rpc$/, (route) => {
+      const { method, params } = route.request().postDataJSON();
+      if (method !== 'run.list' || params.text !== 'decade' || params.totals) return route.fallback();
+      asked += 1;
+      if (asked > pages) return route.fallback();
+      return route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { runs: [], next_cursor: '1000000', position: 1 } } });
+    });
+    await stage.turn(page, '?page=projects');
+    await stage.turn(page, '?page=runs&text=decade');
+    if (pages === 3) {
+      await rows(page).getByText('a decade of logs').waitFor();
+    } else {
+      await page.getByText('not all runs were looked at').waitFor();
+      check(asked < 30, `${asked} pages were asked for`);
+    }
+    asked = 0;
+    await page.keyboard.press('/');
+    await page.keyboard.type('decade');
+    if (pages === 3) await page.getByRole('option', { name: 'a decade of logs' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.unrouteAll({ behavior: 'wait' });
+  }
   // What is typed can't be longer than a goal is shown, and what the address has is cut.
   await stage.turn(page, `?page=runs&text=${'x'.repeat(5000)}`, 'No run matches.');
   check(Number(await page.getByRole('searchbox', { name: 'text' }).getAttribute('maxlength')) === 256, 'a text of any length is taken');
