@@ -73,7 +73,9 @@ TEST_F(RpcState, AViewerSeesWhatIsNoToken) {  // G8
     return claimed.at("result").at("claim").at("token").to_number<Position>();
   };
   const auto start_with = [this](Position turns) {
-    return start_run(R"({"goal":"mend it","budget":{"turns":)" + std::to_string(turns) + "}}");
+    return start_run(R"({"goal":"mend it","pipeline":{"name":"p","station":[{"name":"s"}]},)"
+                     R"("budget":{"turns":)" +
+                     std::to_string(turns) + "}}");
   };
   const Position before = engine.world().position;
   const Position events_of_a_claim = token_of(start_with(1)) - before;
