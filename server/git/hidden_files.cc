@@ -29,10 +29,35 @@ constexpr std::size_t copied_at_once_max = 256UL * 1024;  // bytes of an index
 
 // In the directory where the repository is pinned; its names end with '\0'.
 constexpr const char* left_out_name = "sparse-files";
+constexpr const char* empty_work_tree_name = "empty-work-tree";
 
 // A worktree that never had a sparse checkout has no such file.
 bool may_be_sparse(const GitOptions& options) {
   return !options.place || is_there(options.place->git_directory / "info/sparse-checkout");
+}
+
+// Marks the files in the index that the sparse checkout leaves out. A work tree without files is
+// used: in the worktree, git would also remove such files and their directories.
+tl::expected<void, std::string> mark_left_out(GitOptions options) {
+  const std::filesystem::path empty =
+      options.place->common_directory.parent_path() / empty_work_tree_name;
+  std::error_code error;
+  std::filesystem::create_directory(empty, error);
+  if (error) return tl::unexpected("can't make " + empty.string() + ": " + error.message());
+  options.place->work_tree = empty;
+  options.place->hooks = "/dev/null";
+  // As in may_be_sparse(), the configuration isn't asked. The patterns of a cone mean the same
+  // where git takes them for any others.
+  options.settings.insert(options.settings.end(),
+                          {"core.sparseCheckout=true", "core.sparseCheckoutCone=false"});
+  const GitOutcome marked = git(empty, {"sparse-checkout", "reapply"}, options);
+  std::filesystem::remove(empty, error);
+  if (marked.ok) return {};
+  return tl::unexpected("the patterns in " +
+                        (options.place->git_directory / "info/sparse-checkout").string() +
+                        " can't be applied (" + marked.message +
+                        "): correct them, or remove that file, after which "
+                        "files that aren't there count as deleted");
 }
 
 }  // namespace
@@ -130,11 +155,27 @@ tl::expected<void, std::string> replace_missing_index(const std::filesystem::pat
                                                       const GitOptions& options,
                                                       const std::filesystem::path& index) {
   if (is_there(index)) return {};
+  const auto failed = [](const std::string& why) {
+    return tl::unexpected("can't make the index that is missing: " + why);
+  };
   const GitOutcome head = git(worktree, commit_query("HEAD"), options);
   if (!head.ok && head.exit_code == 1 && !head.timed_out) return {};  // a branch without a commit
-  const GitOutcome made = head.ok ? git(worktree, {"read-tree", head.line()}, options) : head;
-  if (made.ok) return {};
-  return tl::unexpected("can't make the index that is missing: " + made.message);
+  if (!head.ok) return failed(head.message);
+  // Without its marks it would say that the files were deleted that a sparse checkout leaves out,
+  // so that it gets its name once they are in it.
+  const std::filesystem::path made = index.string() + ".made";
+  std::error_code error;
+  for (const char* end : {"", ".lock"}) std::filesystem::remove(made.string() + end, error);
+  GitOptions making = options;
+  making.environment.insert(making.environment.begin(), "GIT_INDEX_FILE=" + made.string());
+  const GitOutcome read = git(worktree, {"read-tree", head.line()}, making);
+  if (!read.ok) return failed(read.message);
+  if (options.place && may_be_sparse(options)) {
+    if (auto marked = mark_left_out(making); !marked) return failed(marked.error());
+  }
+  std::filesystem::rename(made, index, error);
+  if (error) return failed(error.message());
+  return {};
 }
 
 tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(

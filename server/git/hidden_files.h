@@ -52,7 +52,8 @@ tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
                                            const std::filesystem::path& to);
 
 // Makes the index that `options` name from HEAD if `index`, its path, isn't there: without one, git
-// takes tracked files that .gitignore names for ignored ones. Blocks on git. Error: git's message.
+// takes tracked files that .gitignore names for ignored ones. Files that a sparse checkout leaves
+// out are marked in it, as they were. Blocks on git. Error: a sentence with git's message.
 tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
                                                       const GitOptions& options,
                                                       const std::filesystem::path& index);

@@ -67,5 +67,44 @@ TEST_F(SparseCheckoutTest, NewFilesOutsideOfItAreCommitted) {  // A1
   EXPECT_EQ(run("show HEAD:deep/other.txt", path), "other");
 }
 
+// An index from HEAD alone would say that the agent deleted all that the checkout leaves out.
+TEST_F(SparseCheckoutTest, AMissingIndexDeletesNothingOutsideOfIt) {  // A1
+  fs::create_directories(repository / "inner");
+  write_text(repository / "inner/in.txt", "in\n");
+  write_text(repository / "deep/edited.txt", "one\n");
+  commit_all(repository, "inner");
+  const auto worked = [this](bool by_agent) {
+    const Job job = begun();
+    const fs::path path = workspace_of(job);
+    if (by_agent) run("sparse-checkout set --no-cone /file.txt /inner/", path);
+    EXPECT_FALSE(fs::exists(path / "deep"));
+    fs::create_directories(path / "deep");
+    write_text(path / "deep/edited.txt", "two\n");
+    write_text(path / "file.txt", "two\n");
+    fs::remove(path / "inner/in.txt");
+    fs::remove(fs::path(run("rev-parse --absolute-git-dir", path)) / "index");
+    return job;
+  };
+  const auto expect_whole = [this](const std::string& commit) {
+    EXPECT_EQ(run("show " + commit + ":file.txt", repository), "two");
+    EXPECT_EQ(run("show " + commit + ":deep/edited.txt", repository), "two");
+    EXPECT_EQ(run("show " + commit + ":deep/other.txt", repository), "other");
+    EXPECT_FALSE(git(repository, {"show", commit + ":inner/in.txt"}).ok) << "the agent deleted it";
+  };
+  for (const bool by_agent : {true, false}) {
+    if (!by_agent) {
+      run("config core.sparseCheckout true", repository);
+      write_text(repository / ".git/info/sparse-checkout", "/file.txt\n/inner/\n");
+    }
+    const Job proposed = worked(by_agent);
+    const JobResult result = end_of(next(proposed, "create_pr"));
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    expect_whole(branch_of_run(proposed));
+    const RemovalOutcome outcome = remove_worktree(removal_of(worked(by_agent)));
+    ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+    expect_whole(outcome.rescue_ref);
+  }
+}
+
 }  // namespace
 }  // namespace signalbox
