@@ -75,6 +75,16 @@ Move move_of(const LogEntry& entry) {
   return is_onward && entry.before != entry.after ? Move::onward : Move::away;
 }
 
+// Returns "start" for "rebase (start): checkout main"; an empty text if it is no step of a rebase.
+// A pull may make one, too.
+std::string_view rebase_step(std::string_view what) {
+  const std::size_t begin = what.find(" (");
+  if (begin == std::string_view::npos || (!what.starts_with("rebase") && !what.starts_with("pull")))
+    return {};
+  what.remove_prefix(begin + 2);
+  return take_until(what, ')');
+}
+
 // Collects commits, one more than are allowed at most.
 class TipCollection {
  public:
@@ -99,13 +109,19 @@ class TipCollection {
   // Takes what HEAD left. Returns false if a line of its log is no entry.
   bool add_left(std::string_view log) {
     std::optional<LogEntry> entry;
+    std::string_view rebased;  // what the rebase began with whose end isn't in the log; or empty
     while (!log.empty()) {
       const auto next = parse_entry(take_until(log, '\n'));
       if (!next) return false;
       if (entry) add_left_by(*entry, next);
+      const std::string_view step = rebase_step(next->what);
+      if (step == "start" && !rebased.empty()) add(rebased);
+      if (step == "start") rebased = next->before;
+      if (step == "finish" || step == "abort") rebased = {};
       entry = next;
     }
     if (entry) add_left_by(*entry, std::nullopt);
+    if (!rebased.empty()) add(rebased);
     return true;
   }
   std::vector<std::string> take() { return std::move(tips_); }

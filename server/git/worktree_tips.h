@@ -28,10 +28,10 @@ tl::expected<std::vector<std::string>, std::string> worktree_tips(
     const std::filesystem::path& worktree, const GitOptions& options);
 
 // Returns commits that HEAD was at before it was moved elsewhere, such as by a checkout or a reset,
-// as its log in the git directory says. What an amended commit or a rebase replaced isn't among
-// them, but what a rebase began with that isn't finished is; of commits that follow each other, the
-// last. Errors: as above; `in_git` begins the
-// commands in them, such as "git -C <directory>".
+// as its log in the git directory says; of commits that follow each other, the last. What an
+// amended commit or a rebase replaced isn't among them, but what a rebase began with is whose end
+// the log doesn't have: it may have been quit, and that of a detached HEAD never logs its end.
+// Errors: as above; `in_git` begins the commands in them, such as "git -C <directory>".
 tl::expected<std::vector<std::string>, std::string> left_tips(
     const std::filesystem::path& git_directory, const std::string& in_git);
 

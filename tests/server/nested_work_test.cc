@@ -205,7 +205,8 @@ TEST_F(NestedWorkTest, CommitsThatOnlyTheWorktreeRefersToAreKept) {  // A1
   EXPECT_EQ(outcome.rescue_ref, "");
 }
 
-// HEAD is at the first one then, and only the rebase's own files name the last one.
+// HEAD is at the first one then. Only its log names the last one, and the rebase's own files, as
+// long as they are there.
 TEST_F(NestedWorkTest, CommitsOfARebaseThatIsNotFinishedAreKept) {  // A1
   const auto rebase = [](const fs::path& directory) {
     run("checkout --quiet --detach", directory);
@@ -220,11 +221,14 @@ TEST_F(NestedWorkTest, CommitsOfARebaseThatIsNotFinishedAreKept) {  // A1
     EXPECT_NE(run("rev-parse HEAD", directory), last);
     return last;
   };
-  const Job job = begun();
-  const std::string last = rebase(workspace_of(job));
-  expect_goes(job);
-  const std::string ref = rescue_ref_of(to_string(job.run_id));
-  EXPECT_EQ(run("rev-list --count " + last + " --not " + ref, repository), "0");
+  for (const bool quits : {false, true}) {
+    const Job job = begun();
+    const std::string last = rebase(workspace_of(job));
+    if (quits) run("rebase --quit", workspace_of(job));
+    expect_goes(job);
+    const std::string ref = rescue_ref_of(to_string(job.run_id));
+    EXPECT_EQ(run("rev-list --count " + last + " --not " + ref, repository), "0") << quits;
+  }
 
   // In a submodule the first one is published.
   add_submodule();

@@ -52,10 +52,26 @@ TEST_F(LeftTips, AreThereAlsoWhereTheLogIsNotWhole) {  // A1
 // Nobody knows how much of the line they have replaced.
 TEST_F(LeftTips, AreThoseBeforeOneThatWasReplaced) {  // A1
   const std::string two = line(1, 2, "commit: a") + line(2, 3, "commit: b");
-  EXPECT_EQ(tips_of(two + line(3, 9, "rebase (start): checkout main")), Tips{id(2)});
+  EXPECT_EQ(tips_of(two + line(3, 9, "rebase (start): checkout main") +
+                    line(9, 9, "rebase (finish): returning to refs/heads/b")),
+            Tips{id(2)});
   const std::string amended = two + line(3, 4, "commit (amend): b");
   EXPECT_EQ(tips_of(amended), Tips{id(2)});
   EXPECT_EQ(tips_of(amended + line(4, 1, "checkout: moving from b to a")), (Tips{id(2), id(4)}));
+}
+
+// `git rebase --quit` logs nothing.
+TEST_F(LeftTips, AreWhatARebaseBeganWithUnlessItEnded) {  // A1
+  const std::string begun = line(1, 2, "commit: a") + line(2, 3, "commit: b") +
+                            line(3, 9, "rebase (start): checkout main");
+  const Tips both{id(2), id(3)};
+  EXPECT_EQ(tips_of(begun), both);
+  EXPECT_EQ(tips_of(begun + line(9, 10, "rebase (pick): say (finish): so")), both);
+  const std::string another = begun + line(9, 5, "rebase (start): checkout other");
+  EXPECT_EQ(tips_of(another + line(5, 5, "rebase (finish): returning to refs/heads/b")), both);
+  EXPECT_EQ(tips_of(begun + line(9, 3, "rebase (abort): returning to b")), (Tips{id(2), id(9)}));
+  EXPECT_EQ(tips_of(line(1, 3, "commit: b") + line(3, 9, "pull --rebase . main (start): checkout")),
+            (Tips{id(1), id(3)}));
 }
 
 TEST_F(LeftTips, OrdinaryCommitsDoNotFillTheirLimit) {  // A1, P8
