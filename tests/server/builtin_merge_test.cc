@@ -1,6 +1,7 @@
 // Tests the stations merge and push on real repositories, with and without a remote.
 #include <boost/json/parse.hpp>
 
+#include "domain/limits.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -252,6 +253,20 @@ TEST_F(MergeStations, ARemoteThatRefusesIsNoSuccess) {  // H7, H11
   const JobResult pushed = end_of(next(merge, "push"));
   EXPECT_EQ(pushed.failure.code, "PUSH_FAILED");
   EXPECT_NE(pushed.failure.message.find("the branch is frozen"), std::string::npos);
+}
+
+TEST_F(MergeStations, ALongMessageOfTheRemotesLeavesRoomForWhatWasChanged) {  // H7
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  write_text(remote / "hooks/pre-receive", "#!/bin/sh\nprintf '%02000d' 0 >&2\nexit 1\n");
+  fs::permissions(remote / "hooks/pre-receive", fs::perms::owner_all);
+  run("config alias.planted status", repository);
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "PUSH_FAILED");
+  EXPECT_LE(pushed.failure.message.size(), limits::reason_bytes_max);
+  EXPECT_NE(pushed.failure.message.find("look at alias.planted"), std::string::npos)
+      << pushed.failure.message;
 }
 
 TEST_F(MergeStations, WhatIsWrongIsNamed) {

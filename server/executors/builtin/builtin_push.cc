@@ -58,9 +58,10 @@ BuiltinStep push_to_remote(const BuiltinRequest& request, const PinnedRepository
   const auto relation = TRY(compare(pinned, target, base));
   if (relation == BaseRelation::contains_head) return {};
   if (relation == BaseRelation::diverged) return base_moved(target, base);
-  return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
-                         "git push to " + target.location + " failed: " + pushed.message +
-                             changed_since_intake(request, pinned));
+  return builtin_failure(
+      ErrorClass::transient, "PUSH_FAILED",
+      with_git_message(request, pinned,
+                       "git push to " + target.location + " failed: ", pushed.message));
 }
 
 // Fast-forwards the branch in the worktree where it is checked out, and only if no local change can

@@ -84,9 +84,10 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
     }
     if (!fetch.ok) {
       return builtin_failure(ErrorClass::transient, "FETCH_FAILED",
-                             "git fetch of " + branch + " from " +
-                                 without_credentials(request.remote) + " failed: " + fetch.message +
-                                 changed_since_intake(request, pinned));
+                             with_git_message(request, pinned,
+                                              "git fetch of " + branch + " from " +
+                                                  without_credentials(request.remote) + " failed: ",
+                                              fetch.message));
     }
     ref = fetched;
   }

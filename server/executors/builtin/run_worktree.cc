@@ -25,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t changed_names_bytes_max = 1000;
+// Of git's message, where more has to have room (limits::reason_bytes_max).
+constexpr std::size_t message_with_more_bytes_max = 350;
 constexpr unsigned checkout_workers_max = 8;
 
 // Returns the setting with which git creates a worktree's files side by side: most of the time it
@@ -258,6 +260,13 @@ std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepo
          " was changed. The run doesn't use that (it uses " +
          (request.pins / "git/config").string() + "), but the next one will: look at " +
          shortened(names, changed_names_bytes_max);
+}
+
+std::string with_git_message(const BuiltinRequest& request, const PinnedRepository& pinned,
+                             const std::string& failed, const std::string& message) {
+  const std::string changed = changed_since_intake(request, pinned);
+  if (changed.empty()) return failed + message;
+  return failed + shortened(message, message_with_more_bytes_max) + changed;
 }
 
 std::string retry_hint(const BuiltinRequest& request) {

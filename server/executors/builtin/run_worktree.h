@@ -71,6 +71,11 @@ tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std:
 // configuration aren't any more what the run uses; else an empty text.
 std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepository& pinned);
 
+// Returns `failed`, what git says, and changed_since_intake(), which has room in a message: git's
+// words are shortened for it, if need be.
+std::string with_git_message(const BuiltinRequest& request, const PinnedRepository& pinned,
+                             const std::string& failed, const std::string& message);
+
 // STORAGE_FAILED and GIT_FAILED (transient).
 tl::unexpected<Failure> storage_failed(const std::string& message);
 tl::unexpected<Failure> git_failed(const std::string& what, const std::string& message);

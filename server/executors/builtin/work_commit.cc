@@ -175,7 +175,7 @@ class WorkCommit {
     if (committed.ok) return {};
     return builtin_failure(
         ErrorClass::terminal, "COMMIT_FAILED",
-        "git refused the commit: " + committed.message + changed_since_intake(request_, pinned_));
+        with_git_message(request_, pinned_, "git refused the commit: ", committed.message));
   }
 
  private:
