@@ -17,11 +17,15 @@
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_status.h"
 #include "server/git/worktree_tips.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
+
+// It lists all files in conflict, and what to do about them comes after it.
+constexpr std::size_t write_tree_message_bytes_max = 200;
 
 // A worktree and where git finds it; without a work tree, its files are gone.
 struct Here {
@@ -106,6 +110,21 @@ tl::expected<std::vector<std::string>, std::string> unnamed_tips(const Here& her
   return unnamed;
 }
 
+// Returns whether the worktree's index has content that isn't in HEAD, or lacks some.
+tl::expected<bool, std::string> has_staged(const Here& here) {
+  if (!is_there(here.place.git_directory / "index")) return false;
+  if (TRY(here.object_at("HEAD^{commit}")).empty()) {
+    const GitOutcome listed = here.run({"ls-files", "--cached", "-z"});
+    if (listed.ok) return !listed.output.empty();
+    return tl::unexpected("git ls-files: " + listed.message);
+  }
+  const GitOutcome compared =
+      here.run({"diff-index", "--cached", "--quiet", "--ignore-submodules=none", "HEAD", "--"});
+  if (compared.ok) return false;
+  if (compared.exit_code == 1 && !compared.timed_out) return true;
+  return tl::unexpected("git diff-index: " + compared.message);
+}
+
 // Makes the commits of one rescue on an index of its own: children of a killed process may still be
 // changing the worktree's index. The rescue index is removed with the worktree.
 class Rescue {
@@ -138,8 +157,18 @@ class Rescue {
     return keep_tree(tree.line(), staged, "Uncommitted work of");
   }
 
-  // Keeps the commits alone: the files are gone.
-  tl::expected<std::string, std::string> keep_commits() {
+  // Keeps the commits, and what was staged: the files are gone.
+  tl::expected<std::string, std::string> keep_recorded() {
+    if (TRY(has_staged(here_))) {
+      remove_index();
+      TRY(copy_index(own_index_, index_));
+      const GitOutcome staged = run({"write-tree"});
+      if (!staged.ok) {
+        return tl::unexpected("git write-tree: " +
+                              shortened(staged.message, write_tree_message_bytes_max));
+      }
+      return keep_tree(staged.line(), {}, "What was staged in");
+    }
     std::string newest = TRY(here_.object_at("HEAD^{commit}"));
     if (newest.empty()) {
       const auto tips = TRY(unnamed_tips(here_));
@@ -326,11 +355,12 @@ tl::expected<UnsavedWork, std::string> find_recorded_work(const fs::path& path,
                                                           const GitPlace& record,
                                                           bool merges_can_be_remade,
                                                           const std::string& uncounted_refs,
-                                                          bool with_submodules) {
+                                                          bool files_were_kept) {
   const Here here{path, record};
   UnsavedWork work;
   work.unnamed_commits = TRY(has_unnamed_commits(here, merges_can_be_remade, uncounted_refs));
-  if (!with_submodules) return work;
+  if (files_were_kept) return work;
+  if (!merges_can_be_remade) work.uncommitted = TRY(has_staged(here));
   const auto removed = TRY(
       NestedWork(here.scratch(), Leftovers::count).of_modules(record.git_directory / "modules"));
   if (!removed.empty()) set_obstacle(work, removed);
@@ -341,7 +371,7 @@ tl::expected<std::string, std::string> rescue_work(const fs::path& path, const G
                                                    const std::string& run_id,
                                                    const std::string& branch) {
   Rescue rescue({path, place}, run_id, branch);
-  return place.work_tree.empty() ? rescue.keep_commits() : rescue.keep();
+  return place.work_tree.empty() ? rescue.keep_recorded() : rescue.keep();
 }
 
 }  // namespace signalbox

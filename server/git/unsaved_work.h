@@ -15,7 +15,7 @@ namespace signalbox {
 
 struct UnsavedWork {
   // Changed or untracked files, and those that are marked as unchanged (hidden_files.h); ignored
-  // files don't count.
+  // files don't count. Where the files are gone, what was staged.
   bool uncommitted = false;
   // HEAD, or what else only the worktree refers to (worktree_tips.h), has commits that no ref
   // reaches.
@@ -36,19 +36,21 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::
                                                          const std::string& uncounted_refs = {});
 
 // The same for a worktree whose files are gone: its record (PinnedRepository::place_of_record())
-// still has the commits of a detached HEAD, of refs of its own and of HEAD's log. With
-// `with_submodules`, their repositories in the record count, too.
+// still has the commits of a detached HEAD, of refs of its own and of HEAD's log. Unless
+// `files_were_kept`, by an earlier rescue, what was staged counts as uncommitted, and the
+// repositories of submodules in the record count, too.
 tl::expected<UnsavedWork, std::string> find_recorded_work(const std::filesystem::path& path,
                                                           const GitPlace& record,
                                                           bool merges_can_be_remade,
                                                           const std::string& uncounted_refs,
-                                                          bool with_submodules);
+                                                          bool files_were_kept);
 
 // Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
 // with more work: the ref then names the newest state, with the earlier states as parents. Content
 // that was staged and then changed again is a parent, too, and so are commits of a detached HEAD
 // that was left, and others that only the worktree refers to. Blocks on git. Error: a sentence that
-// says why the work isn't kept. With the place of a record, only its commits are kept.
+// says why the work isn't kept. With the place of a record, its commits and what was staged are
+// kept.
 tl::expected<std::string, std::string> rescue_work(const std::filesystem::path& path,
                                                    const GitPlace& place, const std::string& run_id,
                                                    const std::string& branch);

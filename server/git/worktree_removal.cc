@@ -82,23 +82,24 @@ std::string own_branches(const RemovalRequest& request) {
   return request.keeps_branch_work ? run_branches_pattern(request.run_id) : std::string();
 }
 
-// Keeps the commits that only git's record of the worktree names, whose files are gone. Error: why
-// they aren't kept.
+// Keeps the commits and the staged content that only git's record of the worktree names, whose
+// files are gone. Error: why they aren't kept.
 tl::expected<void, std::string> keep_recorded(const RemovalRequest& request,
                                               const fs::path& record) {
   if (!is_there(record / "HEAD")) return {};  // its own removal was cut short
   const auto pinned = TRY(PinnedRepository::open(request.pins, request.repository));
   const auto place = TRY(pinned.place_of_record(record));
-  // Where an earlier call renamed the files away it had looked at their submodules.
-  const bool with_submodules = !is_there(pending_delete_path(removed_path(request)));
+  // An earlier call renamed the files away after it had kept what was in them.
+  const bool files_were_kept = is_there(pending_delete_path(removed_path(request)));
   const auto work = TRY(find_recorded_work(request.path, place, is_merge_worktree(request.path),
-                                           own_branches(request), with_submodules));
+                                           own_branches(request), files_were_kept));
   if (!work.cannot_be_kept.empty()) {
     return tl::unexpected("its work can't be kept: " + work.cannot_be_kept);
   }
   if (!work.any()) return {};
   if (!request.rescue_unsaved) {
-    return tl::unexpected<std::string>("it has commits that no branch has");
+    return tl::unexpected(std::string(work.uncommitted ? "it has staged work that no commit has"
+                                                       : "it has commits that no branch has"));
   }
   if (request.only_look) return {};
   const auto ref = rescue_work(request.path, place, request.run_id, request.branch);
@@ -107,8 +108,8 @@ tl::expected<void, std::string> keep_recorded(const RemovalRequest& request,
 }
 
 // Returns why git's record of a worktree has to stay whose files are gone; empty: it may go. The
-// record has the commits of a detached HEAD: they are kept first. Where runs share a directory it
-// may be another run's, and the disk may just not be mounted.
+// record has the commits of a detached HEAD, and the index: they are kept first. Where runs share a
+// directory it may be another run's, and the disk may just not be mounted.
 std::string clear_record(const RemovalRequest& request) {
   const fs::path record = find_worktree_record(request.repository, request.path);
   if (record.empty()) return {};
@@ -124,7 +125,8 @@ std::string clear_record(const RemovalRequest& request) {
   const std::string path = shell_word(request.path.string());
   const std::string clear = is_there(request.path) ? "rmdir " + path + " && " : std::string();
   return kept.error() + " (its files are gone; `git --git-dir=" + shell_word(record.string()) +
-         " reflog` shows its commits, and `" + clear + "git -C " +
+         " reflog` shows its commits, `git --git-dir=" + shell_word(record.string()) +
+         " diff --cached` what was staged, and `" + clear + "git -C " +
          shell_word(request.repository.string()) + " worktree remove --force --force " + path +
          "` gives up what only git's record of it has)";
 }

@@ -55,9 +55,10 @@ struct RemovalOutcome {
 
 // Removes the worktree and git's record of it; the branch stays. `.smoke-data` in it doesn't count
 // as work. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
-// the removal, and so are commits that only the record names, also where the files are gone.
-// Ignored files aren't kept; the file left_out.txt beside the worktree lists them (left_out-<run
-// id>.txt in a directory that runs share), unless the request says otherwise.
+// the removal, and so are commits that only the record names, also where the files are gone: then
+// what was staged is committed. Ignored files aren't kept; the file left_out.txt beside the
+// worktree lists them (left_out-<run id>.txt in a directory that runs share), unless the request
+// says otherwise.
 //
 // Five kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
 // (any more: its `.git` was replaced) or is the repository itself; the worktree of another run, by
