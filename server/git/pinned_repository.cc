@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/git/fence_marker.h"
 #include "server/git/git_listing.h"
 #include "server/git/hook_copy.h"
 #include "server/git/path_facts.h"
@@ -278,11 +279,14 @@ tl::expected<GitPlace, std::string> PinnedRepository::place_of_record(
 }
 
 bool PinnedRepository::is_untouched(const GitPlace& place) const {
+  if (!is_unfinished_worktree(place.git_directory)) return false;
+  const bool has_index = is_there(place.git_directory / "index");
   // It was finished when the repository was recorded. A merge may begin again with another one,
   // whose index is written last; in any other, whoever works there can remove the index.
-  const bool begins_again =
-      is_merge_worktree(place.work_tree) && !is_there(place.git_directory / "index");
-  return (!recorded_ || begins_again) && is_unfinished_worktree(place.git_directory);
+  const bool is_merge = is_merge_worktree(place.work_tree);
+  if (recorded_) return is_merge && !has_index;
+  // The record may be lost. The index and the marker are written before the lock goes.
+  return is_merge || (!has_index && !is_there(place.git_directory / fence_marker_name));
 }
 
 tl::expected<GitPlace, std::string> PinnedRepository::place_of_checkout(

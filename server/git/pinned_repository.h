@@ -99,7 +99,8 @@ class PinnedRepository {
       const std::filesystem::path& path) const;
   // Returns whether the linked worktree was never finished, so that nobody has worked in it. Its
   // lock alone doesn't say so (is_unfinished_worktree()), nor a missing index: whoever works there
-  // can make one, and remove the other. `place` is from place_of().
+  // can make one, and remove the other. Without a record, the fence marker has to be missing, too.
+  // `place` is from place_of().
   [[nodiscard]] bool is_untouched(const GitPlace& place) const;
 
  private:
