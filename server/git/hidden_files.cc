@@ -36,6 +36,15 @@ bool may_be_sparse(const GitOptions& options) {
   return !options.place || is_there(options.place->git_directory / "info/sparse-checkout");
 }
 
+// Returns the files that the sparse checkout left out when the worktree was made.
+std::set<std::string, std::less<>> remembered_left_out(const std::filesystem::path& pins) {
+  const auto text = read_regular_file(pins / left_out_name, git_listing_bytes_max);
+  std::set<std::string, std::less<>> known;
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  while (!rest.empty()) known.emplace(take_until(rest, '\0'));
+  return known;
+}
+
 // Marks the files in the index that the sparse checkout leaves out. A work tree without files is
 // used: in the worktree, git would also remove such files and their directories.
 tl::expected<void, std::string> mark_left_out(GitOptions options) {
@@ -69,6 +78,7 @@ tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path&
   // The configuration isn't asked: for a worktree it may be in a file that a pinned repository
   // doesn't read.
   const bool is_sparse = may_be_sparse(options);
+  const auto known = remembered_left_out(scratch);
   MarkedFiles marked;
   std::string_view rest = listed;
   while (!rest.empty()) {  // "<tag> <path>\0": S is skipped, a small letter is assumed unchanged
@@ -78,7 +88,8 @@ tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path&
     const bool is_skipped = tag == "S" || tag == "s";
     if (!is_skipped && !is_assumed) continue;
     // A sparse checkout skips files that aren't there; else such a file was deleted.
-    const bool is_left_out = is_skipped && is_sparse && !is_there(worktree / path);
+    const bool may_be_left_out = is_skipped && (is_sparse || known.contains(path));
+    const bool is_left_out = may_be_left_out && !is_there(worktree / path);
     (is_left_out ? marked.left_out : marked.hidden).emplace_back(path);
   }
   return marked;
@@ -108,10 +119,7 @@ tl::expected<std::vector<std::string>, std::string> newly_left_out(
     const std::filesystem::path& pins) {
   if (!may_be_sparse(options)) return std::vector<std::string>();
   auto left_out = TRY(marked_files(worktree, options, pins)).left_out;
-  const auto text = read_regular_file(pins / left_out_name, git_listing_bytes_max);
-  std::set<std::string, std::less<>> known;
-  std::string_view rest = text ? std::string_view(*text) : std::string_view();
-  while (!rest.empty()) known.emplace(take_until(rest, '\0'));
+  const auto known = remembered_left_out(pins);
   std::erase_if(left_out, [&known](const std::string& each) { return known.contains(each); });
   return left_out;
 }

@@ -119,7 +119,8 @@ tl::expected<bool, std::string> has_staged(const Here& here) {
     return tl::unexpected("git ls-files: " + listed.message);
   }
   const GitOutcome compared =
-      here.run({"diff-index", "--cached", "--quiet", "--ignore-submodules=none", "HEAD", "--"});
+      here.run({"diff-index", "--cached", "--quiet", "--ita-invisible-in-index",
+                "--ignore-submodules=none", "HEAD", "--"});
   if (compared.ok) return false;
   if (compared.exit_code == 1 && !compared.timed_out) return true;
   return tl::unexpected("git diff-index: " + compared.message);

@@ -40,13 +40,19 @@ TEST_F(SparseCheckoutTest, ADeletionThatIsHiddenByItIsNamed) {  // A1
 TEST_F(SparseCheckoutTest, WhatTheOwnersCheckoutLeavesOutIsNotNamed) {  // A1
   run("config core.sparseCheckout true", repository);
   write_text(repository / ".git/info/sparse-checkout", "/file.txt\n");
-  const Job intake = begun();
-  ASSERT_FALSE(fs::exists(workspace_of(intake) / "deep/other.txt"));
-  write_text(workspace_of(intake) / "file.txt", "two\n");
-  const JobResult result = end_of(next(intake, "create_pr"));
-  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
-  EXPECT_EQ(run("show HEAD:deep/other.txt", workspace_of(intake)), "other");
-  EXPECT_EQ(result.result.summary.find("sparse"), std::string::npos) << result.result.summary;
+  for (const bool has_patterns : {true, false}) {
+    const Job intake = begun();
+    const fs::path path = workspace_of(intake);
+    ASSERT_FALSE(fs::exists(path / "deep/other.txt"));
+    const fs::path own = run("rev-parse --absolute-git-dir", path);
+    if (!has_patterns) fs::remove(own / "info/sparse-checkout");
+    write_text(path / "file.txt", "two\n");
+    const JobResult result = end_of(next(intake, "create_pr"));
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    EXPECT_EQ(run("show HEAD:file.txt", path), "two");
+    EXPECT_EQ(run("show HEAD:deep/other.txt", path), "other") << has_patterns;
+    EXPECT_EQ(result.result.summary.find("sparse"), std::string::npos) << result.result.summary;
+  }
 }
 
 // Git itself refuses to add them.
