@@ -96,7 +96,8 @@ tl::expected<KeptCommit, std::string> keep_left_out(const std::filesystem::path&
   std::string name = rescue_ref_of(run_id) + std::string(first_suffix);
   if (number > 1) name += "-" + std::to_string(number);
   // The empty value requires that there is no such ref.
-  const GitOutcome made = git(directory, {"update-ref", std::move(name), commit, ""}, options);
+  const GitOutcome made =
+      git(directory, {"update-ref", "--no-deref", std::move(name), commit, ""}, options);
   if (!made.ok) return tl::unexpected("git update-ref: " + made.message);
   return KeptCommit::by_ref;
 }

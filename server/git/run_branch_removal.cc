@@ -43,7 +43,7 @@ BranchOutcome remove_merged_branch(const std::filesystem::path& repository,
   if (!unmerged.ok) return kept("git rev-list: " + unmerged.message);
   if (!unmerged.line().empty()) return kept("it has commits that no other ref has");
   if (is_dry) return {BranchRemoval::removed, {}};
-  const GitOutcome removed = git(repository, {"update-ref", "-d", ref, head});
+  const GitOutcome removed = git(repository, {"update-ref", "--no-deref", "-d", ref, head});
   if (!removed.ok) return kept("git update-ref: " + removed.message);
   return {BranchRemoval::removed, {}};
 }

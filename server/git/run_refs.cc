@@ -106,7 +106,8 @@ std::vector<KeptRef> remove_run_refs(const std::filesystem::path& repository,
       continue;
     }
     if (is_dry) continue;
-    const GitOutcome removed = git(repository, {"update-ref", "-d", ref.name, ref.object});
+    const GitOutcome removed =
+        git(repository, {"update-ref", "--no-deref", "-d", ref.name, ref.object});
     if (!removed.ok) kept.push_back({ref, "git update-ref: " + removed.message});
   }
   return kept;

@@ -46,8 +46,9 @@ std::optional<std::int64_t> start_of_run_ns(const RunId& run_id);
 tl::expected<std::vector<RunRef>, std::string> list_run_refs(
     const std::filesystem::path& repository, const std::filesystem::path& scratch);
 
-// Removes refs of the repository, each only if it still names the same commit. Returns those that
-// stay, such as a branch that is checked out. If `is_dry`, only looks.
+// Removes refs of the repository, each only if it still names the same commit, and of a symbolic
+// ref nothing that it names. Returns those that stay, such as a branch that is checked out. If
+// `is_dry`, only looks.
 std::vector<KeptRef> remove_run_refs(const std::filesystem::path& repository,
                                      const std::vector<RunRef>& refs, bool is_dry);
 

@@ -206,7 +206,7 @@ class Rescue {
     if (!kept) return kept;
     // Updates the ref only if it still has the value read above; an empty `before` requires that it
     // doesn't exist.
-    const GitOutcome named = run({"update-ref", ref_, *kept, before});
+    const GitOutcome named = run({"update-ref", "--no-deref", ref_, *kept, before});
     if (!named.ok) return tl::unexpected("git update-ref: " + named.message);
     return ref_;
   }

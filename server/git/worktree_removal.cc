@@ -207,7 +207,7 @@ RemovalOutcome finish(const RemovalRequest& request, Removal result) {
   if (auto unregistered = unregister(request); !unregistered) {
     return left(unregistered.error(), outcome.rescue_ref);
   }
-  git_in(request.repository, {"update-ref", "-d", base_ref_of(request.run_id)});
+  git_in(request.repository, {"update-ref", "--no-deref", "-d", base_ref_of(request.run_id)});
   if (auto gone = remove_tree(pending_delete_path(removed_path(request))); !gone) {
     return left(gone.error(), outcome.rescue_ref);
   }

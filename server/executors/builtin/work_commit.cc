@@ -58,8 +58,9 @@ class WorkCommit {
     std::string head = commit_at("HEAD");
     if (head.empty()) head = tip.empty() ? base_ : tip;
     if (!tip.empty() && tip != base_) TRY(keep_left_out(tip, head));
-    const GitOutcome moved =
-        run({"update-ref", "-m", "signalbox: run " + request_.run_id, branch_, head, tip});
+    // The agent may have made the branch a symbolic ref to another one.
+    const GitOutcome moved = run({"update-ref", "--no-deref", "-m",
+                                  "signalbox: run " + request_.run_id, branch_, head, tip});
     if (!moved.ok) return git_failed("cannot move the run's branch", moved.message);
     const GitOutcome returned = run({"symbolic-ref", "HEAD", branch_});
     if (!returned.ok) return git_failed("cannot return to the run's branch", returned.message);
