@@ -107,12 +107,15 @@ std::vector<std::string> environment_with(const GitOptions& options) {
 
 // Settings on the command line are stronger than those of every file, and git passes them on to the
 // commands that it runs in submodules. Submodules are never entered: their configuration is written
-// by whoever works in them.
+// by whoever works in them. A repository that was copied from another system may say that case
+// doesn't matter: of two files whose names differ by case only, git would see one.
 std::vector<std::string> command_line(std::vector<std::string> arguments,
                                       const GitOptions& options) {
   std::vector<std::string> argv{"git",
                                 "-c",
                                 "core.fsmonitor=false",
+                                "-c",
+                                "core.ignoreCase=false",
                                 "-c",
                                 "log.showSignature=false",
                                 "-c",
