@@ -29,7 +29,6 @@ constexpr std::size_t copied_at_once_max = 256UL * 1024;  // bytes of an index
 
 // In the directory where the repository is pinned; its names end with '\0'.
 constexpr const char* left_out_name = "sparse-files";
-constexpr const char* empty_work_tree_name = "empty-work-tree";
 
 // A worktree that never had a sparse checkout has no such file.
 bool may_be_sparse(const GitOptions& options) {
@@ -45,11 +44,11 @@ std::set<std::string, std::less<>> remembered_left_out(const std::filesystem::pa
   return known;
 }
 
-// Marks the files in the index that the sparse checkout leaves out. A work tree without files is
-// used: in the worktree, git would also remove such files and their directories.
-tl::expected<void, std::string> mark_left_out(GitOptions options) {
+// Marks the files in the index called `name` that the sparse checkout leaves out. A work tree
+// without files is used: in the worktree, git would also remove such files and their directories.
+tl::expected<void, std::string> mark_left_out(GitOptions options, const std::string& name) {
   const std::filesystem::path empty =
-      options.place->common_directory.parent_path() / empty_work_tree_name;
+      options.place->common_directory.parent_path() / (name + ".work-tree");
   std::error_code error;
   std::filesystem::create_directory(empty, error);
   if (error) return tl::unexpected("can't make " + empty.string() + ": " + error.message());
@@ -179,7 +178,8 @@ tl::expected<void, std::string> replace_missing_index(const std::filesystem::pat
   const GitOutcome read = git(worktree, {"read-tree", head.line()}, making);
   if (!read.ok) return failed(read.message);
   if (options.place && may_be_sparse(options)) {
-    if (auto marked = mark_left_out(making); !marked) return failed(marked.error());
+    if (auto marked = mark_left_out(making, made.filename().string()); !marked)
+      return failed(marked.error());
   }
   std::filesystem::rename(made, index, error);
   if (error) return failed(error.message());
