@@ -93,10 +93,8 @@ tl::expected<std::string, std::string> describe_tips(const BuiltinRequest& reque
 
 // Returns a sentence about what is put aside on the run's branch. All worktrees share that, so that
 // it stays when this one goes; of another branch it may be anybody's.
-tl::expected<std::string, std::string> describe_stash(const BuiltinRequest& request,
-                                                      const GitOptions& there) {
-  const GitOutcome stash = git(request.workspace, commit_query("refs/stash"), there);
-  if (!stash.ok && stash.exit_code == 1 && !stash.timed_out) return std::string();
+std::string describe_stash(const BuiltinRequest& request, const GitOptions& there) {
+  if (!git(request.workspace, commit_query("refs/stash"), there).ok) return {};
   // The log has "WIP on <branch>: <commit>" or "On <branch>: <message>".
   const GitOutcome newest =
       git(request.workspace,
@@ -104,8 +102,11 @@ tl::expected<std::string, std::string> describe_stash(const BuiltinRequest& requ
            "--fixed-strings", "--grep-reflog=on " + request.branch + ": ", "--end-of-options",
            "refs/stash", "--"},
           there);
-  if (!newest.ok) return tl::unexpected("git log refs/stash: " + newest.message);
-  if (newest.line().empty()) return std::string();
+  if (!newest.ok) {
+    return "\nWhether something is put aside isn't known: git log refs/stash: " + newest.message +
+           ".";
+  }
+  if (newest.line().empty()) return {};
   const std::string repository = "`git -C " + shell_word(request.repository.string());
   return "\nLeft out: what was put aside with git stash on the run's branch; " + repository +
          " stash list` shows it, and " + repository + " stash show --include-untracked " +
@@ -140,7 +141,7 @@ tl::expected<std::string, std::string> describe_left_out_commits(const BuiltinRe
     text += "\nSo are those of " + std::to_string(left - named_commits_max) + " more refs, which " +
             left_out_refs_command(request) + " lists.";
   }
-  text += TRY(describe_stash(request, there));
+  text += describe_stash(request, there);
   return text + TRY(describe_tips(request, there, refs, base, head));
 }
 
