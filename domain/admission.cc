@@ -136,6 +136,12 @@ bool waits_for_look(const World& world, const RunId& run_id) {
   return needs_look_at_worktree(card->code) || card->code == blocked_by_person_code;
 }
 
+bool goes_on_with_run(const World& world, const Card& card) {
+  const bool is_stopped = card.status == CardStatus::backlog ||
+                          card.status == CardStatus::blocked || card.status == CardStatus::failed;
+  return is_stopped && card.code == push_failed_code && world.worktrees.contains(card.run_id);
+}
+
 std::set<CardId> still_working(const World& world, const std::set<CardId>& cards) {
   std::set<CardId> working;
   for (const CardId& id : cards) {

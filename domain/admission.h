@@ -58,6 +58,11 @@ bool waits_for_worktree(const World& world, const Card& card);
 // card is blocked or failed because of what that holds, until somebody unblocks it.
 bool waits_for_look(const World& world, const RunId& run_id);
 
+// Returns whether a card that isn't worked on goes on with its latest run once it is started: all
+// work of that run is done, only its push failed, and its worktree is kept. A run that can't be
+// reopened is replaced by another one (StartCard).
+bool goes_on_with_run(const World& world, const Card& card);
+
 // Returns those of the cards whose agent may still work. A card that has an agent by its status
 // doesn't count if the run's work is done and waits for a person's decision, or until it can be
 // proposed: nobody knows for how long, and other cards needn't wait as well.

@@ -73,9 +73,11 @@ struct SetCardPriority {
 BOOST_DESCRIBE_STRUCT(SetCardPriority, (), (card_id, priority, reason))
 
 // Sent by the service: starts the run of the card that is next_to_start(); `run` is run_of_card().
+// If the card goes on with its latest run (goes_on_with_run()), that one is reopened instead.
 struct StartCard {
   CardId card_id{};
   StartRun run;
+  FailedRun failed = {};  // the card's latest run, if it is to go on
 };
 
 // Sent by the service: starts the merge of the card that is next_to_merge(); `run` is

@@ -24,11 +24,12 @@ struct CardSubmitted {
 };
 BOOST_DESCRIBE_STRUCT(CardSubmitted, (), (project, title, brief, key, priority))
 
-// The card's run starts with the next event of the same commit.
+// The card's run starts with the next event of the same commit, or is reopened by it: then only the
+// push of its work is left to do.
 struct CardStarted {
   static constexpr EventTag tag{802, 1, "CardStarted"};
   RunId run_id{};
-  std::uint32_t attempt = 1;  // number of the run among the card's runs
+  std::uint32_t attempt = 1;  // number among the starts of the card's runs
 
   friend bool operator==(const CardStarted&, const CardStarted&) = default;
 };

@@ -151,7 +151,8 @@ Decided<NewEvents> decide(const World&, const BlockCard&, const Now&);
 Decided<NewEvents> decide(const World&, const UnblockCard&, const Now&);
 Decided<NewEvents> decide(const World&, const SetCardPriority&, const Now&);
 // CARD_NOT_FOUND, CARD_BUSY if the card isn't the next one (any more). If the run is refused, as
-// with the pipeline of a project that an earlier version accepted, the card is blocked instead.
+// with the pipeline of a project that an earlier version accepted, the card is blocked instead. If
+// the card goes on with its latest run, that one is reopened.
 Decided<NewEvents> decide(const World&, const StartCard&, const Now&);
 Decided<NewEvents> decide(const World&, const MergeCard&, const Now&);
 // Never rejected; no events if no retry is due.

@@ -7,6 +7,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/run_retry.h"
 #include "domain/text_parts.h"
 #include "domain/try.h"
 
@@ -75,11 +76,35 @@ Decided<NewEvents> start(const World& world, const Card& card, const Uuid& span_
   return events;
 }
 
+// Returns whether the card's run is to be reopened, for its push alone. A station of another kind
+// that reports a failed push would do all of its work again.
+bool may_go_on(const World& world, const Card& card, const FailedRun& failed) {
+  if (failed.run == nullptr || failed.run->id != card.run_id) return false;
+  const EndedRun* const ended = world.ended_runs.find(card.run_id);
+  return goes_on_with_run(world, card) &&
+         (ended == nullptr || ended->ended_at == failed.failed_at) &&
+         builtin_of(failed.run->definition()) == BuiltinStation::create_pr;
+}
+
+// Returns the events with which the card goes on with its latest run, as one commit.
+NewEvents go_on(const World& world, const Card& card, const FailedRun& failed) {
+  const Run& run = *failed.run;
+  NewEvents events{{Stream::card(card.id), run.id, card.changed_at,
+                    CardEvent{CardStarted{run.id, card.runs + 1}}}};
+  const Strategy strategy = run.definition().retry.strategies.front();
+  for (NewEvent& event :
+       reopen(world, run, failed.failed_at, {"its card is tried again", strategy, {}})) {
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
 // Returns how a person's block follows on what the card has been. What its run has left is still to
 // be handed on to the next one, so the code and the message of that stay beside the reason.
 CardBlocked block_by_person(const Card& card, const std::string& reason) {
   constexpr std::string_view before_reason = "; blocked by a person: ";
-  if (card.status == CardStatus::verified || !needs_look_at_worktree(card.code)) {
+  const bool is_handed_on = needs_look_at_worktree(card.code) || card.code == push_failed_code;
+  if (card.status == CardStatus::verified || !is_handed_on) {
     return {RunId{}, std::string(blocked_by_person_code), reason, 0};
   }
   const std::string of_run = card.message.substr(0, card.message.find(before_reason));
@@ -150,6 +175,7 @@ Decided<NewEvents> decide(const World& world, const StartCard& command, const No
   const auto found = TRY(open_card(world, command.card_id));
   const Card& card = *found;
   if (next_to_start(world) != &card) return busy(card, "another one is next, or none", {});
+  if (may_go_on(world, card, command.failed)) return go_on(world, card, command.failed);
   return start(world, card, command.run.run_id, CardStarted{command.run.run_id, card.runs + 1},
                command.run, now);
 }

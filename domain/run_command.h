@@ -73,6 +73,13 @@ struct ResumeRun {
 };
 BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget, station, asked))
 
+// A run right before its failure, reconstructed from its records, because the world keeps only an
+// EndedRun of it.
+struct FailedRun {
+  std::shared_ptr<const Run> run;  // nullptr: there are no such records
+  Position failed_at = 0;          // position of its RunFailed
+};
+
 // Reopens a failed run at the station that failed.
 struct RetryRun {
   RunId run_id{};

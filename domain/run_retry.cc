@@ -110,7 +110,7 @@ Rejection run_is_of_card(const RunId& id, const CardId& card_id, CardStatus stat
   Rejection rejection{
       ErrorCode::CARD_BUSY,
       "run " + to_string(id) + " is of card " + card +
-          ", which is tried again as a whole: with a run and a worktree of its own",
+          ": the card is tried again, and not one of its runs beside it",
       {{"run_id", to_string(id)}, {"card_id", card}, {"status", std::string(name_of(status))}},
       {"signalbox card get " + card}};
   if (status == CardStatus::blocked || status == CardStatus::failed) {
@@ -166,6 +166,21 @@ std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
   return run;
 }
 
+NewEvents reopen(const World& world, const Run& failed, Position failed_at, RetryOptions options) {
+  RunRetried retried = run_retried_of(failed);
+  retried.reason = std::move(options.reason);
+  retried.strategy = options.strategy;
+  if (options.max_retries) retried.max_retries = options.max_retries;
+  if (!world.pipelines.contains(failed.pipeline_digest)) retried.pipeline = *failed.pipeline;
+  const Stream stream = Stream::run(failed.id);
+  NewEvents events{{stream, {}, failed_at, RunEvent{std::move(retried)}}};
+  add_plan(failed, events);
+  if (const auto held = held_at_turn(failed.definition(), failed.budget, failed.used)) {
+    events.push_back({stream, {}, 0, StationEvent{*held}});
+  }
+  return events;
+}
+
 Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now&) {
   if (const Card* card = world.board.find_by_run(command.run_id)) {
     return tl::unexpected(run_is_of_card(command.run_id, card->id, card->status));
@@ -175,18 +190,8 @@ Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now
   const Run& run = *found;
   const auto strategy = TRY(first_strategy(run, command.strategy));
 
-  RunRetried retried = run_retried_of(run);
-  retried.reason = command.reason.value_or("");
-  retried.strategy = strategy;
-  if (command.max_retries) retried.max_retries = command.max_retries;
-  if (!world.pipelines.contains(run.pipeline_digest)) retried.pipeline = *run.pipeline;
-  const Stream stream = Stream::run(run.id);
-  NewEvents events{{stream, {}, command.failed_at, RunEvent{std::move(retried)}}};
-  add_plan(run, events);
-  if (const auto held = held_at_turn(run.definition(), run.budget, run.used)) {
-    events.push_back({stream, {}, 0, StationEvent{*held}});
-  }
-  return events;
+  return reopen(world, run, command.failed_at,
+                {command.reason.value_or(""), strategy, command.max_retries});
 }
 
 }  // namespace signalbox

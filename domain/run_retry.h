@@ -3,7 +3,10 @@
 // outlasts its failure must be in both.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "domain/decide.h"
 
@@ -14,8 +17,19 @@ namespace signalbox {
 std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
                                  std::shared_ptr<const PipelineDefinition> pipeline);
 
-// Returns CARD_BUSY for the retry of a run that belongs, or belonged, to a card of this status. The
-// run's worktree is gone, and the card is retried as a whole.
+// How a failed run is tried again.
+struct RetryOptions {
+  std::string reason = {};
+  Strategy strategy = {};                         // of the next attempt
+  std::optional<std::uint32_t> max_retries = {};  // from now on; default: as before
+};
+
+// Returns the events that reopen `failed` at the station that failed. It is the run right before
+// its RunFailed at `failed_at`.
+NewEvents reopen(const World& world, const Run& failed, Position failed_at, RetryOptions options);
+
+// Returns CARD_BUSY for the retry of a run that belongs, or belonged, to a card of this status. It
+// is the card that is retried: with another run, or, if only the push failed, with this one.
 Rejection run_is_of_card(const RunId& id, const CardId& card_id, CardStatus status);
 
 // Returns RUN_NOT_FAILED for a run of this status.

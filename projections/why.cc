@@ -1,5 +1,6 @@
 #include "projections/why.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/describe/enum_to_string.hpp>
@@ -117,7 +118,7 @@ class WhyExplainer {
       entry.attempt = station.attempts.back().number;
       entry.holder = station.attempts.back().worker;
     }
-    if (service_.card) return explain_end_for_card(*service_.card, entry);
+    if (service_.card) return explain_end_for_card(*service_.card, *failed, entry);
     if (service_.are_files_removed) {
       entry.unblocked_by = "a new run: the files of this one were removed";
       entry.next_commands = {run_command("get")};
@@ -127,12 +128,24 @@ class WhyExplainer {
     entry.next_commands = {run_command("retry"), run_command("get")};
   }
 
-  // A card's run is never retried by itself: the card gets another run.
-  void explain_end_for_card(const WhyContextCard& card, WhyEntry& entry) const {
+  [[nodiscard]] bool is_create_pr(const std::string& station) const {
+    const auto& stations = timeline_.stations;
+    return std::any_of(stations.begin(), stations.end(), [&](const TimelineStation& each) {
+      return each.name == station && each.executor == ExecutorKind::builtin &&
+             parse_builtin(each.name) == BuiltinStation::create_pr;
+    });
+  }
+
+  // A card's run is never retried by itself: the card gets another run, or, if only the push is
+  // left to do, goes on with this one.
+  void explain_end_for_card(const WhyContextCard& card, const RunFailed& failed,
+                            WhyEntry& entry) const {
     const std::string id = to_string(card.id);
     entry.next_commands = {"signalbox card why " + id, run_command("get")};
     if (card.status == CardStatus::blocked || card.status == CardStatus::failed) {
-      entry.unblocked_by = "card.unblock, which gives its card another run";
+      entry.unblocked_by = service_.card_goes_on && is_create_pr(failed.station)
+                               ? "card.unblock, with which this run goes on and pushes its work"
+                               : "card.unblock, which gives its card another run";
       entry.next_commands.insert(entry.next_commands.begin(), "signalbox card unblock " + id);
     } else {
       entry.unblocked_by = std::string("its card, which is ") + name_of(card.status);

@@ -85,6 +85,7 @@ struct WhyContextCard {
 // The state of the service that can keep a run from moving.
 struct WhyContext {
   std::optional<WhyContextCard> card;  // nullopt: the run is of no card
+  bool card_goes_on = false;           // with this run, once it is unblocked (goes_on_with_run())
   bool are_files_removed = false;      // by a retention: the run can't be retried
   bool storage_full = false;
   std::optional<ServicePause> pause;  // of the service

@@ -14,6 +14,7 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/process/job_processes.h"
 #include "server/executors/process/project_warnings.h"
+#include "server/followers/failed_run.h"
 #include "server/followers/recorded_commit.h"
 #include "server/followers/runs_over.h"
 #include "server/git/pinned_repository.h"
@@ -109,6 +110,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
               std::make_shared<GitBoardFiles>(config.data / "runs"),
               [this](Position position, const std::set<std::string>& run_ids) {
                 return runs_over(projector_, position, run_ids);
+              },
+              [this](Position position, const RunId& run_id) {
+                return find_failed_run(projector_, log_, position, run_id);
               },
               log_outcome()},
              read_board_settings(config.board).value(), config.coderunner_mode),

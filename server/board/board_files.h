@@ -36,6 +36,9 @@ class BoardFiles {
   // after a crash at any point.
   virtual NoteWorktree remove_worktree(const CardWorktree& worktree, bool is_handed_on) = 0;
 
+  // Returns whether the worktree of the run is where its stations look for it.
+  virtual bool has_worktree(const CardWorktree& worktree) = 0;
+
   // Returns the ids (as text) of the runs that have a worktree of the repository. The error is a
   // sentence that says why they can't be listed.
   virtual tl::expected<std::set<std::string>, std::string> runs_with_worktrees(

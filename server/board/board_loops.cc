@@ -218,23 +218,76 @@ void BoardLoops::complete(StartRun& run) {
   run.pipeline_digest = pipeline_digest(*run.pipeline);
 }
 
-void BoardLoops::run_heartbeat(Token, const ScheduledLoop::Ended& ended) {
-  const World& world = parts_.engine.world();
+void BoardLoops::run_heartbeat(Token token, const ScheduledLoop::Ended& ended) {
   for (bool more = true; more;) {
     const auto retried = parts_.engine.begin(by_the_service).apply(RetryBlockedCards{});
     more = retried && *retried == limits::retried_cards_max;
   }
-  for (std::size_t started = 0; started < started_max; ++started) {
+  start_cards(token, started_max, ended);
+}
+
+void BoardLoops::start_cards(Token token, std::size_t most, const ScheduledLoop::Ended& ended) {
+  const World& world = parts_.engine.world();
+  for (; most > 0; --most) {
     const Card* card = next_to_start(world);
     if (card == nullptr) break;
-    StartCard command{card->id, run_of_card(*world.find_project(card->project), *card)};
-    command.run.input = input_of_card_run(world, *card);
-    complete(command.run);
-    const auto applied = parts_.engine.begin(by_the_service).apply(command);
-    if (!applied)
-      return ended("card " + to_string(command.card_id) + ": " + applied.error().message);
+    if (goes_on_with_run(world, *card)) return go_on(*card, token, most, ended);
+    if (const auto started = start(*card, {}); !started) return ended(started.error());
   }
   ended(std::nullopt);
+}
+
+tl::expected<void, std::string> BoardLoops::start(const Card& card, FailedRun failed) {
+  const World& world = parts_.engine.world();
+  StartCard command{card.id, run_of_card(*world.find_project(card.project), card),
+                    std::move(failed)};
+  command.run.input = input_of_card_run(world, card);
+  complete(command.run);
+  const auto applied = parts_.engine.begin(by_the_service).apply(command);
+  if (applied) return {};
+  return tl::unexpected("card " + to_string(command.card_id) + ": " + applied.error().message);
+}
+
+// The records of the run may not be durable yet, and only what is can be read.
+void BoardLoops::go_on(const Card& card, Token token, std::size_t most,
+                       const ScheduledLoop::Ended& ended) {
+  const World& world = parts_.engine.world();
+  const auto find = [this, worktree = world.worktrees.at(card.run_id), token, most, ended,
+                     id = card.id, changed_at = card.changed_at](Durability durability) {
+    if (durability != Durability::durable) return ended("its start was rolled back");
+    const auto then = [this, token, most, ended, id,
+                       changed_at](const tl::expected<FailedRun, std::string>& found) {
+      const World& now = parts_.engine.world();
+      const Tick* const tick = now.find_tick(heartbeat_.name());
+      if (tick == nullptr || tick->token != token || tick->status != TickStatus::running) {
+        return ended("it took too long");
+      }
+      if (!found) return ended("card " + to_string(id) + ": " + found.error());
+      const Card* const next = next_to_start(now);
+      if (next != nullptr && next->id == id && next->changed_at == changed_at) {
+        if (found->run == nullptr) log_another_run(*next);
+        if (const auto started = start(*next, *found); !started) return ended(started.error());
+      }
+      start_cards(token, most - 1, ended);
+    };
+    // It may wait until the read models are rebuilt, and nobody else waits for that.
+    Lane lane{.name = "runs that cards go on with"};
+    parts_.blocking.run(
+        std::move(lane),
+        [find_failed_run = parts_.find_failed_run, files = parts_.files, worktree,
+         position = parts_.engine.durable_position(), then]() -> std::function<void()> {
+          tl::expected<FailedRun, std::string> found = FailedRun{};
+          if (files->has_worktree(worktree)) found = find_failed_run(position, worktree.run_id);
+          return [then, found = std::move(found)] { then(found); };
+        });
+  };
+  parts_.engine.release_when_durable(find);
+}
+
+void BoardLoops::log_another_run(const Card& card) const {
+  parts_.log(false, "card " + to_string(card.id) + " is done again by another run: run " +
+                        to_string(card.run_id) +
+                        ", whose push failed, can't go on without its worktree and its records");
 }
 
 void BoardLoops::synthesize(Token, const ScheduledLoop::Ended& ended) {

@@ -37,6 +37,12 @@ struct PolicyRead {
   Stored<std::shared_ptr<const PolicyReading>> reading;
 };
 
+// Returns the run, which failed, as it was right before its failure at or before `position`, which
+// is durable; without a run if it isn't known any more. Error: a sentence that says why nobody can
+// tell. May block; called on a thread of the blocking pool.
+using FindFailedRun =
+    std::function<tl::expected<FailedRun, std::string>(Position position, const RunId& run_id)>;
+
 class BoardLoops final : public LoopGroup {
  public:
   struct Parts {
@@ -46,6 +52,7 @@ class BoardLoops final : public LoopGroup {
     BlockingPool blocking;              // with a lane for each repository
     std::shared_ptr<BoardFiles> files;  // shared with work under way in the lanes
     RunsOver runs_over;
+    FindFailedRun find_failed_run;
     // Logs a sentence for people: what was done, or, with `ok` false, what failed.
     std::function<void(bool ok, const std::string& text)> log;
   };
@@ -70,6 +77,15 @@ class BoardLoops final : public LoopGroup {
   void finish_reading(PolicyReads& reads);
   void apply_policy(const PolicyRead& read);
   void run_heartbeat(Token token, const ScheduledLoop::Ended& ended);
+  // Starts cards, at most `most`, and ends the tick.
+  void start_cards(Token token, std::size_t most, const ScheduledLoop::Ended& ended);
+  // Starts the card, which goes on with `failed` if that can be reopened. Error: a sentence.
+  tl::expected<void, std::string> start(const Card& card, FailedRun failed);
+  // Looks for the run that the card is to go on with, starts the card, and goes on as start_cards()
+  // does.
+  void go_on(const Card& card, Token token, std::size_t most, const ScheduledLoop::Ended& ended);
+  // Logs that another run replaces the one with which the card was to go on.
+  void log_another_run(const Card& card) const;
   void synthesize(Token token, const ScheduledLoop::Ended& ended);
   void prune(Token token, const ScheduledLoop::Ended& ended);
   // Returns true if a tick of the heartbeat would start a card.

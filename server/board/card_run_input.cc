@@ -8,6 +8,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/admission.h"
 #include "domain/attempt_end.h"
 #include "domain/refusals.h"
 #include "domain/world.h"
@@ -112,13 +113,23 @@ std::optional<std::string> input_of_card_run(const World& world, const Card& car
   return std::nullopt;
 }
 
+bool has_only_to_push(const World& world, const Card& card) {
+  if (!goes_on_with_run(world, card)) return false;
+  const auto& stations = world.find_project(card.project)->pipeline.stations;
+  return std::any_of(stations.begin(), stations.end(), [](const StationDefinition& station) {
+    return builtin_of(station) == BuiltinStation::create_pr;
+  });
+}
+
 std::string place_of_done_work(const World& world, const Card& card) {
   const Project* const project = world.find_project(card.project);
   if (card.code != push_failed_code || card.run_id.is_nil() || project == nullptr) return {};
   return ". Its work is done, and is on the branch that `git -C " +
          shell_word(project->repository) + " branch --list " +
-         shell_word(branch_pattern_of(card.run_id)) +
-         "` names: another run of an agent can take it over, or somebody can push it by hand";
+         shell_word(branch_pattern_of(card.run_id)) + "` names: " +
+         (has_only_to_push(world, card) ? "its run pushes it once the card is unblocked"
+                                        : "another run of an agent can take it over") +
+         ", or somebody can push it by hand";
 }
 
 }  // namespace signalbox

@@ -19,6 +19,10 @@ struct World;
 // Otherwise returns nullopt.
 std::optional<std::string> input_of_card_run(const World& world, const Card& card);
 
+// Returns whether an unblocked card only has the push of its work left to do, by its latest run
+// (goes_on_with_run()), as far as the project's pipeline says.
+bool has_only_to_push(const World& world, const Card& card);
+
 // Returns where the work is of a card whose work is done and couldn't be pushed, as a sentence that
 // follows the reason; empty for other cards.
 std::string place_of_done_work(const World& world, const Card& card);

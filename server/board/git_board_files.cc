@@ -85,6 +85,12 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   return note;
 }
 
+// The repository, which may be away for a moment, isn't asked: the station that works on says so.
+bool GitBoardFiles::has_worktree(const CardWorktree& worktree) {
+  std::error_code error;
+  return fs::exists(runs_directory_ / to_string(worktree.run_id) / "workspace" / ".git", error);
+}
+
 tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktrees(
     const fs::path& repository) {
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);

@@ -25,8 +25,8 @@ void WorktreeKeeper::arm() {
   std::vector<RunId> ended;
   for (const auto& [run_id, worktree] : world.worktrees) {
     if (world.find_run(run_id) != nullptr) continue;
-    if (waits_for_look(world, run_id)) {
-      wait_for_look(run_id);
+    if (waits_for_look(world, run_id) || may_go_on(run_id)) {
+      keep_for_card(run_id);
     } else {
       ended.push_back(run_id);
     }
@@ -42,18 +42,27 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
                        event_as<RunFailed>(record.event) != nullptr ||
                        event_as<RunCanceled>(record.event) != nullptr;
     const auto* failed = event_as<RunFailed>(record.event);
-    if (failed != nullptr && needs_look_at_worktree(failed->code)) {
-      wait_for_look(record.stream.run_id);
+    if (failed != nullptr &&
+        (needs_look_at_worktree(failed->code) || failed->code == push_failed_code)) {
+      keep_for_card(record.stream.run_id);
     } else if (ended) {
       remove_of(record.stream.run_id);
     } else if (event_as<CardUnblocked>(record.event) != nullptr) {
-      const auto waiting = waiting_.extract(record.stream.run_id);
-      if (!waiting.empty()) remove_of(waiting.mapped());
+      const auto waiting = waiting_.find(record.stream.run_id);
+      if (waiting != waiting_.end() && !may_go_on(waiting->second)) release(waiting);
+    } else if (const auto* started = event_as<CardStarted>(record.event)) {
+      const auto waiting = waiting_.find(record.stream.run_id);
+      if (waiting != waiting_.end() && waiting->second != started->run_id) release(waiting);
     }
   }
 }
 
-void WorktreeKeeper::wait_for_look(const RunId& run_id) {
+bool WorktreeKeeper::may_go_on(const RunId& run_id) const {
+  const Card* card = engine_.world().board.find_by_run(run_id);
+  return card != nullptr && card->run_id == run_id && goes_on_with_run(engine_.world(), *card);
+}
+
+void WorktreeKeeper::keep_for_card(const RunId& run_id) {
   const Card* card = engine_.world().board.find_by_run(run_id);
   // It is no card's, or the card is worked on again already, or it is a merge's, which can be made
   // again.
@@ -61,10 +70,16 @@ void WorktreeKeeper::wait_for_look(const RunId& run_id) {
   waiting_.insert_or_assign(card->id, run_id);
 }
 
+void WorktreeKeeper::release(std::map<CardId, RunId>::iterator waiting) {
+  remove_of(waiting_.extract(waiting).mapped());
+}
+
 void WorktreeKeeper::remove_of(const RunId& run_id) {
   const World& world = engine_.world();
   const auto found = world.worktrees.find(run_id);
-  if (found == world.worktrees.end() || !under_way_.insert(run_id).second) return;
+  if (found == world.worktrees.end()) return;
+  // Its card went on with the run meanwhile.
+  if (world.find_run(run_id) != nullptr || !under_way_.insert(run_id).second) return;
   const Card* card = world.board.find_by_run(run_id);
   const bool is_handed_on =
       card != nullptr && card->run_id == run_id && needs_look_at_worktree(card->code);

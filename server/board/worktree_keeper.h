@@ -3,7 +3,8 @@
 // keeps its worktree, since it can be retried; a retention decides about that one. A card's run
 // that failed because of what its worktree holds keeps it until somebody unblocks the card: a
 // person has to look into it first. Then its work is kept by a ref, which the card's next run is
-// given.
+// given. One whose push failed keeps it until the card is started again: then it goes on in it, or
+// another run replaces it.
 //
 // A worktree stays in the world until that event is applied, so its removal is repeated after a
 // crash at any point. All calls come from the engine thread; removals run on a blocking pool.
@@ -41,14 +42,18 @@ class WorktreeKeeper {
   // at the start, and when the world was rolled back.
   void arm();
   // Removes the worktrees of runs that the records of a durable commit end, and those that waited
-  // for a card which the records unblock.
+  // for a card which the records unblock or start.
   void apply(std::span<const Record> records);
 
  private:
   // Removes the worktree of an ended run, if the world has it.
   void remove_of(const RunId& run_id);
-  // Leaves the worktree of an ended run until its card is unblocked.
-  void wait_for_look(const RunId& run_id);
+  // Leaves the worktree of an ended run until its card is unblocked or started.
+  void keep_for_card(const RunId& run_id);
+  // Removes a worktree that waited.
+  void release(std::map<CardId, RunId>::iterator waiting);
+  // Returns whether the run's card goes on with it once it is started.
+  [[nodiscard]] bool may_go_on(const RunId& run_id) const;
   void remove_orphans_of(const Project& project);
   void remove_orphans(const std::string& project, const std::string& repository,
                       std::set<std::string> run_ids);
@@ -60,7 +65,7 @@ class WorktreeKeeper {
   const RunsOver runs_over_;
   const Log log_;
   std::set<RunId> under_way_;        // runs whose worktree is being removed
-  std::map<CardId, RunId> waiting_;  // by card: runs whose worktree waits for a person's look
+  std::map<CardId, RunId> waiting_;  // by card: runs whose worktree waits for the card
 };
 
 }  // namespace signalbox

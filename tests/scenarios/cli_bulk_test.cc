@@ -264,7 +264,7 @@ TEST_F(BulkTest, WithoutTheServerItSaysHowToGoOn) {  // O2
   EXPECT_NE(done.err.find("This goes on with the batch"), std::string::npos) << done.err;
 }
 
-// A card is tried again as a whole, so its runs can't be.
+// It is the card that is tried again.
 TEST_F(BulkTest, RetryLeavesOutTheRunsOfCards) {  // O2
   const std::string own = start_labelled("own", "blue");
   const std::string of_card =

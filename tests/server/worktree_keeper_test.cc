@@ -27,6 +27,9 @@ class ListedWorktrees final : public BoardFiles {
     if (is_handed_on) handed_on.insert(to_string(worktree.run_id));
     return removed(worktree.project, to_string(worktree.run_id));
   }
+  bool has_worktree(const CardWorktree& worktree) override {
+    return there.contains(to_string(worktree.run_id));
+  }
   tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path&) override {
     return there;
@@ -182,6 +185,23 @@ TEST_F(WorktreeKeeperTest, SoDoesACardWhoseWorktreeHasToBeRepaired) {  // A1
   arm();
   EXPECT_TRUE(files->there.empty());
   EXPECT_EQ(files->handed_on, std::set{to_string(run)});
+}
+
+// Its run goes on in it, or another one replaces that.
+TEST_F(WorktreeKeeperTest, ACardWhosePushFailedKeepsItUntilAnotherRunIsStarted) {  // A9
+  const std::string card_id = submit("a change");
+  const RunId run = start_next();
+  files->there.insert(to_string(run));
+  work("implement", "failed",
+       R"(,"error_class":"terminal","error_code":"PUSH_FAILED","error_message":"no route")");
+  arm();
+  EXPECT_EQ(files->there, std::set{to_string(run)});
+  ask("card.unblock", R"({"card_id":")" + card_id + "\"}");
+  arm();
+  EXPECT_EQ(files->there, std::set{to_string(run)});
+  start_next();
+  arm();
+  EXPECT_TRUE(files->there.empty());
 }
 
 // As after a kill: nothing but the log says that the worktree was to be removed.

@@ -86,7 +86,11 @@ void BoardAudit::read_run(const Record& record) {
     return;
   }
   if (const auto* retried = event_as<RunRetried>(record.event)) {
-    if (card != card_of_run_.end()) wrong(record, "it is a card's, whose worktree is gone");
+    if (card == card_of_run_.end()) {
+      if (record.command_id.empty()) wrong(record, "nobody has said so");
+    } else if (std::exchange(about_to_start_, std::nullopt) != id) {
+      wrong(record, "it is a card's, which doesn't go on with it");
+    }
     open_runs_[id] = !retried->idempotency_key.empty();
     return;
   }
@@ -130,9 +134,10 @@ void BoardAudit::finished() const {
                             boost::describe::enum_to_string(card.column, "?"));
   }
   for (const auto& [id, card_id] : card_of_run_) {
-    // A1: a person looks into it before it goes.
+    // A1, A9: a person looks into it before it goes, or its card goes on in it.
     const AuditedCard& card = cards_.at(card_id);
-    if (card.column == CardStatus::failed && card.needs_look && card.run == id) continue;
+    const bool is_kept = card.needs_look || card.has_only_to_push;
+    if (card.column == CardStatus::failed && is_kept && card.run == id) continue;
     environment_.expect(repositories_.is_accounted_for(id),
                         "the worktree of run " + to_string(id) + " is left, and nobody says so");
   }

@@ -57,7 +57,8 @@ class BoardAudit {
     std::uint32_t merges = 0;  // begun since it was verified or unblocked
     Position deferred_at = 0;  // of the latest merge that was deferred
     std::int64_t deferred_at_ns = 0;
-    bool needs_look = false;  // its latest run failed for what its worktree holds
+    bool needs_look = false;        // its latest run failed for what its worktree holds
+    bool has_only_to_push = false;  // its latest run failed at its push
 
     [[nodiscard]] bool in_work() const {
       return column == CardStatus::running || column == CardStatus::verifying;
@@ -91,6 +92,7 @@ class BoardAudit {
   void read_card(const Record& record, AuditedCard& card, const CardEvent& event);
   void submit(const Record& record, const CardSubmitted& submitted);
   void start(const Record& record, AuditedCard& card, const CardStarted& started);
+  void start_run(const Record& record, AuditedCard& card, const RunId& run_id);
   void start_merge(const Record& record, AuditedCard& card, const CardMergeStarted& started);
   void block(const Record& record, AuditedCard& card, const CardBlocked& blocked);
   void fail(const Record& record, AuditedCard& card, const CardFailed& failed);

@@ -17,6 +17,10 @@ bool says(const boost::json::object& params, const char* name, const std::string
   return value == nullptr ? text.empty() : value->as_string() == text;
 }
 
+bool is_failed_push(const RunFailed& failed) {
+  return failed.code == "PUSH_FAILED" && failed.station == "create_pr";
+}
+
 bool is_of_worktree(const std::string& code) {
   return code == "NESTED_REPOSITORY" || code == "FILE_TOO_LARGE";
 }
@@ -153,14 +157,26 @@ void BoardAudit::start(const Record& record, AuditedCard& card, const CardStarte
     }
   }
   if (started.attempt != ++card.runs) wrong(record, "its runs have no gaps");
+  start_run(record, card, started.run_id);
   card.column = CardStatus::running;
   card.run = started.run_id;
   card.needs_look = false;
+  card.has_only_to_push = false;
   worktrees_.insert(started.run_id);
-  if (!card_of_run_.emplace(started.run_id, record.stream.run_id).second) {
+  about_to_start_ = started.run_id;
+}
+
+// A9: the card goes on with a run whose push failed, in its worktree, and otherwise has another.
+void BoardAudit::start_run(const Record& record, AuditedCard& card, const RunId& run_id) {
+  const bool goes_on = card.has_only_to_push && worktrees_.contains(card.run);
+  if (run_id == card.run) {
+    if (!goes_on) wrong(record, "that run of it is over");
+    return;
+  }
+  if (goes_on) wrong(record, "its work is done again, and only the push had failed");
+  if (!card_of_run_.emplace(run_id, record.stream.run_id).second) {
     wrong(record, "it has the run of another");
   }
-  about_to_start_ = started.run_id;
 }
 
 // H11
@@ -241,6 +257,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     if (sent == nullptr || sent->method != "card.block") wrong(record, "nobody has said so");
     if (card.in_work() || !card.merge.is_nil()) wrong(record, "its run goes on");
     if (blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
+    card.has_only_to_push = card.has_only_to_push && blocked.code == "PUSH_FAILED";
   } else {
     const bool merge = !card.merge.is_nil();
     after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
@@ -251,6 +268,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
     // kept finished work from being proposed is no reason to do it again.
     const auto failed = failed_.find(blocked.run_id);
+    card.has_only_to_push = !merge && failed != failed_.end() && is_failed_push(failed->second);
     const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
                            !is_of_worktree(failed->second.code) &&
                            (merge || failed->second.error_class != ErrorClass::config) &&
@@ -285,6 +303,7 @@ void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed&
   }
   card.column = CardStatus::failed;
   card.needs_look = is_of_worktree(failed.code);
+  card.has_only_to_push = card.merge.is_nil() && is_failed_push(failed_[failed.run_id]);
   card.merge = {};
 }
 

@@ -1,5 +1,5 @@
-// Checks that the audit of the board distinguishes a merge that is to be made again from work that
-// is.
+// Checks that the audit of the board distinguishes a merge or a push that is to be made again from
+// work that is.
 #include "tests/simulation/board_audit.h"
 
 #include <gtest/gtest.h>
@@ -9,16 +9,17 @@
 #include <utility>
 
 #include "domain/nanoseconds.h"
+#include "domain/service_loops.h"
 
 namespace signalbox::simulation {
 namespace {
 
 constexpr std::int64_t half_an_hour_ns = 30 * ns_per_minute;
 
-// A verified card whose merge ends with one commit.
-class AuditOfMerges : public ::testing::Test {
+// A card whose run is under way.
+class AuditOfACard : public ::testing::Test {
  protected:
-  AuditOfMerges() {
+  AuditOfACard() {
     book_.sent("c1", "card.submit", {{"project", "site"}, {"title", "Fix it"}});
     read({of(Stream::project("site"), ProjectEvent{ProjectPut{}})});
     Record submitted =
@@ -27,6 +28,31 @@ class AuditOfMerges : public ::testing::Test {
     read({std::move(submitted)});
     read({of(Stream::card(card_), CardEvent{CardStarted{run_, 1}}),
           of(Stream::run(run_), RunEvent{RunStarted{}})});
+    environment_.violation.reset();  // nothing here ran in a tick
+  }
+  Record of(Stream stream, Event event) {
+    Record record;
+    record.position = ++tail_;
+    record.stream = std::move(stream);
+    record.event = std::move(event);
+    return record;
+  }
+  void read(const Commit& commit) { audit_.read(commit); }
+
+  Environment environment_{1, Mutant::none, 10};
+  CommandBook book_{environment_};
+  SimulatedRepositories repositories_{environment_};
+  BoardAudit audit_{environment_, book_, repositories_, 0, [](const RunId&) { return false; }};
+  const CardId card_ = *parse_uuid("00000000-0000-0000-0000-000000000001");
+  const RunId run_ = *parse_uuid("00000000-0000-0000-0000-000000000002");
+  const RunId merge_ = *parse_uuid("00000000-0000-0000-0000-000000000003");
+  Position tail_ = 0;
+};
+
+// A verified card whose merge ends with one commit.
+class AuditOfMerges : public AuditOfACard {
+ protected:
+  AuditOfMerges() {
     read({of(Stream::run(run_), RunEvent{RunSucceeded{}}),
           of(Stream::card(card_), CardEvent{CardVerified{run_, 3, "c0ffee"}})});
     read({of(Stream::card(card_), CardEvent{CardMergeStarted{merge_}}),
@@ -42,29 +68,47 @@ class AuditOfMerges : public ::testing::Test {
   }
 
  private:
-  Record of(Stream stream, Event event) {
-    Record record;
-    record.position = ++tail_;
-    record.stream = std::move(stream);
-    record.event = std::move(event);
-    return record;
-  }
-  void read(const Commit& commit) { audit_.read(commit); }
   std::string wrong_end(ErrorClass error_class, const std::string& code, CardEvent end) {
     read({of(Stream::run(merge_), RunEvent{RunFailed{"merge", error_class, code, "no"}}),
           of(Stream::card(card_), Event{std::move(end)})});
     return environment_.violation.value_or("");
   }
-
-  Environment environment_{1, Mutant::none, 10};
-  CommandBook book_{environment_};
-  SimulatedRepositories repositories_{environment_};
-  BoardAudit audit_{environment_, book_, repositories_, 0, [](const RunId&) { return false; }};
-  const CardId card_ = *parse_uuid("00000000-0000-0000-0000-000000000001");
-  const RunId run_ = *parse_uuid("00000000-0000-0000-0000-000000000002");
-  const RunId merge_ = *parse_uuid("00000000-0000-0000-0000-000000000003");
-  Position tail_ = 0;
 };
+
+// A card whose run failed at this station and with this code, and which is back in the backlog
+// and is started again, in a tick of the heartbeat.
+class AuditOfPushes : public AuditOfACard {
+ protected:
+  std::string wrong_start(const std::string& station, const std::string& code, const RunId& next) {
+    book_.sent("c2", "card.unblock", {});
+    read({of(Stream::run(run_), RunEvent{RunFailed{station, ErrorClass::transient, code, "no"}}),
+          of(Stream::card(card_), CardEvent{CardBlocked{run_, code, "no", 0}})});
+    Record unblocked = of(Stream::card(card_), CardEvent{CardUnblocked{}});
+    unblocked.command_id = "c2";
+    read({std::move(unblocked)});
+    read({of(Stream::tick(std::string(heartbeat_loop_name)), TickEvent{TickStarted{}})});
+    environment_.violation.reset();
+    const Event opening =
+        next == run_ ? Event{RunEvent{RunRetried{}}} : Event{RunEvent{RunStarted{}}};
+    read(
+        {of(Stream::card(card_), CardEvent{CardStarted{next, 1}}), of(Stream::run(next), opening)});
+    return environment_.violation.value_or("");
+  }
+};
+
+TEST_F(AuditOfPushes, AFailedPushIsMadeAgainAndNotTheWork) {  // A9
+  EXPECT_EQ(wrong_start("create_pr", "PUSH_FAILED", run_), "");
+}
+
+TEST_F(AuditOfPushes, AnotherRunAfterIt) {  // A9
+  EXPECT_NE(wrong_start("create_pr", "PUSH_FAILED", merge_).find("only the push had failed"),
+            std::string::npos);
+}
+
+TEST_F(AuditOfPushes, AnyOtherRunIsOver) {  // A9
+  EXPECT_NE(wrong_start("create_pr", "STORAGE_FAILED", run_).find("that run of it is over"),
+            std::string::npos);
+}
 
 struct FailedMerge {
   ErrorClass error_class;

@@ -15,6 +15,7 @@ void CardRunAudit::read(const Record& record) {
   } else if (const auto* started = event_as<RunStarted>(record.event)) {
     read_start(record, *started);
   } else if (const auto* retried = event_as<RunRetried>(record.event)) {
+    due_.erase(record.stream.run_id);  // it keeps the pipeline that it began with
     if (retried->pipeline) pipelines_[retried->pipeline_digest] = *retried->pipeline;
   }
 }

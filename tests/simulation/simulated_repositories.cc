@@ -96,6 +96,10 @@ NoteWorktree SimulatedRepositories::remove_worktree(const CardWorktree& worktree
   return remove(worktree.project, worktree.run_id);
 }
 
+bool SimulatedRepositories::has_worktree(const CardWorktree& worktree) {
+  return worktrees_.contains(worktree.run_id);
+}
+
 tl::expected<std::set<std::string>, std::string> SimulatedRepositories::runs_with_worktrees(
     const std::filesystem::path& repository) {
   if (environment_.faults.strikes(Fault::repository_away)) {

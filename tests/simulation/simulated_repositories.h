@@ -36,6 +36,7 @@ class SimulatedRepositories final : public BoardFiles {
                                                            const std::string& base,
                                                            std::int64_t now_ns) override;
   NoteWorktree remove_worktree(const CardWorktree& worktree, bool is_handed_on) override;
+  bool has_worktree(const CardWorktree& worktree) override;
   tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path& repository) override;
   tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(

@@ -10,6 +10,7 @@
 #include "domain/evolve.h"
 #include "domain/remote_work.h"
 #include "server/engine/engine.h"
+#include "server/followers/failed_run.h"
 #include "server/followers/runs_over.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
@@ -102,6 +103,9 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
       board_({engine_, environment.schedule, ids_, board_files_pool(), repositories_,
               [this](Position position, const std::set<std::string>& run_ids) {
                 return over(position, run_ids);
+              },
+              [this](Position position, const RunId& run_id) {
+                return find_failed_run(projector_, disk_.log(), position, run_id);
               },
               [this](bool, const std::string& text) { environment_.note("board: " + text); }},
              read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),

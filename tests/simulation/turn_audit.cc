@@ -197,14 +197,19 @@ void TurnAudit::retry(const Record& record, AuditedRun& run, const RunRetried& r
   if (retried.budget != run.budget) wrong(record, "its budget was another");
   if (retried.used != run.used) wrong(record, "it used up something else");
   const SentCommand* sent = book_.find(record.command_id);
-  if (sent == nullptr || sent->method != "run.retry") return wrong(record, "nobody has said so");
+  // BoardAudit looks into a retry that no command asked for: the run's card goes on with it.
+  const bool is_by_board = record.command_id.empty();
+  if (!is_by_board && (sent == nullptr || sent->method != "run.retry")) {
+    return wrong(record, "nobody has said so");
+  }
+  const boost::json::object params = is_by_board ? boost::json::object() : sent->params;
   const auto& strategies = run.station().retry.strategies;
-  const std::string strategy = param_text(sent->params, "strategy");
+  const std::string strategy = param_text(params, "strategy");
   const bool as_asked = strategy.empty()
                             ? retried.strategy == strategies.front()
                             : strategy == boost::describe::enum_to_string(retried.strategy, "");
   if (!as_asked) wrong(record, "it begins with another strategy than was asked for");
-  if (const json::value* asked = sent->params.if_contains("max_retries")) {
+  if (const json::value* asked = params.if_contains("max_retries")) {
     run.max_retries = asked->to_number<std::uint32_t>();
   }
   if (retried.max_retries != run.max_retries) wrong(record, "it has other retries");

@@ -172,8 +172,9 @@ std::string notes_of(const RunBatch& batch) {
              clock_time(format_time(batch.made_at_ns), wall_clock_ns()) + ".\n";
   }
   if (batch.of_cards > 0) {
-    notes += counted(batch.of_cards) +
-             " of cards left out: a card is tried again as a whole, by `signalbox card unblock`.\n";
+    notes +=
+        counted(batch.of_cards) +
+        " of cards left out: it is the card that is tried again, by `signalbox card unblock`.\n";
   }
   return notes;
 }

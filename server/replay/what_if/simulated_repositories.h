@@ -20,6 +20,7 @@ class SimulatedRepositories final : public BoardFiles {
   NoteWorktree remove_worktree(const CardWorktree& worktree, bool) override {
     return {worktree.project, worktree.run_id, {}, true, {}, {}};
   }
+  bool has_worktree(const CardWorktree&) override { return false; }
   tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path&) override {
     return std::set<std::string>{};

@@ -96,6 +96,7 @@ class SimulatedService {
                  [](const std::function<void()>& action) { action(); }},
                 repositories_,
                 [](Position, const std::set<std::string>& run_ids) { return run_ids; },
+                [](Position, const RunId&) { return FailedRun{}; },
                 [](bool, const std::string&) {}},
                read_board_settings(policy.schedules).value(), CoderunnerMode::mock) {
     engine_.set_committer(committer_);

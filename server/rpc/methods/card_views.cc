@@ -31,6 +31,7 @@ json::value time_or_null(std::int64_t utc_ns) {
   return utc_ns == 0 ? json::value(nullptr) : json::value(format_time(utc_ns));
 }
 
+// Adds the run that the record starts. One that the card went on with is listed once.
 void add_run(const Record& record, json::array& runs) {
   json::object run;
   if (const auto* started = event_as<CardStarted>(record.event)) {
@@ -43,6 +44,10 @@ void add_run(const Record& record, json::array& runs) {
   } else {
     return;
   }
+  const bool is_listed = std::any_of(runs.begin(), runs.end(), [&run](const json::value& each) {
+    return each.at("run_id") == run.at("run_id");
+  });
+  if (is_listed) return;
   run["started_at"] = format_time(record.recorded_at_ns);
   run["position"] = to_json(record.position);
   runs.push_back(std::move(run));

@@ -220,7 +220,10 @@ void explain_stop(const World& world, CardMoment& moment) {
   const bool is_mended_first = card.code != rejected_code && card.code != checks_changed_code &&
                                card.code != push_failed_code && !needs_look_at_worktree(card.code);
   moment.unblocked_by = is_mended_first ? "you: fix the cause, then unblock it" : "you: unblock it";
-  if (input_of_card_run(world, card)) {
+  if (has_only_to_push(world, card)) {
+    moment.unblocked_by =
+        "you: fix the cause, then unblock it: its run pushes what is there, and no agent works";
+  } else if (input_of_card_run(world, card)) {
     moment.unblocked_by += ": another run begins, whose input has this reason";
   }
   moment.text += place_of_done_work(world, card);

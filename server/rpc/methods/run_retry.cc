@@ -5,12 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "domain/evolving_run.h"
 #include "domain/refusals.h"
 #include "domain/run_retry.h"
-#include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
+#include "server/followers/failed_run.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/read_models.h"
 #include "store/event_log.h"
@@ -70,18 +69,14 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   if (api.are_files_removed && api.are_files_removed(command.run_id)) {
     return tl::unexpected(files_removed(command.run_id));
   }
-  const auto pipeline = index.find_pipeline((*row)->pipeline_digest);
-  if (!pipeline) return damaged(pipeline.error());
-  const auto positions = index.run_positions(command.run_id);
-  if (!positions) return damaged(positions.error());
-  const auto records = read_records(api.log, *positions);
+  auto failed = read_failed_run(api.log, index, **row);
   // The rows of what a retention drops stay for some moments longer than the records.
-  if (!records && records.error().kind == StoreError::Kind::dropped) {
-    return tl::unexpected(failed_run_dropped(api.log, command.run_id, records.error().position));
+  if (!failed && failed.error().kind == StoreError::Kind::dropped) {
+    return tl::unexpected(failed_run_dropped(api.log, command.run_id, failed.error().position));
   }
-  if (!records) return damaged(records.error());
-  if (*pipeline) command.failed = evolved_failed_run(*records, **pipeline);
-  command.failed_at = records->empty() ? 0 : records->back().position;
+  if (!failed) return damaged(failed.error());
+  command.failed = std::move(failed->run);
+  command.failed_at = failed->failed_at;
   return command;
 }
 

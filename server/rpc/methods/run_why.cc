@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "domain/admission.h"
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
@@ -78,7 +79,12 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   moment.around.pause = world.server.pause;
   moment.around.data_directory = shell_word(api.facts.data_directory);
   const Run* run = world.find_run(run_id);
-  if (run == nullptr) return moment;
+  if (run == nullptr) {
+    const Card* const card = world.board.find_by_run(run_id);
+    moment.around.card_goes_on =
+        card != nullptr && card->run_id == run_id && goes_on_with_run(world, *card);
+    return moment;
+  }
   moment.run = std::make_shared<const Run>(*run);
   moment.around.jobs_max =
       is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;

@@ -1,0 +1,185 @@
+// Cards whose run did all of its work and couldn't push it: once unblocked they go on with that
+// run, and no agent works again.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "domain/evolving_run.h"
+#include "domain/retry_policy.h"
+#include "tests/domain/card_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class CardOfAFailedPush : public CardTest {
+ protected:
+  // Like when(), and keeps the run's records, from which it is reopened.
+  void take(const Command& command) {
+    when(command);
+    ASSERT_FALSE(rejection.has_value()) << rejection->message;
+    Position position = world.position - static_cast<Position>(events.size());
+    for (const NewEvent& event : events) {
+      ++position;
+      if (event.stream != Stream::run(run)) continue;
+      Record record;
+      record.position = position;
+      record.stream = event.stream;
+      record.span_id = event.span_id;
+      record.event = event.event;
+      log.push_back(std::move(record));
+    }
+  }
+  // The card's run implements it for 5 cents, and its push fails.
+  void fail_first_push() {
+    ProjectPut put{"/repositories/site", "main", "origin", {}};
+    put.pipeline.name = "site";
+    put.pipeline.stations = {worker_station("implement"),
+                             builtin_station(BuiltinStation::create_pr)};
+    name_max_retries(put.pipeline.stations.back().retry, 0);
+    given({ProjectEvent{put}});
+    take(start_of(card, run));
+    take(claim_by("ann", {"implement"}));
+    CompleteStation done = end_of("implement", the_run().attempt->token);
+    done.usage.emplace().cost_microusd = 50'000;
+    take(done);
+    fail_push();
+  }
+  void fail_push() {
+    end_push(Outcome::failed);
+    EXPECT_EQ(world.find_run(run), nullptr);
+    EXPECT_EQ(the_card().code, "PUSH_FAILED");
+  }
+  void end_push(Outcome outcome) {
+    take(DispatchStation{run, uuid_of(0x60), {}});
+    CompleteStation ended = end_of("create_pr", the_run().attempt->token, outcome);
+    if (outcome != Outcome::succeeded) {
+      ended.error_class = ErrorClass::transient;
+      ended.error_code = "PUSH_FAILED";
+      ended.error_message = "no route to host";
+    }
+    ended.from_executor = true;
+    take(ended);
+  }
+  // The start of the card with another run, uuid_of(9), unless it goes on.
+  [[nodiscard]] StartCard start_again() const {
+    StartCard command = start_of(card, uuid_of(9));
+    command.failed = {evolved_failed_run(log, *world.pipelines.at(digest_of(7)).definition),
+                      log.back().position};
+    return command;
+  }
+  void expect_done_again(const StartCard& start) {
+    when(start);
+    then_names({"CardStarted", "RunStarted"});
+    EXPECT_EQ(the_card().run_id, uuid_of(9));
+  }
+
+  std::vector<Record> log;  // of `run`
+};
+
+TEST_F(CardOfAFailedPush, GoesOnWithItsRunAndPaysForNothingAgain) {  // A9
+  fail_first_push();
+  const Token token = log.front().position;
+  EXPECT_EQ(the_card().retry_at_ns, 0) << "it was tried for long, and somebody has to mend it";
+  EXPECT_TRUE(goes_on_with_run(world, the_card()));
+  when(UnblockCard{card, "the remote is back"});
+  then_names({"CardUnblocked"});
+  EXPECT_TRUE(goes_on_with_run(world, the_card()));
+  when(UnblockCard{card, "once more"});
+  then_nothing();
+  take(start_again());
+  then_names({"CardStarted", "RunRetried"});
+  EXPECT_EQ(events[0].span_id, run);
+  EXPECT_EQ(events[1].cause, log[log.size() - 2].position) << "of its failure";
+  EXPECT_EQ(the_card().run_id, run);
+  EXPECT_EQ(the_card().runs, 1U);
+  EXPECT_FALSE(goes_on_with_run(world, the_card())) << "it is worked on";
+  EXPECT_EQ(the_run().definition().name, "create_pr");
+  EXPECT_EQ(the_run().stations[0].attempts, 1U);
+  EXPECT_EQ(the_run().used.cost_microusd, 50'000);
+  end_push(Outcome::succeeded);
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(the_card().token, token) << "its branch is the one that it had";
+}
+
+TEST_F(CardOfAFailedPush, GoesOnAsOftenAsThatFails) {  // A9
+  Policy policy;
+  policy.max_attempts = 1;
+  given({ProjectEvent{PolicyAdopted{digest_of(3), policy}}});
+  fail_first_push();
+  for (int again = 0; again < 3; ++again) {
+    EXPECT_EQ(status(), CardStatus::failed) << "the policy allows it one run";
+    when(UnblockCard{card, {}});
+    take(start_again());
+    then_names({"CardStarted", "RunRetried"});
+    fail_push();
+  }
+}
+
+TEST_F(CardOfAFailedPush, IsDoneAgainOnceItsWorktreeIsGone) {  // A9
+  fail_first_push();
+  given({ProjectEvent{WorktreeRemoved{run, "/data/runs/1/workspace", {}}}});
+  when(UnblockCard{card, {}});
+  EXPECT_FALSE(goes_on_with_run(world, the_card()));
+  expect_done_again(start_again());
+}
+
+TEST_F(CardOfAFailedPush, IsDoneAgainWithoutTheRecordsOfItsRun) {  // A9
+  fail_first_push();
+  when(UnblockCard{card, {}});
+  expect_done_again(start_of(card, uuid_of(9)));
+}
+
+TEST_F(CardOfAFailedPush, IsDoneAgainIfItsRunFailedOnceMoreSinceItWasRead) {  // A9
+  fail_first_push();
+  when(UnblockCard{card, {}});
+  const StartCard old = start_again();
+  take(old);
+  fail_push();
+  when(UnblockCard{card, {}});
+  expect_done_again(old);
+}
+
+TEST_F(CardOfAFailedPush, GoesOnAfterAPersonHasHeldItBack) {  // A9
+  fail_first_push();
+  when(BlockCard{card, "on holiday"});
+  EXPECT_EQ(the_card().code, "PUSH_FAILED");
+  EXPECT_EQ(the_card().message, "no route to host; blocked by a person: on holiday");
+  when(UnblockCard{card, {}});
+  take(start_again());
+  then_names({"CardStarted", "RunRetried"});
+}
+
+TEST_F(CardOfAFailedPush, IsDoneAgainAfterACancel) {  // A9
+  fail_first_push();
+  when(UnblockCard{card, {}});
+  take(start_again());
+  when(CancelRun{run, "not this way"});
+  EXPECT_EQ(the_card().code, "CANCELED");
+  when(UnblockCard{card, {}});
+  EXPECT_FALSE(goes_on_with_run(world, the_card()));
+  expect_done_again(start_of(card, uuid_of(9)));
+}
+
+TEST_F(CardOfAFailedPush, WaitsForItsTurnAsAnyOther) {  // A9
+  fail_first_push();
+  when(UnblockCard{card, {}});
+  const StartCard again = start_again();
+  when(PauseService{});
+  when(again);
+  then_rejected(ErrorCode::CARD_BUSY);
+}
+
+// It would do all of its work again, which isn't what the person expects.
+TEST_F(CardOfAFailedPush, IsDoneAgainIfAStationOfAnotherKindSaysSo) {  // A9
+  take(start_of(card, run));
+  take(claim_by("ann", {"implement"}));
+  CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);
+  failed.error_class = ErrorClass::terminal;
+  failed.error_code = "PUSH_FAILED";
+  take(failed);
+  when(UnblockCard{card, {}});
+  expect_done_again(start_again());
+}
+
+}  // namespace
+}  // namespace signalbox

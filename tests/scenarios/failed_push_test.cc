@@ -1,0 +1,133 @@
+// A card whose work its remote refuses, from outside: real git, jobs and heartbeat. Once the remote
+// is mended and the card unblocked, the work is pushed as it is, and no agent does it again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/scenarios/repository_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// Each agent leaves a line outside of its worktree.
+constexpr const char* pipeline_of_counted_agent = R"(
+name = "card"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "implement"
+executor = "process"
+command = ["sh", "-c", "echo done >done.txt; echo agent >>SCRATCH/agents"]
+retry = { max_retries = 0 }
+[[station]]
+name = "create_pr"
+executor = "builtin"
+retry = { max_retries = 0 }
+)";
+
+class FailedPush : public CardTestOfRepository {
+ protected:
+  void SetUp() override {
+    CardTestOfRepository::SetUp();
+    make_repository_and_remote({{"file.txt", "one\n"}});
+    std::string stations = pipeline_of_counted_agent;
+    stations.replace(stations.find("SCRATCH"), 7, scratch_.path().string());
+    put_project(stations);
+    fs::create_directories(hook().parent_path());
+    write_text(hook(), "#!/bin/sh\necho closed for today >&2\nexit 1\n");
+    fs::permissions(hook(), fs::perms::owner_all);
+  }
+  // Refuses every push to the remote while it is there.
+  [[nodiscard]] fs::path hook() const { return remote() / "hooks" / "pre-receive"; }
+  // Submits a card and blocks until its push has failed. Returns its id.
+  [[nodiscard]] std::string refused_card() const {
+    const std::string id = submit("Add it");
+    await_card(id, "blocked");
+    EXPECT_EQ(text(card(id), "code"), "PUSH_FAILED") << json::serialize(card(id));
+    EXPECT_TRUE(card(id).at("retry_at").is_null());
+    return id;
+  }
+  [[nodiscard]] std::ptrdiff_t agents() const {
+    const std::string lines = content_of(scratch_.path() / "agents");
+    return std::count(lines.begin(), lines.end(), '\n');
+  }
+  [[nodiscard]] fs::path workspace_of(const std::string& run_id) const {
+    return server_.data() / "runs" / run_id / "workspace";
+  }
+  void unblock(const std::string& id) const {
+    EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);
+  }
+  // Blocks until the card is merged, and expects its work in the remote's base.
+  void expect_merged(const std::string& id) const {
+    await_card(id, "merged");
+    EXPECT_EQ(run_git(remote(), {"show", "main:done.txt"}), "done");
+  }
+  [[nodiscard]] std::size_t count_of(const std::string& type) const {
+    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
+        .at("events")
+        .as_array()
+        .size();
+  }
+};
+
+TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
+  const std::string id = refused_card();
+  const std::string run = text(card(id), "run_id");
+  EXPECT_TRUE(fs::exists(workspace_of(run) / "done.txt"));
+  const std::string why_run = json::serialize(rpc("run.why", {{"run_id", run}}));
+  EXPECT_NE(why_run.find("this run goes on and pushes its work"), std::string::npos) << why_run;
+  const std::string why_card = json::serialize(rpc("card.why", {{"card_id", id}}));
+  EXPECT_NE(why_card.find("its run pushes what is there"), std::string::npos) << why_card;
+
+  unblock(id);  // too early
+  await([&] { return count_of("CardBlocked") == 2; });
+  EXPECT_EQ(text(card(id), "code"), "PUSH_FAILED");
+  EXPECT_EQ(text(card(id), "run_id"), run);
+
+  fs::remove(hook());
+  write_text(repository() / "other.txt", "two\n");
+  commit_everything(repository(), "two");
+  run_git(repository(), {"push", "--quiet", "origin", "main"});  // the base moves on
+  unblock(id);
+  expect_merged(id);
+  EXPECT_EQ(agents(), 1);
+  EXPECT_EQ(text(card(id), "run_id"), run);
+  EXPECT_EQ(card(id).at("runs").as_array().size(), 2U) << "one that works and one that merges";
+  EXPECT_EQ(count_of("RunRetried"), 2U);
+  EXPECT_EQ(run_git(remote(), {"show", "main:other.txt"}), "two");
+  await([&] { return !fs::exists(workspace_of(run)); });
+}
+
+TEST_F(FailedPush, GoesOnAfterKillsBeforeAndAfterThat) {  // A9
+  const std::string id = refused_card();
+  const std::string run = text(card(id), "run_id");
+  server_.kill();
+  fs::remove(hook());
+  server_.start();
+  EXPECT_TRUE(fs::exists(workspace_of(run) / "done.txt"));
+  unblock(id);
+  server_.kill();
+  server_.start();
+  expect_merged(id);
+  EXPECT_EQ(agents(), 1);
+  EXPECT_EQ(text(card(id), "run_id"), run);
+}
+
+TEST_F(FailedPush, WithoutItsWorktreeTheWorkIsDoneAgain) {  // A9
+  const std::string id = refused_card();
+  const std::string run = text(card(id), "run_id");
+  run_git(repository(), {"worktree", "remove", "--force", workspace_of(run).string()});
+  fs::remove(hook());
+  unblock(id);
+  expect_merged(id);
+  EXPECT_EQ(agents(), 2);
+  EXPECT_NE(text(card(id), "run_id"), run);
+  EXPECT_EQ(count_of("RunRetried"), 0U);
+}
+
+}  // namespace
+}  // namespace signalbox
