@@ -16,11 +16,12 @@ tl::unexpected<ExecutorError> no_answer() {
 std::string ref_of(const std::string& job_id) { return "machine/" + job_id; }
 
 // A merge may lack its base, which is for the repository's owner to mend, and no fault of the work.
-// An agent may leave what no commit should hold.
+// An agent may leave what no commit should hold, and a remote may refuse the work.
 const char* code_of_failure(const Job& job, ErrorClass error_class) {
   const std::string& station = job.definition.name;
   if (station == "merge" && error_class == ErrorClass::config) return "BASE_NOT_FOUND";
   if (station == "create_pr" && error_class == ErrorClass::terminal) return "NESTED_REPOSITORY";
+  if (station == "create_pr" && error_class == ErrorClass::transient) return "PUSH_FAILED";
   return "EXIT_NONZERO";
 }
 
