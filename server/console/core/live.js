@@ -20,8 +20,8 @@ export const missedTimes = computed(() => connection.value.missed);
 
 /** Events that wait for a picture; more are handed on without one, so also while the page is hidden. */
 const WAITING_MAX = 1000;
-/** Time for another tab's answer. */
-const TOKEN_MS_MAX = 1000;
+/** Time for the answer of the worker, which may have to start, on a machine that has much to do. */
+const TOKEN_MS_MAX = 10_000;
 
 /** @type {Set<(events: LogEvent[]) => void>} */
 const listeners = new Set();
@@ -104,7 +104,9 @@ export function tokenOfOtherTabs() {
   return new Promise((resolve) => {
     takeToken = resolve;
     setTimeout(() => resolve(''), TOKEN_MS_MAX);
-    theWorker().port.postMessage({ kind: 'ask' });
+    const asked = theWorker();
+    asked.onerror = () => resolve('');
+    asked.port.postMessage({ kind: 'ask' });
   });
 }
 
