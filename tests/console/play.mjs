@@ -1,4 +1,6 @@
-// Plays the scenes: node play.mjs BINARY NODE_MODULES DIRECTORY [SCENE] [PICTURES]
+// Plays the scenes: node play.mjs BINARY NODE_MODULES DIRECTORY SECONDS [SCENE] [PICTURES]
+//
+// DIRECTORY/failed then has a line for each scene that failed, with what is wrong in short.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,8 +8,10 @@ import { Stage, startBrowser } from './stage.mjs';
 
 /** Most of a scene is waiting for the server, a job or the next picture. */
 const AT_ONCE = 3;
+const SHORT = 300;
+const TEXT_SHOWN = 600;
 
-const [binary, modules, directory, only, pictures] = process.argv.slice(2);
+const [binary, modules, directory, seconds, only, pictures] = process.argv.slice(2);
 const folder = new URL('./scenes/', import.meta.url);
 
 const scenes = [];
@@ -15,14 +19,38 @@ for (const file of fs.readdirSync(folder).sort()) {
   const found = Object.values(await import(new URL(file, folder)));
   scenes.push(...found.filter(({ name }) => !only || name === only));
 }
-let good = scenes.length > 0;
-if (!good) console.log(`FAILED there is no scene ${only}`);
-const browser = await startBrowser(modules);
+/** @type {Map<string, Stage>} those that are played now, by the scenes' names */
+const stages = new Map();
+let good = true;
+
+/** Returns a text as one line without colours. */
+const lineOf = (text) => text.replace(/\x1b\[[0-9;]*m/g, '').replace(/\s+/g, ' ').trim();
+
+function fail(name, error) {
+  good = false;
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  const [place = ''] = /\w+\.mjs:\d+(?=:\d+\)?$)/m.exec(stack.split('\n').filter((line) => line.includes('/scenes/')).join('\n')) ?? [];
+  console.log(`FAILED ${name}: ${stack}`);
+  fs.appendFileSync(path.join(directory, 'failed'), `${name}: ${lineOf(message).slice(0, SHORT)}${place && ` (${place})`}\n`);
+}
+
+/** Prints what a page has on the screen, for who can't see its picture. */
+async function describe(page, name, number) {
+  const picture = path.join(os.tmpdir(), `console-${name}-${number}.png`);
+  const text = await page.evaluate(() => document.body.innerText);
+  await page.screenshot({ path: picture });
+  console.log(`       ${page.url()}: ${picture}\n       ${lineOf(text).slice(0, TEXT_SHOWN)}`);
+}
+
+if (scenes.length === 0) fail(only, new Error('there is no such scene'));
+let browser = await startBrowser(modules);
 
 async function play(scene) {
   const place = path.join(directory, scene.name);
   fs.mkdirSync(place);
+  if (!browser.isConnected()) browser = await startBrowser(modules);
   const stage = new Stage(browser, binary, modules, place);
+  stages.set(scene.name, stage);
   stage.pictures = pictures;
   const began = Date.now();
   try {
@@ -30,16 +58,23 @@ async function play(scene) {
     await scene(stage);
     console.log(`ok     ${scene.name} ${((Date.now() - began) / 1000).toFixed(1)} s`);
   } catch (error) {
-    good = false;
-    console.log(`FAILED ${scene.name}: ${error.stack}`);
-    for (const [number, page] of stage.visitors.flatMap((each) => each.pages()).entries()) {
-      const picture = path.join(os.tmpdir(), `console-${scene.name}-${number}.png`);
-      await page.screenshot({ path: picture }).then(() => console.log(`       ${page.url()}: ${picture}`), () => {});
-    }
+    fail(scene.name, error);
+    for (const [number, page] of stage.visitors.flatMap((each) => each.pages()).entries()) await describe(page, scene.name, number).catch(() => {});
   } finally {
-    await stage.end();
+    await stage.end().catch((error) => fail(scene.name, error));
+    stages.delete(scene.name);
   }
 }
+
+// Of something that a scene left under way.
+process.on('unhandledRejection', (error) => fail([...stages.keys()].join(' or '), error));
+setTimeout(() => {
+  for (const [name, { service }] of stages) {
+    fail(name, new Error(`not over when all scenes had taken ${seconds} s; ${scenes.length} had not begun`));
+    service.process?.kill('SIGKILL');
+  }
+  process.exit(1);
+}, 1000 * Number(seconds)).unref();
 
 await Promise.all(Array.from({ length: AT_ONCE }, async () => {
   for (let scene = scenes.shift(); scene; scene = scenes.shift()) await play(scene);

@@ -70,7 +70,7 @@ async function answersAreThoseOfReplay(moved, queries) {
   try {
     await anew.open();
     for (const { at, method, params, answer } of given.reverse()) {
-      if (Date.now() > end) break;
+      if (Date.now() > end && compared > 0) break;
       const other = await anew.ask(method, { ...params, at });
       if (answer.position !== other.position || textOf(answer) !== textOf(other)) complain(`${method} ${JSON.stringify(params)} at ${at} depends on how the state came there`);
       compared += 1;

@@ -2,10 +2,9 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { eventually, Service } from './service.mjs';
+import { eventually, Service, WAIT_MS_MAX } from './service.mjs';
 
 const CHROMIUM = '/usr/bin/chromium';
-const PAGE_MS_MAX = 30_000;
 
 /** Returns the browser of all stages. @param {string} modules */
 export function startBrowser(modules) {
@@ -39,8 +38,13 @@ export class Stage {
   }
 
   async end() {
-    await Promise.all(this.visitors.map((visitor) => visitor.close()));
-    await this.service.kill();
+    try {
+      // A request that is answered by a scene may still be under way.
+      for (const page of this.visitors.flatMap((visitor) => visitor.pages())) await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await Promise.all(this.visitors.map((visitor) => visitor.close()));
+    } finally {
+      await this.service.kill();
+    }
   }
 
   /** Returns a token of this role, always the same. */
@@ -74,7 +78,7 @@ export class Stage {
       viewport: { width, height }, colorScheme: scheme, timezoneId: 'UTC', locale: 'en-GB', reducedMotion: 'reduce', ...more,
     });
     this.visitors.push(visitor);
-    visitor.setDefaultTimeout(PAGE_MS_MAX);
+    visitor.setDefaultTimeout(WAIT_MS_MAX);
     visitor.complaints = [];
     await visitor.exposeFunction('reportViolation', (text) => visitor.complaints.push(`policy: ${text}`));
     await visitor.addInitScript(() => {
@@ -97,7 +101,13 @@ export class Stage {
     const page = await who.newPage();
     await page.goto(`${this.address(query)}#t=${await this.token(role)}`);
     await page.getByText('● live').waitFor();
+    await this.whole(page);
     return page;
+  }
+
+  /** Waits until nothing of the page is still asked for: what comes later would move what is there. */
+  whole(page) {
+    return eventually(async () => (await page.locator('[aria-busy=true]').count()) === 0, `all of ${page.url()}`);
   }
 
   /** Shows another page without loading the console again, and waits until all of it is there, and this text. */
@@ -109,7 +119,7 @@ export class Stage {
       for (let pictures = 0; pictures < 2; ++pictures) await new Promise(requestAnimationFrame);
     }, query);
     if (text) await page.locator('main').getByText(text).first().waitFor();
-    await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
+    await this.whole(page);
   }
 
   /** Returns what axe finds wrong with the page of a visitor that has it. */

@@ -17,6 +17,7 @@ export async function approvals_by_keyboard(stage) {  // C2
   const { decided } = (await service.run(id)).stations[0];
   check(decided.decision === 'approve' && decided.reason === 'seen' && decided.actor.startsWith('token:'), JSON.stringify(decided));
   await page.getByText('Nothing needs you.').waitFor();
+  await page.locator('dialog[open]').waitFor({ state: 'detached' });  // it would take the keys
   await page.keyboard.press('g');
   await page.keyboard.press('r');
   await page.getByRole('heading', { name: 'Runs' }).waitFor();
@@ -122,6 +123,7 @@ export async function the_service_is_paused_and_resumed(stage) {  // O2
   await notice.getByText('The service is paused').waitFor();
   const { paused } = await service.call('server.status', {});
   check(paused.reason === 'an upgrade' && paused.by.startsWith('token:'), JSON.stringify(paused));
+  await page.locator('dialog[open]').waitFor({ state: 'detached' });  // it would take the keys
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await page.locator('.items').getByText('nothing new begins').first().waitFor();

@@ -76,6 +76,7 @@ export async function the_capsule_of_a_run(stage) {
     hadNoComplaint(page);
   } finally {
     for (const each of [begun, unsigned.begun, without.begun]) {
+      if (each.exitCode !== null || each.signalCode !== null) continue;
       each.kill('SIGTERM');
       await once(each, 'exit');
     }

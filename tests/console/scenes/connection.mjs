@@ -3,8 +3,11 @@ import { Load } from '../load.mjs';
 import { eventually } from '../service.mjs';
 import { check } from '../stage.mjs';
 
-const positions = (page) => page.locator('.events .id').evaluateAll((ids) =>
-  ids.map(({ textContent }) => Number(/^#(\d+)$/.exec(textContent)?.[1])).filter(Boolean));
+/** Returns the positions of the events in the list, whose end is made when somebody scrolls down to it. */
+const positions = (page) => page.locator('main').evaluate((main) => {
+  main.querySelector('.events + p')?.scrollIntoView();
+  return [...main.querySelectorAll('.events .id')].map(({ textContent }) => Number(/^#(\d+)$/.exec(textContent)?.[1])).filter(Boolean);
+});
 
 /** New runs, and what becomes of them, appear by themselves. */
 export async function pages_follow_the_log(stage) {
@@ -35,7 +38,7 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   const wanted = events.map(({ position }) => position).filter((position) => position <= last);
   const seen = await eventually(async () => {
     const shown = await positions(page);
-    return shown.includes(last) && shown;
+    return shown.includes(last) && await page.locator('.events + p').count() === 0 && shown;
   }, 'the end of the second run');
   const missed = wanted.filter((position) => !seen.includes(position));
   check(missed.length === 0, `it missed ${missed}`);
@@ -56,6 +59,9 @@ const hide = (page, isHidden) => page.evaluate((value) => {
 export async function a_hidden_tab_comes_back(stage) {  // C6
   const page = await stage.open('?page=events&types=RunCanceled');
   await page.getByText('No event matches yet.').waitFor();
+  // What comes after a crash is told from the last event before it.
+  await stage.service.startRun('seen', [['review']]);
+  await page.locator('.connection .lag', { hasText: 'ms' }).waitFor({ state: 'attached' });
   await hide(page, true);
   const id = await stage.service.startRun('canceled while nobody looked', [['review']]);
   await stage.service.call('run.cancel', { run_id: id });

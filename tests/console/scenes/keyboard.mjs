@@ -113,20 +113,20 @@ export async function the_focus_after_an_action(stage) {  // C2
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
   };
-  const isIn = async (id) => check((await focused(page)).id === id, `the focus is on ${JSON.stringify(await focused(page))}`);
+  const comesTo = (id) => eventually(async () => (await focused(page)).id === id, `the focus in ${id}`);
   const asking = await service.startRun('approved by hand', [['review'], ['ship', 'true']]);
   const approve = page.getByRole('button', { name: 'Approve', exact: true });
   await act(approve, 'Approve run');
   await page.locator('#said').getByText('Approve: done, approved by hand').waitFor();
   await service.runIs(asking, 'succeeded');
   await approve.waitFor({ state: 'detached' });
-  await isIn('main');
+  await comesTo('main');
   const waiting = await service.startRun('canceled by hand', [['review']]);
   await stage.turn(page, `?page=run&id=${waiting}`, 'canceled by hand');
   const cancel = page.getByRole('button', { name: 'Cancel', exact: true });
   await act(cancel, 'Cancel run');
   await cancel.waitFor({ state: 'detached' });
-  await isIn('main');
+  await comesTo('main');
   await page.locator('#said').getByText('Cancel: done').waitFor();
   const failed = await service.startRun('retried by hand', [['go', 'test -f "$SIGNALBOX_RUN_ROOT/there" || exit 3; sleep 600']]);
   const { run_root: root } = await service.runIs(failed, 'failed');
@@ -137,13 +137,13 @@ export async function the_focus_after_an_action(stage) {  // C2
   fs.writeFileSync(path.join(root, 'there'), '');
   await act(retry, 'Retry run');
   await retry.waitFor({ state: 'detached' });
-  await isIn('main');
+  await comesTo('main');
   // Who leaves a control isn't brought back.
   await page.evaluate(() => document.activeElement.blur());
   await service.call('run.cancel', { run_id: failed });
   await service.runIs(failed, 'canceled');
   await page.locator('.virtual-row', { hasText: 'retried by hand' }).getByText('canceled').waitFor();
-  await isIn('');
+  check((await focused(page)).id === '', `the focus is on ${JSON.stringify(await focused(page))}`);
   hadNoComplaint(page);
 }
 
