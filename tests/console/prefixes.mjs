@@ -11,7 +11,7 @@ const PAGE_ROWS = 3;
 const STEPS = [1, 2, 5, 13, 55];
 const LISTED = 500;
 /** Each prefix is asked some of the queries, and of a long log not each prefix: other ones in each run. */
-const COMPARED_MAX = 3000;
+const COMPARED_MAX = 1500;
 const COMPARED_PREFIXES_MAX = 300;
 const COMPARED_MS_MAX = 30_000;
 /** They follow from the moment that is asked about, also if nothing happened. */

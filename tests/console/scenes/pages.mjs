@@ -108,11 +108,7 @@ export async function addresses_of_nothing(stage) {
 /** Of a long list only what is on the screen is an element, and all of it can be reached. */
 export async function long_lists(stage) {
   const runs = 700;
-  const ids = [];
-  for (let number = 0; number < runs; ++number) {
-    const { run_id: id } = await stage.service.call('run.start', { goal: `one of many ${number}`, pipeline: { name: 'p', station: [{ name: 'only' }] } });
-    ids.push(id);
-  }
+  const ids = await stage.service.startMany(runs);
   const page = await stage.open('?page=runs');
   await page.getByText(`one of many ${runs - 1}`).waitFor();
   check(await page.locator('.virtual-row').count() < 80, 'rows that nobody sees are elements');
@@ -136,9 +132,7 @@ export async function long_lists(stage) {
 export async function events_by_who_and_what(stage) {
   const { service } = stage;
   const { token } = await service.call('lock.acquire', { key: 'deploy', owner: 'ann', lease_ms: 600_000 });
-  for (let number = 0; number < 600; ++number) {
-    await service.call('run.start', { goal: `one of many ${number}`, pipeline: { name: 'p', station: [{ name: 'only' }] } });
-  }
+  await service.startMany(600);
   const page = await stage.open('?page=events');
   await page.getByText('RunStarted').first().waitFor();
   check(await page.getByText('LockAcquired').count() === 0, 'the list has more than its newest events');
