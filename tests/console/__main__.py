@@ -12,7 +12,9 @@ A scene that fails leaves a picture of its page, whose path is printed. The last
 """
 import argparse
 import concurrent.futures
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -57,10 +59,17 @@ def play(options):
         command = [programs.node_of(options.programs), HERE / "play.mjs", options.binary.resolve(),
                    programs.modules_of(options.programs), directory, str(SCENES_SECONDS), options.only or "",
                    options.pictures.resolve() if options.pictures else ""]
+        player = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         try:
-            code = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=SCENES_SECONDS + END_SECONDS).returncode
+            code = player.wait(SCENES_SECONDS + END_SECONDS)
         except subprocess.TimeoutExpired:
             code = f"none in {SCENES_SECONDS + END_SECONDS} s"
+        finally:
+            try:
+                os.killpg(player.pid, signal.SIGKILL)  # what a scene that didn't end has begun
+            except ProcessLookupError:
+                pass
+            player.wait()
         noted = pathlib.Path(directory) / "failed"
         failed = noted.read_text().splitlines() if noted.exists() else []
         return failed or ([] if code == 0 else [f"play.mjs: exit code {code}"])
@@ -96,7 +105,7 @@ def main():
             small_pictures.shrink(picture)
     # At the very end, which is all that some reports show.
     if failed:
-        print(f"FAILED scenes: {'; '.join(failed)}", flush=True)
+        print(f"FAILED scenes: {' | '.join(failed)}", flush=True)
     return 1 if failed else 0
 
 

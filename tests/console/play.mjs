@@ -23,14 +23,15 @@ for (const file of fs.readdirSync(folder).sort()) {
 const stages = new Map();
 let good = true;
 
-/** Returns a text as one line without colours. */
-const lineOf = (text) => text.replace(/\x1b\[[0-9;]*m/g, '').replace(/\s+/g, ' ').trim();
+/** Returns a text without colours and tokens. */
+const plain = (text) => text.replace(/\x1b\[[0-9;]*m/g, '').replace(/sbx_[0-9a-f]+/g, 'sbx_…');
+const lineOf = (text) => plain(text).replace(/\s+/g, ' ').trim();
 
 function fail(name, error) {
   good = false;
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   const [place = ''] = /\w+\.mjs:\d+(?=:\d+\)?$)/m.exec(stack.split('\n').filter((line) => line.includes('/scenes/')).join('\n')) ?? [];
-  console.log(`FAILED ${name}: ${stack}`);
+  console.log(`FAILED ${name}: ${plain(stack)}`);
   fs.appendFileSync(path.join(directory, 'failed'), `${name}: ${lineOf(message).slice(0, SHORT)}${place && ` (${place})`}\n`);
 }
 

@@ -46,7 +46,10 @@ export class Service {
     this.process = spawn(this.binary, ['serve', '--data', this.data, '--listen', this.address],
       { stdio: ['ignore', output, output] });
     fs.closeSync(output);
+    let cannotStart;
+    this.process.on('error', (error) => { cannotStart = error; });
     const address = await eventually(() => {
+      if (cannotStart) throw cannotStart;
       const printed = this.log().slice(begin);
       if (this.process.exitCode === null) return /listening on (127\.0\.0\.1:\d+)/.exec(printed)?.[1];
       if (/address .*in use/i.test(printed)) return 'in use';
@@ -62,7 +65,7 @@ export class Service {
   }
 
   async kill() {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    if (!this.process?.pid || this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.process.kill('SIGKILL');
     await once(this.process, 'exit');
   }
