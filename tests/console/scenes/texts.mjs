@@ -32,10 +32,14 @@ const VARIABLE = [
   [/SPAN( SPAN)+/g, 'SPAN'],
   // A loop may tick meanwhile.
   [/the latest \d+ ticks/g, 'the latest N ticks'], [/( +- time: in SPAN\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
-  [/127\.0\.0\.1:\d+/g, 'ADDRESS'], [/\bversion: \S+/g, 'version: VERSION'],
+  [/127\.0\.0\.1:\d+/g, 'ADDRESS'], [/\buid:\d+/g, 'uid:N'], [/\bversion: \S+/g, 'version: VERSION'],
 ];
 
-const textOf = async (page) => VARIABLE.reduce((text, [what, name]) => text.replace(what, name), await page.locator('main').ariaSnapshot());
+/** Returns the text of a page. Of `tails`, the ends of ids, some have no digit. */
+async function textOf(page, tails) {
+  const text = VARIABLE.reduce((before, [what, name]) => before.replace(what, name), await page.locator('main').ariaSnapshot());
+  return tails.reduce((before, tail) => before.replaceAll(tail, 'TAIL'), text);
+}
 
 /** Returns where a text isn't the one that is kept, after keeping it if that is wanted. */
 function difference([name, text]) {
@@ -50,6 +54,7 @@ function difference([name, text]) {
 
 export async function every_page_as_text(stage) {  // C1
   const ids = await fillLog(stage, path.dirname(stage.service.data));
+  const tails = Object.values(ids).map((id) => id.slice(-8));
   const { events } = await stage.service.call('events.read', { types: ['CardSubmitted'] });
   const moment = events[0].position;
   const pages = Object.entries(pagesOf(ids));
@@ -61,7 +66,7 @@ export async function every_page_as_text(stage) {  // C1
       // From another page, so that nothing of an earlier question is left.
       await stage.turn(page, `?page=blank${query.replace('?', '&')}`, 'no such page');
       await stage.turn(page, `${address}${query.replace('?', '&')}`);
-      texts.set(name, await textOf(page));
+      texts.set(name, await textOf(page, tails));
     }
     hadNoComplaint(page);
     return texts;
