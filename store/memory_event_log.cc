@@ -25,6 +25,10 @@ RandomSource counting() {
   };
 }
 
+StoreError no_entry_at(Position begin) {
+  return damaged_at(begin, "no entry of the log begins there");
+}
+
 }  // namespace
 
 struct MemoryEventLog::State {
@@ -180,59 +184,110 @@ Stored<std::string> MemoryEventLog::base() const {
   return state_->kept.base;
 }
 
-Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
-                                  const HistoryDrop& drop) {
-  const std::unique_lock lock(state_->mutex);
-  State::Kept& kept = state_->kept;
-  const auto* event = event_as<HistoryDropped>(commit.front().event);
-  SIGNALBOX_CHECK(expected_tail == kept.frontier.leaves && commit.size() == 1 && event != nullptr &&
-                  (drop.position > kept.horizon.position || drop.renews(kept.horizon)) &&
-                  drop.position <= expected_tail && !state_->broken);
-  check_numbering(expected_tail, {&commit, 1});
-  MerkleFrontier frontier = kept.horizon.frontier;
+Stored<StagedDrop> MemoryEventLog::stage_drop(HistoryDrop drop,
+                                              const std::atomic<bool>* canceled) const {
+  const std::shared_lock lock(state_->mutex);
+  const State::Kept& kept = state_->kept;
+  SIGNALBOX_CHECK((drop.position > kept.horizon.position || drop.renews(kept.horizon)) &&
+                  drop.position <= kept.frontier.leaves);
+  StagedDrop staged;
+  staged.frontier = kept.horizon.frontier;
+  Sha256 hashing;
   // Required by append_leaves(); a log in memory needs no check of redactions.
   RedactionLedger redactions;
-  for (Position next = frontier.leaves + 1; next <= drop.position;) {
+  for (Position next = staged.frontier.leaves + 1; next <= drop.position;) {
+    if (canceled != nullptr && *canceled) {
+      return store_failure(StoreError::Kind::io, "reading what is dropped ended");
+    }
     const auto entry = kept.entries.find(next);
-    if (entry == kept.entries.end()) {
-      return tl::unexpected(damaged_at(next, "no entry of the log begins there"));
-    }
-    const auto end = TRY(append_leaves(entry->second, next, next, drop.position, state_->sha256,
-                                       frontier, redactions));
-    if (end.stopped) {
-      return tl::unexpected(damaged_at(end.next, "no entry of the log begins there"));
-    }
+    if (entry == kept.entries.end()) return tl::unexpected(no_entry_at(next));
+    const auto end = TRY(append_leaves(entry->second, next, next, drop.position, hashing,
+                                       staged.frontier, redactions));
+    if (end.stopped) return tl::unexpected(no_entry_at(end.next));
     next = end.next;
   }
-  if (event->root != merkle_root(frontier, state_->sha256) || event->base != sha256(drop.base)) {
+  for (const PositionRange& range : drop.kept) {
+    const Position after = range.last + 1;
+    const bool ends = after > drop.position || kept.entries.contains(after) ||
+                      kept.horizon.first_dropped(after, after);
+    if (!kept.entries.contains(range.first)) return tl::unexpected(no_entry_at(range.first));
+    if (!ends) return tl::unexpected(no_entry_at(after));
+  }
+  staged.base_sha256 = sha256(drop.base);
+  staged.base_key = kept.frontier.leaves + 1;
+  staged.dropped_at_before = kept.horizon.dropped_at;
+  staged.drop = std::move(drop);
+  return staged;
+}
+
+Stored<bool> MemoryEventLog::store_base_part(StagedDrop& staged) {
+  const std::unique_lock lock(state_->mutex);
+  if (state_->broken) return store_failure(StoreError::Kind::io, "an earlier append failed");
+  staged.base_parts = 1;
+  return false;
+}
+
+Stored<AppendResult> MemoryEventLog::commit_drop(Position expected_tail, const Commit& commit,
+                                                 const StagedDrop& staged) {
+  const std::unique_lock lock(state_->mutex);
+  const HistoryDrop& drop = staged.drop;
+  const Position tail = state_->kept.frontier.leaves;
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr && event->horizon == drop.position);
+  SIGNALBOX_CHECK(staged.dropped_at_before == state_->kept.horizon.dropped_at);
+  SIGNALBOX_CHECK(staged.base_parts == 1 || drop.base.empty());
+  if (expected_tail != tail) return AppendResult{AppendStatus::conflict, tail, {}};
+  check_numbering(expected_tail, {&commit, 1});
+  if (event->root != merkle_root(staged.frontier, state_->sha256) ||
+      event->base != staged.base_sha256) {
     return tl::unexpected(
         damaged_at(drop.position, "what is to be dropped isn't what was archived"));
   }
-  Horizon next{drop.position,
-               std::move(frontier),
-               expected_tail + 1,
-               event->base,
-               drop.base.size(),
-               expected_tail + 1,
-               true,
-               drop.kept};
-  for (const PositionRange& range : next.kept) {
-    for (const Position begin : {range.first, range.last + 1}) {
-      if (begin == range.first ? !kept.entries.contains(begin)
-                               : begin <= drop.position && !kept.entries.contains(begin) &&
-                                     !kept.horizon.first_dropped(begin, begin)) {
-        return tl::unexpected(damaged_at(begin, "no entry of the log begins there"));
-      }
-    }
+  if (state_->broken) return AppendResult{AppendStatus::unknown, tail, "an earlier append failed"};
+  std::optional<AppendFault> fault;
+  if (state_->options.fault) fault = state_->options.fault(++state_->appends);
+  if (fault && fault->status == AppendStatus::full) {
+    return AppendResult{AppendStatus::full, tail, "no space left, as the test wishes"};
   }
-  std::erase_if(kept.entries, [&next](const auto& entry) {
-    return next.first_dropped(entry.first, entry.first).has_value();
-  });
-  encode_entry(commit, state_->options.random, state_->sha256, kept.frontier,
-               kept.entries[commit.front().position]);
-  kept.horizon = std::move(next);
-  kept.base = drop.base;
-  return {};
+  State::Kept* kept = &state_->kept;
+  if (fault) {
+    state_->broken = true;
+    if (fault->written) kept = &state_->after_restart.emplace(state_->kept);
+  }
+  if (!fault || fault->written) {
+    kept->horizon = {drop.position,
+                     staged.frontier,
+                     expected_tail + 1,
+                     staged.base_sha256,
+                     drop.base.size(),
+                     staged.base_key,
+                     true,
+                     drop.kept};
+    std::erase_if(kept->entries, [&kept](const auto& entry) {
+      return kept->horizon.first_dropped(entry.first, entry.first).has_value();
+    });
+    encode_entry(commit, state_->options.random, state_->sha256, kept->frontier,
+                 kept->entries[commit.front().position]);
+    kept->base = drop.base;
+  }
+  if (fault)
+    return AppendResult{AppendStatus::unknown, tail, "the write failed, as the test wishes"};
+  return AppendResult{AppendStatus::ok, kept->frontier.leaves, {}};
+}
+
+Stored<void> MemoryEventLog::purge_dropped(std::atomic<bool>* /*canceled*/) const { return {}; }
+
+Stored<void> MemoryEventLog::note_purged() { return {}; }
+
+Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
+                                  const HistoryDrop& drop) {
+  SIGNALBOX_CHECK(expected_tail == tail());
+  auto staged = TRY(stage_drop(drop, nullptr));
+  TRY(store_base_part(staged));
+  const auto result = TRY(commit_drop(expected_tail, commit, staged));
+  if (result.status == AppendStatus::ok) return {};
+  const bool is_full = result.status == AppendStatus::full;
+  return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, result.message);
 }
 
 }  // namespace signalbox

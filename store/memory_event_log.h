@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "store/event_log.h"
+#include "store/droppable_log.h"
 #include "store/random_source.h"
 
 namespace signalbox {
@@ -18,11 +18,11 @@ struct AppendFault {
   bool written = false;  // for unknown only: the records are there after restart()
 };
 
-class MemoryEventLog final : public EventLog {
+class MemoryEventLog final : public DroppableLog {
  public:
   struct Options {
-    // Called before every append that would write, with its number (from 1). A result makes it
-    // fail.
+    // Called before every append and drop that would write, with its number (from 1). A result
+    // makes it fail.
     std::function<std::optional<AppendFault>(std::uint64_t append)> fault = nullptr;
     // Salts; by default a counter, so that equal histories have equal roots.
     RandomSource random = nullptr;
@@ -41,6 +41,15 @@ class MemoryEventLog final : public EventLog {
   [[nodiscard]] Horizon horizon() const override;
   [[nodiscard]] Stored<std::string> base() const override;
   Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
+
+  // There are no files: the last two steps do nothing.
+  [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop,
+                                              const std::atomic<bool>* canceled) const override;
+  Stored<bool> store_base_part(StagedDrop& staged) override;
+  Stored<AppendResult> commit_drop(Position expected_tail, const Commit& commit,
+                                   const StagedDrop& staged) override;
+  [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled) const override;
+  Stored<void> note_purged() override;
 
   // Simulates a restart of the process: after `unknown` the log accepts appends again, and records
   // that were written in spite of the failure become visible.

@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
+#include "store/droppable_log.h"
 #include "store/erasure.h"
-#include "store/event_log.h"
 #include "store/frame.h"
 #include "store/leaf_groups.h"
 #include "store/random_source.h"
@@ -30,17 +30,6 @@ namespace signalbox {
 struct Checkpoint {
   Position position = 0;
   MerkleFrontier frontier;  // over the records 1 … position
-};
-
-// A drop that is ready to be committed.
-struct StagedDrop {
-  HistoryDrop drop;
-  MerkleFrontier frontier;        // the tree up to the drop's position
-  std::vector<LeafGroup> groups;  // of the tree's hashes; to be stored
-  Digest base_sha256;
-  Position base_key = 0;           // see Horizon
-  std::size_t base_parts = 0;      // how many parts of the base are stored
-  Position dropped_at_before = 0;  // of the horizon that it was staged on
 };
 
 // A redaction that is ready to be committed. Its digests are those of the PayloadRedacted about it.
@@ -64,7 +53,7 @@ struct OpenReport {
   bool erased_replaced = false;
 };
 
-class RocksEventLog final : public EventLog {
+class RocksEventLog final : public DroppableLog {
  public:
   struct Options {
     // For tools, also on the directory of a running server: takes no lock, writes nothing, and
@@ -153,28 +142,16 @@ class RocksEventLog final : public EventLog {
   // Does all of the steps below.
   Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
 
-  // A drop in steps, for a log that others append to meanwhile: stage_drop(), store_base_part()
-  // until there are no more, commit_drop(), purge_dropped(), note_purged(). One drop at a time. It
-  // may be given up before commit_drop(): the next one, or the next opening, removes the base.
-  //
-  // Reads the records and returns what the drop will store. Blocks for as long as it takes to read
-  // them; fails with `io` soon after `canceled` is set. Any thread.
-  [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop,
-                                              const std::atomic<bool>* canceled = nullptr) const;
-  // Writes the next part of the base, of 1 MiB, and returns whether there are more. On the
-  // appending thread. After an error append() is as after a failed append.
-  Stored<bool> store_base_part(StagedDrop& staged);
-  // Like EventLog::drop() without the rewriting of files; the result is as of append(). On the
-  // appending thread.
+  // The base is written in parts of 1 MiB. purge_dropped() blocks for as long as it takes to write
+  // what is left of the tables. A drop that was given up is removed by the next one, or by the next
+  // opening.
+  [[nodiscard]] Stored<StagedDrop> stage_drop(
+      HistoryDrop drop, const std::atomic<bool>* canceled = nullptr) const override;
+  Stored<bool> store_base_part(StagedDrop& staged) override;
   Stored<AppendResult> commit_drop(Position expected_tail, const Commit& commit,
-                                   const StagedDrop& staged);
-  // Rewrites the files without the dropped records. Blocks for as long as it takes to write what is
-  // left of the tables; fails with `io` soon after `canceled` is set, and if an append finds no
-  // space meanwhile. Any thread; others may append and read meanwhile.
-  [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled = nullptr) const;
-  // Notes that purge_dropped() succeeded, and removes bases that nothing refers to. On the
-  // appending thread.
-  Stored<void> note_purged();
+                                   const StagedDrop& staged) override;
+  [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled = nullptr) const override;
+  Stored<void> note_purged() override;
   // Calls `visit` with the groups of hashes that the tree keeps of the records up to the horizon,
   // dropped and kept, in order.
   using VisitGroup = std::function<void(LeafGroup&&)>;

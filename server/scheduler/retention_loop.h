@@ -51,7 +51,7 @@ class RetentionLoop final : public LoopGroup {
   struct Parts {
     Engine& engine;
     const Clock& clock;
-    RocksEventLog& log;
+    DroppableLog& log;
     RewritingTurn& turn;
     std::filesystem::path data;
     BlockingPool blocking;  // a lane of its own

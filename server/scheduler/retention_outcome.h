@@ -16,7 +16,7 @@
 #include "domain/ids.h"
 #include "domain/server_events.h"
 #include "server/scheduler/retention_settings.h"
-#include "store/rocks_event_log.h"
+#include "store/droppable_log.h"
 
 namespace signalbox {
 
@@ -46,7 +46,7 @@ struct StagedRetention {
 // it. `data` is the data directory, `now_ns` is UTC. Blocks for as long as it takes to read and
 // write the records; soon after `stopped` is set it fails, but for what hangs. May throw.
 using StageRetention = std::function<StagedRetention(
-    const RocksEventLog& log, const std::filesystem::path& data, const RetentionSettings& settings,
+    const DroppableLog& log, const std::filesystem::path& data, const RetentionSettings& settings,
     std::int64_t now_ns, const std::atomic<bool>& stopped)>;
 
 // Returns the latest retention as the log has it; nullopt if there was none.

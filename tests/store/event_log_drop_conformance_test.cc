@@ -1,5 +1,6 @@
 // The conformance suite of EventLog: dropping records. The suite is instantiated in
 // event_log_conformance_test.cc.
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +112,56 @@ TEST_P(EventLogConformance, DropsNothingThatIsNotAsTold) {
   EXPECT_EQ(log().tail(), 12U);
   EXPECT_EQ(*log().read(1, 12), expected(1, 12));
   EXPECT_EQ(log().horizon(), Horizon{});
+}
+
+// G17
+TEST_P(EventLogConformance, DropsWhileOthersAppend) {
+  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
+  const MerkleFrontier tree = log().frontier();
+  auto staged = log().stage_drop({6, {{2, 3}}, "the base"}, nullptr);
+  ASSERT_TRUE(staged) << staged.error().message;
+  EXPECT_EQ(staged->frontier, tree);
+  ASSERT_EQ(append({2}).status, AppendStatus::ok);
+  for (bool more = true; more;) more = log().store_base_part(*staged).value();
+  ASSERT_EQ(append({1}).status, AppendStatus::ok);
+  EXPECT_EQ(log().horizon(), Horizon{});
+  EXPECT_EQ(*log().read(1, 9), expected(1, 9));
+
+  const PreparedDrop drop = prepare_drop(log(), tree, {{2, 3}}, "the base");
+  const auto early = log().commit_drop(8, drop.commit, *staged);
+  ASSERT_TRUE(early) << early.error().message;
+  EXPECT_EQ(early->status, AppendStatus::conflict);
+  EXPECT_EQ(early->tail, 9U);
+  const auto dropped = log().commit_drop(9, drop.commit, *staged);
+  ASSERT_TRUE(dropped) << dropped.error().message;
+  EXPECT_EQ(dropped->status, AppendStatus::ok);
+  EXPECT_EQ(dropped->tail, 10U);
+  EXPECT_EQ(log().horizon().position, 6U);
+  EXPECT_EQ(log().horizon().dropped_at, 10U);
+  EXPECT_EQ(log().base().value(), "the base");
+  EXPECT_EQ(*log().read(2, 2), expected(2, 3));
+  EXPECT_EQ(*log().read(7, 3), expected(7, 9));
+  EXPECT_EQ(log().read(4, 1).error().kind, StoreError::Kind::dropped);
+  EXPECT_TRUE(log().purge_dropped(nullptr));
+  EXPECT_TRUE(log().note_purged());
+  EXPECT_TRUE(log().horizon().files_rewritten);
+}
+
+// G17
+TEST_P(EventLogConformance, GivesUpADropBeforeItsCommit) {
+  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
+  const MerkleFrontier tree = log().frontier();
+  const std::atomic<bool> canceled = true;
+  const auto stopped = log().stage_drop({6, {}, "a base"}, &canceled);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().kind, StoreError::Kind::io);
+  auto given_up = log().stage_drop({6, {}, "a base"}, nullptr);
+  ASSERT_TRUE(given_up);
+  EXPECT_FALSE(log().store_base_part(*given_up).value());
+  const PreparedDrop drop = prepare_drop(log(), tree, {{1, 1}}, "another base");
+  ASSERT_TRUE(log().drop(6, drop.commit, drop.drop));
+  EXPECT_EQ(log().base().value(), "another base");
+  EXPECT_EQ(*log().read(1, 1), expected(1, 1));
 }
 
 }  // namespace

@@ -255,7 +255,7 @@ Called<void> require_space(const fs::path& data, const HistoryDrop& drop) {
                                  std::to_string(available) + " bytes"));
 }
 
-Called<StagedRetention> stage_of_service(const RocksEventLog& log, const fs::path& data,
+Called<StagedRetention> stage_of_service(const DroppableLog& log, const fs::path& data,
                                          const RetentionSettings& settings, std::int64_t now_ns,
                                          const std::atomic<bool>& stopped) {
   const auto signers = TRY(read_signers({settings.key.string()}));
@@ -302,7 +302,7 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
 }
 
 StageRetention stage_in_service() {
-  return [](const RocksEventLog& log, const fs::path& data, const RetentionSettings& settings,
+  return [](const DroppableLog& log, const fs::path& data, const RetentionSettings& settings,
             std::int64_t now_ns, const std::atomic<bool>& stopped) {
     auto staged = stage_of_service(log, data, settings, now_ns, stopped);
     if (staged) return *std::move(staged);
