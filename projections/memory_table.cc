@@ -52,6 +52,13 @@ Stored<void> MemoryTable::write(const TableBatch& batch, Position applied) {
   return {};
 }
 
+void MemoryTable::replace(std::unique_ptr<Table> filled) {
+  auto& other = dynamic_cast<MemoryTable&>(*filled);
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  rows_.swap(other.rows_);
+  applied_ = other.applied_;
+}
+
 Position MemoryTable::applied() const {
   const std::shared_lock lock(mutex_);
   return applied_;

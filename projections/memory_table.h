@@ -16,6 +16,8 @@ class MemoryTable final : public Table {
                     const Visit& visit) const override;
   Stored<void> write(const TableBatch& batch, Position applied) override;
   [[nodiscard]] Position applied() const override;
+  // `filled` must be a MemoryTable.
+  void replace(std::unique_ptr<Table> filled) override;
 
  private:
   using Rows = std::map<std::string, std::string, std::less<>>;

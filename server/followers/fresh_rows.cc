@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t compute_events_at_once = 32 * 1024;
 
+}  // namespace
+
 Stored<void> fill_rows(const EventLog& log, Table& table, const std::atomic<bool>& stopped) {
   RunIndex index(table);
   TRY(index.begin(log));
@@ -22,8 +24,6 @@ Stored<void> fill_rows(const EventLog& log, Table& table, const std::atomic<bool
   }
   return {};
 }
-
-}  // namespace
 
 Stored<std::unique_ptr<Table>> compute_rows(const EventLog& log,
                                             const std::filesystem::path& directory,

@@ -18,4 +18,8 @@ Stored<std::unique_ptr<Table>> compute_rows(const EventLog& log,
                                             const std::filesystem::path& directory,
                                             const std::atomic<bool>& stopped);
 
+// Computes the read models from the log into `table`, which must be empty; errors as
+// compute_rows().
+Stored<void> fill_rows(const EventLog& log, Table& table, const std::atomic<bool>& stopped);
+
 }  // namespace signalbox

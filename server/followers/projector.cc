@@ -36,7 +36,12 @@ Projector::~Projector() {
   if (thread_.joinable()) thread_.join();
 }
 
-Stored<void> Projector::catch_up() { return follow_to_tail(); }
+Stored<void> Projector::catch_up() {
+  take_offered_rows();
+  auto followed = follow_to_tail();
+  report_replaced();
+  return followed;
+}
 
 void Projector::start() {
   // Before anybody asks: rows that are known to be damaged are never read.
@@ -248,7 +253,9 @@ void Projector::replace_rows(std::unique_ptr<Table> rows, std::function<void()> 
   changed_.notify_all();
 }
 
-// If the present rows are damaged, they are computed anew anyway, from the log as it is now.
+// If the present rows are damaged, they are computed anew anyway, from the log as it is now. The
+// offered ones may be ahead of the present ones: queries about positions in between are answered
+// before.
 void Projector::take_offered_rows() {
   std::unique_ptr<Table> offered;
   {
@@ -256,6 +263,10 @@ void Projector::take_offered_rows() {
     if (!offered_rows_) return;
     offered = std::move(offered_rows_);
     replaced_ = std::exchange(offered_replaced_, nullptr);
+  }
+  const bool is_ahead = offered->applied() > applied_.load();
+  if (is_ahead && !index_.table().damage() && !place_held_) {
+    static_cast<void>(follow_to_tail());  // what keeps it from that is met again right after this
   }
   if (!index_.table().damage()) replace_rows_now(std::move(offered));
 }

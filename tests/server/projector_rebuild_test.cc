@@ -119,6 +119,26 @@ TEST_F(ProjectorRebuild, RowsAreExchangedBetweenQueries) {
   EXPECT_EQ(follower->rebuilds(), 0U);
 }
 
+// G7: an answer names a position. Rows that have more than that don't give it.
+TEST_F(ProjectorRebuild, RowsThatAreAheadAnswerNoEarlierQuery) {
+  append(10);
+  follow();
+  ASSERT_TRUE(follower->catch_up());
+  append(1);
+  std::vector<std::uint64_t> seen;
+  follower->query(
+      log.tail(), [&](const RunIndex& read) { seen.push_back(read.counts().value().queued); },
+      [](const StoreError& why) { ADD_FAILURE() << why.message; });
+  append(1);
+  auto fresh = RocksTable::open_or_recreate(directory.path() / "t.next", 1);
+  ASSERT_TRUE(fresh);
+  ASSERT_TRUE(RunIndex(*fresh->table).apply(log.read(1, 50).value()));
+  follower->replace_rows(std::move(fresh->table));
+  ASSERT_TRUE(follower->catch_up());
+  EXPECT_EQ(seen, std::vector<std::uint64_t>{11});
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / "t.next"));
+}
+
 // K7: whoever had rows replaced learns when none of the former ones is left, also if the present
 // ones are damaged meanwhile.
 TEST_F(ProjectorRebuild, SaysWhenNoFormerRowIsLeft) {
