@@ -152,6 +152,7 @@ void AnswerJudge::judge_runs(const Question& question, const json::object& resul
   const json::array& rows = result.at("runs").as_array();
   for (const json::value& row : rows) judge_run(question, row.as_object());
   for (const auto& [id, versions] : model_.runs()) {
+    if (environment_.dropped.runs.contains(id)) continue;
     started += versions.first() <= question.from ? 1 : 0;
   }
   if (is_null_in(result, "next_cursor") && rows.size() < started) {
@@ -216,8 +217,20 @@ void AnswerJudge::judge_refusal(const Question& question, const std::string& cod
                   .any_of(question.from, question.to, [](const ModelCard& card) {
                     return card.status.empty() || card.status == "merged";
                   });
+  } else if (code == "HISTORY_DROPPED") {
+    is_true = is_dropped(question);
   }
   if (!is_true) wrong(question, "it is refused: " + code + " " + json::serialize(details));
+}
+
+// G17: what was dropped is the command's own first result, or its run or card. A failed run is
+// refused as soon as its drop is decided.
+bool AnswerJudge::is_dropped(const Question& question) const {
+  const DroppedHistory& dropped = environment_.dropped;
+  const std::string run_id = text_in(question.sent.params, "run_id");
+  if (question.sent.method == "run.retry" && dropped.going.contains(run_id)) return true;
+  return dropped.commands.contains(question.id) || dropped.runs.contains(run_id) ||
+         dropped.cards.contains(text_in(question.sent.params, "card_id"));
 }
 
 // A lock that only a `.lock` file knows is no matter of the log, but then nobody else holds it.

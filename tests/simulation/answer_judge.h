@@ -59,6 +59,7 @@ class AnswerJudge {
                                   const boost::json::object& details) const;
   [[nodiscard]] bool is_incomplete(const ModelTick& tick, const std::string& evidence,
                                    Position position) const;
+  [[nodiscard]] bool is_dropped(const Question& question) const;
   template <class Fits>
   [[nodiscard]] bool any_run(const Question& question, Fits&& fits) const;
 

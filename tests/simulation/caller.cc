@@ -19,6 +19,16 @@ bool is_of_any_request(const std::string& code) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+bool is_about_dropped(const DroppedHistory& dropped, const std::string& code,
+                      const json::object& params) {
+  const auto is_in = [&params](const std::set<std::string>& ids, const char* name) {
+    const json::value* id = params.if_contains(name);
+    return id != nullptr && id->is_string() && ids.contains(std::string(id->get_string()));
+  };
+  return code == "HISTORY_DROPPED" || (code == "RUN_NOT_FOUND" && is_in(dropped.runs, "run_id")) ||
+         (code == "CARD_NOT_FOUND" && is_in(dropped.cards, "card_id"));
+}
+
 void Caller::ask(const std::string& method, const json::object& params, std::int64_t patience_ms,
                  Answer answer) {
   method_ = method;
@@ -70,6 +80,9 @@ void Caller::receive(const std::string& line) {
   const std::string code(data.at("code").as_string());
   if (is_of_any_request(code))
     return send_later(environment_.random.between(100, 1000) * ns_per_ms);
+  if (is_about_dropped(environment_.dropped, code, book_.find(id_)->params)) {
+    return finish({"GAVE_UP", {}, {}});
+  }
   const json::value* details = data.if_contains("details");
   finish({code, {}, details == nullptr ? json::object() : details->as_object()});
 }

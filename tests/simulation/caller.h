@@ -22,6 +22,10 @@ struct Reply {
 // Returns true for refusals that any request may meet and that don't decide it, so that it is worth
 // a repetition.
 bool is_of_any_request(const std::string& code);
+// Returns true for a refusal that says that a retention dropped what the request is about: the
+// first result of the same command, or its run or card. It is as if no answer had come.
+bool is_about_dropped(const DroppedHistory& dropped, const std::string& code,
+                      const boost::json::object& params);
 
 class Caller final : public Recipient {
  public:

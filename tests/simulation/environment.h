@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "store/horizon.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/mutant.h"
 #include "tests/simulation/schedule.h"
@@ -15,13 +17,24 @@
 
 namespace signalbox::simulation {
 
+// What retentions have dropped from the log.
+struct DroppedHistory {
+  Horizon horizon;
+  std::set<std::string> commands;  // ids of commands whose first result was dropped
+  std::set<std::string> runs;      // ids of those whose records were dropped
+  std::set<std::string> cards;     // likewise
+  std::set<std::string> going;     // ids of runs and cards whose records are about to be dropped
+};
+
 struct Environment {
-  Environment(std::uint64_t seed_of_it, Mutant seeded_bug, std::size_t trace_lines)
+  Environment(std::uint64_t seed_of_it, Mutant seeded_bug, std::size_t trace_lines,
+              bool has_retention = false)
       : seed(seed_of_it),
         random(seed_of_it),
         faults(random),
         trace(trace_lines),
-        mutant(seeded_bug) {}
+        mutant(seeded_bug),
+        retains(has_retention) {}
 
   void note(std::string_view what) { trace.note(schedule.monotonic_ns(), what); }
 
@@ -54,6 +67,12 @@ struct Environment {
   // seed takes the same course with and without them.
   SeededRandom reading_random{seed ^ 0x52656164};
   Schedule reading;  // is brought to the time of `schedule` before each step
+
+  // Whether the service drops old records, with randomness of its own: without it, a seed takes the
+  // course that it took before there were retentions.
+  const bool retains;
+  SeededRandom retention_random{seed ^ 0x52657461};
+  DroppedHistory dropped;
 };
 
 }  // namespace signalbox::simulation

@@ -28,6 +28,12 @@ bool has_followers(Mutant mutant) {
   return std::find(own.begin(), own.end(), mutant) != own.end();
 }
 
+// Returns true for a notification that the history which is to come next was dropped.
+bool says_history_dropped(const json::object& failed) {
+  const json::value* code = failed.if_contains("code");
+  return code != nullptr && *code == "HISTORY_DROPPED";
+}
+
 json::array all_event_types() {
   json::array types;
   for (const EventTag& tag : event_tags()) types.emplace_back(tag.name);
@@ -90,6 +96,11 @@ void Follower::step() {
       answered(line->content);
     } else if (line->method == "event") {
       follow(line->content);
+    } else if (line->method == "failed" && says_history_dropped(line->content)) {
+      // What it was owed next, or something after that, was dropped.
+      const Horizon& horizon = environment_.dropped.horizon;
+      lose_history(next_ != 0 && next_ <= horizon.position &&
+                   horizon.first_dropped(next_, horizon.position).has_value());
     } else if (line->method == "lagged" || line->method == "failed") {
       environment_.violate(name_ + " is cut off: " + json::serialize(line->content));
     }
@@ -153,6 +164,14 @@ void Follower::send(const std::string& method, const json::object& params) {
       name_, connection_);
 }
 
+void Follower::lose_history(bool is_true) {
+  environment_.note(name_ + " hears at #" + std::to_string(next_) + " that history was dropped");
+  environment_.expect(is_true, name_ + " hears at #" + std::to_string(next_) +
+                                   " that history was dropped, and it is there");
+  next_ = 0;
+  leave();
+}
+
 // The connection may be closed by now; what was read of it counts.
 void Follower::answered(const json::object& answer) {
   const std::string method = std::exchange(asked_, {});
@@ -161,6 +180,10 @@ void Follower::answered(const json::object& answer) {
   }
   if (const json::value* error = answer.if_contains("error")) {
     const std::string code(error->at("data").at("code").as_string());
+    if (code == "HISTORY_DROPPED") {
+      return lose_history(method == "events.subscribe" &&
+                          next_ <= environment_.dropped.horizon.position);
+    }
     environment_.expect(is_of_any_request(code), id_ + " (" + method + ") was refused: " + code);
     return leave();
   }

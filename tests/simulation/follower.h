@@ -29,7 +29,7 @@ class Follower {
  public:
   using Types = std::set<std::string, std::less<>>;
 
-  // Follows the events of these types; empty: all.
+  // Follows the events of these types; empty: all. `log` has the dropped records as well.
   Follower(Environment& environment, Oracle& oracle, const EventLog& log, DeliveryBook& book,
            std::string name, Types types);
 
@@ -51,6 +51,8 @@ class Follower {
 
   void answered(const boost::json::object& answer);
   void follow(const boost::json::object& event);
+  // Begins anew after a refusal or an end that says HISTORY_DROPPED, which has to be true.
+  void lose_history(bool is_true);
 
   [[nodiscard]] bool calm() const { return environment_.faults.stopped(); }
   [[nodiscard]] std::int64_t pause_ms();

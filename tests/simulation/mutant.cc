@@ -60,8 +60,11 @@ constexpr auto mutant_names = std::to_array<const char*>({"none",
                                                           "subscription_late",
                                                           "event_before_commit",
                                                           "slow_reader_skipped",
-                                                          "list_of_later_position"});
-static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::list_of_later_position) + 1);
+                                                          "list_of_later_position",
+                                                          "open_run_dropped",
+                                                          "grant_dropped",
+                                                          "young_record_dropped"});
+static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::young_record_dropped) + 1);
 
 }  // namespace
 

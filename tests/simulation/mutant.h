@@ -63,6 +63,9 @@ enum class Mutant : std::uint8_t {
   event_before_commit,        // subscribers get records when they are decided
   slow_reader_skipped,        // what a slow subscriber has no room for is dropped
   list_of_later_position,     // a list names a later position than the one that it shows
+  open_run_dropped,           // a retention drops the start of a run that is open
+  grant_dropped,              // a retention drops the grant of a lock that is held
+  young_record_dropped,       // a retention drops what is younger than its age
 };
 
 const char* name_of(Mutant mutant);

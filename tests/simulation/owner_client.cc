@@ -176,7 +176,8 @@ void OwnerClient::on_listed(const Reply& reply) {
   expect_code(reply, {});
   if (!reply.code.empty()) return wait();
   const json::array& cards = reply.result.at("cards").as_array();
-  environment_.expect(cards.size() >= known_cards_, "a card that was acknowledged isn't listed");
+  environment_.expect(cards.size() + environment_.dropped.cards.size() >= known_cards_,
+                      "a card that was acknowledged isn't listed");
   if (!calm() || cards.empty()) return wait();
   const json::object& first = cards.front().as_object();
   const json::object* const waiting = first.at("waiting").if_object();

@@ -62,7 +62,9 @@ void ReaderClient::receive(const std::string& line) {
   if (open_.erase(id) == 0) return;  // a repetition, or of an earlier burst
   if (const json::value* error = answer.if_contains("error")) {
     const std::string code(error->at("data").at("code").as_string());
-    environment_.expect(is_of_any_request(code), id + " was refused: " + code);
+    const bool is_gone =
+        is_about_dropped(environment_.dropped, code, context_.book.find(id)->params);
+    environment_.expect(is_of_any_request(code) || is_gone, id + " was refused: " + code);
   }
   if (open_.empty()) look_again();
 }

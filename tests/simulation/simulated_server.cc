@@ -9,6 +9,7 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/remote_work.h"
+#include "projections/history_base.h"
 #include "server/engine/engine.h"
 #include "server/followers/failed_run.h"
 #include "server/followers/runs_over.h"
@@ -40,11 +41,11 @@ constexpr std::int64_t watchdog_interval_ms = 2000;
 }  // namespace
 
 World fold(const EventLog& log, Mutant mutant) {
-  World world;
+  World world = initial_world(log).value();
   if (mutant == Mutant::dropped_dedupe) {
     world.commands = Remembered<std::string, RememberedCommand>{0};
   }
-  const auto scanned = log.scan(1, log.tail(), [&world](Record&& record) {
+  const auto scanned = log.scan(world.position + 1, log.tail(), [&world](Record&& record) {
     evolve(world, record);
     return true;
   });
@@ -111,7 +112,10 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
              read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),
       loops_(engine_),
       feed_(
-          disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
+          disk.log(),
+          [this](const StoreError& error) {
+            if (error.kind != StoreError::Kind::dropped) environment_.violate(error.message);
+          },
           reading_pool()),
       artifacts_("/nonexistent"),
       authentication_(engine_, environment.schedule, {}),
@@ -143,6 +147,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           {simulated_ownership(), "/runs", jobs_max}) {
   engine_.set_committer(committer_);
   loops_.add(board_);
+  if (environment_.retains) add_retention();
 }
 
 SimulatedServer::~SimulatedServer() = default;
@@ -153,6 +158,7 @@ Engine::Hooks SimulatedServer::hooks() {
         oracle_.applied(engine_.world(), records);
         files_.applied(records);
         apply(records);
+        if (retention_) retention_->note_applied(records);
         if (environment_.mutant == Mutant::effect_before_commit) {
           jobs_.apply(Commit(records.begin(), records.end()));
         }
@@ -162,7 +168,7 @@ Engine::Hooks SimulatedServer::hooks() {
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
-        oracle_.durable(disk_.log());
+        oracle_.durable(disk_.whole());
         if (environment_.mutant != Mutant::effect_before_commit) {
           for (const Commit& commit : outcome.batch) jobs_.apply(commit);
         }
@@ -180,7 +186,7 @@ Engine::Hooks SimulatedServer::hooks() {
 }
 
 Api SimulatedServer::api(IdSource& ids, const BlockingPool& pool, Post post_to_engine) {
-  return {engine_,
+  Api api{engine_,
           disk_.log(),
           projector_,
           artifacts_,
@@ -198,6 +204,10 @@ Api SimulatedServer::api(IdSource& ids, const BlockingPool& pool, Post post_to_e
           [this](const std::filesystem::path& path, std::size_t) {
             return files_.look(path.string());
           }};
+  api.is_dropped = [this](const RunId& run_id) {
+    return retention_ && retention_->has_dropped(run_id);
+  };
+  return api;
 }
 
 MethodParts SimulatedServer::method_parts() {
@@ -217,56 +227,10 @@ MethodParts SimulatedServer::method_parts() {
   return parts;
 }
 
-// Runs work on a thread with a pace of its own, and `then` on the engine's. What `work` found in
-// run roots is what `then` decides by.
-BlockingPool SimulatedServer::blocking_pool() {
-  return {[this](std::function<void()> work) {
-            environment_.schedule.after(environment_.random.between(0, 2000) * ns_per_us, owner_,
-                                        std::move(work));
-          },
-          [this](std::function<void()> then) {
-            environment_.schedule.after(
-                environment_.random.between(0, 1000) * ns_per_us, owner_,
-                [this, then = std::move(then), sight = files_.take_observation()] {
-                  timer_loop_.check_for_clock_jump(stopping_);
-                  files_.decide_by(sight);
-                  then();
-                  files_.decide_by(std::nullopt);
-                });
-          }};
-}
-
-// Threads that read for those who only read. They leave no trace in what the others do.
-BlockingPool SimulatedServer::reading_pool() {
-  const auto within_us = [this](std::int64_t most_us, std::function<void()> action) {
-    environment_.reading.after(environment_.reading_random.between(0, most_us) * ns_per_us, owner_,
-                               std::move(action));
-  };
-  return {[within_us](std::function<void()> work) { within_us(2000, std::move(work)); },
-          [within_us](std::function<void()> then) { within_us(1000, std::move(then)); }};
-}
-
 tl::expected<std::set<std::string>, std::string> SimulatedServer::over(
     Position position, const std::set<std::string>& run_ids) {
   if (environment_.mutant == Mutant::failed_run_orphaned) return run_ids;
   return runs_over(projector_, position, run_ids);
-}
-
-// Runs work on one thread, in order, and `then` on the engine's.
-BlockingPool SimulatedServer::board_files_pool() {
-  return {[this](std::function<void()> work) {
-            const std::int64_t now_ns = environment_.schedule.monotonic_ns();
-            board_files_busy_until_ns_ =
-                std::max(board_files_busy_until_ns_, now_ns) + repositories_->duration_ns();
-            environment_.schedule.after(board_files_busy_until_ns_ - now_ns, owner_,
-                                        std::move(work));
-          },
-          [this](std::function<void()> then) {
-            post([this, then = std::move(then)] {
-              timer_loop_.check_for_clock_jump(stopping_);
-              if (!stopping_) then();
-            });
-          }};
 }
 
 void SimulatedServer::run_due_loops() {
@@ -295,8 +259,9 @@ void SimulatedServer::post(Schedule::Action action) {
 
 void SimulatedServer::start() {
   SIGNALBOX_CHECK(projector_.catch_up().has_value());
-  files_.start(disk_.log(), owner_);
+  files_.start(disk_.whole(), owner_);
   announce_start();
+  conclude_retention(engine_, disk_.log());
   started_ = true;
   if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm();
   jobs_.adopt();

@@ -26,6 +26,7 @@
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
+#include "server/scheduler/retention_loop.h"
 #include "server/scheduler/station_jobs.h"
 #include "server/timer_loop.h"
 #include "tests/simulation/oracle.h"
@@ -112,6 +113,9 @@ class SimulatedServer {
   void watch_for_space();
   void stop_when_idle();
   void project_later();
+  void add_retention();
+  BlockingPool retention_pool();
+  Stored<void> renew_rows(const std::atomic<bool>& stopped);
 
   Environment& environment_;
   SimulatedDisk& disk_;
@@ -133,6 +137,8 @@ class SimulatedServer {
   StepQueue steps_;
   TimerLoop timer_loop_;
   BoardLoops board_;
+  RewritingTurn rewriting_turn_;
+  std::optional<RetentionLoop> retention_;  // nullopt: nothing is dropped
   ServiceLoops loops_;
   EventFeed feed_;
   ArtifactStore artifacts_;

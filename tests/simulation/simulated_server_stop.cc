@@ -48,6 +48,7 @@ void SimulatedServer::stop() {
   reading_dispatcher_.refuse_all(simulated_stop);
   claims_.refuse_all(simulated_stop);
   locks_.refuse_all(simulated_stop);
+  if (retention_) retention_->stop();
   engine_.flush();
   stop_when_idle();
 }

@@ -50,7 +50,9 @@ constexpr std::int64_t noticed_stall_ns = 2'001 * ns_per_ms;
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options)
-      : options_(options), environment_(options.seed, options.mutant, options.trace_lines) {
+      : options_(options),
+        environment_(options.seed, options.mutant, options.trace_lines,
+                     options.log.empty() && has_retention(options.seed, options.mutant)) {
     machine_.when_submitted([this](const Job& job) { repositories_->begin_worktree(job); });
     repositories_->when_asked_for_open_runs(
         [this](const RunId& id) { return oracle_.board().is_open(id); });
@@ -152,7 +154,7 @@ class Simulation {
     ++life_;
     disturb(environment_.schedule.monotonic_ns());
     disk_.reopen();
-    oracle_.recovered(disk_.log());
+    oracle_.recovered(disk_.whole());
     environment_.note("start " + std::to_string(life_) + " at " +
                       std::to_string(disk_.log().tail()));
     if (environment_.violation) return;
@@ -174,6 +176,7 @@ class Simulation {
     if (snapshot_.empty()) return whole;
     auto world = decode_world(snapshot_);
     SIGNALBOX_CHECK(world.has_value());
+    if (world->position < disk_.log().horizon().position) return whole;
     const auto scanned =
         disk_.log().scan(world->position + 1, disk_.log().tail(), [&world](Record&& record) {
           evolve(*world, record);
@@ -255,7 +258,7 @@ class Simulation {
     if (environment_.violation) return;
     oracle_.finished();
     compare_digests();
-    files_.examine_all(disk_.log());
+    files_.examine_all(disk_.whole());
     environment_.expect(server_ != nullptr, "the server never came back");
     if (server_ == nullptr || !is_able()) return;
     environment_.reading.run_until(environment_.schedule.monotonic_ns() + followers_ns_max);
@@ -312,7 +315,7 @@ class Simulation {
   Context context_{environment_, network_, oracle_.book(), files_, *repositories_, rhythm_};
   DeepJobs deep_jobs_{context_, machine_};
   std::vector<std::unique_ptr<Client>> clients_ = make_clients(context_);
-  Followers followers_{environment_, oracle_, disk_.log()};
+  Followers followers_{environment_, oracle_, disk_.whole()};
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;
   std::uint64_t steps_ = 0;
