@@ -87,7 +87,8 @@ void OperatorClient::resume(const std::string& run_id) {
 // Whether the run goes on may be the decision of another client.
 void OperatorClient::on_resumed(const Reply& reply) {
   expect_code(reply, {"RUN_TERMINAL", "DECISION_REQUIRED", "BUDGET_EXHAUSTED"});
-  if (reply.code != "GAVE_UP") paused_.erase(run_id_);
+  const bool is_gone = environment_.dropped.runs.contains(run_id_);
+  if (reply.code != "GAVE_UP" || is_gone) paused_.erase(run_id_);
   wait();
 }
 
