@@ -170,5 +170,26 @@ TEST_F(AnswerJudgeTest, ARunIsShownAsItWasBetweenTheQuestionAndTheAnswer) {
   EXPECT_FALSE(accepts(R"({"result":{"runs":[],"next_cursor":null}})"));
 }
 
+TEST_F(AnswerJudgeTest, HistoryIsSaidToBeDroppedOnlyWhereItWas) {  // G17
+  held_run();
+  const std::string of_run = R"({"run_id":")" + to_string(run_id_) + R"("})";
+  ask("run.retry", of_run);
+  EXPECT_FALSE(accepts_refusal("HISTORY_DROPPED"));
+  environment_.dropped.going.insert(to_string(run_id_));
+  EXPECT_TRUE(accepts_refusal("HISTORY_DROPPED"));
+  ask("run.why", of_run);
+  EXPECT_FALSE(accepts_refusal("HISTORY_DROPPED"));
+  ask("run.list", "{}");
+  EXPECT_FALSE(accepts(R"({"result":{"runs":[],"next_cursor":null}})"));
+  environment_.dropped.runs.insert(to_string(run_id_));
+  EXPECT_TRUE(accepts(R"({"result":{"runs":[],"next_cursor":null}})"));
+  ask("run.why", of_run);
+  EXPECT_TRUE(accepts_refusal("HISTORY_DROPPED"));
+  ask("lock.release", R"({"key":"main","token":1})");
+  EXPECT_FALSE(accepts_refusal("HISTORY_DROPPED"));
+  environment_.dropped.commands.insert(id_);
+  EXPECT_TRUE(accepts_refusal("HISTORY_DROPPED"));
+}
+
 }  // namespace
 }  // namespace signalbox::simulation
