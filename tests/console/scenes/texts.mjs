@@ -32,6 +32,9 @@ const VARIABLE = [
   [/SPAN( SPAN)+/g, 'SPAN'],
   // A loop may tick meanwhile.
   [/the latest \d+ ticks/g, 'the latest N ticks'], [/( +- time: in SPAN\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
+  // So may it before the moment, of which the log has no schedules.
+  [/(row "(heartbeat|synthesizer|prune)) SPAN the/g, '$1 the'],
+  [/( +- cell "(?:heartbeat|synthesizer|prune)"\n +- cell\n +- cell\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
   [/127\.0\.0\.1:\d+/g, 'ADDRESS'], [/\buid:\d+/g, 'uid:N'], [/\bversion: \S+/g, 'version: VERSION'],
 ];
 
