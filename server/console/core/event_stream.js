@@ -80,6 +80,8 @@ export class EventStream {
     }
     if (request !== this.request) return;
     request.abort();
+    // Nothing was heard to go on from, so what comes meanwhile would be missed without a word.
+    if (this.connection.state === 'live' && !this.connection.position) this.skip();
     this.set({ state: 'away', retryAt: Date.now() + this.retryMs });
     this.timer = setTimeout(() => this.connect(), this.retryMs);
     this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
