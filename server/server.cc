@@ -22,29 +22,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-Rejection too_many_connections(const std::string& actor, std::size_t allowed) {
-  return {
-      ErrorCode::OVERLOADED,
-      actor + " has " + std::to_string(allowed) + " connections, as many as one caller may have",
-      {{"caller_connections_max", static_cast<std::int64_t>(allowed)}},
-      {"signalbox rpc server.limits"}};
-}
-
 }  // namespace
-
-void Server::handle(std::string_view line, const Caller& caller,
-                    const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
-  // This comes before any lease is evaluated: this process itself may have been stopped meanwhile.
-  timer_loop_.check_for_clock_jump(stopping_);
-  if (principal && !peer->identify(principal->actor)) {
-    dispatcher_.refuse(
-        line, too_many_connections(principal->actor, api_.facts.caller_connections_max), peer);
-  } else if (principal) {
-    dispatcher_.handle(line, *principal, peer);
-  } else {
-    dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
-  }
-}
 
 std::optional<Rejection> Server::not_ready() const {
   if (stopping_) return stopping_refusal();

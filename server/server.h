@@ -113,6 +113,8 @@ class Server {
   void log_file_retention(const FileRetentionReport& report);
   AgentLogs::Context agent_log_context();
   HttpService http_service();
+  // Returns the limits of connections in `config`, within the descriptors of this process.
+  static Admission::Limits connection_limits(const Config& config);
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
               const std::shared_ptr<Peer>& peer);
   // Returns the refusal of commands while the service stops.

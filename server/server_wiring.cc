@@ -1,10 +1,6 @@
 // Constructs the parts of the service and connects them with each other; server_rewriting.cc does
-// that for what rewrites the log. server.cc has what the service does afterwards: run, stop, roll
-// back.
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <algorithm>
+// that for what rewrites the log, server_transport.cc for connections. server.cc has what the
+// service does afterwards: run, stop, roll back.
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -12,7 +8,6 @@
 #include "domain/try.h"
 #include "server/access/job_secret.h"
 #include "server/board/git_board_files.h"
-#include "server/executors/process/job_processes.h"
 #include "server/executors/process/project_warnings.h"
 #include "server/followers/failed_run.h"
 #include "server/followers/recorded_commit.h"
@@ -24,32 +19,16 @@
 #include "server/retention/expired_run_files.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
-#include "server/rpc/kept_output.h"
 #include "server/rpc/methods/families.h"
-#include "server/rpc/methods/openrpc.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
 #include "server/text/described_json.h"
-#include "server/transport/http/openapi.h"
 #include "store/log_tiles.h"
 
 namespace signalbox {
 namespace {
 
 namespace asio = boost::asio;
-
-// Connections get the descriptors that the log, the jobs and other files leave.
-Admission::Limits connection_limits(const Config& config) {
-  Admission::Limits limits;
-  limits.connections = config.connections_max;
-  limits.caller_connections = config.caller_connections_max;
-  rlimit descriptors{};
-  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
-    limits.descriptors = std::max<std::size_t>(descriptors.rlim_cur, 2 * file_descriptors_max) -
-                         file_descriptors_max;
-  }
-  return limits;
-}
 
 }  // namespace
 
@@ -344,45 +323,6 @@ AgentLogs::Context Server::agent_log_context() {
                   if (!error) action();
                 });
           }};
-}
-
-HttpService Server::http_service() {
-  return {[this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
-            handle(line, caller, authentication_.of(caller), peer);
-          },
-          [this](std::string_view line, const Caller& caller,
-                 std::optional<std::string_view> secret, const std::shared_ptr<Peer>& peer) {
-            handle(line, caller, authentication_.of(caller, secret), peer);
-          },
-          [this] { return not_ready(); },
-          blocking_pool(lanes_.files, /*while_serving=*/false),
-          HostRule(config_.http_hosts),
-          [this](int socket, Caller& caller) {
-            const auto job_of = [this](std::string_view secret) {
-              return job_of_secret(job_key_, secret);
-            };
-            ProcessJob found = job_of_peer(socket, config_.data / "jobs", job_of);
-            caller.job_id = std::move(found.job_id);
-            caller.process_is_gone = found.process_is_gone;
-          },
-          [this](const std::string& text) { logger_.warn("{}", text); },
-          connection_limits(config_),
-          [this](const Caller& caller,
-                 std::optional<std::string_view> secret) -> std::optional<Rejection> {
-            auto principal = authentication_.of(caller, secret);
-            if (principal) return std::nullopt;
-            return std::move(principal.error());
-          },
-          [this](std::string_view method, const Caller& caller, const Rejection& why,
-                 const std::shared_ptr<Peer>& peer) {
-            timer_loop_.check_for_clock_jump(stopping_);
-            dispatcher_.refuse_unread(method, caller.actor(), why, peer);
-          },
-          [this, text = std::string()]() mutable -> std::string_view {
-            if (text.empty()) text = openrpc_document(dispatcher_.methods(), openapi_text());
-            return text;
-          },
-          output_reader(config_.data)};
 }
 
 TimerLoop::Reports Server::timer_loop_reports() {
