@@ -63,6 +63,7 @@ HttpService Server::http_service() {
           },
           [this] { return not_ready(); },
           blocking_pool(lanes_.files, /*while_serving=*/false),
+          blocking_pool(lanes_.compressions, /*while_serving=*/false),
           HostRule(config_.http_hosts),
           [this](int socket, Caller& caller) {
             const auto job_of = [this](std::string_view secret) {

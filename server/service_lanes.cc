@@ -20,6 +20,13 @@ LanePool::Bounds ServiceLanes::bounds(std::size_t working_max) {
           .hang_ms = limits::lane_hang_ms_max};
 }
 
+// One thread, which uses one processor at most: an answer that takes long to compress doesn't hang.
+LanePool::Bounds ServiceLanes::compression_bounds() {
+  LanePool::Bounds own = bounds(1);
+  own.threads_max = 1;
+  return own;
+}
+
 // One thread for each subscription that is read for, however long that takes.
 LanePool::Bounds ServiceLanes::backlog_bounds() {
   LanePool::Bounds own = bounds(limits::backlog_readers_max);
@@ -60,10 +67,14 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
   return own;
 }
 
+std::array<LanePool*, 14> ServiceLanes::pools() {
+  return {&repositories,      &files,       &compressions, &log_readers, &reports,
+          &backlogs,          &past_worlds, &what_ifs,     &retentions,  &file_retentions,
+          &run_root_removals, &agent_logs,  &local_jobs,   &remote_jobs};
+}
+
 void ServiceLanes::request_stop() {
-  for (LanePool* pool : {&repositories, &files, &log_readers, &reports, &backlogs, &past_worlds,
-                         &what_ifs, &retentions, &file_retentions, &run_root_removals, &agent_logs,
-                         &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : pools()) {
     pool->request_stop();
   }
 }
@@ -71,9 +82,7 @@ void ServiceLanes::request_stop() {
 std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
   request_stop();
   std::vector<std::string> hanging;
-  for (LanePool* pool : {&repositories, &files, &log_readers, &reports, &backlogs, &past_worlds,
-                         &what_ifs, &retentions, &file_retentions, &run_root_removals, &agent_logs,
-                         &local_jobs, &remote_jobs}) {
+  for (LanePool* pool : pools()) {
     std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
   }
   return hanging;

@@ -2,6 +2,7 @@
 // so that no purpose waits for another one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ class ServiceLanes {
 
   LanePool repositories{bounds(limits::repositories_working_max)};  // git, HEARTBEAT.md, worktrees
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
+  LanePool compressions{compression_bounds()};        // of HTTP answers
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
   LanePool reports{bounds(1)};                            // one at a time, callers take turns
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
@@ -37,7 +39,10 @@ class ServiceLanes {
   LanePool remote_jobs{remote_bounds()};
 
  private:
+  // Returns all pools but run_root_writes, which ends last.
+  std::array<LanePool*, 14> pools();
   static LanePool::Bounds bounds(std::size_t working_max);
+  static LanePool::Bounds compression_bounds();
   static LanePool::Bounds backlog_bounds();
   static LanePool::Bounds retention_bounds();
   static LanePool::Bounds run_root_removal_bounds();

@@ -155,13 +155,24 @@ TEST(CompressedAnswers, HaveTheSameHeaderForHead) {
   EXPECT_EQ(http.get("/healthz").status, 200U) << "no body came after the header";
 }
 
+// Nothing touches a disk, so no answer waits for one.
+TEST(CompressedAnswers, DontWaitForDisksThatHang) {  // G6, O5
+  HttpSite site([](HttpService& service) {
+    const BlockingPool::ToLanes hung = [](const Lane&, const std::function<void()>&) {};
+    service.blocking = {hung, at_once};
+  });
+  HttpClient http = site.client();
+  const HttpReply reply = coded_reply(http, "GET", "/openapi.json", {{"Accept-Encoding", "gzip"}});
+  EXPECT_EQ(reply.header("Content-Encoding"), "gzip");
+}
+
 // Compression is a favor: who would wait for it gets the content as it is.
 TEST(CompressedAnswers, ArePlainWhereTooManyWaitToBeCompressed) {
   HttpSite site([](HttpService& service) {
     const BlockingPool::ToLanes full = [](const Lane& lane, const std::function<void()>&) {
       lane.failed(LaneFailure::overloaded);
     };
-    service.blocking = {full, at_once};
+    service.compression = {full, at_once};
   });
   HttpClient http = site.client();
   const HttpReply reply = coded_reply(http, "GET", "/openapi.json", {{"Accept-Encoding", "gzip"}});

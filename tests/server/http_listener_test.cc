@@ -226,7 +226,8 @@ TEST(HttpListener, AStoppingServerAnswersWhatItWasAskedAndCloses) {
 TEST(HttpListener, NothingIsAcceptedAfterTheClose) {
   TemporaryDirectory directory;
   boost::asio::io_context io;
-  Listener listener(io, HttpService{{}, {}, {}, {at_once, at_once}, HostRule()});
+  Listener listener(io,
+                    HttpService{{}, {}, {}, {at_once, at_once}, {at_once, at_once}, HostRule()});
   ASSERT_TRUE(listener.listen_unix(directory.path() / "s"));
   const HttpClient first(directory.path() / "s");
   const HttpClient second(directory.path() / "s");

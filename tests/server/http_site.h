@@ -28,7 +28,7 @@ class HttpSite {
   }
   // `adjust` may change the service before the listener gets it.
   explicit HttpSite(const std::function<void(HttpService&)>& adjust = {}) {
-    HttpService service{{}, {}, {}, {at_once, at_once}, HostRule()};
+    HttpService service{{}, {}, {}, {at_once, at_once}, {at_once, at_once}, HostRule()};
     service.handle_line = [this](std::string_view line, const Caller& caller,
                                  const std::shared_ptr<Peer>& peer) {
       rpc.dispatcher.handle(line, {caller.actor(), Role::admin}, peer);

@@ -31,7 +31,8 @@ struct HttpService {
       handle_request;
   // Returns why commands are refused now, for `/readyz`; nullopt if the service is ready.
   std::function<std::optional<Rejection>()> not_ready;
-  BlockingPool blocking;
+  BlockingPool blocking;     // files
+  BlockingPool compression;  // of answers; apart from files, whose disks may be slow
   HostRule host_rule;
   // Completes the identity of a Unix socket's peer by its process: whether it is a job's.
   std::function<void(int socket, Caller& caller)> identify_process = [](int, Caller&) {};

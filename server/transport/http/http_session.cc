@@ -242,14 +242,15 @@ void HttpSession::respond(HttpAnswer answer) {
   send_whole(std::move(answer));
 }
 
-// One answer at a time, so that compression never takes more than one processor. With too many
-// answers before it, one is sent as it is.
+// One answer at a time, so that compression never takes more than one processor, in a pool of its
+// own: neither waits for a slow disk, nor such a disk for answers. With too many answers before it,
+// one is sent as it is.
 void HttpSession::compress(HttpAnswer answer) {
   if (closed_) return;
   begin_answering();
   place().set_output(answer.body.size(), false);
   const auto kept = std::make_shared<HttpAnswer>(std::move(answer));
-  service_.blocking.run(
+  service_.compression.run(
       {.name = "compression of answers",
        .deadline_ms = compression_ms_max,
        .failed = [self = shared_from_this(), kept](LaneFailure) { self->send_whole(*kept); }},
