@@ -55,7 +55,7 @@ class EventFeed {
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
   // Subscribes `peer` to the records from `from` on. `broadcasts` has applied no record yet.
-  // With `hides_tokens`, fencing tokens are replaced by null (responder.h).
+  // With `hides_tokens`, what hide_tokens() hides is null (responder.h).
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
                  EventFilter filter, Broadcasts broadcasts = Broadcasts(),
                  bool hides_tokens = false);

@@ -10,6 +10,10 @@
 namespace signalbox {
 namespace {
 
+// The SHA-256 of an access token's secret, for which a viewer has no use. Nobody finds the secret
+// from it, but who gets hold of a secret can tell which token it is of.
+constexpr std::string_view secret_digest_name = "secret_sha256";
+
 bool names_token(std::string_view name) {
   if (name == "token" || name.ends_with(".token")) return true;
   return name.ends_with("_token") && name != "run_token";
@@ -54,7 +58,8 @@ std::string error_line(const std::string& id_text, const boost::json::object& er
 void hide_tokens(boost::json::object& object) {
   hide_attribute(object);
   for (auto& entry : object) {
-    if (entry.value().is_number() && names_token(entry.key())) {
+    const bool is_token = entry.value().is_number() && names_token(entry.key());
+    if (is_token || (entry.value().is_string() && entry.key() == secret_digest_name)) {
       entry.value() = nullptr;
     } else if (entry.key() == "next_commands" && entry.value().is_array()) {
       boost::json::array& commands = entry.value().get_array();

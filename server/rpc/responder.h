@@ -39,7 +39,7 @@ class Responder {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
 
-  // For viewers: hides every fencing token in the answer (see hide_tokens() below).
+  // For viewers: hides every token in the answer (see hide_tokens() below).
   void hide_tokens() { hides_tokens_ = true; }
   [[nodiscard]] bool hides_tokens() const { return hides_tokens_; }
 
@@ -85,7 +85,8 @@ class Responder {
 // Hides the fencing tokens in an answer or a notification, at any depth: the numbers under the
 // names `token`, `lock_token`, `signalbox.lock.token` and the like, and the attributes of these
 // names in a trace of OTLP, become null; `next_commands` that give a token are left out. A run's
-// own `run_token` isn't a token: it is the position of its start.
+// own `run_token` isn't a token: it is the position of its start. The digests of access tokens'
+// secrets (`secret_sha256`) become null as well.
 void hide_tokens(boost::json::object& object);
 
 // Returns the rejection for a command whose events didn't become durable: STORAGE_FULL or

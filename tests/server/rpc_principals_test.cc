@@ -208,6 +208,29 @@ TEST(HideTokens, LeavesOutCommandsThatGiveOne) {  // G8
                                      R"("next_commands":"not a list"})");
 }
 
+// The log keeps the digest: who may read its bytes verifies it, and others have no use for it.
+TEST_F(RpcPrincipals, AViewerSeesNoDigestOfASecretInAnEvent) {  // G8
+  const std::string types = R"("types":["AccessTokenIssued"])";
+  const auto read_as = [&](const Principal& principal) {
+    const auto page = ask_as(principal, "events.read", "{" + types + "}").at("result");
+    return page.at("events").as_array().at(0).at("data").as_object();
+  };
+  const auto subscribed_as = [&](const Principal& principal) {
+    peer->delivered.clear();
+    ask_as(principal, "events.subscribe", R"({"from":1,)" + types + "}");
+    EXPECT_EQ(peer->delivered.size(), 1U);
+    return json::parse(peer->delivered.at(0)).at("params").at("data").as_object();
+  };
+  ask("access.issue", R"({"name":"ci","role":"worker"})");
+  for (const json::object& data : {read_as(eve_the_viewer), subscribed_as(eve_the_viewer)}) {
+    EXPECT_TRUE(data.at("secret_sha256").is_null());
+    EXPECT_EQ(data.at("name"), "ci");
+  }
+  for (const json::object& data : {read_as(wes_the_worker), subscribed_as(wes_the_worker)}) {
+    EXPECT_TRUE(data.at("secret_sha256").is_string());
+  }
+}
+
 TEST_F(RpcPrincipals, AnAdminActsForAllAndAnOperatorForItself) {  // G8
   const std::string token = ask_result("lock.acquire", R"({"key":"deploy","owner":"ann"})");
   const std::string release = R"({"key":"deploy","token":)" + token + "}";

@@ -55,8 +55,9 @@ std::uint64_t number_of(const json::value& value) {
   return error ? 0 : number;
 }
 
-// Hides what a viewer has no use for: the tokens in a state, under each of their names, and the
-// digests of secrets. Other numbers that are the same as a token stay.
+// Hides the tokens in a state from a viewer, under each of their names. Other numbers that are the
+// same as a token stay. The rest of what a viewer doesn't see is hidden in every answer
+// (hide_tokens() in responder.h).
 void hide_grants(json::value& state) {
   Grants grants;
   for_each_field(std::as_const(state), [&grants](std::string_view key, const json::value& value) {
@@ -67,7 +68,6 @@ void hide_grants(json::value& state) {
     const bool may_be_grant =
         std::find(grant_fields.begin(), grant_fields.end(), key) != grant_fields.end();
     if (may_be_grant && grants.contains(number_of(value))) value = nullptr;
-    if (key == "secret_sha256") value = nullptr;
   });
 }
 
