@@ -159,6 +159,8 @@ inline constexpr std::int64_t run_root_removal_ms_max = 2LL * 60 * 1000;
 // last event.
 inline constexpr std::int64_t stop_ms_max = 9000;
 inline constexpr std::int64_t stop_threads_ms_max = 4000;
+// Time from SIGTERM in which requests under way are still answered.
+inline constexpr std::int64_t stop_answers_ms_max = 3000;
 // The part of that for threads that write in run roots: those still there are late already.
 inline constexpr std::int64_t stop_writes_ms_max = 1000;
 
@@ -299,5 +301,6 @@ static_assert(disk_threads_max > files_working_max && disk_threads_max < lane_th
 static_assert(repository_check_ms_max + git_grace_ms_max < project_put_ms_max);
 static_assert(policy_git_ms_max + git_grace_ms_max < policy_read_ms_max);
 static_assert(run_root_write_ms_max + stop_threads_ms_max < stop_ms_max);
+static_assert(stop_answers_ms_max <= run_root_write_ms_max);
 
 }  // namespace signalbox::limits

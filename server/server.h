@@ -153,6 +153,8 @@ class Server {
   void stop(const std::string& why);
   void stop_on_signal(int signal);
   void stop_when_idle();
+  // Ends run() once requests under way are answered, or their time is over.
+  void stop_when_answered();
   // Requests that everything ends that runs beside the service and may take long.
   void cancel_background();
   void stop_threads();
@@ -208,7 +210,8 @@ class Server {
   boost::asio::steady_timer clock_timer_;
   SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;
-  std::optional<TlsIdentity> tls_;  // nullopt: no TLS
+  boost::asio::steady_timer answers_timer_;  // of stop_when_answered()
+  std::optional<TlsIdentity> tls_;           // nullopt: no TLS
   CertificateWatch certificate_watch_;
   SettingsReload settings_reload_;
   WatchdogPings watchdog_pings_{io_};
@@ -216,9 +219,10 @@ class Server {
   std::int64_t clock_timer_due_ns_ = no_time;  // expiry of clock_timer_ (monotonic)
   bool turn_scheduled_ = false;
   bool stopping_ = false;
-  bool stopped_ = false;              // ServerStopped was applied
-  bool background_canceled_ = false;  // cancel_background() was called
-  std::vector<std::string> hanging_;  // lanes whose threads didn't end
+  std::int64_t answers_until_ms_ = 0;  // of a stop, on the clock of CallBounds
+  bool stopped_ = false;               // ServerStopped was applied
+  bool background_canceled_ = false;   // cancel_background() was called
+  std::vector<std::string> hanging_;   // lanes whose threads didn't end
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // the number of this start
   std::unique_ptr<StationJobs> jobs_;        // owns threads that post to io_

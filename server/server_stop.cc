@@ -1,5 +1,6 @@
 // How the service ends: by a signal, with a last event and all answers sent, or by a failure.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,8 @@ namespace signalbox {
 namespace {
 
 namespace asio = boost::asio;
+
+constexpr std::chrono::milliseconds answers_poll{10};
 
 }  // namespace
 
@@ -31,6 +34,7 @@ void Server::stop_on_signal(int signal) {
 void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
+  answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
   cancel_background();
   clock_timer_.cancel();
   space_watch_.cancel();
@@ -58,7 +62,18 @@ void Server::stop_when_idle() {
   // Answers that the last commit released, or that wait for its run-root files, are still queued
   // for the sockets; they are sent first.
   run_roots_.when_written(engine_.durable_position(), [this](const std::string&) {
-    asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
+    asio::post(io_, [this] { asio::post(io_, [this] { stop_when_answered(); }); });
+  });
+}
+
+// What other threads do for a request, such as the check of a project or the compression of an
+// answer, ends soon after the last event; a peer that reads slowly, or a repository that hangs,
+// doesn't.
+void Server::stop_when_answered() {
+  if (!listener_.is_answering() || CallBounds::now_ms() >= answers_until_ms_) return io_.stop();
+  answers_timer_.expires_after(answers_poll);
+  answers_timer_.async_wait([this](const boost::system::error_code& replaced) {
+    if (!replaced) stop_when_answered();
   });
 }
 

@@ -133,6 +133,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       clock_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_),
+      answers_timer_(io_),
       certificate_watch_(io_, clock_, log_outcome()),
       settings_reload_(config, given.reload_source,
                        blocking_pool(lanes_.files, /*while_serving=*/false), clock_, logger,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -326,6 +327,11 @@ void Listener::finish() {
   for (const auto& acceptor : acceptors_) acceptor->close();
   const auto connections = connections_;
   for (const auto& connection : connections) connection->finish();
+}
+
+bool Listener::is_answering() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const auto& connection) { return connection->is_answering(); });
 }
 
 void Listener::close() {

@@ -45,6 +45,9 @@ class Listener {
 
   // Stops accepting; each connection closes once its requests are answered.
   void finish();
+  // Returns true while a connection has a request that is being answered, or its peer hasn't got
+  // the whole answer.
+  [[nodiscard]] bool is_answering() const;
   // Closes all connections now.
   void close();
   // Applies these limits from now on. Connections beyond them stay open.

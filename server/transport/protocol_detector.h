@@ -30,6 +30,7 @@ class ProtocolDetector final : public OpenConnection,
 
   void start();
   void finish() override { close(); }
+  [[nodiscard]] bool is_answering() const override { return false; }
   void close() override;
 
  private:

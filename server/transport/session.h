@@ -31,6 +31,9 @@ class Session final : public Peer,
 
   void start();
   void finish() override;
+  [[nodiscard]] bool is_answering() const override {
+    return !closed_ && (unanswered_ > 0 || outgoing_bytes() > 0);
+  }
   void close() override;
 
   void expect_answer(std::size_t weight) override;

@@ -73,6 +73,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(run_root_removal_ms_max);
   SIGNALBOX_LIMIT(stop_ms_max);
   SIGNALBOX_LIMIT(stop_threads_ms_max);
+  SIGNALBOX_LIMIT(stop_answers_ms_max);
   SIGNALBOX_LIMIT(stop_writes_ms_max);
   SIGNALBOX_LIMIT(backlog_read_events_max);
   SIGNALBOX_LIMIT(backlog_sent_events_max);

@@ -311,6 +311,7 @@ void HttpSession::done() {
 }
 
 void HttpSession::linger() {
+  phase_ = Phase::lingering;
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
   drain_buffer_.resize(drain_buffer_bytes);

@@ -39,6 +39,9 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
 
   void start();
   void finish() override;
+  [[nodiscard]] bool is_answering() const override {
+    return !closed_ && phase_ == Phase::answering;
+  }
   void close() override;
 
   // Sends the whole response to the current request, compressed if that is asked for, then reads
@@ -67,7 +70,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   [[nodiscard]] bool closed() const { return closed_; }
 
  private:
-  enum class Phase { idle, reading, answering };
+  enum class Phase { idle, reading, answering, lingering };
 
   // Sets the deadline: calls `late` after `ms`, unless another deadline replaces this one.
   void expect_within(std::int64_t ms, std::function<void()> late);

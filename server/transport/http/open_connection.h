@@ -22,6 +22,8 @@ class OpenConnection {
 
   // Accepts no more requests, and closes once those under way are answered.
   virtual void finish() = 0;
+  // Returns true while a request is being answered, or an answer is being sent.
+  [[nodiscard]] virtual bool is_answering() const = 0;
   // Closes the connection now.
   virtual void close() = 0;
 };
