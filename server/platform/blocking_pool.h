@@ -20,6 +20,7 @@ using Post = std::function<void(std::function<void()> action)>;
 enum class LaneFailure {
   overloaded,  // too much work waits in its lane, or that lane hangs
   late,        // the deadline has passed
+  unwanted,    // lane.unwanted was set before the work began
 };
 
 // Where a piece of work runs, and for how long its result is waited for.
@@ -34,6 +35,9 @@ struct Lane {
   // The deadline counts from the beginning of the work instead: others that are slow don't make it
   // late. Until it begins it is waited for, unless nothing says when a thread is free for it.
   bool counts_from_begin = false;
+  // Set once nobody waits for the result: work that has not begun fails then, and gives its place
+  // in the lane to others. nullptr: the result is always wanted.
+  std::shared_ptr<const std::atomic<bool>> unwanted = nullptr;
   // Called instead of the continuation. Without it any amount of work may wait in the lane, and
   // there is no deadline.
   std::function<void(LaneFailure why)> failed = nullptr;

@@ -34,6 +34,7 @@ struct LanePiece {
   std::string disk = {};
   bool failed = false;  // lane.failed was called, or is about to be
 
+  [[nodiscard]] bool is_unwanted() const { return lane.failed && lane.unwanted && *lane.unwanted; }
   void limit_from(std::int64_t now_ms) {
     if (lane.failed && lane.deadline_ms > 0) deadline_ms = now_ms + lane.deadline_ms;
   }
@@ -72,11 +73,18 @@ struct LanePool::State {
     return static_cast<std::size_t>(late) >= bounds.lane_working_max;
   }
 
+  [[nodiscard]] std::size_t waiting() const {
+    std::size_t count = 0;
+    for (const auto& [name, queue] : lanes) count += queue.waiting.size();
+    return count;
+  }
+
   [[nodiscard]] bool is_overloaded(const LanePiece& piece, std::int64_t now_ms) const {
     const auto place = lanes.find(piece.lane.name);
     if (place != lanes.end() && place->second.waiting.size() >= bounds.lane_waiting_max) {
       return true;
     }
+    if (bounds.waiting_max > 0 && waiting() >= bounds.waiting_max) return true;
     return is_late(piece.lane.name) || hanging(now_ms) >= bounds.threads_max;
   }
 
@@ -117,6 +125,20 @@ struct LanePool::State {
     if (place->second.waiting.empty() && place->second.working == 0) lanes.erase(place);
   }
 
+  // Removes the waiting pieces that `is_removed` returns true for.
+  template <class IsRemoved>
+  void erase_waiting(const IsRemoved& is_removed) {
+    for (auto lane = lanes.begin(); lane != lanes.end();) {
+      LaneQueue& queue = lane->second;
+      std::erase_if(queue.waiting, is_removed);
+      if (queue.waiting.empty() && queue.is_ready) {
+        queue.is_ready = false;
+        std::erase(ready, lane->first);
+      }
+      lane = queue.waiting.empty() && queue.working == 0 ? lanes.erase(lane) : std::next(lane);
+    }
+  }
+
   // Takes the pieces that are past their deadline, and those that count from their beginning but
   // can't begin, because their lane or every thread hangs; sets `next_ms` to the next deadline.
   std::vector<LanePiecePointer> take_late(std::int64_t now_ms, std::int64_t& next_ms) {
@@ -137,16 +159,19 @@ struct LanePool::State {
       return true;
     };
     for (const LanePiecePointer& piece : running) look(piece);
-    for (auto lane = lanes.begin(); lane != lanes.end();) {
-      LaneQueue& queue = lane->second;
-      std::erase_if(queue.waiting, look);
-      if (queue.waiting.empty() && queue.is_ready) {
-        queue.is_ready = false;
-        std::erase(ready, lane->first);
-      }
-      lane = queue.waiting.empty() && queue.working == 0 ? lanes.erase(lane) : std::next(lane);
-    }
+    erase_waiting(look);
     return late;
+  }
+
+  std::vector<LanePiecePointer> take_unwanted() {
+    std::vector<LanePiecePointer> unwanted;
+    erase_waiting([&unwanted](const LanePiecePointer& piece) {
+      if (piece->failed || !piece->is_unwanted()) return false;
+      piece->failed = true;
+      unwanted.push_back(piece);
+      return true;
+    });
+    return unwanted;
   }
 
   const Bounds bounds;
@@ -203,6 +228,13 @@ void run_lane_thread(const std::shared_ptr<State>& state) {
     if (!state->ready.empty()) {
       state->ready_changed.notify_one();
       start_thread_if_needed(state, now_ms);
+    }
+    if (piece->is_unwanted()) {
+      state->end(piece);
+      lock.unlock();
+      piece->lane.failed(LaneFailure::unwanted);
+      lock.lock();
+      continue;
     }
     state->watched_changed.notify_one();
     lock.unlock();
@@ -284,9 +316,11 @@ void LanePool::run(Lane lane, std::function<void()> work) {
   const bool may_fail = piece->lane.failed != nullptr;
   if (!piece->lane.counts_from_begin) piece->limit_from(now_ms);
   bool overloaded = false;
+  std::vector<LanePiecePointer> unwanted;
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->stopping) return;
+    if (piece->lane.unwanted) unwanted = state_->take_unwanted();
     overloaded = may_fail && state_->is_overloaded(*piece, now_ms);
     if (!overloaded) {
       const std::string& name = piece->lane.name;
@@ -296,6 +330,7 @@ void LanePool::run(Lane lane, std::function<void()> work) {
       start_thread_if_needed(state_, now_ms);
     }
   }
+  for (const LanePiecePointer& each : unwanted) each->lane.failed(LaneFailure::unwanted);
   if (overloaded) return piece->lane.failed(LaneFailure::overloaded);
   state_->ready_changed.notify_one();
   state_->watched_changed.notify_one();

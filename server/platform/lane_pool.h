@@ -24,6 +24,7 @@ class LanePool {
     std::size_t threads_max = 1;       // all threads: those that hang as well
     std::size_t lane_working_max = 1;  // of one lane; if more than 1, its work isn't in order
     std::size_t lane_waiting_max = 1;  // pieces of work of one lane that have not begun
+    std::size_t waiting_max = 0;       // the same of all lanes together; 0: unbounded
     // Threads that work on one disk other than the root file system; 0: all of them. What else
     // touches it fails with `overloaded` as soon as a thread is free for it.
     std::size_t disk_working_max = 0;
@@ -39,8 +40,9 @@ class LanePool {
 
   // Runs `work` when its lane has its turn. Its blocking calls have the lane's deadline, and are
   // canceled by request_stop() (call_bounds.h). lane.failed is called at most once, on this thread
-  // or one of the pool: at once if lane_waiting_max is reached, if the lane hangs beyond the
-  // deadline of its work, or if all threads hang; else at the deadline. Any thread. After
+  // or one of the pool: at once if lane_waiting_max or waiting_max is reached, if the lane hangs
+  // beyond the deadline of its work, or if all threads hang; else at the deadline. Before work
+  // that can become unwanted is counted, what already is gives its place back. Any thread. After
   // request_stop() the work is dropped.
   void run(Lane lane, std::function<void()> work);
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -122,6 +123,57 @@ TEST(LanePool, ACallerIsAnsweredByItsDeadlineAndThenTheLaneRefuses) {  // G6
     return begun > 0;
   })) << "the lane works again";
   EXPECT_EQ(late + overloaded, asked + 1);
+}
+
+TEST(LanePool, WorkThatNobodyWaitsForGivesItsPlaceToOthers) {  // G7
+  Gate gate;
+  std::atomic<int> unwanted = 0;
+  std::atomic<int> overloaded = 0;
+  std::atomic<int> done = 0;
+  LanePool::Bounds bounds = bounds_of(1, 1);
+  bounds.hang_ms = 600'000;
+  LanePool pool(bounds);
+  pool.run({.name = "one"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+  const auto is_gone = std::make_shared<std::atomic<bool>>(false);
+  const auto is_never_gone = std::make_shared<std::atomic<bool>>(false);
+  const auto ask = [&](const std::shared_ptr<std::atomic<bool>>& flag) {
+    Lane lane{.name = "one", .unwanted = flag};
+    lane.failed = [&](LaneFailure why) {
+      ++(why == LaneFailure::unwanted ? unwanted : overloaded);
+    };
+    pool.run(std::move(lane), [&] { ++done; });
+  };
+  ask(is_gone);
+  ask(is_gone);
+  ask(is_never_gone);
+  EXPECT_EQ(overloaded, 1) << "all places are taken";
+  *is_gone = true;
+  ask(is_never_gone);
+  EXPECT_EQ(overloaded, 1);
+  EXPECT_EQ(unwanted, 2);
+  ask(is_gone);  // as if its flag was set only now
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return unwanted == 3 && done == 1; }));
+}
+
+TEST(LanePool, AllLanesTogetherAreBounded) {  // G7
+  Gate gate;
+  std::atomic<int> overloaded = 0;
+  LanePool::Bounds bounds = bounds_of(1, 1);
+  bounds.hang_ms = 600'000;
+  bounds.waiting_max = 3;
+  LanePool pool(bounds);
+  pool.run({.name = "first"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+  for (int caller = 0; caller < 4; ++caller) {
+    EXPECT_EQ(overloaded, 0);
+    Lane lane{.name = "caller " + std::to_string(caller)};
+    lane.failed = [&](LaneFailure) { ++overloaded; };
+    pool.run(std::move(lane), [] {});
+  }
+  EXPECT_EQ(overloaded, 1);
+  gate.open();
 }
 
 // Many repositories share few threads: the last one isn't late because the others take their time.
