@@ -194,11 +194,17 @@ inline constexpr std::int64_t attention_loop_overdue_ms_min = 30 * 60 * 1000;
 
 // Records that one report.get reads: the newest of its period.
 inline constexpr std::uint64_t report_records_max = 1'000'000;
+// Reports of all callers that wait, and the time after which one that is being made counts as
+// hanging.
+inline constexpr std::size_t reports_waiting_max = 256;
+inline constexpr std::int64_t report_hang_ms_max = 60'000;
 
 // Forecasts (what_if.run), each in a process of its own.
 // Those that are made at the same time, and those of one caller that wait for that.
 inline constexpr std::size_t what_if_working_max = 1;
 inline constexpr std::size_t what_if_waiting_max = 2;
+// Those of all callers that wait, since one client may come under many addresses.
+inline constexpr std::size_t what_if_all_waiting_max = 16;
 // Time and resident memory of one, and the size of its policy.
 inline constexpr std::int64_t what_if_ms_max = 60'000;
 inline constexpr std::size_t what_if_memory_bytes_max = 1024UL * 1024 * 1024;

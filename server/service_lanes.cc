@@ -35,6 +35,15 @@ LanePool::Bounds ServiceLanes::backlog_bounds() {
   return own;
 }
 
+// One thread: a report of a long period takes its time, and doesn't hang.
+LanePool::Bounds ServiceLanes::report_bounds() {
+  LanePool::Bounds own = bounds(1);
+  own.threads_max = 1;
+  own.waiting_max = limits::reports_waiting_max;
+  own.hang_ms = limits::report_hang_ms_max;
+  return own;
+}
+
 // One thread, however long its work takes.
 LanePool::Bounds ServiceLanes::retention_bounds() {
   LanePool::Bounds own = bounds(1);
@@ -57,6 +66,7 @@ LanePool::Bounds ServiceLanes::what_if_bounds() {
   own.threads_max = limits::what_if_working_max;
   own.lane_working_max = limits::what_if_working_max;
   own.lane_waiting_max = limits::what_if_waiting_max;
+  own.waiting_max = limits::what_if_all_waiting_max;
   own.hang_ms = 2 * limits::what_if_ms_max;
   return own;
 }

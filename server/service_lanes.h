@@ -26,7 +26,7 @@ class ServiceLanes {
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
   LanePool compressions{compression_bounds()};        // of HTTP answers
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
-  LanePool reports{bounds(1)};                            // one at a time, callers take turns
+  LanePool reports{report_bounds()};                      // one at a time, callers take turns
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool past_worlds{retention_bounds()};               // queries about the past
   LanePool what_ifs{what_if_bounds()};                    // forecasts, each in its own process
@@ -44,6 +44,7 @@ class ServiceLanes {
   static LanePool::Bounds bounds(std::size_t working_max);
   static LanePool::Bounds compression_bounds();
   static LanePool::Bounds backlog_bounds();
+  static LanePool::Bounds report_bounds();
   static LanePool::Bounds retention_bounds();
   static LanePool::Bounds run_root_removal_bounds();
   static LanePool::Bounds what_if_bounds();

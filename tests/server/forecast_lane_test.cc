@@ -49,6 +49,36 @@ TEST(ForecastLaneTest, OneIsMadeAndTwoOfACallerWait) {  // G7
   EXPECT_EQ(made, 1 + static_cast<int>(limits::what_if_waiting_max));
 }
 
+// Expects that `all_max` pieces of work wait, whoever they are of, and that the next one is
+// refused.
+void expect_bound_of_all(LanePool& pool, std::size_t all_max) {
+  std::atomic<int> refused = 0;
+  std::latch begun(1);
+  std::latch going_on(1);
+  pool.run({.name = "token:first"}, [&] {
+    begun.count_down();
+    going_on.wait();
+  });
+  begun.wait();
+  for (std::size_t each = 0; each <= all_max; ++each) {
+    EXPECT_EQ(refused, 0) << each;
+    Lane lane{.name = "tcp:127.0.0." + std::to_string(each)};
+    lane.failed = [&refused](LaneFailure why) {
+      EXPECT_EQ(why, LaneFailure::overloaded);
+      ++refused;
+    };
+    pool.run(std::move(lane), [] {});
+  }
+  EXPECT_EQ(refused, 1);
+  going_on.count_down();
+}
+
+TEST(ForecastLaneTest, AllCallersTogetherAreBounded) {  // G7
+  ServiceLanes lanes;
+  expect_bound_of_all(lanes.what_ifs, limits::what_if_all_waiting_max);
+  expect_bound_of_all(lanes.reports, limits::reports_waiting_max);
+}
+
 // Expects that whoever asks for much waits for its own work alone.
 void expect_turns(LanePool& pool, std::size_t asked_at_once) {
   std::latch begun(1);

@@ -89,8 +89,11 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(attention_failures_examined_max);
   SIGNALBOX_LIMIT(attention_loop_overdue_ms_min);
   SIGNALBOX_LIMIT(report_records_max);
+  SIGNALBOX_LIMIT(reports_waiting_max);
+  SIGNALBOX_LIMIT(report_hang_ms_max);
   SIGNALBOX_LIMIT(what_if_working_max);
   SIGNALBOX_LIMIT(what_if_waiting_max);
+  SIGNALBOX_LIMIT(what_if_all_waiting_max);
   SIGNALBOX_LIMIT(what_if_ms_max);
   SIGNALBOX_LIMIT(what_if_memory_bytes_max);
   SIGNALBOX_LIMIT(what_if_policy_bytes_max);
