@@ -286,8 +286,8 @@ MethodParts Server::method_parts() {
     return to_json(project_warnings(project, mode, scratch)).as_object();
   };
   parts.reports = blocking_pool(lanes_.reports, /*while_serving=*/false);
-  parts.forecasts =
-      ForecastParts{blocking_pool(lanes_.what_ifs, /*while_serving=*/false), config_.board};
+  parts.forecasts = ForecastParts{blocking_pool(lanes_.what_ifs, /*while_serving=*/false),
+                                  config_.board, [this] { return stopping_; }};
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;
 }

@@ -23,6 +23,10 @@ enum class LaneFailure {
   unwanted,    // lane.unwanted was set before the work began
 };
 
+// Is set once nobody waits for a result any more; any thread may read it. nullptr: it is always
+// wanted.
+using Unwanted = std::shared_ptr<const std::atomic<bool>>;
+
 // Where a piece of work runs, and for how long its result is waited for.
 struct Lane {
   // What the work uses: a repository, an endpoint, a run root. Work of one name is done in order.
@@ -35,9 +39,8 @@ struct Lane {
   // The deadline counts from the beginning of the work instead: others that are slow don't make it
   // late. Until it begins it is waited for, unless nothing says when a thread is free for it.
   bool counts_from_begin = false;
-  // Set once nobody waits for the result: work that has not begun fails then, and gives its place
-  // in the lane to others. nullptr: the result is always wanted.
-  std::shared_ptr<const std::atomic<bool>> unwanted = nullptr;
+  // Work that has not begun when this is set fails, and gives its place in the lane to others.
+  Unwanted unwanted = nullptr;
   // Called instead of the continuation. Without it any amount of work may wait in the lane, and
   // there is no deadline.
   std::function<void(LaneFailure why)> failed = nullptr;

@@ -60,6 +60,10 @@ class Peer {
   // Closes the connection once the queue is empty, or after a few seconds.
   virtual void close_after_flush() = 0;
   [[nodiscard]] virtual bool closed() const = 0;
+  // Returns true if nobody reads an answer any more: the peer has closed the connection, even if
+  // that wasn't noticed yet. Over TCP, where the two look the same, that is so as well if it has
+  // only ended its output.
+  [[nodiscard]] virtual bool has_gone() { return closed(); }
 };
 
 }  // namespace signalbox

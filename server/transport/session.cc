@@ -1,7 +1,5 @@
 #include "server/transport/session.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -285,11 +283,9 @@ void Session::close_if_done() {
 }
 
 // After a half-close the peer still reads, but a peer that is gone must get no claim and no event.
-// On a Unix socket poll() distinguishes the two.
 void Session::watch_for_hang_up() {
   if (watching_for_hang_up_) return;
-  pollfd state{socket_.native_handle(), 0, 0};
-  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP, POLLERR: always reported
+  if (has_hung_up(socket_.native_handle())) return close();
   watching_for_hang_up_ = true;
   socket_.async_wait(Socket::wait_error,
                      [self = shared_from_this()](const boost::system::error_code& error) {

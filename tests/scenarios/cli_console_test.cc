@@ -1,4 +1,5 @@
 // `signalbox console`: an address for one browser, and what others on the machine get there.
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <vector>
@@ -7,6 +8,7 @@
 
 #include "server/limits.h"
 #include "tests/eventually.h"
+#include "tests/scenarios/forecast_process.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
 
@@ -229,6 +231,34 @@ TEST_F(ConsoleTest, OthersAreAnsweredWhileAForecastOfALogIsMade) {  // G7
   // One that is being made doesn't hold up the end of the command.
   command.send(SIGINT);
   EXPECT_EQ(command.wait(), 0) << command.err();
+}
+
+TEST_F(ConsoleTest, AForecastOfALogWhoseBrowserHasGoneIsEnded) {  // G7
+  start_run("the only run");
+  server_.kill();
+  BackgroundCommand command(words(), files());
+  read_address(command);
+  // A forecast waits until somebody writes the settings.
+  const std::filesystem::path settings = server_.data() / "signalbox.toml";
+  std::filesystem::remove(settings);
+  ASSERT_EQ(::mkfifo(settings.c_str(), 0600), 0);
+  const auto begun = std::chrono::steady_clock::now();
+  std::optional<ProcessIdentity> process;
+  {
+    HttpClient client(port_);
+    ASSERT_TRUE(client.send(
+        client.text("POST", "/rpc", shown(),
+                    R"({"jsonrpc":"2.0","id":1,"method":"what_if.run","params":{"policy":""}})")));
+    await([&] {
+      process = forecast_process(command.pid());
+      return process.has_value();
+    });
+  }
+  ASSERT_TRUE(process);
+  await([&] { return has_ended(*process); });
+  EXPECT_LT(std::chrono::steady_clock::now() - begun,
+            std::chrono::milliseconds(limits::what_if_ms_max))
+      << "not by its bound";
 }
 
 }  // namespace

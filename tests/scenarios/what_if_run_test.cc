@@ -1,6 +1,12 @@
 // `what_if.run` of a running service: over the socket and HTTP, as a viewer, and what it refuses.
+#include <signal.h>
+
+#include <chrono>
+#include <optional>
+
 #include "server/limits.h"
 #include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/forecast_process.h"
 #include "tests/scenarios/http_client.h"
 
 namespace signalbox {
@@ -102,6 +108,38 @@ TEST_F(WhatIfRunTest, AViewerMayAskOverHttp) {
   ASSERT_EQ(reply.status, 200U) << reply.body();
   const json::object forecast = reply.json().at("result").as_object();
   EXPECT_EQ(figure(forecast, "what_if", "succeeded"), 1);
+}
+
+// A forecast whose process is stopped lasts until its bound, unless somebody ends it.
+TEST_F(WhatIfRunTest, OneWhoseAskerHasGoneIsEnded) {  // G7
+  work("first");
+  const json::object request{{"jsonrpc", "2.0"},
+                             {"id", 1},
+                             {"method", "what_if.run"},
+                             {"params", json::object{{"policy", ""}}}};
+  for (const bool is_http : {true, false}) {
+    const auto begun = std::chrono::steady_clock::now();
+    std::optional<ProcessIdentity> process;
+    {
+      std::optional<HttpClient> client;
+      // Forecasts of this log are quick: another one is asked for until one is caught.
+      await([&] {
+        if (!client || client->has_input()) {
+          client.emplace(server_.socket());
+          const std::string line = json::serialize(request) + "\n";
+          client->send(is_http ? client->text("POST", "/rpc", {}, line) : line);
+        }
+        process = forecast_process(server_.pid());
+        return process && ::kill(process->pid, SIGSTOP) == 0 && !client->has_input();
+      });
+    }
+    ASSERT_TRUE(process);
+    await([&] { return has_ended(*process); });
+    EXPECT_LT(std::chrono::steady_clock::now() - begun,
+              std::chrono::milliseconds(limits::what_if_ms_max))
+        << "not by its bound";
+  }
+  EXPECT_EQ(figure(rpc("what_if.run", {{"policy", ""}}), "recorded", "runs"), 1);
 }
 
 }  // namespace

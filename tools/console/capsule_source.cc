@@ -136,7 +136,8 @@ Decided<json::object> CapsuleSource::result_of(const std::string& method,
   return trace_to_json(capsule_.run_id, trace_, capsule_.records.back().recorded_at_ns);
 }
 
-void CapsuleSource::answer_line(std::string_view line, const AnsweredLine& answered) {
+void CapsuleSource::answer_line(std::string_view line, const Unwanted& /*unwanted*/,
+                                const AnsweredLine& answered) {
   answered(response(line));
 }
 

@@ -34,7 +34,8 @@ class CapsuleSource final : public ConsoleSource {
 
   // Answers `server.whoami`, whose result says what was checked, `run.get`, `run.trace` and
   // `events.read`.
-  void answer_line(std::string_view line, const AnsweredLine& answered) override;
+  void answer_line(std::string_view line, const Unwanted& unwanted,
+                   const AnsweredLine& answered) override;
   [[nodiscard]] std::string response(std::string_view line) const;
   // Reads and verifies the file again: artifacts may be larger than the memory.
   HttpAnswer artifact(const PathParams& params) override;

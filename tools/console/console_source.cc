@@ -44,7 +44,7 @@ void ConsoleSource::answer(const Request& request, const Answered& answered) {
       return answered(std::move(nothing));
     }
     case RouteKind::rpc:
-      return answer_line(request.body, [answered](std::string line) {
+      return answer_line(request.body, request.unwanted, [answered](std::string line) {
         HttpAnswer result;
         result.media_type = "application/json";
         result.body = std::move(line);

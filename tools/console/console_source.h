@@ -11,6 +11,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "server/platform/blocking_pool.h"
 #include "server/transport/http/http_answer.h"
 #include "server/transport/http/route.h"
 
@@ -26,6 +27,7 @@ class ConsoleSource {
     std::string_view accept_encoding;
     std::string_view if_none_match;
     std::string_view body;
+    Unwanted unwanted = nullptr;  // set once the browser has closed the connection
   };
 
   using Answered = std::function<void(HttpAnswer answer)>;
@@ -37,7 +39,7 @@ class ConsoleSource {
 
   // Answers what the console asks: its files, JSON-RPC queries, artifacts, and the stream of events
   // with 204, because none will come. 404 for all else. Calls `answered` once, at once or later on
-  // another thread; not any more after stop(). Of the request nothing is used later.
+  // another thread; not any more after stop(). Of the request only `unwanted` is used later.
   void answer(const Request& request, const Answered& answered);
   // Ends what takes long. Blocks until it has ended.
   virtual void stop() {}
@@ -54,7 +56,8 @@ class ConsoleSource {
 
  private:
   // Passes on the response to a line of JSON-RPC, as answer() does.
-  virtual void answer_line(std::string_view line, const AnsweredLine& answered) = 0;
+  virtual void answer_line(std::string_view line, const Unwanted& unwanted,
+                           const AnsweredLine& answered) = 0;
   // `params` has the run_id and the name.
   virtual HttpAnswer artifact(const PathParams& params) = 0;
 };

@@ -196,8 +196,10 @@ void ProxiedRequest::answer_from(ConsoleSource& source) {
                  .accept = field(http::field::accept),
                  .accept_encoding = field(http::field::accept_encoding),
                  .if_none_match = field(http::field::if_none_match),
-                 .body = request_.body()},
+                 .body = request_.body(),
+                 .unwanted = unwanted_},
                 answered);
+  if (!is_closed_ && answer_.empty()) watch_browser();  // it comes later
 }
 
 void ProxiedRequest::send(const HttpAnswer& answer) {
@@ -222,6 +224,7 @@ void ProxiedRequest::send(const HttpAnswer& answer) {
 
 void ProxiedRequest::close() {
   if (std::exchange(is_closed_, true)) return;
+  *unwanted_ = true;
   boost::system::error_code ignored;
   deadline_.cancel();
   browser_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,6 +70,7 @@ class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
   std::string answer_;  // of the proxy itself
   std::array<char, 64 * 1024> response_{};
   std::array<char, 1> more_{};
+  const std::shared_ptr<std::atomic<bool>> unwanted_ = std::make_shared<std::atomic<bool>>(false);
   bool is_reading_ = true;
   bool is_closed_ = false;
 };

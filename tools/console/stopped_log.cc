@@ -72,12 +72,13 @@ Called<std::unique_ptr<StoppedLog>> StoppedLog::open(const std::filesystem::path
 
 void StoppedLog::stop() { static_cast<void>(forecasts_.stop(CallBounds::never_ms)); }
 
-void StoppedLog::answer_line(std::string_view line, const AnsweredLine& answered) {
+void StoppedLog::answer_line(std::string_view line, const Unwanted& unwanted,
+                             const AnsweredLine& answered) {
   json::error_code error;
   json::value parsed = json::parse({line.data(), line.size()}, error);
   if (error) parsed = nullptr;
   if (parsed.is_object() && text_of_param(parsed.get_object(), "method") == "what_if.run") {
-    return forecast(std::move(parsed.get_object()), answered);
+    return forecast(std::move(parsed.get_object()), unwanted, answered);
   }
   answered(response(line, std::move(parsed)));
 }
@@ -111,10 +112,12 @@ std::string StoppedLog::response(std::string_view line, json::value parsed) {
   return service->answer(json::serialize(request), viewer).value_or(unanswered(request));
 }
 
-void StoppedLog::forecast(json::object request, const AnsweredLine& answered) {
+void StoppedLog::forecast(json::object request, const Unwanted& unwanted,
+                          const AnsweredLine& answered) {
   auto command = forecast_command(data_.string(), {}, object_at(request, "params"));
   if (!command) return answered(refusal_line(request, command.error()));
-  Lane lane{.name = "forecasts"};
+  command->is_stopped = [unwanted] { return unwanted && unwanted->load(); };
+  Lane lane{.name = "forecasts", .unwanted = unwanted};
   lane.failed = [request, answered](LaneFailure) {
     answered(refusal_line(request, too_many_forecasts()));
   };

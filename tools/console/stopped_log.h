@@ -34,11 +34,13 @@ class StoppedLog final : public ConsoleSource {
              std::unique_ptr<PastService> newest);
 
   // Queries are answered as of the log's end or of `at`.
-  void answer_line(std::string_view line, const AnsweredLine& answered) override;
+  void answer_line(std::string_view line, const Unwanted& unwanted,
+                   const AnsweredLine& answered) override;
   [[nodiscard]] std::string response(std::string_view line, boost::json::value parsed);
   // Makes a forecast of the work up to the log's end, or to where the request says. Refuses it
-  // while too many wait for theirs.
-  void forecast(boost::json::object request, const AnsweredLine& answered);
+  // while too many wait for theirs, and ends it once it is unwanted.
+  void forecast(boost::json::object request, const Unwanted& unwanted,
+                const AnsweredLine& answered);
   // Returns the service at the moment, and keeps it for the next one.
   Decided<PastService*> service_at(const std::string& moment);
   HttpAnswer artifact(const PathParams& params) override;

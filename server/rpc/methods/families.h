@@ -108,6 +108,9 @@ struct AuditParts {
 struct ForecastParts {
   BlockingPool pool;   // where its processes are waited for, with a lane for each caller
   BoardTexts board{};  // of the service, whose file may say something else by now
+  // Returns true once the service stops, so that forecasts are ended. Called on the engine's
+  // thread.
+  std::function<bool()> is_stopping = [] { return false; };
 };
 
 struct MethodParts {

@@ -19,6 +19,7 @@
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/rpc/askers.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/attention_views.h"
 #include "server/rpc/methods/families.h"
@@ -50,6 +51,7 @@ struct ReportSince {
 struct ReportSources {
   ServiceSources service;
   std::optional<BlockingPool> pool;  // see MethodParts::reports
+  std::shared_ptr<Askers> askers = std::make_shared<Askers>();
 };
 using ReportParts = std::shared_ptr<const ReportSources>;
 
@@ -292,12 +294,14 @@ void answer_with_period(Api& api, const Responder& responder, const std::string&
                         const ReportParts& parts, const std::shared_ptr<const ReportMoment>& moment,
                         const json::object& waiting) {
   // Callers take turns: one that asks for many reports holds up its own.
-  Lane lane{.name = "reports of " + caller};
+  Lane lane{.name = "reports of " + caller, .unwanted = parts->askers->add(responder.peer())};
   lane.failed = [responder](LaneFailure) {
-    responder.reject({ErrorCode::OVERLOADED,
-                      "you wait for many reports, or the log's disk doesn't answer: try again",
-                      {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
-                      {"signalbox status"}});
+    responder.reject(
+        {ErrorCode::OVERLOADED,
+         "you or all callers wait for many reports, or the log's disk doesn't answer: try again",
+         {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)},
+          {"reports_waiting_max", static_cast<std::int64_t>(limits::reports_waiting_max)}},
+         {"signalbox status"}});
   };
   const BlockingPool& pool = parts->pool ? *parts->pool : api.log_readers;
   pool.run(std::move(lane), [&api, responder, moment, waiting]() -> std::function<void()> {

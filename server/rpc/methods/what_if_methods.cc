@@ -1,6 +1,7 @@
 // `what_if.run`: the recorded work under another policy. The simulation is `signalbox replay
 // --what-if` in a process of its own, so that neither its time nor its memory is the service's.
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/limits.h"
+#include "server/rpc/askers.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/forecast.h"
@@ -59,7 +61,17 @@ std::vector<std::string> settings_in_force(const ServerFacts& facts, const Board
           "--socket=" + facts.socket_path};
 }
 
-void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts) {
+Rejection forecast_ended() {
+  return {ErrorCode::SHUTTING_DOWN,
+          "the forecast wasn't made: the service stops",
+          {},
+          {"signalbox status"}};
+}
+
+// A process whose asker has gone is ended, as it holds one of the few places. Its thread asks the
+// engine's now and then, since only that one knows of connections.
+void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts,
+                 const std::shared_ptr<Askers>& askers) {
   auto command = forecast_command(api.facts.data_directory,
                                   settings_in_force(api.facts, parts ? parts->board : BoardTexts{}),
                                   call.params);
@@ -67,9 +79,15 @@ void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts
   if (!parts) {
     return call.responder.reject({ErrorCode::INTERNAL, "no forecast is made here", {}, {}});
   }
-  Lane lane{.name = "forecasts of " + call.origin.actor};  // callers take turns
-  lane.failed = [responder = call.responder](LaneFailure) {
-    responder.reject(too_many_forecasts());
+  const Unwanted unwanted = askers->add(call.responder.peer());
+  command->is_stopped = [unwanted, post = api.post, askers, is_stopping = parts->is_stopping] {
+    post([askers, is_stopping] { is_stopping() ? askers->give_up() : askers->note_gone(); });
+    return unwanted->load();
+  };
+  // Callers take turns.
+  Lane lane{.name = "forecasts of " + call.origin.actor, .unwanted = unwanted};
+  lane.failed = [responder = call.responder](LaneFailure why) {
+    responder.reject(why == LaneFailure::unwanted ? forecast_ended() : too_many_forecasts());
   };
   parts->pool.run(std::move(lane), [responder = call.responder, command = *std::move(command)] {
     auto outcome = make_forecast(command);
@@ -99,10 +117,13 @@ Decided<OwnCommand> forecast_command(const std::string& data_directory,
 }
 
 Rejection too_many_forecasts() {
-  return {ErrorCode::OVERLOADED,
-          "as many of your forecasts wait as may: try again once one of them is made",
-          {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)}},
-          {"signalbox status"}};
+  return {
+      ErrorCode::OVERLOADED,
+      "as many forecasts wait as may, of yours or of all callers: try again once one of them is "
+      "made",
+      {{"what_if_waiting_max", static_cast<std::int64_t>(limits::what_if_waiting_max)},
+       {"what_if_all_waiting_max", static_cast<std::int64_t>(limits::what_if_all_waiting_max)}},
+      {"signalbox status"}};
 }
 
 Decided<json::object> make_forecast(const OwnCommand& command) {
@@ -112,7 +133,9 @@ Decided<json::object> make_forecast(const OwnCommand& command) {
 
 std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts) {
   return {{"what_if.run", false, Role::viewer, params_of<WhatIfRequest>(),
-           [parts](Api& api, Call& call) { run_what_if(api, call, parts); }}};
+           [parts, askers = std::make_shared<Askers>()](Api& api, Call& call) {
+             run_what_if(api, call, parts, askers);
+           }}};
 }
 
 }  // namespace signalbox

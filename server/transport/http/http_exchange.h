@@ -39,6 +39,7 @@ class SingleResponsePeer : public Peer, public HttpSession::StreamingResponse {
   void on_drained(std::function<void()>) override {}
   void close_after_flush() override {}
   [[nodiscard]] bool closed() const override { return answered_ || session_->closed(); }
+  [[nodiscard]] bool has_gone() override { return session_->has_gone(); }
   void on_end() override {}
 
  protected:

@@ -1,7 +1,5 @@
 #include "server/transport/http/http_session.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -337,11 +335,9 @@ void HttpSession::attach(std::shared_ptr<StreamingResponse> streaming) {
 }
 
 // After a half-close the peer still reads, but a peer that is gone must get no claim and no event.
-// On a Unix socket poll() distinguishes the two.
 void HttpSession::watch_for_hang_up() {
   if (closed_ || watching_for_hang_up_ || phase_ != Phase::answering) return;
-  pollfd state{socket_.native_handle(), 0, 0};
-  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP, POLLERR: always reported
+  if (has_hung_up(socket_.native_handle())) return close();
   watching_for_hang_up_ = true;
   socket_.async_wait(Socket::wait_error,
                      [self = shared_from_this()](const boost::system::error_code& error) {

@@ -68,6 +68,10 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   [[nodiscard]] bool is_head() const { return is_head_; }
   [[nodiscard]] bool accepts_gzip() const { return accepts_gzip_; }
   [[nodiscard]] bool closed() const { return closed_; }
+  // As Peer::has_gone().
+  [[nodiscard]] bool has_gone() {
+    return closed_ || has_hung_up(socket_.native_handle(), origin_.is_tcp);
+  }
 
  private:
   enum class Phase { idle, reading, answering, lingering };

@@ -1,6 +1,8 @@
 // The interface by which the listener owns a connection of any protocol.
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +29,14 @@ class OpenConnection {
   // Closes the connection now.
   virtual void close() = 0;
 };
+
+// Returns true if the peer of a socket has closed the connection. On a Unix socket this
+// distinguishes that from one that has only ended its output, and still reads; over TCP it can't,
+// and doesn't count that unless `counts_end_of_output`.
+inline bool has_hung_up(int socket, bool counts_end_of_output = false) {
+  pollfd state{socket, static_cast<short>(counts_end_of_output ? POLLRDHUP : 0), 0};
+  return ::poll(&state, 1, 0) > 0;  // POLLHUP, POLLERR: always reported
+}
 
 // The peer of a connection and how it is connected, as the transport knows it.
 struct ConnectionOrigin {

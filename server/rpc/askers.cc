@@ -1,0 +1,28 @@
+#include "server/rpc/askers.h"
+
+#include <utility>
+
+namespace signalbox {
+
+Unwanted Askers::add(const std::shared_ptr<Peer>& peer) {
+  note_gone();
+  auto gone = std::make_shared<std::atomic<bool>>(false);
+  askers_.push_back({peer, gone});
+  return gone;
+}
+
+void Askers::note_gone() {
+  std::erase_if(askers_, [](const Asker& asker) {
+    if (asker.gone.use_count() == 1) return true;  // the work is done
+    const auto peer = asker.peer.lock();
+    if (peer && !peer->has_gone()) return false;
+    *asker.gone = true;
+    return true;
+  });
+}
+
+void Askers::give_up() {
+  for (const Asker& asker : std::exchange(askers_, {})) *asker.gone = true;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,35 @@
+// Who waits for results that take long. Once the connection that asked has closed, nobody does:
+// then the work is ended, and its place given to others.
+//
+// Called on the engine's thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "server/platform/blocking_pool.h"
+#include "server/rpc/peer.h"
+
+namespace signalbox {
+
+class Askers {
+ public:
+  // Returns a flag that is set by the calls below once the peer has gone. The work that it is for
+  // keeps it until it is done.
+  Unwanted add(const std::shared_ptr<Peer>& peer);
+  // Sets the flags of those who have gone.
+  void note_gone();
+  // Sets all flags, whoever waits.
+  void give_up();
+
+ private:
+  struct Asker {
+    std::weak_ptr<Peer> peer;
+    std::shared_ptr<std::atomic<bool>> gone;
+  };
+
+  std::vector<Asker> askers_;
+};
+
+}  // namespace signalbox
