@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <mutex>
 #include <random>
+#include <utility>
 
+#include "tests/eventually.h"
 #include "tests/server/gunzip.h"
 #include "tests/server/http_site.h"
 
@@ -164,6 +168,34 @@ TEST(CompressedAnswers, DontWaitForDisksThatHang) {  // G6, O5
   HttpClient http = site.client();
   const HttpReply reply = coded_reply(http, "GET", "/openapi.json", {{"Accept-Encoding", "gzip"}});
   EXPECT_EQ(reply.header("Content-Encoding"), "gzip");
+}
+
+// A stop waits as long as that.
+TEST(CompressedAnswers, AreUnderWayUntilTheyAreSent) {  // G6, O5
+  std::mutex mutex;
+  std::function<void()> held;
+  HttpSite site([&](HttpService& service) {
+    const BlockingPool::ToLanes hold = [&](const Lane&, std::function<void()> work) {
+      const std::lock_guard lock(mutex);
+      held = std::move(work);
+    };
+    service.compression = {hold, at_once};
+  });
+  HttpClient http = site.client();
+  EXPECT_FALSE(site.is_answering());
+  http.send(http.text("GET", "/openapi.json", {{"Accept-Encoding", "gzip"}}));
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return held != nullptr;
+  }));
+  site.finish();
+  EXPECT_TRUE(site.is_answering());
+  site.on_thread([&] {
+    std::exchange(held, nullptr)();
+    return 0;
+  });
+  EXPECT_EQ(http.reply().header("Content-Encoding"), "gzip");
+  EXPECT_TRUE(eventually([&] { return !site.is_answering(); }));
 }
 
 // Compression is a favor: who would wait for it gets the content as it is.

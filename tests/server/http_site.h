@@ -63,6 +63,9 @@ class HttpSite {
   std::size_t connections() {
     return on_thread([this] { return listener_->connections(); });
   }
+  bool is_answering() {
+    return on_thread([this] { return listener_->is_answering(); });
+  }
   void finish() {
     on_thread([this] {
       listener_->finish();
