@@ -51,20 +51,7 @@ class AttentionReads : public ::testing::Test, protected RpcSite {
   }
 
   ReadsOfLog reads{log};
-  Api counted{engine,
-              reads,
-              projector,
-              artifacts,
-              timers,
-              clock,
-              ids,
-              {"/data", "/data/signalbox.sock", 0},
-              BlockingPool(at_once, at_once),
-              BlockingPool(at_once, at_once),
-              BlockingPool(at_once, at_once),
-              at_once,
-              [](Position, const std::function<void(const std::string&)>& written) { written(""); },
-              read_found_file};
+  Api counted = api_of(reads);
 };
 
 TEST_F(AttentionReads, TheRunOfAnApprovalIsReadOnce) {  // O1

@@ -186,6 +186,24 @@ class RpcSite {
     return types;
   }
 
+  // Returns what methods use, with records that are read from `read`.
+  Api api_of(EventLog& read) {
+    return {engine,
+            read,
+            projector,
+            artifacts,
+            timers,
+            clock,
+            ids,
+            {"/data", "/data/signalbox.sock", 0},
+            BlockingPool(at_once, at_once),
+            BlockingPool(at_once, at_once),
+            BlockingPool(at_once, at_once),
+            at_once,
+            [](Position, const std::function<void(const std::string&)>& written) { written(""); },
+            read_found_file};
+  }
+
   TestClock clock;
   CountedIds ids;
   MemoryEventLog log;
@@ -225,20 +243,7 @@ class RpcSite {
   CheckProject check_project = [](const Project&) { return boost::json::object(); };
   StatusPart add_status = [](boost::json::object&) {};
   Authentication authentication{engine, clock, {}};
-  Api api{engine,
-          log,
-          projector,
-          artifacts,
-          timers,
-          clock,
-          ids,
-          {"/data", "/data/signalbox.sock", 0},
-          BlockingPool(at_once, at_once),
-          BlockingPool(at_once, at_once),
-          BlockingPool(at_once, at_once),
-          at_once,
-          [](Position, const std::function<void(const std::string&)>& written) { written(""); },
-          read_found_file};
+  Api api = api_of(log);
   Dispatcher dispatcher{api, all_methods(method_parts())};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();
 
