@@ -28,6 +28,6 @@ export function Kiosk({ children }) {
     return () => document.documentElement.classList.remove('kiosk');
   }, []);
   return html`<div class="kiosk-page ${isNight ? 'dimmed' : ''} ${state === 'live' ? '' : 'stale'}">
-    <p class="connection" role="status">${state === 'live' ? html`<span class="tone-good">● live</span>` : html`<span class="tone-bad">■ no connection for ${ageText(present - since)}</span>`}</p>
+    <p class="connection">${state === 'live' ? html`<span class="tone-good" role="status">● live</span>` : html`<span class="tone-bad" role="status">■ no connection</span> <span class="tone-bad">for ${ageText(present - since)}</span>`}</p>
     <main id="main"><${PauseNotice} isShownOnly=${true} />${children}</main></div>`;
 }

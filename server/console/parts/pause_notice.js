@@ -7,7 +7,8 @@ import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
 import { Age } from './status.js';
 
 /**
- * Who paused it, since when, why, and what is in progress all the same; and the way on, or why not for this user.
+ * Who paused it, why, since when, and what is in progress all the same; and the way on, or why not for this user.
+ * The age changes each second: it isn't in what screen readers say whenever it changes.
  * @param {{isShownOnly?: boolean}} props `isShownOnly`: nothing is offered
  */
 export function PauseNotice({ isShownOnly = false }) {
@@ -15,7 +16,7 @@ export function PauseNotice({ isShownOnly = false }) {
   const paused = data?.paused;
   if (!paused) return null;
   const whyNotResumed = whyNot(ACTIONS.resumeAll.method);
-  return html`<p class="announcement paused" role="status"><b class="tone-wait">‖ The service is paused</b> since <${Age} time=${paused.since} /> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}.
-    Nothing new begins. <span>${data.total ? `${plural(data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>${!isShownOnly && html`
+  return html`<p class="announcement paused"><span role="status"><b class="tone-wait">‖ The service is paused</b> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}. Nothing new begins.</span>
+    <span class="faint">since <${Age} time=${paused.since} /></span> <span>${data.total ? `${plural(data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>${!isShownOnly && html`
     ${' '}<${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[THE_SERVICE]} small=${true} />${whyNotResumed && html` <span class="faint">You can’t resume it: ${whyNotResumed}.</span>`}`}</p>`;
 }

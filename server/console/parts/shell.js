@@ -23,21 +23,22 @@ import { TimeBar } from './time_bar.js';
 /** The only page of a capsule. */
 const THE_RUN = { page: 'run', name: 'Run', mark: '≡' };
 
+/** Screen readers say the state when it changes, and not the times and positions beside it. */
 function Connection() {
   const { state, since, retryAt, position, lagMs } = useSignal(connection);
   const present = useSignal(now);
   const newest = Math.max(position, useSignal(answeredPosition));
   const place = newest ? html`<a class="id" href=${hrefOf('events')}>#${countText(newest)}</a>` : null;
   if (state === 'live') {
-    return html`<span class="connection" role="status"><span class="tone-good">● live</span> ${place}
+    return html`<span class="connection"><span class="tone-good" role="status">● live</span> ${place}
       <span class="faint lag" title="from the event’s record to this page">${position ? `${lagMs} ms` : ''}</span></span>`;
   }
-  if (state === 'stopped' && identity.peek()?.capsule) return html`<span class="connection tone-wait" role="status" title="a file: no service is asked">■ a capsule</span>`;
-  if (state === 'stopped') return html`<span class="connection tone-wait" role="status" title="the service doesn’t run: this is its log">■ stopped log</span> ${place}`;
-  if (state === 'refused') return html`<span class="connection tone-bad" role="status">■ not admitted</span>`;
-  if (state === 'connecting') return html`<span class="connection faint" role="status">◌ connecting</span>`;
+  if (state === 'stopped' && identity.peek()?.capsule) return html`<span class="connection" title="a file: no service is asked"><span class="tone-wait" role="status">■ a capsule</span></span>`;
+  if (state === 'stopped') return html`<span class="connection" title="the service doesn’t run: this is its log"><span class="tone-wait" role="status">■ stopped log</span></span> ${place}`;
+  if (state === 'refused') return html`<span class="connection"><span class="tone-bad" role="status">■ not admitted</span></span>`;
+  if (state === 'connecting') return html`<span class="connection"><span class="faint" role="status">◌ connecting</span></span>`;
   const wait = Math.max(0, Math.ceil(((retryAt ?? present) - present) / 1000));
-  return html`<span class="connection tone-bad" role="status">■ the service is away since ${ageText(present - since)} <span class="faint">tries again ${wait ? `in ${wait} s` : 'now'}</span></span>`;
+  return html`<span class="connection tone-bad"><span role="status">■ the service is away</span> since ${ageText(present - since)} <span class="faint">tries again ${wait ? `in ${wait} s` : 'now'}</span></span>`;
 }
 
 /** Says that the service crashed under the page, until that is dismissed. */
@@ -49,8 +50,8 @@ function CrashNotice() {
   }), []);
   if (!crash) return null;
   const { items_total: inFlight, incarnation } = crash.data;
-  return html`<p class="announcement" role="status"><b class="tone-bad">The service crashed</b> and came back <${Age} time=${crash.recorded_at} /> ago as incarnation ${incarnation}.
-    <a href=${hrefOf('loops')}>${plural(inFlight, 'thing')} in flight</a> <button class="quiet" onClick=${() => setCrash(null)}>dismiss</button></p>`;
+  return html`<p class="announcement"><span role="status"><b class="tone-bad">The service crashed</b> and came back as incarnation ${incarnation}.</span>
+    <span class="faint"><${Age} time=${crash.recorded_at} /> ago</span> <a href=${hrefOf('loops')}>${plural(inFlight, 'thing')} in flight</a> <button class="quiet" onClick=${() => setCrash(null)}>dismiss</button></p>`;
 }
 
 /** What is known of a capsule: that its records are those of the log, and who says so. */

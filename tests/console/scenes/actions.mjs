@@ -131,6 +131,8 @@ export async function the_service_is_paused_and_resumed(stage) {  // O2
     await stage.turn(page, query);
     await notice.getByText(': an upgrade').waitFor();
   }
+  check(await notice.locator('time').count() === 1, 'the notice doesn’t say since when');
+  check(await page.locator('[role="status"] time').count() === 0, 'screen readers say an age each second');
   const reader = await stage.open('?page=runs', { role: 'viewer' });
   await reader.locator('.announcement.paused').getByText('You can’t resume it: token:').waitFor();
   check(await reader.getByRole('button', { name: 'Resume everything' }).getAttribute('aria-disabled') === 'true', 'a viewer is offered to resume it');

@@ -27,10 +27,13 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   await page.getByText('RunSucceeded').waitFor();
   await service.kill();
   await page.getByText('the service is away').waitFor();
+  const said = (await page.locator('.connection [role="status"]').allTextContents()).join();
+  check(said === '■ the service is away', `screen readers say ${said}`);
   check((await positions(page)).length > 3, 'what was on the screen is gone');
   await service.start();
   await page.getByText('● live').waitFor();
   await page.getByText('The service crashed').waitFor();
+  check(await page.locator('[role="status"] time').count() === 0, 'screen readers say an age each second');
   const id = await service.startRun('after the kill', [['go', 'true']]);
   await service.runIs(id, 'succeeded');
   const { events } = await service.call('events.read', { limit: 1000 });
