@@ -18,6 +18,8 @@ inline constexpr std::uint32_t strategy_list_rows_max = 500;
 inline constexpr std::uint32_t project_list_rows_max = 500;
 inline constexpr std::uint32_t card_list_rows_max = 500;
 inline constexpr std::uint32_t attention_list_rows_max = 500;
+// Approvals of a page about whose work something is said: that reads all records of the run.
+inline constexpr std::uint32_t attention_proposals_max = 32;
 inline constexpr std::uint32_t in_flight_rows_max = 500;
 inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;

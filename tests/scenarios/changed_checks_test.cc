@@ -32,6 +32,8 @@ name = "create_pr"
 executor = "builtin"
 )";
 
+constexpr const char* line_of_changed_checks = "CHANGES WHAT CHECKS IT: AGENTS.md\n";
+
 class ChangedChecks : public CardTestOfRepository {
  protected:
   // Puts the project with this policy, or without a file.
@@ -45,6 +47,17 @@ class ChangedChecks : public CardTestOfRepository {
   static bool waits_for_decision(const json::object& card) {
     const json::object* const waiting = card.at("waiting").if_object();
     return waiting != nullptr && text(*waiting, "reason") == "approval";
+  }
+  [[nodiscard]] json::array approvals() const {
+    return rpc("attention.list", {{"kinds", json::array{"approval"}}}).at("items").as_array();
+  }
+  // Who decides sees it where the question is.
+  void expect_shown_in_inbox() const {
+    const json::value item = approvals().at(0);
+    ASSERT_TRUE(item.as_object().contains("checks_changed")) << json::serialize(item);
+    EXPECT_EQ(item.at("checks_changed"), json::array({"AGENTS.md"}));
+    const Output inbox = server_.cli({"inbox"});
+    EXPECT_NE(inbox.out.find(line_of_changed_checks), std::string::npos) << inbox.out;
   }
   [[nodiscard]] std::string merged_agents_file() const {
     return shell("git -C remote.git show main:AGENTS.md").out;
@@ -91,6 +104,8 @@ TEST_F(ChangedChecks, APersonDecidesAndTheOtherCardsGoOn) {  // A7
       << got.out;
   EXPECT_NE(got.out.find("changed checks"), std::string::npos) << got.out;
 
+  expect_shown_in_inbox();
+
   const json::object why = result({"card", "why", id});
   EXPECT_EQ(why.at("moving"), false) << json::serialize(why);
   const json::object reason = why.at("reasons").at(0).as_object();
@@ -109,6 +124,27 @@ TEST_F(ChangedChecks, APersonDecidesAndTheOtherCardsGoOn) {  // A7
   await_card(id, "merged");
   EXPECT_NE(merged_agents_file(), agents_file_of_base);
   EXPECT_EQ(card(id).at("checks_changed"), json::array({"AGENTS.md"})) << "it is still shown";
+}
+
+// Its checks have seen the change, and create_pr comes after the decision.
+TEST_F(ChangedChecks, WhoApprovesARunBeforeItIsProposedSeesThemToo) {  // A7, O1
+  put();
+  const std::string with_question =
+      std::string(pipeline_of_cards)
+          .replace(std::string(pipeline_of_cards).find("[[station]]\nname = \"create_pr\""), 0,
+                   "[[station]]\nname = \"ship\"\nexecutor = \"approval\"\n");
+  const std::string run_id =
+      start_run_of(with_question, "Extend the checks", {"--repository", repository().string()});
+  await([&] { return !approvals().empty(); });
+  expect_shown_in_inbox();
+
+  const std::string typed = (scratch_.path() / "typed").string();
+  write_text(typed, "q\n");
+  const Output asked =
+      shell("script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve " + run_id +
+            " --data '" + server_.data().string() + "'\" /dev/null <'" + typed + "'");
+  EXPECT_NE(asked.out.find("CHANGES WHAT CHECKS IT: AGENTS.md"), std::string::npos)
+      << asked.out << asked.err;
 }
 
 TEST_F(ChangedChecks, ThePolicyRefusesThem) {  // A7, A9

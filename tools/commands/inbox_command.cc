@@ -86,8 +86,8 @@ std::string view_item(const json::object& item, const Terminal& terminal, std::i
   if (!title.empty() && used + 2 < columns) shown += "  " + cut(title, columns - used - 2);
   const std::size_t indent = std::min<std::size_t>(columns, 2);
   shown += "\n  " + cut(printable(text_at(item, "text")), columns - indent) + "\n";
-  for (const json::value& sentence : array_at(item, "left_out")) {
-    shown += "  " + cut(printable(scalar_text(sentence)), columns - indent) + "\n";
+  for (const std::string& finding : findings_of(item)) {
+    shown += "  " + cut(printable(finding), columns - indent) + "\n";
   }
   for (const json::value& command : array_at(item, "next_commands")) {
     shown += "  $ " + printable(scalar_text(command)) + "\n";

@@ -160,6 +160,7 @@ void decide_item(const Invocation& invocation, const json::object& item, Decisio
   ShownChange change = change_of(invocation, run_id);
   write_out("\n" + text_at(shown, "subject") + "\n" + text_at(shown, "text") + "\nrun " +
             text_at(shown, "run_id") + "\n");
+  for (const std::string& finding : findings_of(shown)) write_out(finding + "\n");
   show_beginning(change, run_id);
   for (;;) {
     const auto answer = ask("[a]pprove, [r]eject, [d]iff in full, [s]kip or [q]uit? ");
@@ -209,9 +210,11 @@ ExitCode approve(const Invocation& invocation, const ApproveOptions& options) {
   if (auto whole = complete_ids(invocation, only); !whole) {
     return answer(invocation, tl::unexpected(std::move(whole.error())), view);
   }
-  const auto inbox = read_waiting_items({"approval"}, [&invocation](json::object params) {
+  const AskPage ask_page = [&invocation](json::object params) {
     return call_server(invocation, "attention.list", std::move(params));
-  });
+  };
+  // Nobody decides about work that the answer says nothing of.
+  const auto inbox = read_waiting_items({"approval"}, ask_page, attention_proposals_max);
   if (!inbox) return answer(invocation, inbox, view);
   std::optional<std::string> run_id;
   if (options.run_id) run_id = text_at(only, "run_id");

@@ -7,17 +7,13 @@
 
 #include "domain/try.h"
 #include "tools/cli/json_fields.h"
+#include "tools/views/card_view.h"
 
 namespace signalbox {
-namespace {
-
-constexpr std::uint32_t waiting_page_items = 500;
-
-}  // namespace
 
 Called<boost::json::object> read_waiting_items(const std::vector<std::string>& kinds,
-                                               const AskPage& ask) {
-  boost::json::object params{{"limit", waiting_page_items}};
+                                               const AskPage& ask, std::uint32_t page_items) {
+  boost::json::object params{{"limit", page_items}};
   if (!kinds.empty()) params["kinds"] = boost::json::array(kinds.begin(), kinds.end());
   boost::json::array items;
   bool is_partial = false;
@@ -36,6 +32,17 @@ Called<boost::json::object> read_waiting_items(const std::vector<std::string>& k
     }
     params["cursor"] = cursor;
   }
+}
+
+std::vector<std::string> findings_of(const boost::json::object& item) {
+  std::vector<std::string> findings;
+  if (const std::string changed = changed_checks_text(item); !changed.empty()) {
+    findings.push_back("CHANGES WHAT CHECKS IT: " + changed);
+  }
+  for (const boost::json::value& sentence : array_at(item, "left_out")) {
+    findings.push_back(scalar_text(sentence));
+  }
+  return findings;
 }
 
 }  // namespace signalbox

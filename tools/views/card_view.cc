@@ -75,16 +75,15 @@ std::string stations_text(const json::object& project) {
   return text;
 }
 
-// "AGENTS.md, check.sh"; empty if the card's work leaves what checks it alone.
-std::string changed_checks_text(const json::object& card) {
+}  // namespace
+
+std::string changed_checks_text(const json::object& shown) {
   std::string text;
-  for (const json::value& each : array_at(card, "checks_changed")) {
+  for (const json::value& each : array_at(shown, "checks_changed")) {
     text += (text.empty() ? "" : ", ") + scalar_text(each);
   }
   return text;
 }
-
-}  // namespace
 
 std::string card_detail(const json::object& card, std::int64_t now_ns) {
   const std::string status = text_at(card, "status");

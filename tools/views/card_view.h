@@ -22,4 +22,8 @@ std::string view_project_list(const boost::json::object& result, const Terminal&
 // Returns a short description of a card's state: why it waits, when it continues, what failed.
 std::string card_detail(const boost::json::object& card, std::int64_t now_ns);
 
+// Returns the names in `checks_changed` of a card or of what waits, as "AGENTS.md, check.sh"; empty
+// if the work leaves what checks it alone. `shown` is printable.
+std::string changed_checks_text(const boost::json::object& shown);
+
 }  // namespace signalbox

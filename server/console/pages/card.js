@@ -44,6 +44,7 @@ export function Card({ params: { id } }) {
       <div><dt>submitted</dt><dd><${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}</dd></div>
       ${card.key && html`<div><dt>key</dt><dd>${card.key}</dd></div>`}${card.commit && html`<div><dt>commit</dt><dd><code>${card.commit.slice(0, 12)}</code></dd></div>`}</dl>
     ${card.brief && html`<section aria-label="Brief"><h2>Brief</h2><pre class="brief" tabindex="0">${card.brief}</pre></section>`}
+    ${card.checks_changed && html`<section aria-label="Changed checks"><h2>Changed checks</h2><p class="tone-bad">The work changes files that decide how it is checked: ${card.checks_changed.join(', ')}.</p></section>`}
     ${card.left_out && html`<section aria-label="Left out"><h2>Left out of its commits</h2><ul>${card.left_out.map((/** @type {string} */ sentence) => html`<li>${sentence}</li>`)}</ul></section>`}
     <section aria-label="Why"><h2>Why</h2><${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//></section>
     <${CardRuns} card=${card} />

@@ -58,6 +58,7 @@ function Item({ item, isSelected }) {
       ${item.project && about !== item.project && html` <span class="faint">${item.project}</span>`}
       ${item.patch_bytes > 0 && html` <span class="faint">patch of ${bytesText(item.patch_bytes)}</span>`}
       <p>${about ? item.text : html`<a href=${hrefOf(...pageOf(item))}>${item.text}</a>`}</p>
+      ${item.checks_changed && html`<p class="tone-bad">Changes what checks it: ${item.checks_changed.join(', ')}</p>`}
       ${item.left_out?.map((/** @type {string} */ sentence) => html`<p class="faint">${sentence}</p>`)}
       ${(isSelected || actions.length === 0) && html`<${Commands} commands=${item.next_commands} />`}
     </div>

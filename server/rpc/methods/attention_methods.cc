@@ -18,8 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t patches_shown_max = 32;
-
 struct ListAttention {
   std::vector<AttentionKind> kinds;
   std::optional<std::uint32_t> limit;
@@ -59,7 +57,7 @@ void list_attention(Api& api, Call& call, const ServiceSources& sources) {
   const auto limit = page_limit(params->limit, 100, attention_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
   AttentionQuestion question{params->kinds, *limit};
-  question.patches_max = patches_shown_max;
+  question.proposals_max = attention_proposals_max;
   if (params->cursor) {
     auto cursor = read_attention_cursor(*params->cursor);
     if (!cursor) return call.responder.reject(cursor.error());

@@ -12,7 +12,6 @@
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/engine/engine.h"
-#include "server/executors/proposal_metadata.h"
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
@@ -207,8 +206,8 @@ void add_details(const Api& api, const RunIndex& index, AttentionItem& item) {
   if (row && *row) add_row(**row, item);
 }
 
-// Adds what an approval is about: the size of the run's newest change.patch, and what of the work
-// its create_pr left out. Reads all records of the run.
+// Adds what an approval is about: the size of the run's newest change.patch, which files the work
+// changes that decide how it is checked, and what of it was left out. Reads all records of the run.
 void add_proposal(const Api& api, const RunIndex& index, const RunId& id, json::object& shown) {
   const auto history = read_history(api.log, index, id);
   if (!history || !*history) return;
@@ -217,7 +216,7 @@ void add_proposal(const Api& api, const RunIndex& index, const RunId& id, json::
   const auto current = current_artifacts(timeline);
   const auto patch = current.find("change.patch");
   if (patch != current.end()) shown["patch_bytes"] = patch->second->bytes;
-  add_list_of_proposal(proposal_in(run), left_out_field, shown);
+  add_findings(run, shown);
 }
 
 // Finds since when a run is paused whose attempt goes on.
@@ -288,7 +287,7 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
   json::array& items = page["items"].emplace_array();
   json::value next_cursor;
   std::string last;  // cursor of the last item that is shown
-  std::size_t patches = 0;
+  std::size_t proposals = 0;
   for (AttentionItem& item : waiting.items) {
     if (question.cursor && !is_after(item, *question.cursor)) continue;
     if (items.size() == question.limit) {
@@ -299,7 +298,7 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
     if (index != nullptr) add_details(api, *index, item);
     json::object shown = item_to_json(item);
     if (index != nullptr && item.kind == AttentionKind::approval &&
-        patches++ < question.patches_max) {
+        proposals++ < question.proposals_max) {
       add_proposal(api, *index, item.run_id, shown);
     }
     items.push_back(std::move(shown));

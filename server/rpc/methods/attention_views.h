@@ -25,8 +25,8 @@ struct AttentionQuestion {
   std::vector<AttentionKind> kinds;  // empty: all
   std::size_t limit = 0;
   std::optional<AttentionCursor> cursor = std::nullopt;  // the page begins after it
-  // The first approvals whose patch is looked for: that reads all records of the run.
-  std::size_t patches_max = 0;
+  // The first approvals whose work is looked into: that reads all records of the run.
+  std::size_t proposals_max = 0;
 };
 
 // What the engine's thread knows of what waits: all that may be on the page of a question.

@@ -72,6 +72,36 @@ const AttemptResult* result_at(const Record& record, const std::string& station)
   return of(event_as<StationFailed>(record.event));
 }
 
+// Returns the metadata of the latest result of the stations that `is_asked` returns true for; empty
+// if there is none.
+template <class IsAsked>
+json::object latest_metadata(const RunHistory& run, const IsAsked& is_asked) {
+  const AttemptResult* latest = nullptr;
+  for (const Record& record : run.records) {
+    for (const StationDefinition& station : run.pipeline.stations) {
+      if (!is_asked(station)) continue;
+      if (const AttemptResult* result = result_at(record, station.name)) latest = result;
+    }
+  }
+  if (latest == nullptr || latest->metadata.empty()) return {};
+  const auto metadata = parse_json(latest->metadata);
+  return metadata && metadata->is_object() ? metadata->get_object() : json::object();
+}
+
+void add_list(const json::object& metadata, const char* name, json::object& shown) {
+  const json::value* const list = metadata.if_contains(name);
+  if (list != nullptr && list->is_array() && !list->get_array().empty()) shown[name] = *list;
+}
+
+// Adds what is known of the card's latest run; nothing if its records were dropped.
+Stored<void> add_findings_of_run(const Api& api, const RunIndex& index, const CardRow& row,
+                                 json::object& card) {
+  if (row.run_id.is_nil()) return {};
+  const auto history = TRY(read_history(api.log, index, row.run_id));
+  if (history) add_findings(*history, card);
+  return {};
+}
+
 // Returns whether the CardUnblocked is of a card whose merge was deferred, and which stays
 // verified.
 bool was_deferred_before(const Api& api, const Record& unblocked) {
@@ -99,28 +129,16 @@ json::object card_result(std::span<const Record> records, const char* status) {
 
 }  // namespace
 
-json::object proposal_in(const RunHistory& history) {
-  const AttemptResult* latest = nullptr;
-  for (const StationDefinition& station : history.pipeline.stations) {
-    if (builtin_of(station) != BuiltinStation::create_pr) continue;
-    for (const Record& record : history.records) {
-      if (const AttemptResult* result = result_at(record, station.name)) latest = result;
-    }
-  }
-  if (latest == nullptr || latest->metadata.empty()) return {};
-  const auto metadata = parse_json(latest->metadata);
-  return metadata && metadata->is_object() ? metadata->get_object() : json::object();
-}
-
-Stored<json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id) {
-  if (run_id.is_nil()) return json::object();
-  const auto history = TRY(read_history(api.log, index, run_id));
-  return history ? proposal_in(*history) : json::object();
-}
-
-void add_list_of_proposal(const json::object& proposal, const char* name, json::object& card) {
-  const json::value* const list = proposal.if_contains(name);
-  if (list != nullptr && list->is_array() && !list->get_array().empty()) card[name] = *list;
+void add_findings(const RunHistory& run, json::object& shown) {
+  const auto proposes = [](const StationDefinition& station) {
+    return builtin_of(station) == BuiltinStation::create_pr;
+  };
+  // The service makes the metadata of these stations; other jobs can write what they like.
+  const auto judges = [&proposes](const StationDefinition& station) {
+    return station.executor == ExecutorKind::checks || proposes(station);
+  };
+  add_list(latest_metadata(run, judges), checks_changed_field, shown);
+  add_list(latest_metadata(run, proposes), left_out_field, shown);
 }
 
 json::object card_row_to_json(const CardRow& row) {
@@ -160,11 +178,10 @@ Decided<json::object> card_view(const Api& api, const RunIndex& index, const Car
   }
   const auto records = read_records(api.log, *positions);
   if (!records) return unreadable(records.error());
-  const auto proposal = proposal_of(api, index, (*row)->run_id);
-  if (!proposal) return unreadable(proposal.error());
   json::object card = card_row_to_json(**row);
-  add_list_of_proposal(*proposal, checks_changed_field, card);
-  add_list_of_proposal(*proposal, left_out_field, card);
+  if (auto added = add_findings_of_run(api, index, **row, card); !added) {
+    return unreadable(added.error());
+  }
   json::array runs, history;
   for (const Record& record : *records) {
     if (const auto* submitted = event_as<CardSubmitted>(record.event)) {

@@ -23,14 +23,10 @@ boost::json::object card_row_to_json(const CardRow& row);
 // STORAGE_DAMAGED. Called on the projector's thread.
 Decided<boost::json::object> card_view(const Api& api, const RunIndex& index, const CardId& id);
 
-// Returns what the run's create_pr said of its work: the metadata of its latest result; empty if
-// there is none, or if its records were dropped. Any thread.
-Stored<boost::json::object> proposal_of(const Api& api, const RunIndex& index, const RunId& run_id);
-// Returns the same of a history that is read already.
-boost::json::object proposal_in(const RunHistory& history);
-// Copies the list of this name from the proposal to `shown`, if there is one with anything in it.
-void add_list_of_proposal(const boost::json::object& proposal, const char* name,
-                          boost::json::object& shown);
+// Adds what a person has to know of a run's work before deciding about it: `checks_changed`, as the
+// latest result of its create_pr or its checks has it, and `left_out`, as that of its create_pr.
+// Each is there only if it has anything in it.
+void add_findings(const RunHistory& run, boost::json::object& shown);
 
 // Returns CARD_NOT_FOUND.
 tl::unexpected<Rejection> card_not_found(const CardId& id);

@@ -207,6 +207,7 @@ void answer_limits(Api& api, Call& call) {
   result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
   result["attention_list_rows_max"] = attention_list_rows_max;
+  result["attention_proposals_max"] = attention_proposals_max;
   result["in_flight_rows_max"] = in_flight_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
   result["id_tail_digits_min"] = id_tail_digits_min;
