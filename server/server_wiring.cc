@@ -143,6 +143,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
   api_.ask_past = [this](PastQuestion question, const Responder& responder) {
     past_worlds_.ask(std::move(question), responder);
   };
+  api_.compare_past = [this](PastComparison question, const Responder& responder) {
+    past_worlds_.compare(std::move(question), responder);
+  };
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
   if (file_retention_) loops_.add(*file_retention_);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/json/parse.hpp>
+
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/moment.h"
@@ -12,6 +14,8 @@
 
 namespace signalbox {
 namespace {
+
+namespace json = boost::json;
 
 Rejection too_many_questions() {
   return {ErrorCode::OVERLOADED,
@@ -47,33 +51,90 @@ PastWorlds::PastWorlds(Parts parts)
 
 PastWorlds::~PastWorlds() { forget_all(); }
 
-void PastWorlds::ask(PastQuestion question, const Responder& responder) {
+void PastWorlds::run(const Responder& responder, Work work) {
   if (waiting_ >= limits::past_questions_max) return responder.reject(too_many_questions());
   ++waiting_;
   // Each connection has a lane: many questions of one keep no other waiting for long.
   const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
-  parts_.pool.run({.name = "connection " + std::to_string(connection)},
-                  [this, question = std::move(question), now_ns = parts_.clock.wall_ns(),
-                   present = parts_.present ? std::optional(parts_.present()) : std::nullopt,
-                   responder]() -> std::function<void()> {
-                    auto line = answer(question, now_ns, present);
-                    return [this, responder, line = std::move(line)]() mutable {
-                      --waiting_;
-                      if (!line) return responder.reject(line.error());
-                      responder.relay(std::move(*line));
-                    };
-                  });
+  Present present{parts_.clock.wall_ns(),
+                  parts_.present ? std::optional(parts_.present()) : std::nullopt};
+  parts_.pool.run(
+      {.name = "connection " + std::to_string(connection)},
+      [this, work = std::move(work), present = std::move(present)]() -> std::function<void()> {
+        return [this, then = work(present)] {
+          --waiting_;
+          then();
+        };
+      });
 }
 
-Decided<std::string> PastWorlds::answer(const PastQuestion& question, std::int64_t now_ns,
-                                        const std::optional<PresentFacts>& present) {
+void PastWorlds::ask(PastQuestion question, const Responder& responder) {
+  run(responder,
+      [this, question = std::move(question),
+       responder](const Present& present) -> std::function<void()> {
+        return [responder, line = answer(question, present)]() mutable {
+          if (!line) return responder.reject(line.error());
+          responder.relay(std::move(*line));
+        };
+      });
+}
+
+void PastWorlds::compare(PastComparison question, const Responder& responder) {
+  run(responder,
+      [this, question = std::move(question),
+       responder](const Present& present) -> std::function<void()> {
+        return [responder, result = answer(question, present)]() mutable {
+          if (!result) return responder.reject(result.error());
+          const auto shown = result->at("to").to_number<Position>();
+          responder.result(std::move(*result), shown);
+        };
+      });
+}
+
+Decided<std::string> PastWorlds::answer(const PastQuestion& question, const Present& present) {
   const std::lock_guard lock(mutex_);
-  const auto at = TRY(find_shown_moment(parts_.log, question.moment, now_ns));
+  const auto at = TRY(find_shown_moment(parts_.log, question.moment, present.now_ns));
+  return answer_at(at, question.line, question.principal, present);
+}
+
+Decided<json::object> PastWorlds::answer(const PastComparison& question, const Present& present) {
+  const std::lock_guard lock(mutex_);
+  const auto from = TRY(find_shown_moment(parts_.log, question.from, present.now_ns));
+  const auto to =
+      TRY(question.to.empty() ? Decided<Position>(parts_.log.tail())
+                              : find_shown_moment(parts_.log, question.to, present.now_ns));
+  if (to < from) {
+    return reject(ErrorCode::INVALID_PARAMS, "to must not be before from",
+                  {{"field", std::string("to")}});
+  }
+  const auto before = TRY(result_at(from, question, present));
+  const auto after = TRY(result_at(to, question, present));
+  auto result = TRY(question.compare(before, after));
+  result["from"] = from;
+  result["to"] = to;
+  return result;
+}
+
+Decided<json::object> PastWorlds::result_at(Position at, const PastComparison& question,
+                                            const Present& present) {
+  const auto line = TRY(answer_at(at, question.line, question.principal, present));
+  json::object answered = json::parse(line).as_object();
+  if (json::value* const result = answered.if_contains("result")) {
+    return std::move(result->as_object());
+  }
+  return reject(ErrorCode::INTERNAL,
+                "the state at " + std::to_string(at) + " can't be read: " +
+                    std::string(answered.at("error").at("message").as_string()),
+                {}, {"signalbox replay --verify"});
+}
+
+Decided<std::string> PastWorlds::answer_at(Position at, const std::string& line,
+                                           const Principal& principal, const Present& present) {
   auto world = world_at(at);
   if (!world) return tl::unexpected(no_past_world(parts_.log, world.error(), at));
-  if (present) (*world)->show(*present);
-  auto line = (*world)->answer(question.line, question.principal);
-  if (line) return std::move(*line);
+  if (present.facts) (*world)->show(*present.facts);
+  auto answered = (*world)->answer(line, principal);
+  if (answered) return std::move(*answered);
   return reject(ErrorCode::INTERNAL, "the query isn't answered about the past", {},
                 {"signalbox rpc server.status"});
 }

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/object.hpp>
+
 #include "domain/error.h"
 #include "server/platform/blocking_pool.h"
 #include "server/replay/past_history.h"
@@ -52,6 +54,11 @@ class PastWorlds {
   // find_shown_moment() and the method. Called on the engine's thread.
   void ask(PastQuestion question, const Responder& responder);
 
+  // Answers a question about two moments, later, with `from` and `to`, their positions. Takes the
+  // place of one question. OVERLOADED; else as find_shown_moment(), INVALID_PARAMS if `to` is
+  // before `from`, and the comparison. Called on the engine's thread.
+  void compare(PastComparison question, const Responder& responder);
+
   // Forgets all worlds: what they were made of is no longer what the log has. Blocks until the
   // question that is being answered is answered. Any thread but the pool's and the engine's.
   void forget();
@@ -66,9 +73,23 @@ class PastWorlds {
     std::uint64_t asked = 0;  // the number of the latest question
   };
 
+  // The present of a question.
+  struct Present {
+    std::int64_t now_ns = 0;
+    std::optional<PresentFacts> facts;
+  };
+  // Answers on the pool's thread. Returns what is to be done on the engine's thread then.
+  using Work = std::function<std::function<void()>(const Present& present)>;
+
+  void run(const Responder& responder, Work work);
   // Called on the pool's thread.
-  Decided<std::string> answer(const PastQuestion& question, std::int64_t now_ns,
-                              const std::optional<PresentFacts>& present);
+  Decided<std::string> answer(const PastQuestion& question, const Present& present);
+  Decided<boost::json::object> answer(const PastComparison& question, const Present& present);
+  // Return the answer to a line, and the result in it, at a position. With mutex_ held.
+  Decided<std::string> answer_at(Position at, const std::string& line, const Principal& principal,
+                                 const Present& present);
+  Decided<boost::json::object> result_at(Position at, const PastComparison& question,
+                                         const Present& present);
   Stored<PastService*> world_at(Position at);
   Stored<PastService*> open(Position at);
   void forget_all();

@@ -9,6 +9,9 @@
 #include <optional>
 #include <string>
 
+#include <boost/json/object.hpp>
+
+#include "domain/error.h"
 #include "domain/ids.h"
 #include "server/access/principal.h"
 #include "server/followers/run_root/found_file.h"
@@ -55,6 +58,19 @@ struct PastQuestion {
   Principal principal;
 };
 
+// A query about two moments of the past, which its sender may make, and what makes one answer of
+// both.
+struct PastComparison {
+  std::string line;  // the request without a moment
+  std::string from;  // a moment, as find_shown_moment() takes it
+  std::string to;    // another one, not before it; empty: the end of the log
+  Principal principal;
+  // Returns the answer, of the results at the two moments. Called on a thread that may block.
+  std::function<Decided<boost::json::object>(const boost::json::object& before,
+                                             const boost::json::object& after)>
+      compare;
+};
+
 struct Api {
   Engine& engine;
   EventLog& log;
@@ -88,6 +104,9 @@ struct Api {
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
   // Answers a question about the past, later. nullptr: this service answers about one moment only.
   std::function<void(PastQuestion question, const Responder& responder)> ask_past = nullptr;
+  // Answers a question about two moments, later, with `from` and `to`, their positions. nullptr: as
+  // of ask_past.
+  std::function<void(PastComparison question, const Responder& responder)> compare_past = nullptr;
 };
 
 }  // namespace signalbox

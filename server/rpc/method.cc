@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <boost/json/serialize.hpp>
+
 #include "domain/refusals.h"
 
 namespace signalbox {
@@ -10,10 +12,11 @@ namespace {
 
 // Queries of the present only: a stream, a file of this process's measurements, a repository and
 // the output of a job as they are now, who asks, and the tree over the whole log, which has the
-// trees of the past in it. `what_if.run` takes the part of the log that it reads as params.
-constexpr std::array<std::string_view, 8> present_only = {
-    "events.subscribe", "server.metrics", "run.diff",         "run.log",
-    "what_if.run",      "server.whoami",  "audit.checkpoint", "audit.tile"};
+// trees of the past in it. `what_if.run` and `state.diff` take the part of the log that they are
+// about as params.
+constexpr std::array<std::string_view, 9> present_only = {
+    "events.subscribe", "server.metrics",   "run.diff",   "run.log",   "what_if.run",
+    "server.whoami",    "audit.checkpoint", "audit.tile", "state.diff"};
 
 // Returns the command that shows the same of the present.
 std::string command_about_present(const Method& method, const boost::json::object& params) {
@@ -25,7 +28,11 @@ std::string command_about_present(const Method& method, const boost::json::objec
   if (names_run && method.name == "run.log") {
     return "signalbox run logs " + shell_word(std::string(run_id->get_string()));
   }
-  return "signalbox rpc " + std::string(method.name);
+  std::string command = "signalbox rpc " + std::string(method.name);
+  if (method.name != "state.diff") return command;
+  boost::json::object others = params;
+  others.erase("at");
+  return command + " " + shell_word(boost::json::serialize(others));
 }
 
 }  // namespace

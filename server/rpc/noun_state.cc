@@ -202,6 +202,31 @@ std::vector<FieldDifference> differences_at_end(const std::optional<json::object
   return found;
 }
 
+std::vector<FieldDifference> differences_of(const Stream& stream,
+                                            const std::optional<json::object>& before,
+                                            const std::optional<json::object>& after,
+                                            const Event* end) {
+  if (is_ended_run(stream, after)) return differences_at_end(before, *after, end);
+  return differences(before, after);
+}
+
+json::array describe_differences(const std::vector<FieldDifference>& fields) {
+  json::array shown;
+  for (const FieldDifference& field : fields) {
+    json::object each{{"field", field.field}};
+    if (!field.before.empty()) each["from"] = field.before;
+    if (!field.after.empty()) each["to"] = field.after;
+    shown.push_back(std::move(each));
+  }
+  return shown;
+}
+
+const char* change_between(const std::optional<json::object>& before,
+                           const std::optional<json::object>& after) {
+  if (!before) return "appears";
+  return after ? "changes" : "is gone";
+}
+
 bool is_ended_run(const Stream& stream, const std::optional<json::object>& state) {
   return stream.kind == StreamKind::run && state && state->contains("ended_at");
 }

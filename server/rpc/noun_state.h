@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "domain/world.h"
@@ -38,6 +39,20 @@ std::vector<FieldDifference> differences(const std::optional<boost::json::object
 // it failed or was canceled, which the world doesn't keep; it may be nullptr.
 std::vector<FieldDifference> differences_at_end(const std::optional<boost::json::object>& before,
                                                 const boost::json::object& after, const Event* end);
+
+// Returns the differences of two states of a stream: differences_at_end() of a run that has ended,
+// with `end`, else differences().
+std::vector<FieldDifference> differences_of(const Stream& stream,
+                                            const std::optional<boost::json::object>& before,
+                                            const std::optional<boost::json::object>& after,
+                                            const Event* end);
+
+// Returns [{field, from?, to?}].
+boost::json::array describe_differences(const std::vector<FieldDifference>& fields);
+
+// Returns "appears", "changes" or "is gone": what became of a noun between two states that differ.
+const char* change_between(const std::optional<boost::json::object>& before,
+                           const std::optional<boost::json::object>& after);
 
 // Returns whether this is the state of a run that has ended.
 bool is_ended_run(const Stream& stream, const std::optional<boost::json::object>& state);

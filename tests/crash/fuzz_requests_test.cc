@@ -89,6 +89,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"events.histogram", R"({"from":"1h","buckets":10,"by":"noun"})"},
     {"log.marks", R"({"kinds":["failure"],"backwards":true,"limit":2})"},
     {"state.get", R"({"stream":"run/RUN"})"},
+    {"state.diff", R"({"stream":"run/RUN","from":1,"to":"0s"})"},
     {"timeline.get", R"({"from":"1h","group":"pipeline","max_rows":5})"},
     {"server.metrics", R"({})"},
     {"server.crash_report", R"({})"},

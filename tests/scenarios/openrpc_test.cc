@@ -118,6 +118,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"events.histogram","params":{"by":"noun"}}
 > {"method":"state.get","params":{"stream":"run/$deep"}}
 > {"method":"state.get","params":{"stream":"card/$card","at":"1h"}}
+> {"method":"state.diff","params":{"stream":"run/$deep","from":1}}
 > {"method":"log.marks","params":{"kinds":"start,stop","from":1}}
 > {"method":"timeline.get","params":{"from":1,"group":"worker"}}
 > {"method":"events.read","params":{"limit":1000}}

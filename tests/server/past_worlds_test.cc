@@ -137,8 +137,9 @@ TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
 
 TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
   live();
-  for (const char* method : {"run.cancel", "events.subscribe", "server.metrics", "run.diff",
-                             "run.log", "server.whoami", "audit.checkpoint", "audit.tile"}) {
+  for (const char* method :
+       {"run.cancel", "events.subscribe", "server.metrics", "run.diff", "run.log", "server.whoami",
+        "audit.checkpoint", "audit.tile", "state.diff", "what_if.run"}) {
     EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
   }
   const json::object refused = ask("run.log", R"({"at":1,"run_id":")" + run + "\"}");

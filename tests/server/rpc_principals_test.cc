@@ -114,7 +114,7 @@ class RpcPrincipals : public PrincipalsSite {
       if (value != values.end() && !(name == "types")) params[name] = json::parse(value->second);
       if (name == "from") params[name] = populated_from_;
     }
-    if (method.name == "state.get") params["stream"] = "run/" + run_;
+    if (method.name.starts_with("state.")) params["stream"] = "run/" + run_;
     const bool of_a_plan = method.name == "plan.get";
     const bool takes_run =
         std::ranges::count(method.params->fields, "run_id", &described_json::Field::name) > 0;

@@ -41,23 +41,12 @@ Called<json::object> world_difference(ReplayWalk& walk, Position from, Position 
   for (const auto& [stream, last_event, end] : *streams) {
     const auto was = std::move(*state++);
     const auto is = noun_state(walk.world(), stream);
-    const auto fields = is_ended_run(stream, is)
-                            ? differences_at_end(was, *is, end ? &*end : nullptr)
-                            : differences(was, is);
+    const auto fields = differences_of(stream, was, is, end ? &*end : nullptr);
     if (fields.empty()) continue;
-    json::array shown;
-    for (const FieldDifference& field : fields) {
-      json::object each{{"field", field.field}};
-      if (!field.before.empty()) each["from"] = field.before;
-      if (!field.after.empty()) each["to"] = field.after;
-      shown.push_back(std::move(each));
-    }
     changes.push_back({{"stream", to_string(stream)},
-                       {"change", !was  ? "appears"
-                                  : !is ? "is gone"
-                                        : "changes"},
+                       {"change", change_between(was, is)},
                        {"last_event", last_event},
-                       {"fields", std::move(shown)}});
+                       {"fields", describe_differences(fields)}});
   }
   return json::object{
       {"from", from}, {"to", to}, {"events", to - from}, {"changes", std::move(changes)}};

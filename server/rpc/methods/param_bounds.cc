@@ -103,6 +103,7 @@ constexpr std::array param_table = {
     BoundedParam{"events.histogram", "buckets", 1, histogram_buckets_max},
     BoundedParam{"log.marks", "limit", 1, log_marks_rows_max},
     BoundedParam{"state.get", "stream", 1, sizeof "project/" - 1 + limits::name_bytes_max},
+    BoundedParam{"state.diff", "stream", 1, sizeof "project/" - 1 + limits::name_bytes_max},
     BoundedParam{"timeline.get", "max_rows", 1, timeline_rows_max},
     BoundedParam{"server.pause", "reason", 0, limits::reason_bytes_max},
     BoundedParam{"server.resume", "reason", 0, limits::reason_bytes_max},
