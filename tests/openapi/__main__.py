@@ -25,6 +25,7 @@ DOCUMENT = HERE.parent.parent / "server" / "transport" / "http" / "openapi.json"
 INSTALL_SECONDS = 180
 COMPILE_SECONDS = 180
 TOUR_SECONDS = 240
+REPOSITORY_SECONDS = 60
 
 # The generator, the compiler, and what the generated client calls. Nothing of it is in the product.
 PACKAGES = {"openapi-typescript": "7.13.0", "typescript": "5.9.3", "openapi-fetch": "0.17.0"}
@@ -98,8 +99,12 @@ def tour(binary, program, directory):
                                              "--data", data)
         if end != "exit 0":
             raise Failed(f"access issue: {end}: {complaint}")
+        repository = pathlib.Path(directory) / "site"
+        run(REPOSITORY_SECONDS, directory, "git", "init", "--quiet", "--initial-branch=main", repository)
+        run(REPOSITORY_SECONDS, repository, "git", "-c", "user.name=tour", "-c", "user.email=tour@example.com",
+            "commit", "--quiet", "--allow-empty", "--message=first")
         print(run(TOUR_SECONDS, program.parent, "node", program, f"http://127.0.0.1:{port}",
-                  secret.split("\n")[0]), end="")
+                  secret.split("\n")[0], repository), end="")
 
 
 def main():

@@ -1,7 +1,7 @@
 // A tour of the routes with a client that is generated from the OpenAPI document. Types come from
 // nowhere else, so what isn't described doesn't compile.
 //
-//     node tour.js URL SECRET
+//     node tour.js URL SECRET REPOSITORY
 import createClient from "openapi-fetch";
 import type { components, paths } from "./signalbox.js";
 
@@ -9,8 +9,10 @@ declare const process: { argv: string[]; exitCode: number };
 
 type Schemas = components["schemas"];
 
-const [url, secret] = process.argv.slice(2);
-if (url === undefined || secret === undefined) throw new Error("usage: node tour.js URL SECRET");
+const [url, secret, repository] = process.argv.slice(2);
+if (url === undefined || secret === undefined || repository === undefined) {
+  throw new Error("usage: node tour.js URL SECRET REPOSITORY");
+}
 // As the document says, a parameter with several values has them separated by commas.
 const querySerializer = { array: { style: "form", explode: false } } as const;
 const client = createClient<paths>({ baseUrl: url, headers: { Authorization: `Bearer ${secret}` }, querySerializer });
@@ -171,6 +173,22 @@ async function a_project_is_put() {
     params: { path: { name: "site" } }, body: { repository: "/nowhere/site", keep_pipeline: false },
   });
   check(refusal(refused, 422) === "INVALID_PARAMS", "there is no such repository");
+  const put = expected(await client.PUT("/v1/projects/{name}", {
+    params: { path: { name: "site" } }, body: { repository: repository! },
+  }));
+  check(put.changed && put.name === "site", "it is put");
+}
+
+async function a_card_is_started_before_others() {
+  const submitted = expected(await client.POST("/rpc", {
+    body: { jsonrpc: "2.0", id: 1, method: "card.submit", params: { project: "site", title: "soon", immediate: false } },
+  }));
+  const card_id = String(submitted?.result?.["card_id"]);
+  const path = { card_id };
+  const set = expected(await client.POST("/v1/cards/{card_id}/priority", { params: { path }, body: { priority: 5, reason: "soon" } }));
+  check(set.changed && set.priority === 5 && set.card_id === card_id, "it has its priority");
+  const beyond = await client.POST("/v1/cards/{card_id}/priority", { params: { path }, body: { priority: 1_000_001 } });
+  check(refusal(beyond, 422) === "INVALID_PARAMS", "a priority has bounds");
 }
 
 async function events_are_followed() {
@@ -225,14 +243,16 @@ async function mistakes_are_found_by_the_compiler() {
     // @ts-expect-error neither has the reason why
     why.nothing,
   ];
+  // @ts-expect-error a priority is a number that is given
+  const unset: Schemas["SetPriority"] = { reason: "soon" };
   // @ts-expect-error there is no such parameter
   const asked = () => client.GET("/v1/runs", { params: { query: { state: "queued" } } });
-  check([misspelled, unknown, empty, read, asked].length === 5, "they were compiled");
+  check([misspelled, unknown, empty, read, unset, asked].length === 6, "they were compiled");
 }
 
 const tour = [
   runs_are_started_once_and_listed, a_question_is_decided, a_failed_run_is_retried, artifacts_are_read, an_output_is_read, a_project_is_put,
-  events_are_followed, refusals_are_problems, the_service_says_how_it_is, mistakes_are_found_by_the_compiler,
+  a_card_is_started_before_others, events_are_followed, refusals_are_problems, the_service_says_how_it_is, mistakes_are_found_by_the_compiler,
 ];
 for (const part of tour) {
   try {
