@@ -3,7 +3,7 @@ import { html, useEffect } from '../vendor/htm-preact.js';
 import { plural, wordsOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
-import { actionsFor, ActionButtons } from '../parts/actions.js';
+import { actionsFor, ActionButtons, cardTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer } from '../parts/notice.js';
 import { selectedThing } from '../parts/palette.js';
@@ -38,7 +38,7 @@ export function Card({ params: { id } }) {
   }, [answer.data]);
   return html`<div class="page card-page"><${Answer} answer=${answer}>${() => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('board', { project: card.project })}>Board</a> / ${card.project} / <span class="id">${id}</span></span><h1>${card.title}</h1></div>
-      <${ActionButtons} actions=${actionsFor('card', card)} targets=${[{ id, text: card.title }]} /></div>
+      <${ActionButtons} actions=${actionsFor('card', card)} targets=${[cardTarget(card)]} /></div>
     <p class="sentence" aria-busy=${why.data || why.error ? null : 'true'}><${Status} status=${card.status} /> ${stateOf(card) || (why.data?.reasons[0]?.text ?? '')}</p>
     <dl class="figures"><div><dt>attempts</dt><dd>${card.attempts}</dd></div><div><dt>priority</dt><dd>${card.priority}</dd></div>
       <div><dt>submitted</dt><dd><${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}</dd></div>

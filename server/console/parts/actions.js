@@ -13,12 +13,14 @@ import { Command, Problem } from './notice.js';
 
 /**
  * @typedef {{id: string, text: string, params?: Record<string, any>}} Target what a command is
- *   about: `params` are those of this one alone, such as the question that a decision answers
+ *   about: `params` are those of this one alone, such as the question that a decision answers, or the
+ *   number that the dialog begins with
  * @typedef {{label: string, param: string, unit: number}} Figure a number that the user gives, in a
  *   unit of `unit` of the param's
  * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop' | 'service', tone?: string, reason: 'optional' | 'required',
- *   params?: Record<string, any>, budget?: Figure[], says: string, command: (id: string) => string,
- *   allows: (thing: any) => boolean}} Action `budget` are figures of a new budget, of which one has to be given
+ *   params?: Record<string, any>, budget?: Figure[], number?: {label: string, param: string, max: number}, says: string, command: (id: string) => string,
+ *   allows: (thing: any) => boolean}} Action `budget` are figures of a new budget, of which one has to be given;
+ *   `number` is a whole number that has to be given, from `-max` to `max`
  */
 
 const ID_PARAMS = { run: 'run_id', card: 'card_id', loop: 'loop' };
@@ -81,6 +83,12 @@ export const ACTIONS = {
     says: 'The card goes back to the backlog and is tried again. If its merge was deferred, it is merged now.',
     command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status) || (card.status === 'verified' && !card.merging && card.code !== ''),
   },
+  prioritize: {
+    name: 'Prioritize', method: 'card.set_priority', subject: 'card', reason: 'optional',
+    number: { label: 'Priority', param: 'priority', max: 1e6 },
+    says: 'Cards with a higher priority are started first, and among equals those that were submitted first. A run that is under way goes on.',
+    command: (id) => `signalbox card priority ${id} PRIORITY`, allows: (card) => card.status !== 'merged',
+  },
   recover: {
     name: 'Recover', method: 'tick.recover', subject: 'loop', tone: 'good', reason: 'required',
     says: 'The loop ticks again. Its last tick has no end: look first at what it left.',
@@ -113,6 +121,15 @@ export function runTarget(/** @type {any} */ run) {
   return { id: run.run_id, text: run.goal, params: asked ? { asked, station } : {} };
 }
 
+/** The target of an action on a card. @param {any} card @returns {Target} */
+export const cardTarget = (card) => ({ id: card.card_id, text: card.title, params: { priority: card.priority } });
+
+/** The number that the dialog begins with: that of the only target. @param {Action} action @param {Target[]} targets @returns {Record<string, string>} */
+function numberOf({ number }, targets) {
+  const present = targets.length === 1 && number ? targets[0].params?.[number.param] : undefined;
+  return number && present !== undefined ? { [number.param]: String(present) } : {};
+}
+
 /** The params of the figures that were given. @param {Figure[]} figures @param {Record<string, string>} given */
 function budgetOf(figures, given) {
   return Object.fromEntries(figures.filter(({ param }) => given[param]).map(({ param, unit }) => [param, Math.round(Number(given[param]) * unit)]));
@@ -120,7 +137,7 @@ function budgetOf(figures, given) {
 
 /** @param {{action: Action, targets: Target[]}} props */
 function ActionDialog({ action, targets }) {
-  const [figures, setFigures] = useState(/** @type {Record<string, string>} */ ({}));
+  const [figures, setFigures] = useState(() => numberOf(action, targets));
   const [reason, setReason] = useState('');
   const [done, setDone] = useState(/** @type {Map<string, any>} */ (new Map()));
   const [isRunning, setRunning] = useState(false);
@@ -138,6 +155,7 @@ function ActionDialog({ action, targets }) {
         await call(action.method, {
           ...(action.subject === 'service' ? {} : { [ID_PARAMS[action.subject]]: id }), ...action.params, ...decision, command_id: ids.get(id),
           ...(reason ? { reason } : {}), ...(action.budget ? { budget: budgetOf(action.budget, figures) } : {}),
+          ...(action.number ? { [action.number.param]: Number(figures[action.number.param]) } : {}),
         });
         results.set(id, {});
       } catch (error) {
@@ -166,8 +184,10 @@ function ActionDialog({ action, targets }) {
     </li>`)}</ul>
     ${(action.budget ?? []).map(({ label, param }) => html`<label key=${param}>${label}<input type="number" min="0" step="any" value=${figures[param] ?? ''}
       required=${Object.values(figures).every((value) => !value)} onInput=${(/** @type {any} */ event) => setFigures({ ...figures, [param]: event.target.value })} /></label>`)}
+    ${action.number && html`<label>${action.number.label}<input type="number" min=${-action.number.max} max=${action.number.max} step="1" required autofocus value=${figures[action.number.param] ?? ''}
+      onInput=${(/** @type {any} */ event) => setFigures({ [/** @type {any} */ (action.number).param]: event.target.value })} /></label>`}
     <label>Reason${action.reason === 'required' ? '' : ' (optional)'}
-      <input type="text" maxlength="1024" required=${action.reason === 'required'} value=${reason} autofocus
+      <input type="text" maxlength="1024" required=${action.reason === 'required'} value=${reason} autofocus=${!action.number}
         onInput=${(/** @type {any} */ event) => setReason(event.target.value)} /></label>
     ${targets.length === 1 && html`<p class="faint">The same from a terminal: <${Command} command=${action.command(targets[0].id)} /></p>`}
     <div class="buttons">

@@ -9,7 +9,7 @@ import { tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
 import { nextRuns } from '../core/run_pages.js';
 import { has } from '../core/identity.js';
-import { ACTIONS, THE_SERVICE, actionsFor, confirmAction, runTarget } from './actions.js';
+import { ACTIONS, THE_SERVICE, actionsFor, cardTarget, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { placesHere } from './places.js';
 
@@ -27,7 +27,7 @@ function fixedEntries() {
   const selected = selectedThing.peek();
   const thing = selected?.thing;
   const id = thing?.run_id ?? thing?.card_id ?? '';
-  const target = selected?.subject === 'run' ? runTarget(thing) : { id, text: thing?.title ?? '' };
+  const target = selected?.subject === 'card' ? cardTarget(thing) : runTarget(thing ?? {});
   const actions = selected ? actionsFor(selected.subject, thing) : [];
   return [
     ...actions.map((action) => ({

@@ -1,5 +1,7 @@
 // What the user does in the console, and what the log has of it.
 import fs from 'node:fs';
+import path from 'node:path';
+import { repository } from '../night.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 import { eventually } from '../service.mjs';
 
@@ -110,6 +112,59 @@ export async function a_halted_loop_is_recovered(stage) {
   const { open } = await service.call('tick.list', { loop: 'nightly' });
   check(open.length === 0, JSON.stringify(open));
   hadNoComplaint(page);
+}
+
+/** A card is started before others: on the board, and on its page with keys alone; a viewer is told why not. */
+export async function a_card_gets_a_priority(stage) {  // C2, O5
+  const { service } = stage;
+  const place = path.join(path.dirname(service.data), 'web');
+  fs.mkdirSync(place);
+  await service.call('server.pause', { reason: 'no card is started' });
+  await service.call('project.put', { name: 'web', repository: repository(place) });
+  const ids = [];
+  for (const title of ['first', 'second']) ids.push((await service.call('card.submit', { project: 'web', title: `the ${title} card`, immediate: false })).card_id);
+  const priorityOf = async (id) => (await service.call('card.get', { card_id: id })).card.priority;
+  const page = await stage.open('?page=board', { hasAxe: true });
+  const dialog = page.locator('dialog[open]');
+  const cards = page.getByRole('region', { name: 'backlog' }).getByRole('listitem');
+  await cards.filter({ hasText: 'the second card' }).getByRole('button', { name: 'Prioritize' }).click();
+  const priority = dialog.getByRole('spinbutton', { name: 'Priority' });
+  check(await priority.inputValue() === '0', 'the dialog doesn’t begin with the priority that the card has');
+  await dialog.getByText(`signalbox card priority ${ids[1]}`).waitFor();
+  await priority.fill('1000001');
+  await dialog.getByRole('button', { name: 'Prioritize' }).click();
+  check(await priority.evaluate((input) => input.matches(':invalid')) && await dialog.count() === 1, 'a priority has no bounds');
+  const sent = page.waitForRequest((request) => request.method() === 'POST' && request.postDataJSON().method === 'card.set_priority');
+  await priority.fill('-7');
+  await dialog.getByRole('button', { name: 'Prioritize' }).click();
+  const { params } = (await sent).postDataJSON();
+  check(params.card_id === ids[1] && params.priority === -7 && params.command_id, JSON.stringify(params));
+  await cards.filter({ hasText: 'priority -7' }).getByText('the second card').waitFor();
+
+  await stage.turn(page, `?page=card&id=${ids[1]}`, 'the second card');
+  await page.getByRole('button', { name: 'Prioritize' }).focus();
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('heading', { name: 'Prioritize card' }).waitFor();
+  check(await priority.inputValue() === '-7', 'the dialog has another priority');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('5');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('the release waits for it');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.locator('#said').getByText('Prioritize: done, the second card').waitFor();
+  check(await priorityOf(ids[1]) === 5 && await priorityOf(ids[0]) === 0, 'another priority is set');
+  await page.getByRole('definition').filter({ hasText: /^5$/ }).waitFor();
+  await stage.turn(page, '?page=board');
+  await cards.first().getByText('the second card').waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+
+  const reader = await stage.open('?page=board', { role: 'viewer' });
+  const refused = reader.getByRole('button', { name: 'Prioritize' }).first();
+  await refused.waitFor();
+  check(await refused.getAttribute('aria-disabled') === 'true' && (await refused.getAttribute('title')).includes('may not call card.set_priority'), 'a viewer isn’t told why');
+  hadNoComplaint(page, reader);
 }
 
 /** The whole service is paused on its page and resumed from the notice that each page has. */
