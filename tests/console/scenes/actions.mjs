@@ -1,4 +1,5 @@
 // What the user does in the console, and what the log has of it.
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { repository } from '../night.mjs';
@@ -111,6 +112,29 @@ export async function a_halted_loop_is_recovered(stage) {
   await page.getByText('Nothing needs you.').waitFor();
   const { open } = await service.call('tick.list', { loop: 'nightly' });
   check(open.length === 0, JSON.stringify(open));
+  hadNoComplaint(page);
+}
+
+/** Who decides about work that changes what checks it sees that where the question is, and on the card's page. */
+export async function changed_checks_are_seen_before_a_decision(stage) {  // A7, O1
+  const { service } = stage;
+  const place = repository(path.dirname(service.data));
+  fs.writeFileSync(path.join(place, 'AGENTS.md'), '## Checks\n\n```sh\ntest -f README.md\n```\n');
+  execFileSync('git', ['-C', place, 'add', '.']);
+  execFileSync('git', ['-C', place, 'commit', '-q', '-m', 'checks']);
+  const station = [
+    { name: 'intake', executor: 'builtin' }, { name: 'implement', executor: 'process', command: ['sh', '-c', 'echo more >>AGENTS.md'] },
+    { name: 'verify', executor: 'checks' }, { name: 'create_pr', executor: 'builtin' },
+  ];
+  await service.call('project.put', { name: 'web', repository: place, pipeline: { name: 'card', station } });
+  const { card_id: card } = await service.call('card.submit', { project: 'web', title: 'extend the checks' });
+  const page = await stage.open('?page=inbox', { hasAxe: true });
+  const item = page.getByRole('listitem').filter({ hasText: 'extend the checks' });
+  await item.getByText('Changes what checks it: AGENTS.md').waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await stage.turn(page, `?page=card&id=${card}`, 'extend the checks');
+  await page.getByRole('region', { name: 'Changed checks' }).getByText('AGENTS.md').waitFor();
   hadNoComplaint(page);
 }
 
