@@ -2,6 +2,11 @@
 
 namespace signalbox {
 
+World::World() = default;
+World::World(World&& other) noexcept = default;
+World& World::operator=(World&& other) noexcept = default;
+World::~World() = default;
+
 std::optional<std::uint32_t> Run::find_station(std::string_view name) const {
   for (std::uint32_t index = 0; index < pipeline->stations.size(); ++index) {
     if (pipeline->stations[index].name == name) return index;

@@ -81,6 +81,12 @@ struct PinnedPipeline {
 };
 
 struct World {
+  // Compiled once, in world.cc: they bring in most of the code of each of the tables below.
+  World();
+  World(World&& other) noexcept;
+  World& operator=(World&& other) noexcept;
+  ~World();
+
   Position position = 0;  // of the latest record that was applied
   ServerState server;
   boost::unordered_flat_map<RunId, std::unique_ptr<Run>, UuidHash> runs;
