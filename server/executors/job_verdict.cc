@@ -4,14 +4,11 @@
 #include <cstring>
 
 #include "domain/limits.h"
+#include "server/platform/child_process.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
-
-// Exit codes of POSIX shells; EX_TEMPFAIL and EX_CONFIG below are from sysexits.h.
-constexpr std::int32_t exit_not_executable = 126;
-constexpr std::int32_t exit_not_found = 127;
 
 JobVerdict failed(ErrorClass error_class, std::string code, const std::string& message) {
   return {Outcome::failed, Failure{Outcome::failed, error_class, std::move(code),

@@ -26,6 +26,10 @@
 
 namespace signalbox {
 
+// Exit codes of a POSIX shell whose program can't be run or isn't there.
+inline constexpr std::int32_t exit_not_executable = 126;
+inline constexpr std::int32_t exit_not_found = 127;
+
 class ChildProcess {
  public:
   // Receives output in the order of the stream. Called on the thread that waits for the child.

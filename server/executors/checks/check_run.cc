@@ -10,9 +10,6 @@
 namespace signalbox {
 namespace {
 
-// Exit codes of a shell whose program isn't there or can't be run.
-constexpr std::int32_t exit_not_executable = 126;
-constexpr std::int32_t exit_not_found = 127;
 // Bytes shown of the end of a failed clean-up's output.
 constexpr std::size_t cleanup_output_bytes_max = 512;
 
