@@ -5,7 +5,7 @@
 namespace signalbox {
 namespace {
 
-std::filesystem::path task_file(const std::filesystem::path& job_directory) {
+std::filesystem::path checks_file(const std::filesystem::path& job_directory) {
   return job_directory / "checks.json";
 }
 
@@ -21,11 +21,11 @@ ChecksTask checks_task(const Job& job) {
 }
 
 Stored<void> write_checks_task(const std::filesystem::path& job_directory, const ChecksTask& task) {
-  return write_stored_json(task_file(job_directory), task);
+  return write_stored_json(checks_file(job_directory), task);
 }
 
 Stored<ChecksTask> read_checks_task(const std::filesystem::path& job_directory) {
-  return read_stored_json<ChecksTask>(task_file(job_directory));
+  return read_stored_json<ChecksTask>(checks_file(job_directory));
 }
 
 }  // namespace signalbox

@@ -7,7 +7,7 @@
 namespace signalbox {
 namespace {
 
-std::filesystem::path task_file(const std::filesystem::path& job_directory) {
+std::filesystem::path agent_file(const std::filesystem::path& job_directory) {
   return job_directory / "agent.json";
 }
 
@@ -37,11 +37,11 @@ AgentTask agent_task(const Job& job) {
 }
 
 Stored<void> write_agent_task(const std::filesystem::path& job_directory, const AgentTask& task) {
-  return write_stored_json(task_file(job_directory), task);
+  return write_stored_json(agent_file(job_directory), task);
 }
 
 Stored<AgentTask> read_agent_task(const std::filesystem::path& job_directory) {
-  return read_stored_json<AgentTask>(task_file(job_directory));
+  return read_stored_json<AgentTask>(agent_file(job_directory));
 }
 
 }  // namespace signalbox

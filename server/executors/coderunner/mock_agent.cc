@@ -44,7 +44,7 @@ BOOST_DESCRIBE_STRUCT(MockRequest, (),
                       (station, attempts, outcome, error_class, error_code, error_message,
                        quota_reset_in_ms, delay_ms, usage, files))
 
-DeclaredResult failed(ErrorClass error_class, std::string code, std::string message) {
+DeclaredResult mock_failure(ErrorClass error_class, std::string code, std::string message) {
   return declared_failure({Outcome::failed, error_class, std::move(code), std::move(message)});
 }
 
@@ -102,17 +102,20 @@ json::object to_json_object(const AgentTask& task) {
 
 DeclaredResult run_mock_agent(const AgentTask& task, const std::filesystem::path& artifacts) {
   const auto request = request_of(task);
-  if (!request) return failed(ErrorClass::config, "MOCK_INVALID", request.error().message);
+  if (!request) return mock_failure(ErrorClass::config, "MOCK_INVALID", request.error().message);
   const auto outcome = outcome_of(*request);
-  if (!outcome) return failed(ErrorClass::config, "MOCK_INVALID", "input.mock.outcome is unknown");
+  if (!outcome)
+    return mock_failure(ErrorClass::config, "MOCK_INVALID", "input.mock.outcome is unknown");
   std::this_thread::sleep_for(
       std::chrono::milliseconds(std::max<std::int64_t>(request->delay_ms.value_or(0), 0)));
   if (!write_files(request->files)) {
-    return failed(ErrorClass::config, "MOCK_INVALID", "a file of input.mock can't be written");
+    return mock_failure(ErrorClass::config, "MOCK_INVALID",
+                        "a file of input.mock can't be written");
   }
   const auto written = write_file_atomically(artifacts / "mock_result.json",
                                              json::serialize(to_json_object(task)) + "\n");
-  if (!written) return failed(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
+  if (!written)
+    return mock_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
 
   DeclaredResult result;
   result.outcome = *outcome;

@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 
 // The fields that the checkpoints of stations and of ticks have in common.
-struct Checkpoint {
+struct TimeoutCheckpoint {
   std::string title;
   std::string stage;
   std::int64_t elapsed_ms = 0;
@@ -42,7 +42,8 @@ json::value seconds_number(std::int64_t ms) {
   return static_cast<double>(ms) / 1000.0;
 }
 
-std::string json_text(const Record& record, const Checkpoint& checkpoint, const std::string& root) {
+std::string json_text(const Record& record, const TimeoutCheckpoint& checkpoint,
+                      const std::string& root) {
   json::object object;
   object["schema_version"] = "timeout_checkpoint.v1";
   object["created_at"] = format_time(record.recorded_at_ns);
@@ -62,7 +63,7 @@ std::string json_text(const Record& record, const Checkpoint& checkpoint, const 
   return json::serialize(object) + "\n";
 }
 
-std::string markdown_text(const Record& record, const Checkpoint& checkpoint,
+std::string markdown_text(const Record& record, const TimeoutCheckpoint& checkpoint,
                           const std::string& root) {
   std::string text = "# " + checkpoint.title + "\n\n";
   const auto row = [&text](const std::string& name, const std::string& value) {
@@ -86,7 +87,7 @@ std::string markdown_text(const Record& record, const Checkpoint& checkpoint,
   return text + "```\n";
 }
 
-std::vector<FileChange> both(const Record& record, const Checkpoint& checkpoint,
+std::vector<FileChange> both(const Record& record, const TimeoutCheckpoint& checkpoint,
                              const std::string& root) {
   return {{root, run_root_path::timeout_markdown, FileChange::Kind::write,
            markdown_text(record, checkpoint, root), record.position},
@@ -99,7 +100,7 @@ std::vector<FileChange> both(const Record& record, const Checkpoint& checkpoint,
 std::vector<FileChange> render_timeout(const Record& record, const WatchdogTimedOut& event,
                                        const std::string& root) {
   const std::string run = to_string(record.stream.run_id);
-  Checkpoint checkpoint;
+  TimeoutCheckpoint checkpoint;
   checkpoint.title = "Station " + event.station + " timed out";
   checkpoint.stage = event.station;
   checkpoint.elapsed_ms = event.elapsed_ms;
@@ -121,7 +122,7 @@ std::vector<FileChange> render_timeout(const Record& record, const WatchdogTimed
 std::vector<FileChange> render_timeout(const Record& record, const TickTimedOut& event,
                                        const std::string& root) {
   const std::string loop = shell_word(event.loop);
-  Checkpoint checkpoint;
+  TimeoutCheckpoint checkpoint;
   checkpoint.title = "A tick of " + event.loop + " timed out";
   checkpoint.stage = event.stage;
   checkpoint.elapsed_ms = event.elapsed_ms;

@@ -64,9 +64,9 @@ std::string_view counted_as(HistogramKind by, std::uint16_t number, std::string_
   return "";
 }
 
-class Histogram {
+class HistoryHistogram {
  public:
-  Histogram(HistogramKind by, const TimeSpan& span, std::int64_t bucket_ns)
+  HistoryHistogram(HistogramKind by, const TimeSpan& span, std::int64_t bucket_ns)
       : by_(by), span_(span), bucket_ns_(bucket_ns) {
     for (const EventTag& tag : event_tags()) names_[tag.number] = tag.name;
   }
@@ -126,7 +126,7 @@ Decided<json::object> histogram_view(const Api& api, const RunIndex& index,
   // Buckets are whole intervals of the calendar.
   const std::int64_t bucket_ns = (wanted_ns + width_ns - 1) / width_ns * width_ns;
   span.from_ns -= (span.from_ns % width_ns + width_ns) % width_ns;
-  Histogram histogram(params.by.value_or(HistogramKind::outcome), span, bucket_ns);
+  HistoryHistogram histogram(params.by.value_or(HistogramKind::outcome), span, bucket_ns);
   const auto read =
       index.calendar().for_each_cell(width_ns, span.from_ns, span.until_ns,
                                      [&histogram](std::int64_t start_ns, const CalendarCell& cell) {

@@ -17,7 +17,7 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-constexpr std::chrono::seconds close_grace{5};
+constexpr std::chrono::seconds stream_close_grace{5};
 // Tells an EventSource to reconnect after 1 s; it then sends the last id that it received.
 constexpr std::string_view reconnect = "retry: 1000\n\n";
 constexpr std::string_view heartbeat = ": heartbeat\n\n";
@@ -135,7 +135,7 @@ void SseStream::schedule_heartbeat() {
 void SseStream::close_after_flush() {
   if (closing_ || closed()) return;
   closing_ = true;
-  timer_.expires_after(close_grace);
+  timer_.expires_after(stream_close_grace);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
     if (!stopped) self->session_->close();
   });
