@@ -82,14 +82,14 @@ struct Builder {
 };
 
 std::size_t count_keys(const json::value& value) {
-  std::size_t keys = 0;
+  std::size_t count = 0;
   if (const json::object* object = value.if_object()) {
-    keys = object->size();
-    for (const auto& member : *object) keys += count_keys(member.value());
+    count = object->size();
+    for (const auto& member : *object) count += count_keys(member.value());
   } else if (const json::array* array = value.if_array()) {
-    for (const json::value& element : *array) keys += count_keys(element);
+    for (const json::value& element : *array) count += count_keys(element);
   }
-  return keys;
+  return count;
 }
 
 tl::unexpected<Rejection> parse_error(std::string message, std::size_t byte) {

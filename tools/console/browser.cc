@@ -15,7 +15,7 @@ namespace {
 // Some openers stay as long as the browser that they start: they are left to the desktop.
 constexpr std::int64_t opening_ms_max = 5000;
 
-std::string variable(const char* name) {
+std::string desktop_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
@@ -33,7 +33,7 @@ bool write_all(int descriptor, std::string_view text) {
 
 std::optional<BrowserPage> BrowserPage::write(const std::string& address) {
   std::error_code error;
-  std::string folder = variable("XDG_RUNTIME_DIR");
+  std::string folder = desktop_variable("XDG_RUNTIME_DIR");
   if (folder.empty()) folder = std::filesystem::temp_directory_path(error).string();
   constexpr std::string_view ending = ".html";
   std::string path = folder + "/signalbox-console-XXXXXX" + std::string(ending);
@@ -55,7 +55,8 @@ BrowserPage::~BrowserPage() {
 }
 
 bool BrowserPage::open() const {
-  if (variable("DISPLAY").empty() && variable("WAYLAND_DISPLAY").empty()) return false;
+  if (desktop_variable("DISPLAY").empty() && desktop_variable("WAYLAND_DISPLAY").empty())
+    return false;
   ChildProcess::Settings settings;
   settings.argv = {"xdg-open", path_.string()};
   settings.group = ChildProcess::Group::own_session;

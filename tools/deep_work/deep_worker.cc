@@ -30,7 +30,7 @@ constexpr std::int64_t step_wait_ms = 10'000;            // of one step.next cal
 constexpr int exit_usage = 2;
 constexpr int exit_try_again = 75;
 
-std::string variable(const char* name) {
+std::string job_variable(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";
 }
@@ -50,10 +50,10 @@ tl::unexpected<WorkEnded> ended(ErrorClass error_class, std::string code, std::s
 class DeepWorker {
  public:
   explicit DeepWorker(DeepWorkSettings settings)
-      : settings_(std::move(settings)), server_(variable("SIGNALBOX_SOCKET")) {
-    artifacts_ = variable("SIGNALBOX_ARTIFACTS_DIR");
-    place_ = {artifacts_.parent_path(), variable("SIGNALBOX_WORKSPACE")};
-    token_ = variable("SIGNALBOX_TOKEN");
+      : settings_(std::move(settings)), server_(job_variable("SIGNALBOX_SOCKET")) {
+    artifacts_ = job_variable("SIGNALBOX_ARTIFACTS_DIR");
+    place_ = {artifacts_.parent_path(), job_variable("SIGNALBOX_WORKSPACE")};
+    token_ = job_variable("SIGNALBOX_TOKEN");
   }
 
   int run() {
@@ -68,7 +68,7 @@ class DeepWorker {
  private:
   [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
   [[nodiscard]] json::object run_params() const {
-    return {{"run_id", variable("SIGNALBOX_RUN_ID")}};
+    return {{"run_id", job_variable("SIGNALBOX_RUN_ID")}};
   }
   // Params of a command of this station's attempt: with its token, and a command_id made from
   // `name` so that a repetition has one effect.
@@ -80,7 +80,7 @@ class DeepWorker {
   }
   [[nodiscard]] json::object station_params(const std::string& name) const {
     json::object params = command_params(name);
-    params["station"] = variable("SIGNALBOX_STATION");
+    params["station"] = job_variable("SIGNALBOX_STATION");
     return params;
   }
 
@@ -162,7 +162,7 @@ class DeepWorker {
       (void)wait_while("planning", limits::timeout_ms_max);
       return {};
     }
-    json::object plan = default_plan(variable("SIGNALBOX_GOAL"));
+    json::object plan = default_plan(job_variable("SIGNALBOX_GOAL"));
     if (!phase.command.empty()) {
       if (auto ok = prepare_files(nullptr); !ok) return ok;
       const DeepCommandEnd end = command(name, phase, settings_.work.step_timeout_ms);
@@ -347,7 +347,8 @@ class DeepWorker {
 std::optional<int> run_deep_work(int argc, char** argv) {
   if (argc != 3 || std::string_view(argv[1]) != "deep-work") return std::nullopt;
   auto settings = parse_deep_work_settings(argv[2]);
-  if (!settings || variable("SIGNALBOX_TOKEN").empty() || variable("SIGNALBOX_SOCKET").empty()) {
+  if (!settings || job_variable("SIGNALBOX_TOKEN").empty() ||
+      job_variable("SIGNALBOX_SOCKET").empty()) {
     std::fputs("signalbox deep-work: runs as a job only, with its environment\n", stderr);
     return exit_usage;
   }

@@ -94,7 +94,7 @@ json::object simulated_json(const WhatIf& simulation) {
 }
 
 // One row of the comparison.
-struct Line {
+struct ComparisonLine {
   enum class Unit { count, duration, rate };
   const char* name;
   const char* spread;  // the distribution that the measure is of; nullptr: none
@@ -102,23 +102,23 @@ struct Line {
   Unit unit = Unit::count;
 };
 
-constexpr std::array<Line, 25> comparison_lines = {{
+constexpr std::array<ComparisonLine, 25> comparison_lines = {{
     {"runs", nullptr, "runs"},
     {"succeeded", nullptr, "succeeded"},
     {"failed", nullptr, "failed"},
     {"canceled", nullptr, "canceled"},
     {"open", nullptr, "open"},
     {"cards merged", nullptr, "cards_merged"},
-    {"first arrival to last end", nullptr, "makespan_ms", Line::Unit::duration},
-    {"succeeded an hour", nullptr, "succeeded_per_hour", Line::Unit::rate},
-    {"run time, median", "run_time", "p50_ms", Line::Unit::duration},
-    {"run time, longest", "run_time", "max_ms", Line::Unit::duration},
-    {"wait in a queue, median", "queue_wait", "p50_ms", Line::Unit::duration},
-    {"wait in a queue, longest", "queue_wait", "max_ms", Line::Unit::duration},
-    {"wait of a card, median", "card_wait", "p50_ms", Line::Unit::duration},
-    {"wait of a card, longest", "card_wait", "max_ms", Line::Unit::duration},
-    {"card to merge, median", "card_time", "p50_ms", Line::Unit::duration},
-    {"card to merge, longest", "card_time", "max_ms", Line::Unit::duration},
+    {"first arrival to last end", nullptr, "makespan_ms", ComparisonLine::Unit::duration},
+    {"succeeded an hour", nullptr, "succeeded_per_hour", ComparisonLine::Unit::rate},
+    {"run time, median", "run_time", "p50_ms", ComparisonLine::Unit::duration},
+    {"run time, longest", "run_time", "max_ms", ComparisonLine::Unit::duration},
+    {"wait in a queue, median", "queue_wait", "p50_ms", ComparisonLine::Unit::duration},
+    {"wait in a queue, longest", "queue_wait", "max_ms", ComparisonLine::Unit::duration},
+    {"wait of a card, median", "card_wait", "p50_ms", ComparisonLine::Unit::duration},
+    {"wait of a card, longest", "card_wait", "max_ms", ComparisonLine::Unit::duration},
+    {"card to merge, median", "card_time", "p50_ms", ComparisonLine::Unit::duration},
+    {"card to merge, longest", "card_time", "max_ms", ComparisonLine::Unit::duration},
     {"attempts", nullptr, "attempts"},
     {"at once, at most", nullptr, "at_once"},
     {"retries", nullptr, "retries"},
@@ -126,12 +126,12 @@ constexpr std::array<Line, 25> comparison_lines = {{
     {"stalls", nullptr, "stalls"},
     {"leases lost", nullptr, "leases_lost"},
     {"work done twice", nullptr, "duplicates"},
-    {"time of that", nullptr, "duplicated_ms", Line::Unit::duration},
-    {"time worked", nullptr, "worked_ms", Line::Unit::duration},
+    {"time of that", nullptr, "duplicated_ms", ComparisonLine::Unit::duration},
+    {"time worked", nullptr, "worked_ms", ComparisonLine::Unit::duration},
 }};
 
 // Returns the measure of a line; nullopt if nothing was measured.
-std::optional<double> figure_of(const json::object& flow, const Line& line) {
+std::optional<double> figure_of(const json::object& flow, const ComparisonLine& line) {
   const json::object& place = line.spread == nullptr ? flow : object_at(flow, line.spread);
   if (line.spread != nullptr && number_at(place, "count") == 0) return std::nullopt;
   const json::value* figure = place.if_contains(line.field);
@@ -139,14 +139,14 @@ std::optional<double> figure_of(const json::object& flow, const Line& line) {
   return figure->to_number<double>();
 }
 
-std::string figure_text(const std::optional<double>& figure, Line::Unit unit) {
+std::string figure_text(const std::optional<double>& figure, ComparisonLine::Unit unit) {
   if (!figure) return {};
   switch (unit) {
-    case Line::Unit::count:
+    case ComparisonLine::Unit::count:
       return std::to_string(std::llround(*figure));
-    case Line::Unit::duration:
+    case ComparisonLine::Unit::duration:
       return short_duration(std::llround(*figure) * ns_per_ms);
-    case Line::Unit::rate: {
+    case ComparisonLine::Unit::rate: {
       const long long tenths = std::llround(*figure * 10);
       return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
     }
@@ -156,7 +156,7 @@ std::string figure_text(const std::optional<double>& figure, Line::Unit unit) {
 
 // Returns by which part of it the replay misses what was recorded; nullopt if that is nothing.
 std::optional<double> error_of(const json::object& recorded, const json::object& replayed,
-                               const Line& line) {
+                               const ComparisonLine& line) {
   const auto was = figure_of(recorded, line);
   const auto is = figure_of(replayed, line);
   if (!was || !is || *was == 0) return std::nullopt;
@@ -171,7 +171,7 @@ std::string percent_text(const std::optional<double>& part) {
 
 json::object errors_json(const json::object& recorded, const json::object& replayed) {
   json::object errors;
-  for (const Line& line : comparison_lines) {
+  for (const ComparisonLine& line : comparison_lines) {
     const std::string name = line.spread == nullptr ? "" : std::string(line.spread) + ".";
     if (const auto error = error_of(recorded, replayed, line)) errors[name + line.field] = *error;
   }
@@ -280,7 +280,7 @@ std::string view_what_if(const json::object& result, const Terminal& terminal) {
                    {"forecast", TextTable::Align::right}});
   const json::object& was = object_at(result, "recorded");
   const json::object& is = object_at(result, "simulated");
-  for (const Line& line : comparison_lines) {
+  for (const ComparisonLine& line : comparison_lines) {
     const std::string recorded = figure_text(figure_of(was, line), line.unit);
     const std::string replayed = figure_text(figure_of(is, line), line.unit);
     const std::string forecast =

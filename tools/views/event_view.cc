@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t value_columns_max = 60;
+constexpr std::size_t event_value_columns_max = 60;
 
 // Fields for programs, or too long for a line.
 constexpr std::array<std::string_view, 7> not_shown = {
@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> not_shown = {
     "sha256",         "media_type",      "secret_sha256"};
 
 std::string in_quotes(const std::string& text) {
-  const std::string short_text = cut(printable(text), value_columns_max);
+  const std::string short_text = cut(printable(text), event_value_columns_max);
   return short_text.find(' ') == std::string::npos ? short_text : "\"" + short_text + "\"";
 }
 

@@ -17,7 +17,7 @@ namespace json = boost::json;
 constexpr std::size_t bar_columns_default = 32;
 constexpr std::size_t bar_columns_min = 12;
 
-struct Lane {
+struct WaterfallLane {
   const json::object* span = nullptr;
   std::size_t depth = 0;
   std::int64_t from_ns = 0;
@@ -28,11 +28,11 @@ struct Lane {
 using SpanChildren = std::map<std::string, std::vector<const json::object*>>;
 
 void add_lanes(const SpanChildren& children, const std::string& parent, std::size_t depth,
-               std::int64_t now_ns, std::vector<Lane>& lanes) {
+               std::int64_t now_ns, std::vector<WaterfallLane>& lanes) {
   const auto below = children.find(parent);
   if (below == children.end()) return;
   for (const json::object* span : below->second) {
-    Lane lane;
+    WaterfallLane lane;
     lane.span = span;
     lane.depth = depth;
     lane.from_ns = parse_time(text_at(*span, "started_at")).value_or(0);
@@ -45,7 +45,7 @@ void add_lanes(const SpanChildren& children, const std::string& parent, std::siz
 }
 
 // Draws the lane's bar on a scale from `from_ns` to `to_ns`; it is at least one column wide.
-std::string lane_bar(const Lane& lane, std::int64_t from_ns, std::int64_t to_ns,
+std::string lane_bar(const WaterfallLane& lane, std::int64_t from_ns, std::int64_t to_ns,
                      std::size_t columns) {
   const double whole = std::max<double>(1, static_cast<double>(to_ns - from_ns));
   const auto column = [&](std::int64_t at_ns) {
@@ -61,14 +61,14 @@ std::string lane_bar(const Lane& lane, std::int64_t from_ns, std::int64_t to_ns,
   return text;
 }
 
-Style style_of_lane(const Lane& lane) {
+Style style_of_lane(const WaterfallLane& lane) {
   if (lane.open) return Style::busy;
   const std::string status = text_at(*lane.span, "status");
   return status == "ok" ? Style::good : status == "error" ? Style::bad : Style::faint;
 }
 
 // "implement #2 simplified".
-std::string title_of_lane(const Lane& lane) {
+std::string title_of_lane(const WaterfallLane& lane) {
   const json::object& attributes = object_at(*lane.span, "attributes");
   std::string title = std::string(2 * lane.depth, ' ') + text_at(*lane.span, "name");
   const std::string attempt = text_at(attributes, "signalbox.attempt");
@@ -85,7 +85,7 @@ bool is_routine(const std::string& event) {
 }
 
 // How the span ended, and the events in it that aren't routine.
-std::string outcome_of_lane(const Lane& lane) {
+std::string outcome_of_lane(const WaterfallLane& lane) {
   const json::object& attributes = object_at(*lane.span, "attributes");
   std::string text = lane.open ? "under way" : text_at(attributes, "signalbox.outcome");
   const std::string message = text_at(*lane.span, "message");
@@ -114,12 +114,12 @@ std::string view_waterfall(const json::object& result, const Terminal& terminal)
     const json::object& span = each.get_object();
     children[text_at(span, "parent_span_id")].push_back(&span);
   }
-  std::vector<Lane> lanes;
+  std::vector<WaterfallLane> lanes;
   add_lanes(children, "", 0, now_ns, lanes);
   if (lanes.empty()) return "no spans\n";
   const std::int64_t from_ns = lanes.front().from_ns;
   std::int64_t to_ns = from_ns;
-  for (const Lane& lane : lanes) to_ns = std::max(to_ns, lane.to_ns);
+  for (const WaterfallLane& lane : lanes) to_ns = std::max(to_ns, lane.to_ns);
   const std::size_t columns =
       terminal.columns ? std::max(bar_columns_min, *terminal.columns / 3) : bar_columns_default;
   TextTable table({{"span"},
@@ -127,7 +127,7 @@ std::string view_waterfall(const json::object& result, const Terminal& terminal)
                    {"took", TextTable::Align::right},
                    TextTable::spare(1, "worker"),
                    {"result"}});
-  for (const Lane& lane : lanes) {
+  for (const WaterfallLane& lane : lanes) {
     const json::object& attributes = object_at(*lane.span, "attributes");
     table.add({{title_of_lane(lane), lane.depth == 0 ? Style::strong : Style::plain},
                {lane_bar(lane, from_ns, to_ns, columns), style_of_lane(lane)},
