@@ -1,6 +1,7 @@
 #include "domain/free_text.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <type_traits>
@@ -16,29 +17,39 @@ constexpr std::string_view blanked_json = R"({"redacted":true})";
 constexpr std::string_view shortest_text = "-";
 constexpr std::string_view shortest_json = "{}";
 
+// Whether no value of this type has a free text. A pipeline is pinned by its digest, and jobs are
+// made from it: all its texts are kept.
+template <class T>
+constexpr bool has_no_free_text =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Uuid> ||
+    std::is_same_v<T, Digest> || std::is_same_v<T, KeptText> || std::is_same_v<T, KeptTexts> ||
+    std::is_same_v<T, PipelineDefinition>;
+
 // Calls visit(field, text, json) for each free text. A member of an event must have one of the
 // types that are handled here, else it doesn't compile; so no text is skipped.
-template <class Visit>
 class FreeTextWalk {
  public:
+  // No template parameter: the walk through every event is compiled once for all visitors.
+  using Visit = std::function<void(const std::string& field, std::string& text, bool json)>;
+
   explicit FreeTextWalk(Visit visit) : visit_(std::move(visit)) {}
 
   template <class T>
   void walk(T& value, const std::string& field) {
     static_assert(!std::is_same_v<T, std::string>,
                   "a text of an event is a FreeText, a FreeJson or a KeptText");
-    if constexpr (boost::describe::has_describe_members<T>::value) {
+    if constexpr (has_no_free_text<T>) {
+      return;
+    } else {
       using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
       boost::mp11::mp_for_each<Members>([&](auto member) {
-        walk(value.*member.pointer, field.empty() ? member.name : field + "." + member.name);
+        auto& part = value.*member.pointer;
+        if constexpr (!has_no_free_text<std::remove_cvref_t<decltype(part)>>) {
+          walk(part, field.empty() ? member.name : field + "." + member.name);
+        }
       });
-    } else {
-      static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Uuid> ||
-                    std::is_same_v<T, Digest>);
     }
   }
-  // A pipeline is pinned by its digest, and jobs are made from it: all its texts are kept.
-  void walk(PipelineDefinition& /*kept*/, const std::string& /*field*/) {}
   template <class T>
   void walk(std::optional<T>& value, const std::string& field) {
     if (value) walk(*value, field);
@@ -66,9 +77,8 @@ class FreeTextWalk {
   Visit visit_;
 };
 
-template <class Visit>
-void visit_free_texts(Event& event, Visit visit) {
-  FreeTextWalk<Visit> texts(std::move(visit));
+void visit_free_texts(Event& event, FreeTextWalk::Visit visit) {
+  FreeTextWalk texts(std::move(visit));
   apply([&texts](auto& each) { texts.walk(each, ""); }, event);
 }
 
