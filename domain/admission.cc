@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "domain/attempt_end.h"
 #include "domain/limits.h"
@@ -14,6 +17,11 @@ namespace signalbox {
 namespace {
 
 constexpr std::int64_t ms_per_minute = 60 * 1000;
+
+// In the message of a card that a person blocked: before what the run said whose push had failed,
+// and before the person's reason. Messages in logs have them, so they never change.
+constexpr std::string_view push_failed_before = "PUSH_FAILED: ";
+constexpr std::string_view person_before = "; blocked by a person: ";
 
 CardWait concurrency(std::string scope, std::int64_t limit, const std::set<CardId>& holders) {
   return {CardWaitReason::concurrency, std::move(scope), limit, {holders.begin(), holders.end()}};
@@ -140,6 +148,35 @@ bool goes_on_with_run(const World& world, const Card& card) {
   const bool is_stopped = card.status == CardStatus::backlog ||
                           card.status == CardStatus::blocked || card.status == CardStatus::failed;
   return is_stopped && card.code == push_failed_code && world.worktrees.contains(card.run_id);
+}
+
+std::optional<std::string> message_of_failed_push(const Card& card) {
+  if (card.code == push_failed_code) return card.message;
+  const bool is_held = card.code == blocked_by_person_code &&
+                       card.message.starts_with(push_failed_before) &&
+                       card.message.find(person_before) != std::string::npos;
+  if (!is_held || card.run_id.is_nil()) return std::nullopt;
+  return card.message.substr(push_failed_before.size());
+}
+
+CardBlocked block_by_person(const Card& card, const std::string& reason) {
+  CardBlocked blocked{RunId{}, std::string(blocked_by_person_code), reason, 0};
+  if (card.status == CardStatus::verified) return blocked;
+  const auto add_reason = [&reason](std::string of_run) {
+    of_run.resize(std::min(of_run.size(), of_run.find(person_before)));
+    return of_run + std::string(person_before) + reason;
+  };
+  if (needs_look_at_worktree(card.code)) {
+    blocked.code = card.code;
+    blocked.message = add_reason(card.message);
+  } else if (auto push = message_of_failed_push(card)) {
+    blocked.message = std::string(push_failed_before) + add_reason(*std::move(push));
+  }
+  return blocked;
+}
+
+std::string command_for_another_run(const CardId& card_id) {
+  return "signalbox card block " + to_string(card_id) + " --reason 'the remote refuses the work'";
 }
 
 std::set<CardId> still_working(const World& world, const std::set<CardId>& cards) {

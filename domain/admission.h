@@ -63,6 +63,20 @@ bool waits_for_look(const World& world, const RunId& run_id);
 // reopened is replaced by another one (StartCard).
 bool goes_on_with_run(const World& world, const Card& card);
 
+// Returns why the push of the card's latest run failed, with the reason of a person who has blocked
+// the card since; nullopt if that isn't why the card stopped.
+std::optional<std::string> message_of_failed_push(const Card& card);
+
+// Returns how a person's block follows on what the card has been. What its latest run left is still
+// to be handed on to the next one, so the message of that stays before the reason, and so does the
+// code if a person has to look into its worktree. A block for a failed push has the usual code: the
+// card doesn't go on with that run, and another one takes over.
+CardBlocked block_by_person(const Card& card, const std::string& reason);
+
+// Returns the command with which a card gets another run once it is unblocked, though it would go
+// on with its latest one (goes_on_with_run()).
+std::string command_for_another_run(const CardId& card_id);
+
 // Returns those of the cards whose agent may still work. A card that has an agent by its status
 // doesn't count if the run's work is done and waits for a person's decision, or until it can be
 // proposed: nobody knows for how long, and other cards needn't wait as well.

@@ -54,6 +54,7 @@ inline constexpr std::array card_transitions = {
     CardTransition{CardStatus::verified, CardFailed::tag, CardStatus::failed},
     CardTransition{CardStatus::blocked, CardBlocked::tag, CardStatus::blocked},
     CardTransition{CardStatus::blocked, CardUnblocked::tag, CardStatus::backlog},
+    CardTransition{CardStatus::failed, CardBlocked::tag, CardStatus::blocked},
     CardTransition{CardStatus::failed, CardUnblocked::tag, CardStatus::backlog},
     CardTransition{CardStatus::backlog, CardPrioritySet::tag, CardStatus::backlog},
     CardTransition{CardStatus::running, CardPrioritySet::tag, CardStatus::running},

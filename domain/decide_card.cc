@@ -99,18 +99,6 @@ NewEvents go_on(const World& world, const Card& card, const FailedRun& failed) {
   return events;
 }
 
-// Returns how a person's block follows on what the card has been. What its run has left is still to
-// be handed on to the next one, so the code and the message of that stay beside the reason.
-CardBlocked block_by_person(const Card& card, const std::string& reason) {
-  constexpr std::string_view before_reason = "; blocked by a person: ";
-  const bool is_handed_on = needs_look_at_worktree(card.code) || card.code == push_failed_code;
-  if (card.status == CardStatus::verified || !is_handed_on) {
-    return {RunId{}, std::string(blocked_by_person_code), reason, 0};
-  }
-  const std::string of_run = card.message.substr(0, card.message.find(before_reason));
-  return {RunId{}, card.code, of_run + std::string(before_reason) + reason, 0};
-}
-
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const SubmitCard& command, const Now&) {
@@ -137,7 +125,8 @@ Decided<NewEvents> decide(const World& world, const BlockCard& command, const No
   const Card& card = *found;
   if (card.is_merging()) return busy(card, "it is being merged", card.merge_run_id);
   if (card.has_agent()) return busy(card, "its run is in progress", card.run_id);
-  if (card.status == CardStatus::failed) return NewEvents{};
+  // The block of a failed push has a meaning: another run takes over.
+  if (card.status == CardStatus::failed && !message_of_failed_push(card)) return NewEvents{};
   CardBlocked blocked = block_by_person(card, command.reason);
   const bool is_blocked = card.status == CardStatus::blocked && card.retry_at_ns == 0 &&
                           card.code == blocked.code && card.message == blocked.message;

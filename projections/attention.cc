@@ -163,6 +163,7 @@ void add_cards(const World& world, AttentionSelection& selection) {
                       colon(card.code, card.message));
     item.next_commands = {"signalbox card why " + to_string(id),
                           "signalbox card unblock " + to_string(id)};
+    if (goes_on_with_run(world, card)) item.next_commands.push_back(command_for_another_run(id));
     selection.add(std::move(item));
   }
 }

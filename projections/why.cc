@@ -143,9 +143,13 @@ class WhyExplainer {
     const std::string id = to_string(card.id);
     entry.next_commands = {"signalbox card why " + id, run_command("get")};
     if (card.status == CardStatus::blocked || card.status == CardStatus::failed) {
-      entry.unblocked_by = service_.card_goes_on && is_create_pr(failed.station)
-                               ? "card.unblock, with which this run goes on and pushes its work"
-                               : "card.unblock, which gives its card another run";
+      entry.unblocked_by = "card.unblock, which gives its card another run";
+      if (service_.card_goes_on && is_create_pr(failed.station)) {
+        entry.unblocked_by =
+            "card.unblock, with which this run goes on and pushes its work; or card.block and then "
+            "card.unblock, which gives its card another run";
+        entry.next_commands.insert(entry.next_commands.begin(), command_for_another_run(card.id));
+      }
       entry.next_commands.insert(entry.next_commands.begin(), "signalbox card unblock " + id);
     } else {
       entry.unblocked_by = std::string("its card, which is ") + name_of(card.status);

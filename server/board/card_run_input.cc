@@ -32,11 +32,11 @@ std::string input_after_look(const Card& card) {
 }
 
 // Returns whether a run with this failure may have done its work, which a person or the policy
-// refused, or which couldn't be committed, pushed or written; or whether it was cut off at some
+// refused, or which couldn't be committed or written; or whether it was cut off at some
 // station, which may have been create_pr. The world doesn't know which station failed.
 bool may_have_done_work(std::string_view code) {
-  constexpr std::array<std::string_view, 20> codes{
-      rejected_code, checks_changed_code, push_failed_code,
+  constexpr std::array<std::string_view, 19> codes{
+      rejected_code, checks_changed_code,
       // of create_pr
       "BASE_UNKNOWN", "COMMIT_FAILED", "GIT_FAILED", "REPOSITORY_AWAY", "REPOSITORY_BUSY",
       "REPOSITORY_DAMAGED", "REPOSITORY_INVALID", "STORAGE_FAILED",
@@ -47,10 +47,11 @@ bool may_have_done_work(std::string_view code) {
 }
 
 // A reviewer's reason is the message.
-std::string input_after_done_work(const Card& card) {
+std::string input_after_done_work(const Card& card, std::string_view reason,
+                                  const std::string& message) {
   boost::json::object earlier;
-  earlier["reason"] = card.code;
-  earlier["message"] = card.message;
+  earlier["reason"] = reason;
+  earlier["message"] = message;
   earlier["branches"] = branch_pattern_of(card.run_id);
   earlier["ref"] = rescue_ref_of(to_string(card.run_id));
   earlier["task"] =
@@ -102,14 +103,15 @@ bool was_verified(const World& world, const Card& card) {
 }  // namespace
 
 std::optional<std::string> input_of_card_run(const World& world, const Card& card) {
-  // A person's block replaces the code: then the failure before it isn't why the card is back.
-  if (card.run_id.is_nil() || card.code.empty() || card.code == blocked_by_person_code) {
-    return std::nullopt;
-  }
+  if (card.run_id.is_nil() || card.code.empty()) return std::nullopt;
+  const auto push = message_of_failed_push(card);
+  // A person's block replaces the code: then another failure before it isn't why the card is back.
+  if (card.code == blocked_by_person_code && !push) return std::nullopt;
   if (card.token != 0 && card.code == "MERGE_CONFLICT") return input_after_conflict(card);
   if (card.token != 0 && was_verified(world, card)) return input_after_merge(card);
   if (needs_look_at_worktree(card.code)) return input_after_look(card);
-  if (may_have_done_work(card.code)) return input_after_done_work(card);
+  if (push) return input_after_done_work(card, push_failed_code, *push);
+  if (may_have_done_work(card.code)) return input_after_done_work(card, card.code, card.message);
   return std::nullopt;
 }
 
@@ -123,11 +125,11 @@ bool has_only_to_push(const World& world, const Card& card) {
 
 std::string place_of_done_work(const World& world, const Card& card) {
   const Project* const project = world.find_project(card.project);
-  if (card.code != push_failed_code || card.run_id.is_nil() || project == nullptr) return {};
+  if (!message_of_failed_push(card) || card.run_id.is_nil() || project == nullptr) return {};
   return ". Its work is done, and is on the branch that `git -C " +
          shell_word(project->repository) + " branch --list " +
          shell_word(branch_pattern_of(card.run_id)) + "` names: " +
-         (has_only_to_push(world, card) ? "its run pushes it once the card is unblocked"
+         (has_only_to_push(world, card) ? "its create_pr pushes it once the card is unblocked"
                                         : "another run of an agent can take it over") +
          ", or somebody can push it by hand";
 }

@@ -139,14 +139,41 @@ TEST_F(CardOfAFailedPush, IsDoneAgainIfItsRunFailedOnceMoreSinceItWasRead) {  //
   expect_done_again(old);
 }
 
-TEST_F(CardOfAFailedPush, GoesOnAfterAPersonHasHeldItBack) {  // A9
+// The remote refuses the work itself: no push of it ever succeeds, and an agent has to change it.
+TEST_F(CardOfAFailedPush, IsDoneAgainAfterAPersonHasBlockedIt) {  // A9
   fail_first_push();
   when(BlockCard{card, "on holiday"});
-  EXPECT_EQ(the_card().code, "PUSH_FAILED");
-  EXPECT_EQ(the_card().message, "no route to host; blocked by a person: on holiday");
+  EXPECT_EQ(the_card().code, "BLOCKED");
+  when(BlockCard{card, "take the key out of config.py"});
+  then_names({"CardBlocked"});
+  EXPECT_EQ(the_card().message,
+            "PUSH_FAILED: no route to host; blocked by a person: take the key out of config.py");
+  EXPECT_EQ(message_of_failed_push(the_card()),
+            "no route to host; blocked by a person: take the key out of config.py");
+  when(BlockCard{card, "take the key out of config.py"});
+  then_nothing();
   when(UnblockCard{card, {}});
-  take(start_again());
-  then_names({"CardStarted", "RunRetried"});
+  EXPECT_FALSE(goes_on_with_run(world, the_card()));
+  EXPECT_TRUE(message_of_failed_push(the_card())) << "its next run is told";
+  expect_done_again(start_again());
+}
+
+TEST_F(CardOfAFailedPush, IsDoneAgainIfItHadFailedBeforeThatBlock) {  // A9
+  Policy policy;
+  policy.max_attempts = 1;
+  given({ProjectEvent{PolicyAdopted{digest_of(3), policy}}});
+  fail_first_push();
+  ASSERT_EQ(status(), CardStatus::failed);
+  when(BlockCard{card, "take the key out of config.py"});
+  EXPECT_EQ(status(), CardStatus::blocked);
+  when(UnblockCard{card, {}});
+  expect_done_again(start_again());
+}
+
+TEST_F(CardOfAFailedPush, IsNoneIfAPersonOnlySaysSo) {  // A9
+  when(BlockCard{card, "PUSH_FAILED: no; blocked by a person: me"});
+  EXPECT_EQ(the_card().code, "BLOCKED");
+  EXPECT_FALSE(message_of_failed_push(the_card())) << "it has had no run";
 }
 
 TEST_F(CardOfAFailedPush, IsDoneAgainAfterACancel) {  // A9

@@ -330,6 +330,7 @@ TEST(CardTransitions, TheTableSaysWhatIsMeant) {
       {{verified, "CardFailed"}, failed},
       {{blocked, "CardBlocked"}, blocked},
       {{blocked, "CardUnblocked"}, backlog},
+      {{failed, "CardBlocked"}, blocked},
       {{failed, "CardUnblocked"}, backlog},
       {{backlog, "CardPrioritySet"}, backlog},
       {{running, "CardPrioritySet"}, running},

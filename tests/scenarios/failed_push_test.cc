@@ -82,6 +82,8 @@ TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
   EXPECT_NE(why_run.find("this run goes on and pushes its work"), std::string::npos) << why_run;
   const std::string why_card = json::serialize(rpc("card.why", {{"card_id", id}}));
   EXPECT_NE(why_card.find("its run pushes what is there"), std::string::npos) << why_card;
+  EXPECT_NE(why_card.find("signalbox card block " + id), std::string::npos) << why_card;
+  EXPECT_NE(why_run.find("signalbox card block " + id), std::string::npos) << why_run;
 
   unblock(id);  // too early
   await([&] { return count_of("CardBlocked") == 2; });
@@ -99,6 +101,27 @@ TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
   EXPECT_EQ(card(id).at("runs").as_array().size(), 2U) << "one that works and one that merges";
   EXPECT_EQ(count_of("RunRetried"), 2U);
   EXPECT_EQ(run_git(remote(), {"show", "main:other.txt"}), "two");
+  await([&] { return !fs::exists(workspace_of(run)); });
+}
+
+// A push of the same work would be refused for ever.
+TEST_F(FailedPush, IsDoneAgainByAnAgentOnceAPersonHasBlockedTheCard) {  // A9
+  const std::string id = refused_card();
+  const std::string run = text(card(id), "run_id");
+  EXPECT_EQ(paste("signalbox card block " + id + " --reason 'add it in another file'").exit_code,
+            0);
+  EXPECT_EQ(text(card(id), "code"), "BLOCKED");
+  fs::remove(hook());
+  unblock(id);
+  expect_merged(id);
+  EXPECT_EQ(agents(), 2);
+  EXPECT_NE(text(card(id), "run_id"), run);
+  EXPECT_EQ(count_of("RunRetried"), 0U);
+  const std::string starts =
+      json::serialize(rpc("events.read", {{"types", json::array{"RunStarted"}}, {"limit", 1000}}));
+  EXPECT_NE(starts.find("earlier_work"), std::string::npos) << starts;
+  EXPECT_NE(starts.find("closed for today"), std::string::npos) << starts;
+  EXPECT_NE(starts.find("add it in another file"), std::string::npos) << starts;
   await([&] { return !fs::exists(workspace_of(run)); });
 }
 

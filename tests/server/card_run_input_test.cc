@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/admission.h"
 #include "domain/world.h"
 #include "server/git/run_branch.h"
 #include "server/text/json_text.h"
@@ -68,6 +69,26 @@ TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
   Card refused_at_its_start;
   refused_at_its_start.code = "REJECTED";
   EXPECT_FALSE(input_of_card_run(World{}, refused_at_its_start)) << "there was no run";
+}
+
+// The remote may refuse the work itself: then the person's reason says what to change.
+TEST(CardRunInput, HasWhyTheWorkWasNotPushedBeforeAPersonBlockedTheCard) {  // A9
+  Card card;
+  card.run_id.bytes.front() = 7;
+  card.code = "PUSH_FAILED";
+  card.message = "a key is in config.py";
+  card.status = CardStatus::blocked;
+  const CardBlocked blocked = block_by_person(card, "take it out");
+  card.code = blocked.code;
+  card.message = blocked.message;
+  EXPECT_EQ(card.code, blocked_by_person_code);
+  const auto input = input_of_card_run(World{}, card);
+  ASSERT_TRUE(input);
+  const auto parsed = parse_json(*input);
+  ASSERT_TRUE(parsed);
+  const boost::json::object& earlier = parsed->at("earlier_work").as_object();
+  EXPECT_EQ(earlier.at("reason"), "PUSH_FAILED");
+  EXPECT_EQ(earlier.at("message"), "a key is in config.py; blocked by a person: take it out");
 }
 
 // Its work was verified, so whoever does it again needs to know what didn't go with it.
