@@ -84,6 +84,14 @@ bool key_is_taken(const World& world, const std::string& key) {
   return !key.empty() && !world.board.agents_of_key(key).empty();
 }
 
+// Returns the first card of the lane that isn't one of `left_out`, or nullptr.
+const CardOrder* first_of_lane(const std::set<CardOrder>& lane, const std::set<CardId>& left_out) {
+  const auto first = std::find_if(lane.begin(), lane.end(), [&left_out](const CardOrder& order) {
+    return !left_out.contains(order.id);
+  });
+  return first == lane.end() ? nullptr : &*first;
+}
+
 std::int64_t retry_wait_ns(const World& world, const Card& card) {
   return world.projects.find(card.project)->second.policy.blocked_retry_minutes * ns_per_minute;
 }
@@ -111,7 +119,7 @@ std::string pause_text(const ServicePause& pause) {
   return pause.reason.empty() ? text : text + ": " + pause.reason;
 }
 
-const Card* next_to_start(const World& world) {
+const Card* next_to_start(const World& world, const std::set<CardId>& left_out) {
   if (!admits_work(world)) return nullptr;
   const Card* best = nullptr;
   CardOrder best_order;
@@ -119,14 +127,17 @@ const Card* next_to_start(const World& world) {
     // The heads are sorted: no later project has an earlier card than the one found.
     if (best != nullptr && best_order < first) break;
     if (!may_start(world, world.projects.find(name)->second)) continue;
-    for (const auto& [order, key] : world.board.backlog(name)->heads) {
-      if (best != nullptr && best_order < order) break;
+    const ProjectBacklog& backlog = *world.board.backlog(name);
+    for (const auto& [head, key] : backlog.heads) {
+      // The heads of the lanes are sorted, too.
+      if (best != nullptr && best_order < head) break;
       if (key_is_taken(world, key)) continue;
-      const Card* card = world.board.find(order.id);
+      const CardOrder* const order = first_of_lane(backlog.lanes.at(key), left_out);
+      if (order == nullptr || (best != nullptr && best_order < *order)) continue;
+      const Card* card = world.board.find(order->id);
       if (waits_for_worktree(world, *card)) continue;
       best = card;
-      best_order = order;
-      break;
+      best_order = *order;
     }
   }
   return best;

@@ -45,9 +45,10 @@ std::string pause_text(const ServicePause& pause);
 // The command that ends a pause of the service.
 inline constexpr const char* resume_service_command = "signalbox resume --all";
 
-// Returns the card to start now, or nullptr. The cost grows with the lanes that are blocked by a
-// limit or a key, not with the length of the backlog.
-const Card* next_to_start(const World& world);
+// Returns the card to start now, or nullptr, as if those of `left_out` weren't in the backlog. The
+// cost grows with the lanes that are blocked by a limit or a key and with `left_out`, not with the
+// length of the backlog.
+const Card* next_to_start(const World& world, const std::set<CardId>& left_out = {});
 
 // Returns whether a card of the backlog is to go on with what its latest run left in its worktree,
 // and that isn't removed yet: only then is there the ref that the next run is given. Meanwhile it

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <boost/describe/class.hpp>
@@ -72,12 +73,15 @@ struct SetCardPriority {
 };
 BOOST_DESCRIBE_STRUCT(SetCardPriority, (), (card_id, priority, reason))
 
-// Sent by the service: starts the run of the card that is next_to_start(); `run` is run_of_card().
+// Sent by the service: starts the run of the card that is next_to_start() without those of
+// `left_out`; `run` is run_of_card().
 // If the card goes on with its latest run (goes_on_with_run()), that one is reopened instead.
 struct StartCard {
   CardId card_id{};
   StartRun run;
   FailedRun failed = {};  // the card's latest run, if it is to go on
+  // Cards that can't be started at this time, for a reason that the world doesn't know.
+  std::set<CardId> left_out = {};
 };
 
 // Sent by the service: starts the merge of the card that is next_to_merge(); `run` is

@@ -3,7 +3,6 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/admission.h"
-#include "domain/attempt_end.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
@@ -163,7 +162,8 @@ Decided<NewEvents> decide(const World& world, const SetCardPriority& command, co
 Decided<NewEvents> decide(const World& world, const StartCard& command, const Now& now) {
   const auto found = TRY(open_card(world, command.card_id));
   const Card& card = *found;
-  if (next_to_start(world) != &card) return busy(card, "another one is next, or none", {});
+  if (next_to_start(world, command.left_out) != &card)
+    return busy(card, "another one is next, or none", {});
   if (may_go_on(world, card, command.failed)) return go_on(world, card, command.failed);
   return start(world, card, command.run.run_id, CardStarted{command.run.run_id, card.runs + 1},
                command.run, now);

@@ -223,13 +223,14 @@ void BoardLoops::run_heartbeat(Token token, const ScheduledLoop::Ended& ended) {
     const auto retried = parts_.engine.begin(by_the_service).apply(RetryBlockedCards{});
     more = retried && *retried == limits::retried_cards_max;
   }
+  left_out_.clear();
   start_cards(token, started_max, ended);
 }
 
 void BoardLoops::start_cards(Token token, std::size_t most, const ScheduledLoop::Ended& ended) {
   const World& world = parts_.engine.world();
   for (; most > 0; --most) {
-    const Card* card = next_to_start(world);
+    const Card* card = next_to_start(world, left_out_);
     if (card == nullptr) break;
     if (goes_on_with_run(world, *card)) return go_on(*card, token, most, ended);
     if (const auto started = start(*card, {}); !started) return ended(started.error());
@@ -240,7 +241,7 @@ void BoardLoops::start_cards(Token token, std::size_t most, const ScheduledLoop:
 tl::expected<void, std::string> BoardLoops::start(const Card& card, FailedRun failed) {
   const World& world = parts_.engine.world();
   StartCard command{card.id, run_of_card(*world.find_project(card.project), card),
-                    std::move(failed)};
+                    std::move(failed), left_out_};
   command.run.input = input_of_card_run(world, card);
   complete(command.run);
   const auto applied = parts_.engine.begin(by_the_service).apply(command);
@@ -262,15 +263,18 @@ void BoardLoops::go_on(const Card& card, Token token, std::size_t most,
       if (tick == nullptr || tick->token != token || tick->status != TickStatus::running) {
         return ended("it took too long");
       }
-      if (!found) return ended("card " + to_string(id) + ": " + found.error());
-      const Card* const next = next_to_start(now);
+      if (!found) {
+        leave_out(id, changed_at, found.error());
+        return start_cards(token, most, ended);
+      }
+      const Card* const next = next_to_start(now, left_out_);
       if (next != nullptr && next->id == id && next->changed_at == changed_at) {
-        if (found->run == nullptr) log_another_run(*next);
+        const RunId before = next->run_id;
         if (const auto started = start(*next, *found); !started) return ended(started.error());
+        log_if_another_run(id, before, *found);
       }
       start_cards(token, most - 1, ended);
     };
-    // It may wait until the read models are rebuilt, and nobody else waits for that.
     Lane lane{.name = "runs that cards go on with"};
     parts_.blocking.run(
         std::move(lane),
@@ -284,10 +288,26 @@ void BoardLoops::go_on(const Card& card, Token token, std::size_t most,
   parts_.engine.release_when_durable(find);
 }
 
-void BoardLoops::log_another_run(const Card& card) const {
-  parts_.log(false, "card " + to_string(card.id) + " is done again by another run: run " +
-                        to_string(card.run_id) +
-                        ", whose push failed, can't go on without its worktree and its records");
+// The other cards go on, and the next tick looks again. It is logged once, and not at each tick.
+void BoardLoops::leave_out(const CardId& id, Position changed_at, const std::string& why) {
+  left_out_.insert(id);
+  const auto logged = logged_.find(id);
+  if (logged != logged_.end() && logged->second == changed_at) return;
+  logged_.insert_or_assign(id, changed_at);
+  parts_.log(false, "card " + to_string(id) + " isn't started yet: " + why);
+}
+
+void BoardLoops::log_if_another_run(const CardId& id, const RunId& before,
+                                    const FailedRun& failed) {
+  logged_.erase(id);
+  const Card* const card = parts_.engine.world().board.find(id);
+  if (card == nullptr || !card->has_agent() || card->run_id == before) return;
+  const std::string why = failed.run == nullptr
+                              ? "can't go on without its worktree and its records"
+                              : "failed at " + failed.run->definition().name +
+                                    ", and only a create_pr is tried again by itself";
+  parts_.log(false, "card " + to_string(id) + " is done again by another run: run " +
+                        to_string(before) + ", whose push failed, " + why);
 }
 
 void BoardLoops::synthesize(Token, const ScheduledLoop::Ended& ended) {

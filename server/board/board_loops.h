@@ -8,7 +8,9 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 
@@ -39,7 +41,8 @@ struct PolicyRead {
 
 // Returns the run, which failed, as it was right before its failure at or before `position`, which
 // is durable; without a run if it isn't known any more. Error: a sentence that says why nobody can
-// tell. May block; called on a thread of the blocking pool.
+// tell: the card is left out of this tick. May block, but not for long; called on a thread of the
+// blocking pool.
 using FindFailedRun =
     std::function<tl::expected<FailedRun, std::string>(Position position, const RunId& run_id)>;
 
@@ -84,8 +87,11 @@ class BoardLoops final : public LoopGroup {
   // Looks for the run that the card is to go on with, starts the card, and goes on as start_cards()
   // does.
   void go_on(const Card& card, Token token, std::size_t most, const ScheduledLoop::Ended& ended);
-  // Logs that another run replaces the one with which the card was to go on.
-  void log_another_run(const Card& card) const;
+  // Leaves the card, of which the latest event is at `changed_at`, out of this tick.
+  void leave_out(const CardId& id, Position changed_at, const std::string& why);
+  // Logs it if another run than `before`, with which the card was to go on, was started. `failed`
+  // is what was found of that.
+  void log_if_another_run(const CardId& id, const RunId& before, const FailedRun& failed);
   void synthesize(Token token, const ScheduledLoop::Ended& ended);
   void prune(Token token, const ScheduledLoop::Ended& ended);
   // Returns true if a tick of the heartbeat would start a card.
@@ -107,6 +113,8 @@ class BoardLoops final : public LoopGroup {
   ScheduledLoop synthesizer_;
   ScheduledLoop prune_;
   const std::array<ScheduledLoop*, 3> loops_;
+  std::set<CardId> left_out_;          // of the latest tick of the heartbeat
+  std::map<CardId, Position> logged_;  // cards that were left out, by what they were then
 };
 
 }  // namespace signalbox

@@ -27,8 +27,8 @@ Stored<FailedRun> read_failed_run(const EventLog& log, const RunIndex& index, co
 
 tl::expected<FailedRun, std::string> find_failed_run(Projector& projector, const EventLog& log,
                                                      Position position, const RunId& run_id) {
-  if (!projector.follow_to(position)) {
-    return tl::unexpected(std::string("the read models stay behind the log"));
+  if (!projector.wait_for(position)) {
+    return tl::unexpected(std::string("the read models stay behind the log, or are rebuilt"));
   }
   auto found = find_in_rows(projector.index(), log, run_id);
   if (found) return *std::move(found);

@@ -19,7 +19,7 @@ Stored<FailedRun> read_failed_run(const EventLog& log, const RunIndex& index, co
 
 // Returns the run as of `position`, which is durable; without a run if it hasn't failed, or if its
 // records are dropped. Error: a sentence that says why nobody can tell. Blocks until the read
-// models have reached `position`, also while they are rebuilt. Any thread but the projector's.
+// models have reached `position`, but not while they are rebuilt. Any thread but the projector's.
 tl::expected<FailedRun, std::string> find_failed_run(Projector& projector, const EventLog& log,
                                                      Position position, const RunId& run_id);
 
