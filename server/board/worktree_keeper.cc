@@ -52,7 +52,12 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
       if (waiting != waiting_.end() && !may_go_on(waiting->second)) release(waiting);
     } else if (const auto* started = event_as<CardStarted>(record.event)) {
       const auto waiting = waiting_.find(record.stream.run_id);
-      if (waiting != waiting_.end() && waiting->second != started->run_id) release(waiting);
+      if (waiting == waiting_.end()) continue;
+      if (waiting->second == started->run_id) {
+        waiting_.erase(waiting);  // the card goes on in it
+      } else {
+        release(waiting);
+      }
     }
   }
 }
