@@ -29,6 +29,22 @@ TEST_F(RpcCardGoesOn, ACardWhoseWorkWasNotPushedSaysHowItGoesOn) {  // A9
   EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "next");
 }
 
+TEST_F(RpcCardGoesOn, ACardThatWasBlockedAfterAFailedPushSaysThatAnotherRunIsTold) {  // A9
+  put("web");
+  const std::string id = submit("First");
+  start_next();
+  work("implement", "failed",
+       R"(,"error_class":"terminal","error_code":"PUSH_FAILED","error_message":"a key")");
+  ask("card.block", R"({"card_id":")" + id + R"(","reason":"take it out"})");
+  const auto reason = why(id).at("reasons").at(0);
+  EXPECT_EQ(reason.at("unblocked_by"),
+            "you: unblock it: another run begins, whose input has this reason");
+  const std::string said(reason.at("text").as_string());
+  EXPECT_EQ(said.find("BLOCKED: PUSH_FAILED: a key; blocked by a person: take it out"), 0U) << said;
+  EXPECT_NE(said.find("another run of an agent can take it over"), std::string::npos) << said;
+  EXPECT_EQ(reason.at("next_commands").at(0), boost::json::value("signalbox card unblock " + id));
+}
+
 // Nothing is wrong with its work, so it isn't done again: the card says what to do, and when it is
 // merged otherwise.
 TEST_F(RpcCardGoesOn, AMergeThatWasDeferredOftenSaysSoAndGoesOn) {  // A9

@@ -204,6 +204,23 @@ TEST_F(WorktreeKeeperTest, ACardWhosePushFailedKeepsItUntilAnotherRunIsStarted) 
   EXPECT_TRUE(files->there.empty());
 }
 
+// The next run begins anew, so what this one left only takes space.
+TEST_F(WorktreeKeeperTest, ACardWhosePushFailedLosesItOnceItIsUnblockedAfterABlock) {  // A9
+  const std::string card_id = submit("a change");
+  const RunId run = start_next();
+  files->there.insert(to_string(run));
+  work("implement", "failed",
+       R"(,"error_class":"terminal","error_code":"PUSH_FAILED","error_message":"a key")");
+  ask("card.block", R"({"card_id":")" + card_id + R"(","reason":"take it out"})");
+  arm();
+  EXPECT_EQ(files->there, std::set{to_string(run)});
+  ask("card.unblock", R"({"card_id":")" + card_id + ""
+}
+");
+    arm();
+EXPECT_TRUE(files->there.empty());
+}
+
 // As after a kill: nothing but the log says that the worktree was to be removed.
 TEST_F(WorktreeKeeperTest, ItsWorkIsHandedOnOnceTheCardIsUnblocked) {  // A1
   const std::string card_id = submit("a change");

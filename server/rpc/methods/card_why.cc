@@ -238,7 +238,7 @@ void explain_stop(const World& world, CardMoment& moment) {
     if (!retries) moment.until_ns = 0;
   }
   moment.next_commands = {"signalbox card unblock " + to_string(card.id)};
-  if (goes_on_with_run(world, card)) {
+  if (has_only_to_push(world, card)) {
     moment.next_commands.push_back(command_for_another_run(card.id));
   }
   if (!card.run_id.is_nil()) {
