@@ -244,6 +244,7 @@ tl::expected<void, std::string> BoardLoops::start(const Card& card, FailedRun fa
                     std::move(failed), left_out_};
   command.run.input = input_of_card_run(world, card);
   complete(command.run);
+  logged_.erase(command.card_id);
   const auto applied = parts_.engine.begin(by_the_service).apply(command);
   if (applied) return {};
   return tl::unexpected("card " + to_string(command.card_id) + ": " + applied.error().message);
@@ -298,8 +299,7 @@ void BoardLoops::leave_out(const CardId& id, Position changed_at, const std::str
 }
 
 void BoardLoops::log_if_another_run(const CardId& id, const RunId& before,
-                                    const FailedRun& failed) {
-  logged_.erase(id);
+                                    const FailedRun& failed) const {
   const Card* const card = parts_.engine.world().board.find(id);
   if (card == nullptr || !card->has_agent() || card->run_id == before) return;
   const std::string why = failed.run == nullptr

@@ -91,7 +91,7 @@ class BoardLoops final : public LoopGroup {
   void leave_out(const CardId& id, Position changed_at, const std::string& why);
   // Logs it if another run than `before`, with which the card was to go on, was started. `failed`
   // is what was found of that.
-  void log_if_another_run(const CardId& id, const RunId& before, const FailedRun& failed);
+  void log_if_another_run(const CardId& id, const RunId& before, const FailedRun& failed) const;
   void synthesize(Token token, const ScheduledLoop::Ended& ended);
   void prune(Token token, const ScheduledLoop::Ended& ended);
   // Returns true if a tick of the heartbeat would start a card.
