@@ -44,6 +44,12 @@ std::set<std::string, std::less<>> remembered_left_out(const std::filesystem::pa
   return known;
 }
 
+// Returns the same of the repository that the options name: nothing for one that isn't pinned.
+std::set<std::string, std::less<>> remembered_left_out(const GitOptions& options) {
+  if (!options.place) return {};
+  return remembered_left_out(options.place->common_directory.parent_path());
+}
+
 // Marks the files in the index called `name` that the sparse checkout leaves out. A work tree
 // without files is used: in the worktree, git would also remove such files and their directories.
 tl::expected<void, std::string> mark_left_out(GitOptions options, const std::string& name) {
@@ -77,7 +83,7 @@ tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path&
   // The configuration isn't asked: for a worktree it may be in a file that a pinned repository
   // doesn't read.
   const bool is_sparse = may_be_sparse(options);
-  const auto known = remembered_left_out(scratch);
+  const auto known = remembered_left_out(options);
   MarkedFiles marked;
   std::string_view rest = listed;
   while (!rest.empty()) {  // "<tag> <path>\0": S is skipped, a small letter is assumed unchanged

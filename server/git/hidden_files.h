@@ -19,8 +19,9 @@ struct MarkedFiles {
   std::vector<std::string> left_out;
 };
 
-// Lists the marked files. `scratch` is an existing directory for a temporary file; for a run's
-// worktree that in which remember_left_out() wrote. Blocks on git. Error: git's message.
+// Lists the marked files. `scratch` is an existing directory for a temporary file; what
+// remember_left_out() wrote is read where the repository is pinned (options.place). Blocks on git.
+// Error: git's message.
 tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path& worktree,
                                                     const GitOptions& options,
                                                     const std::filesystem::path& scratch);

@@ -24,6 +24,23 @@ TEST_F(JudgedByBase, AnAgentThatReplacesTheChecksIsJudgedByThoseOfItsBase) {  //
       << result.result.summary;
 }
 
+// It can remove the patterns of its sparse checkout, which then explain nothing.
+TEST_F(JudgedByBase, AFileThatTheOwnersCheckoutLeavesOutWasNotChanged) {  // A7
+  write_text(repository / "AGENTS.md", agents_file("true"));
+  commit_all(repository, "checks");
+  run("config core.sparseCheckout true", repository);
+  write_text(repository / ".git/info/sparse-checkout", "/file.txt\n");
+  const Job job = builtin("intake");
+  ASSERT_EQ(end_of(job).outcome, Outcome::succeeded);
+  ASSERT_FALSE(fs::exists(workspace_of(job) / "AGENTS.md"));
+  work(job, "file.txt", "two\n");
+  fs::remove(fs::path(run("rev-parse --absolute-git-dir", workspace_of(job))) /
+             "info/sparse-checkout");
+  const JobResult result = verify(job);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_TRUE(field_of(result, "checks_changed").is_null());
+}
+
 TEST_F(JudgedByBase, NoOtherInstructionsStandInForThoseOfTheBase) {  // A7
   const Job job = begin({{"AGENTS.md", agents_file("false")}});
   fs::remove(workspace_of(job) / "AGENTS.md");

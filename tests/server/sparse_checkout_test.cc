@@ -1,4 +1,6 @@
 // Tests what create_pr does with files that a sparse checkout leaves out.
+#include "server/git/hidden_files.h"
+#include "server/git/pinned_repository.h"
 #include "tests/server/agent_work_fixture.h"
 
 namespace signalbox {
@@ -110,6 +112,23 @@ TEST_F(SparseCheckoutTest, AMissingIndexDeletesNothingOutsideOfIt) {  // A1
     ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
     expect_whole(outcome.rescue_ref);
   }
+}
+
+// The checks station has another directory for temporary files than create_pr.
+TEST_F(SparseCheckoutTest, WhatItLeftOutIsKnownWhereverTheListIsWritten) {  // A1
+  run("config core.sparseCheckout true", repository);
+  write_text(repository / ".git/info/sparse-checkout", "/file.txt\n");
+  const Job job = begun();
+  const fs::path path = workspace_of(job);
+  fs::remove(fs::path(run("rev-parse --absolute-git-dir", path)) / "info/sparse-checkout");
+  const auto pinned =
+      PinnedRepository::open_recorded(site.root() / pins_directory_name / to_string(job.run_id));
+  ASSERT_TRUE(pinned);
+  GitOptions there;
+  there.place = pinned->place_of(path).value();
+  const auto hidden = hidden_files(path, there, site.root());
+  ASSERT_TRUE(hidden) << hidden.error();
+  EXPECT_EQ(*hidden, std::vector<std::string>());
 }
 
 }  // namespace
