@@ -177,6 +177,7 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
   auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
                                     .environment = environment_with(options),
+                                    .input = options.input,
                                     .stdout_sink = std::move(to),
                                     .stderr_sink = err.sink(),
                                     .stdout_descriptor = file.get()});

@@ -52,6 +52,7 @@ struct GitOptions {
   bool show_configured_hooks = false;
   // Receives stdout instead of `output`, all of it, in pieces. Called on the calling thread.
   std::function<void(std::string_view bytes)> receive = {};
+  std::optional<std::string> input = {};  // content of stdin; nullopt: nothing to read
 };
 
 // Runs git with `directory` as its working directory. Blocks until git has ended or the timeout has

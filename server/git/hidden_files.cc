@@ -24,15 +24,17 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t revealed_at_once_max = 256;         // paths of one command line
 constexpr std::size_t copied_at_once_max = 256UL * 1024;  // bytes of an index
 
 // In the directory where the repository is pinned; its names end with '\0'.
 constexpr const char* left_out_name = "sparse-files";
 
-// A worktree that never had a sparse checkout has no such file.
+// A worktree that never had a sparse checkout has no such file. For git, a link that leads nowhere
+// and a directory have no patterns either.
 bool may_be_sparse(const GitOptions& options) {
-  return !options.place || is_there(options.place->git_directory / "info/sparse-checkout");
+  std::error_code error;
+  return !options.place || std::filesystem::is_regular_file(
+                               options.place->git_directory / "info/sparse-checkout", error);
 }
 
 // Returns the files that the sparse checkout left out when the worktree was made.
@@ -50,9 +52,21 @@ std::set<std::string, std::less<>> remembered_left_out(const GitOptions& options
   return remembered_left_out(options.place->common_directory.parent_path());
 }
 
+// Gives these files of the index the mark, or takes it from them, as the option says.
+tl::expected<void, std::string> mark_files(const std::filesystem::path& worktree,
+                                           GitOptions options, const char* option,
+                                           const std::vector<std::string>& files) {
+  if (files.empty()) return {};
+  options.input.emplace();
+  for (const std::string& each : files) *options.input += each + '\0';
+  const GitOutcome marked = git(worktree, {"update-index", "-z", option, "--stdin"}, options);
+  if (!marked.ok) return tl::unexpected("git update-index: " + marked.message);
+  return {};
+}
+
 // Marks the files in the index called `name` that the sparse checkout leaves out. A work tree
 // without files is used: in the worktree, git would also remove such files and their directories.
-tl::expected<void, std::string> mark_left_out(GitOptions options, const std::string& name) {
+tl::expected<void, std::string> mark_by_patterns(GitOptions options, const std::string& name) {
   const std::filesystem::path empty =
       options.place->common_directory.parent_path() / (name + ".work-tree");
   std::error_code error;
@@ -72,6 +86,37 @@ tl::expected<void, std::string> mark_left_out(GitOptions options, const std::str
                         " can't be applied (" + marked.message +
                         "): correct them, or remove that file, after which "
                         "files that aren't there count as deleted");
+}
+
+// Marks the files in the index that the sparse checkout left out when the worktree was made and
+// that still aren't there: whoever worked in the worktree can have removed the patterns.
+tl::expected<void, std::string> mark_remembered(const std::filesystem::path& worktree,
+                                                const GitOptions& options) {
+  const auto known = remembered_left_out(options);
+  if (known.empty()) return {};
+  const auto listed = TRY(git_listing(worktree, {"ls-files", "-z"}, options,
+                                      options.place->common_directory.parent_path()));
+  std::vector<std::string> absent;  // git refuses to mark what isn't in the index
+  std::string_view rest = listed;
+  while (!rest.empty()) {
+    const std::string_view path = take_until(rest, '\0');
+    if (known.contains(path) && !is_there(worktree / path)) absent.emplace_back(path);
+  }
+  return mark_files(worktree, options, "--skip-worktree", absent);
+}
+
+// Makes an index called `made` of the commit. Without its marks it would say that the files were
+// deleted that a sparse checkout leaves out, so that it gets its name once they are in it.
+tl::expected<void, std::string> make_index(const std::filesystem::path& worktree,
+                                           GitOptions options, const std::filesystem::path& made,
+                                           const std::string& commit) {
+  options.environment.insert(options.environment.begin(), "GIT_INDEX_FILE=" + made.string());
+  const GitOutcome read = git(worktree, {"read-tree", commit}, options);
+  if (!read.ok) return tl::unexpected(read.message);
+  if (options.place && may_be_sparse(options)) {
+    TRY(mark_by_patterns(options, made.filename().string()));
+  }
+  return mark_remembered(worktree, options);
 }
 
 }  // namespace
@@ -167,26 +212,30 @@ tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
 tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
                                                       const GitOptions& options,
                                                       const std::filesystem::path& index) {
-  if (is_there(index)) return {};
-  const auto failed = [](const std::string& why) {
-    return tl::unexpected("can't make the index that is missing: " + why);
-  };
-  const GitOutcome head = git(worktree, commit_query("HEAD"), options);
-  if (!head.ok && head.exit_code == 1 && !head.timed_out) return {};  // a branch without a commit
-  if (!head.ok) return failed(head.message);
-  // Without its marks it would say that the files were deleted that a sparse checkout leaves out,
-  // so that it gets its name once they are in it.
-  const std::filesystem::path made = index.string() + ".made";
   std::error_code error;
+  const std::filesystem::file_type type = std::filesystem::symlink_status(index, error).type();
+  if (type == std::filesystem::file_type::regular) return {};
+  const auto failed = [&index](const std::string& why) {
+    return tl::unexpected("can't make the index " + index.string() + ", which is missing: " + why);
+  };
+  const std::filesystem::path made = index.string() + ".made";
   for (const char* end : {"", ".lock"}) std::filesystem::remove(made.string() + end, error);
-  GitOptions making = options;
-  making.environment.insert(making.environment.begin(), "GIT_INDEX_FILE=" + made.string());
-  const GitOutcome read = git(worktree, {"read-tree", head.line()}, making);
-  if (!read.ok) return failed(read.message);
-  if (options.place && may_be_sparse(options)) {
-    if (auto marked = mark_left_out(making, made.filename().string()); !marked)
-      return failed(marked.error());
+  // Through a link git would read this index, and write wherever the link leads.
+  if (std::filesystem::is_regular_file(index, error)) {
+    if (auto copied = copy_index(resolved_path(index), made); !copied)
+      return failed(copied.error());
+  } else {
+    const GitOutcome head = git(worktree, commit_query("HEAD"), options);
+    if (!head.ok && head.exit_code == 1 && !head.timed_out) {  // a branch without a commit
+      std::filesystem::remove(index, error);                   // a link that leads nowhere
+      if (error) return failed(error.message());
+      return {};
+    }
+    if (!head.ok) return failed(head.message);
+    if (auto read = make_index(worktree, options, made, head.line()); !read)
+      return failed(read.error());
   }
+  // This replaces a link, not what it leads to.
   std::filesystem::rename(made, index, error);
   if (error) return failed(error.message());
   return {};
@@ -196,14 +245,8 @@ tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch) {
   auto hidden = TRY(hidden_files(worktree, options, scratch));
-  for (std::size_t begin = 0; begin < hidden.size(); begin += revealed_at_once_max) {
-    const std::size_t end = std::min(begin + revealed_at_once_max, hidden.size());
-    for (const char* mark : {"--no-assume-unchanged", "--no-skip-worktree"}) {
-      std::vector<std::string> arguments{"update-index", mark, "--"};
-      for (std::size_t index = begin; index < end; ++index) arguments.push_back(hidden[index]);
-      const GitOutcome revealed = git(worktree, std::move(arguments), options);
-      if (!revealed.ok) return tl::unexpected("git update-index: " + revealed.message);
-    }
+  for (const char* option : {"--no-assume-unchanged", "--no-skip-worktree"}) {
+    TRY(mark_files(worktree, options, option, hidden));
   }
   return hidden;
 }

@@ -54,7 +54,9 @@ tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
 
 // Makes the index that `options` name from HEAD if `index`, its path, isn't there: without one, git
 // takes tracked files that .gitignore names for ignored ones. Files that a sparse checkout leaves
-// out are marked in it, as they were. Blocks on git. Error: a sentence with git's message.
+// out, or left out when the worktree was made, are marked in it, as they were. A link to an index
+// is replaced by a copy of that, and one that leads nowhere as if it weren't there. Blocks on git.
+// Error: a sentence with git's message.
 tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
                                                       const GitOptions& options,
                                                       const std::filesystem::path& index);

@@ -81,7 +81,9 @@ TEST_F(SparseCheckoutTest, AMissingIndexDeletesNothingOutsideOfIt) {  // A1
   write_text(repository / "inner/in.txt", "in\n");
   write_text(repository / "deep/edited.txt", "one\n");
   commit_all(repository, "inner");
-  const auto worked = [this](bool by_agent) {
+  // What is left of the patterns beside the index that is gone.
+  enum class Patterns { whole, gone, dangling, directory };
+  const auto worked = [this](bool by_agent, Patterns left) {
     const Job job = begun();
     const fs::path path = workspace_of(job);
     if (by_agent) run("sparse-checkout set --no-cone /file.txt /inner/", path);
@@ -90,7 +92,12 @@ TEST_F(SparseCheckoutTest, AMissingIndexDeletesNothingOutsideOfIt) {  // A1
     write_text(path / "deep/edited.txt", "two\n");
     write_text(path / "file.txt", "two\n");
     fs::remove(path / "inner/in.txt");
-    fs::remove(fs::path(run("rev-parse --absolute-git-dir", path)) / "index");
+    const fs::path own = run("rev-parse --absolute-git-dir", path);
+    fs::remove(own / "index");
+    const fs::path patterns = own / "info/sparse-checkout";
+    if (left != Patterns::whole) fs::remove(patterns);
+    if (left == Patterns::dangling) fs::create_symlink("nowhere", patterns);
+    if (left == Patterns::directory) fs::create_directory(patterns);
     return job;
   };
   const auto expect_whole = [this](const std::string& commit) {
@@ -99,18 +106,55 @@ TEST_F(SparseCheckoutTest, AMissingIndexDeletesNothingOutsideOfIt) {  // A1
     EXPECT_EQ(run("show " + commit + ":deep/other.txt", repository), "other");
     EXPECT_FALSE(git(repository, {"show", commit + ":inner/in.txt"}).ok) << "the agent deleted it";
   };
-  for (const bool by_agent : {true, false}) {
-    if (!by_agent) {
-      run("config core.sparseCheckout true", repository);
-      write_text(repository / ".git/info/sparse-checkout", "/file.txt\n/inner/\n");
-    }
-    const Job proposed = worked(by_agent);
+  const auto expect_kept = [&](bool by_agent, Patterns left) {
+    SCOPED_TRACE(static_cast<int>(left));
+    const Job proposed = worked(by_agent, left);
     const JobResult result = end_of(next(proposed, "create_pr"));
     ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
     expect_whole(branch_of_run(proposed));
-    const RemovalOutcome outcome = remove_worktree(removal_of(worked(by_agent)));
+    const RemovalOutcome outcome = remove_worktree(removal_of(worked(by_agent, left)));
     ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
     expect_whole(outcome.rescue_ref);
+  };
+  expect_kept(/*by_agent=*/true, Patterns::whole);
+  run("config core.sparseCheckout true", repository);
+  write_text(repository / ".git/info/sparse-checkout", "/file.txt\n/inner/\n");
+  for (const Patterns left :
+       {Patterns::whole, Patterns::gone, Patterns::dangling, Patterns::directory}) {
+    expect_kept(/*by_agent=*/false, left);
+  }
+}
+
+// Git would take one that leads nowhere for an empty index, and write through any.
+TEST_F(SparseCheckoutTest, ALinkInPlaceOfTheIndexDeletesNothing) {  // A1
+  run("config core.sparseCheckout true", repository);
+  write_text(repository / ".git/info/sparse-checkout", "/file.txt\n");
+  for (const bool is_dangling : {true, false}) {
+    SCOPED_TRACE(is_dangling);
+    const Job job = begun();
+    const fs::path path = workspace_of(job);
+    const fs::path index = fs::path(run("rev-parse --absolute-git-dir", path)) / "index";
+    const fs::path other = site.root() / "other-index";
+    write_text(path / "ignored.log", "forced\n");
+    write_text(path / ".gitignore", "*.log\n");
+    run("add --sparse --force ignored.log", path);
+    if (is_dangling) {
+      fs::remove(index);
+    } else {
+      fs::rename(index, other);
+    }
+    fs::create_symlink(other, index);
+    const std::string before = is_dangling ? "" : content_of(other);
+    write_text(path / "file.txt", "two\n");
+    const JobResult result = end_of(next(job, "create_pr"));
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    EXPECT_EQ(run("show HEAD:file.txt", path), "two");
+    EXPECT_EQ(run("show HEAD:deep/other.txt", path), "other");
+    EXPECT_EQ(git(path, {"show", "HEAD:ignored.log"}).ok, !is_dangling) << "it was staged";
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(index)));
+    EXPECT_EQ(fs::exists(other), !is_dangling) << "written through the link";
+    if (is_dangling) continue;
+    EXPECT_EQ(content_of(other), before) << "written through the link";
   }
 }
 
