@@ -12,7 +12,7 @@ namespace signalbox {
 
 // Returns sentences, each after a line end, that name what the commit `head` doesn't have of the
 // commits that the run's branch had (left_out_refs.h), or that the worktree's HEAD was moved away
-// from (worktree_tips.h), and what was stashed on the run's branch, and where they are; empty if
+// from (worktree_tips.h), and what was stashed there, and where they are; empty if
 // there are none. Commits of the base and of remotes don't count. A few of them are named, and the
 // command that lists the others. Blocks on git. Error: git's message.
 tl::expected<std::string, std::string> describe_left_out_commits(const BuiltinRequest& request,
