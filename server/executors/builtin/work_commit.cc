@@ -1,6 +1,8 @@
 #include "server/executors/builtin/work_commit.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +22,7 @@
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_status.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -27,6 +30,25 @@ namespace {
 
 constexpr std::size_t nested_names_bytes_max = 400;
 constexpr std::size_t shown_name_bytes_max = 200;
+
+// Returns whether `git add` says of a file's name or content that it never takes it, rather than
+// that it couldn't add it this time. Its exit code is the same for both.
+bool refuses_a_file(std::string_view message) {
+  static constexpr std::array<std::string_view, 7> refusals{
+      "error: invalid path '",
+      "fatal: BOM is required in '",
+      "fatal: BOM is prohibited in '",
+      "fatal: failed to encode '",
+      "fatal: encoding '",
+      "fatal: LF would be replaced by CRLF in ",
+      "fatal: CRLF would be replaced by LF in "};
+  while (!message.empty()) {
+    const std::string_view line = take_until(message, '\n');
+    const auto begins_line = [line](std::string_view each) { return line.starts_with(each); };
+    if (std::any_of(refusals.begin(), refusals.end(), begins_line)) return true;
+  }
+  return false;
+}
 
 // Finds the workspace's work and brings it into one commit.
 class WorkCommit {
@@ -142,6 +164,7 @@ class WorkCommit {
     }
     if (found.changed || replaced != links->end()) {
       const auto added = add_changes(request_.workspace, there_, request_.pins, left_out);
+      if (!added && refuses_a_file(added.error())) return refused_file(added.error());
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
@@ -299,6 +322,15 @@ class WorkCommit {
             "remove the .git of each, as in `rm -rf " +
             shell_word(first.lexically_normal().string()) + "`; to leave them out, move them away" +
             next());
+  }
+
+  [[nodiscard]] tl::unexpected<Failure> refused_file(const std::string& message) const {
+    const std::string failed =
+        "git refuses a file: nothing was committed or pushed, and the worktree is kept. Rename or "
+        "mend the file in " +
+        shell_word(request_.workspace.string()) + next() + ". git add: ";
+    return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
+                           with_git_message(request_, pinned_, failed, message));
   }
 
   [[nodiscard]] tl::unexpected<Failure> too_large(const std::vector<LargeFile>& files,
