@@ -255,7 +255,7 @@ void Projector::replace_rows(std::unique_ptr<Table> rows, std::function<void()> 
 
 // If the present rows are damaged, they are computed anew anyway, from the log as it is now. The
 // offered ones may be ahead of the present ones: queries about positions in between are answered
-// before.
+// before, or refused if the projector holds its place before them.
 void Projector::take_offered_rows() {
   std::unique_ptr<Table> offered;
   {
@@ -265,8 +265,12 @@ void Projector::take_offered_rows() {
     replaced_ = std::exchange(offered_replaced_, nullptr);
   }
   const bool is_ahead = offered->applied() > applied_.load();
-  if (is_ahead && !index_.table().damage() && !place_held_) {
-    static_cast<void>(follow_to_tail());  // what keeps it from that is met again right after this
+  if (is_ahead && !index_.table().damage()) {
+    if (!place_held_) {
+      static_cast<void>(follow_to_tail());  // what keeps it from that is met again right after this
+    } else {
+      answer_queries();
+    }
   }
   if (!index_.table().damage()) replace_rows_now(std::move(offered));
 }
@@ -276,13 +280,17 @@ void Projector::report_replaced() {
 }
 
 // Rows that can't be brought to the position of the present ones aren't used: the present ones are
-// then computed anew, as after damage.
+// then computed anew, as after damage. They are brought no further: queries may wait for the next
+// position.
 void Projector::replace_rows_now(std::unique_ptr<Table> rows) {
   Stored<void> filled;
   {
     RunIndex filling(*rows);
-    while (filled && filling.applied() < applied_.load()) {
-      const auto records = log_.read(filling.applied() + 1, apply_events_at_once);
+    const Position applied = applied_.load();
+    while (filled && filling.applied() < applied) {
+      const auto records =
+          log_.read(filling.applied() + 1,
+                    std::min<std::size_t>(apply_events_at_once, applied - filling.applied()));
       filled = records ? filling.apply(*records) : tl::unexpected(records.error());
     }
   }
