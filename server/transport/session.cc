@@ -206,7 +206,11 @@ void Session::answer(std::string line, std::size_t weight) {
   in_flight_max_ = line.size() > small_answer_bytes_max
                        ? query_weight
                        : std::min(2 * in_flight_max_, commands_in_flight_max);
-  if (!line.empty()) return deliver(std::move(line));
+  if (!line.empty()) {
+    deliver(std::move(line));
+    answers_end_ = out_.size();
+    return;
+  }
   // A notification has no answer, but its end frees capacity for the next line.
   if (!closed_) schedule_write();
 }
@@ -241,6 +245,7 @@ void Session::write() {
       // A slow reader must not make the buffer keep bytes that were sent already.
       if (written_ > out_.size() / 2) {
         out_.erase(0, written_);
+        answers_end_ -= std::min(answers_end_, written_);
         written_ = 0;
       }
       place_->set_output(out_.size(), has_progress);
@@ -263,6 +268,7 @@ void Session::after_write() {
   out_.clear();
   if (was_large) out_.shrink_to_fit();
   written_ = 0;
+  answers_end_ = 0;
   place_->set_output(0, false);
   for (const auto& action : std::exchange(drained_, {})) action();
   if (closed_) return;

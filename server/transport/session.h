@@ -31,8 +31,9 @@ class Session final : public Peer,
 
   void start();
   void finish() override;
+  // What is sent to a subscriber isn't an answer.
   [[nodiscard]] bool is_answering() const override {
-    return !closed_ && (unanswered_ > 0 || outgoing_bytes() > 0);
+    return !closed_ && (unanswered_ > 0 || written_ < answers_end_);
   }
   void close() override;
 
@@ -89,7 +90,8 @@ class Session final : public Peer,
   std::size_t in_flight_max_ = query_weight;
 
   std::string out_;
-  std::size_t written_ = 0;  // leading bytes of out_ that are sent
+  std::size_t written_ = 0;      // leading bytes of out_ that are sent
+  std::size_t answers_end_ = 0;  // where the last answer in out_ ends
   bool write_scheduled_ = false;
   bool waiting_to_write_ = false;
   bool watching_for_hang_up_ = false;

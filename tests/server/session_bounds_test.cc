@@ -1,5 +1,5 @@
 // Tests the bounds of a connection that carries lines: how many requests it takes before they are
-// answered, and how much it keeps for a client that doesn't read. P8
+// answered, how much it keeps for a client that doesn't read, and for what of it a stop waits. P8
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -36,6 +36,26 @@ class SessionBounds : public ::testing::Test {
     const auto taken = [this] { return site_.on_thread([this] { return taken_; }); };
     EXPECT_TRUE(eventually([&] { return taken() >= count; })) << taken();
     EXPECT_EQ(taken(), count);
+  }
+
+  std::size_t unsent() {
+    return on_peer([](const Peer& peer) { return peer.outgoing_bytes(); });
+  }
+  // Delivers lines that aren't read until `bytes` stay unsent. Returns their number. What the
+  // kernel keeps doesn't count: a write that is under way may move more of it there, step by step.
+  std::size_t deliver_until_unsent(std::size_t bytes) {
+    const std::string line(outgoing_bytes_max - 1, 'x');
+    std::size_t lines = 0;
+    for (int steps = 0; steps < 64; ++steps) {
+      if (unsent() >= bytes) continue;
+      on_peer([&](Peer& peer) {
+        peer.deliver(line);
+        return 0;
+      });
+      ++lines;
+      steps = 0;
+    }
+    return lines;
   }
 
   std::size_t taken_ = 0;
@@ -89,28 +109,31 @@ TEST_F(SessionBounds, ALargeAnswerSetsTheQueriesBackToOne) {
 TEST_F(SessionBounds, UnsentOutput) {
   send(1);
   expect_taken(1);
-  const auto unsent = [this] {
-    return on_peer([](const Peer& peer) { return peer.outgoing_bytes(); });
-  };
-  // What the kernel keeps doesn't count, so the output is filled up until it stays unsent: a write
-  // that is under way may move more of it there, step by step.
-  const std::string line(outgoing_bytes_max - 1, 'x');
-  std::size_t lines = 0;
-  for (int steps = 0; steps < 64; ++steps) {
-    if (unsent() >= outgoing_bytes_max) continue;
-    on_peer([&](Peer& peer) {
-      peer.deliver(line);
-      return 0;
-    });
-    ++lines;
-    steps = 0;
-  }
+  std::size_t lines = deliver_until_unsent(outgoing_bytes_max);
   send(1);
   answer(1);
   for (int steps = 0; steps < 64; ++steps) unsent();  // in which it could be taken
   expect_taken(1);
   for (; lines > 0; --lines) client_.read_until("\n");
   expect_taken(2);
+}
+
+// A subscriber that reads nothing any more doesn't hold up a stop; an answer does.
+TEST_F(SessionBounds, OnlyAnswersAreWaitedForAtAStop) {  // G6
+  send(1);
+  expect_taken(1);
+  EXPECT_TRUE(site_.is_answering());
+  answer(1);
+  client_.read_until("\n");
+  std::size_t lines = deliver_until_unsent(1);
+  EXPECT_FALSE(site_.is_answering());
+  send(1);
+  expect_taken(2);
+  answer(1);
+  EXPECT_TRUE(site_.is_answering()) << "it isn't sent";
+  for (; lines > 0; --lines) client_.read_until("\n");
+  client_.read_until("\n");
+  EXPECT_TRUE(eventually([this] { return !site_.is_answering(); }));
 }
 
 }  // namespace
