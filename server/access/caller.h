@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "domain/ids.h"
 #include "server/access/job_secret.h"
@@ -15,6 +16,9 @@ namespace signalbox {
 inline bool is_owner(std::uint32_t uid, std::uint32_t server_uid) {
   return uid == server_uid || uid == 0;
 }
+
+// Returns whether an actor is known by its address alone: one client may have many of those.
+inline bool is_address(std::string_view actor) { return actor.starts_with("tcp:"); }
 
 struct Caller {
   std::optional<std::uint32_t> uid;  // of a Unix socket's peer

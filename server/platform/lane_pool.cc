@@ -81,10 +81,10 @@ struct LanePool::State {
 
   [[nodiscard]] bool is_overloaded(const LanePiece& piece, std::int64_t now_ms) const {
     const auto place = lanes.find(piece.lane.name);
-    if (place != lanes.end() && place->second.waiting.size() >= bounds.lane_waiting_max) {
-      return true;
-    }
-    if (bounds.waiting_max > 0 && waiting() >= bounds.waiting_max) return true;
+    const std::size_t before = place == lanes.end() ? 0 : place->second.waiting.size();
+    if (before >= bounds.lane_waiting_max) return true;
+    const bool has_place = piece.lane.has_place && before == 0;
+    if (!has_place && bounds.waiting_max > 0 && waiting() >= bounds.waiting_max) return true;
     return is_late(piece.lane.name) || hanging(now_ms) >= bounds.threads_max;
   }
 
@@ -334,6 +334,15 @@ void LanePool::run(Lane lane, std::function<void()> work) {
   if (overloaded) return piece->lane.failed(LaneFailure::overloaded);
   state_->ready_changed.notify_one();
   state_->watched_changed.notify_one();
+}
+
+void LanePool::fail_unwanted() {
+  std::vector<LanePiecePointer> unwanted;
+  {
+    const std::lock_guard lock(state_->mutex);
+    unwanted = state_->take_unwanted();
+  }
+  for (const LanePiecePointer& each : unwanted) each->lane.failed(LaneFailure::unwanted);
 }
 
 void LanePool::request_stop() {

@@ -24,7 +24,7 @@ class LanePool {
     std::size_t threads_max = 1;       // all threads: those that hang as well
     std::size_t lane_working_max = 1;  // of one lane; if more than 1, its work isn't in order
     std::size_t lane_waiting_max = 1;  // pieces of work of one lane that have not begun
-    std::size_t waiting_max = 0;       // the same of all lanes together; 0: unbounded
+    std::size_t waiting_max = 0;  // the same of all lanes, but for Lane::has_place; 0: unbounded
     // Threads that work on one disk other than the root file system; 0: all of them. What else
     // touches it fails with `overloaded` as soon as a thread is free for it.
     std::size_t disk_working_max = 0;
@@ -45,6 +45,10 @@ class LanePool {
   // that can become unwanted is counted, what already is gives its place back. Any thread. After
   // request_stop() the work is dropped.
   void run(Lane lane, std::function<void()> work);
+
+  // Fails the work that has not begun and is unwanted now, rather than when its turn comes. Any
+  // thread.
+  void fail_unwanted();
 
   // Requests that running work ends, and drops the rest. Doesn't block.
   void request_stop();

@@ -157,6 +157,28 @@ TEST(LanePool, WorkThatNobodyWaitsForGivesItsPlaceToOthers) {  // G7
   EXPECT_TRUE(eventually([&] { return unwanted == 3 && done == 1; }));
 }
 
+// At a stop: the work that is under way may take longer than the stop waits.
+TEST(LanePool, WorkThatNobodyWaitsForCanFailBeforeItsTurn) {  // G6
+  Gate gate;
+  std::atomic<int> unwanted = 0;
+  std::atomic<bool> done = false;
+  LanePool pool(bounds_of(1, 1));
+  pool.run({.name = "one"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+  const auto is_gone = std::make_shared<std::atomic<bool>>(false);
+  Lane lane{.name = "one", .unwanted = is_gone};
+  lane.failed = [&](LaneFailure why) { unwanted += why == LaneFailure::unwanted ? 1 : 100; };
+  pool.run(std::move(lane), [&] { done = true; });
+  pool.fail_unwanted();
+  EXPECT_EQ(unwanted, 0);
+  *is_gone = true;
+  pool.fail_unwanted();
+  EXPECT_EQ(unwanted, 1);
+  gate.open();
+  EXPECT_TRUE(pool.stop(CallBounds::never_ms).empty());
+  EXPECT_FALSE(done);
+}
+
 TEST(LanePool, AllLanesTogetherAreBounded) {  // G7
   Gate gate;
   std::atomic<int> overloaded = 0;
