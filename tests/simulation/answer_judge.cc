@@ -206,6 +206,10 @@ void AnswerJudge::judge_refusal(const Question& question, const std::string& cod
     is_true = is_token_over(question, "lock_token");
   } else if (code == "TICK_IN_PROGRESS" || code == "PREVIOUS_TICK_INCOMPLETE") {
     is_true = is_tick_open(question, code, details);
+  } else if (code == "RUN_NOT_FOUND") {
+    // The world forgets runs that have ended, and only those may be dropped.
+    is_true = any_run(question,
+                      [](const ModelRun& run) { return run.status.empty() || run.is_terminal(); });
   } else if (code == "RUN_TERMINAL") {
     is_true = any_run(question, [](const ModelRun& run) { return run.is_terminal(); });
   } else if (code == "RUN_NOT_FAILED") {

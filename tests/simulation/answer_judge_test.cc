@@ -123,6 +123,17 @@ TEST_F(AnswerJudgeTest, ATokenIsStaleOnlyOnceItsAttemptIsOver) {
   EXPECT_TRUE(accepts_refusal("RUN_TERMINAL"));
 }
 
+TEST_F(AnswerJudgeTest, ARunThatIsOpenIsFound) {
+  const std::string of_run = R"({"run_id":")" + to_string(run_id_) + R"("})";
+  ask("run.pause", of_run);
+  EXPECT_TRUE(accepts_refusal("RUN_NOT_FOUND")) << "it wasn't started yet";
+  held_run();
+  ask("run.pause", of_run);
+  EXPECT_FALSE(accepts_refusal("RUN_NOT_FOUND"));
+  log(Stream::run(run_id_), RunEvent{RunCanceled{}});
+  EXPECT_TRUE(accepts_refusal("RUN_NOT_FOUND")) << "it may be forgotten";
+}
+
 TEST_F(AnswerJudgeTest, ATickIsInTheWayOfThoseInItsRunRoot) {  // A10
   TickStarted started;
   started.loop = "merge";

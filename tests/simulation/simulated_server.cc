@@ -262,6 +262,7 @@ void SimulatedServer::start() {
   files_.start(disk_.whole(), owner_);
   announce_start();
   conclude_retention(engine_, disk_.log());
+  environment_.dropped.going.clear();  // only a drop that is durable outlives a life
   started_ = true;
   if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm();
   jobs_.adopt();
