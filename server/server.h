@@ -44,6 +44,7 @@
 #include "server/replay/past_worlds.h"
 #include "server/retention/run_file_markers.h"
 #include "server/rpc/agent_logs.h"
+#include "server/rpc/askers.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/event_feed.h"
@@ -189,6 +190,9 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
+  // Of reports: whoever ends the output over TCP still reads.
+  const std::shared_ptr<Askers> report_askers_ =
+      std::make_shared<Askers>(/*counts_end_of_output=*/false);
   TimerLoop timer_loop_;
   BoardLoops board_;
   ServiceLoops loops_;

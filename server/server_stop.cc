@@ -45,6 +45,9 @@ void Server::stop(const std::string& why) {
   claims_.refuse_all(stopping_refusal());
   locks_.refuse_all(stopping_refusal());
   steps_.refuse_all(stopping_refusal());
+  // Those that are being made are answered if that doesn't take long.
+  report_askers_->give_up();
+  lanes_.reports.fail_unwanted();
   listener_.finish();
   engine_.flush();
   stop_when_idle();

@@ -288,7 +288,7 @@ MethodParts Server::method_parts() {
                          scratch = config_.data / pins_directory_name](const Project& project) {
     return to_json(project_warnings(project, mode, scratch)).as_object();
   };
-  parts.reports = blocking_pool(lanes_.reports, /*while_serving=*/false);
+  parts.reports = {blocking_pool(lanes_.reports, /*while_serving=*/false), report_askers_};
   parts.forecasts = ForecastParts{blocking_pool(lanes_.what_ifs, /*while_serving=*/false),
                                   config_.board, [this] { return stopping_; }};
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };

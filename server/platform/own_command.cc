@@ -43,8 +43,11 @@ void limit_processor_time(pid_t pid, std::int64_t ms_max) {
 tl::expected<void, CommandFailure> await_command(ChildProcess& child, const OwnCommand& command) {
   const std::int64_t deadline_ms = ChildProcess::now_ms() + command.ms_max;
   while (!child.await_end(ChildProcess::now_ms() + own_command_poll_ms)) {
-    if (command.is_stopped() || CallBounds::is_canceled()) {
+    if (CallBounds::is_canceled()) {
       return command_failure(CommandFailure::Kind::stopped, "the service stops");
+    }
+    if (command.is_stopped()) {
+      return command_failure(CommandFailure::Kind::stopped, "it was ended early");
     }
     if (ChildProcess::now_ms() >= deadline_ms) {
       return command_failure(CommandFailure::Kind::late,

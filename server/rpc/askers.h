@@ -15,12 +15,16 @@ namespace signalbox {
 
 class Askers {
  public:
+  // Over TCP, `counts_end_of_output` says whether somebody who has ended the connection's output
+  // has gone: it can't be told from one who has closed it, but may still read.
+  explicit Askers(bool counts_end_of_output) : counts_end_of_output_(counts_end_of_output) {}
+
   // Returns a flag that is set by the calls below once the peer has gone. The work that it is for
   // keeps it until it is done.
   Unwanted add(const std::shared_ptr<Peer>& peer);
   // Sets the flags of those who have gone.
   void note_gone();
-  // Sets all flags, whoever waits.
+  // Sets all flags, whoever waits, and those of all who ask from now on.
   void give_up();
 
  private:
@@ -29,6 +33,8 @@ class Askers {
     std::shared_ptr<std::atomic<bool>> gone;
   };
 
+  const bool counts_end_of_output_;
+  bool given_up_ = false;
   std::vector<Asker> askers_;
 };
 

@@ -61,9 +61,12 @@ class Peer {
   virtual void close_after_flush() = 0;
   [[nodiscard]] virtual bool closed() const = 0;
   // Returns true if nobody reads an answer any more: the peer has closed the connection, even if
-  // that wasn't noticed yet. Over TCP, where the two look the same, that is so as well if it has
-  // only ended its output.
-  [[nodiscard]] virtual bool has_gone() { return closed(); }
+  // that wasn't noticed yet. Over TCP that looks as if it had only ended its output, and then it
+  // may still read: `counts_end_of_output` says whether that counts.
+  [[nodiscard]] virtual bool has_gone(bool counts_end_of_output) {
+    (void)counts_end_of_output;
+    return closed();
+  }
 };
 
 }  // namespace signalbox

@@ -49,9 +49,9 @@ class Session final : public Peer,
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
   [[nodiscard]] bool closed() const override { return closed_; }
-  [[nodiscard]] bool has_gone() override {
+  [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
     const bool is_tcp = !caller_.uid;
-    return closed_ || has_hung_up(socket_.native_handle(), is_tcp);
+    return closed_ || has_hung_up(socket_.native_handle(), is_tcp && counts_end_of_output);
   }
 
  private:

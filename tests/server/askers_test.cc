@@ -11,7 +11,7 @@ namespace signalbox {
 namespace {
 
 TEST(AskersTest, AFlagIsSetOnceItsPeerHasGone) {  // G7
-  Askers askers;
+  Askers askers(/*counts_end_of_output=*/true);
   const auto stays = std::make_shared<ListeningPeer>();
   const auto leaves = std::make_shared<ListeningPeer>();
   auto ended = std::make_shared<ListeningPeer>();
@@ -28,6 +28,7 @@ TEST(AskersTest, AFlagIsSetOnceItsPeerHasGone) {  // G7
   askers.give_up();
   EXPECT_TRUE(*of_stays);
   EXPECT_TRUE(*of_next);
+  EXPECT_TRUE(*askers.add(stays)) << "whoever comes later";
 }
 
 // A service that keeps who asked, and answers nobody.
@@ -40,8 +41,8 @@ class SilentSite {
     });
   }
   // Returns whether the only one who asked has gone.
-  bool has_gone() {
-    return site_.on_thread([this] { return asker_->has_gone(); });
+  bool has_gone(bool counts_end_of_output = true) {
+    return site_.on_thread([&] { return asker_->has_gone(counts_end_of_output); });
   }
   HttpSite& site() { return site_; }
   // Blocks until somebody has asked.
@@ -89,6 +90,18 @@ TEST(HasGone, OverHttpOnTcp) {  // G7
   EXPECT_FALSE(silent.has_gone());
   client.end_output();
   EXPECT_TRUE(eventually([&] { return silent.has_gone(); }));
+  EXPECT_FALSE(silent.has_gone(/*counts_end_of_output=*/false)) << "it still reads";
+}
+
+// A line of a query takes all places of a new connection, so that its end isn't read.
+TEST(HasGone, OverLinesOnTcpWhoEndsItsOutputMayStillRead) {  // G7
+  SilentSite silent;
+  HttpClient client(silent.site().port());
+  client.send(RpcSite::request("report.get", "{}") + "\n");
+  silent.await_asker();
+  client.end_output();
+  EXPECT_TRUE(eventually([&] { return silent.has_gone(); }));
+  EXPECT_FALSE(silent.has_gone(/*counts_end_of_output=*/false));
 }
 
 // A line of a query takes all places of a new connection, so that its end isn't read.

@@ -43,6 +43,7 @@ TEST(OwnCommandTest, EndsAtItsTimeItsMemoryAndWhenItIsStopped) {  // G7
   ended = run_own_command(stopped);
   ASSERT_FALSE(ended.has_value());
   EXPECT_EQ(ended.error().kind, OwnCommandFailure::Kind::stopped);
+  EXPECT_EQ(ended.error().why, "it was ended early") << "not because the service stops";
 }
 
 }  // namespace

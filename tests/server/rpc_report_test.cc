@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "server/limits.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {
@@ -47,17 +48,36 @@ TEST_F(RpcReport, AnEmptyLogHasAnEmptyReport) {  // O3
 
 TEST_F(RpcReport, EachCallerHasALaneOfItsOwn) {  // G7
   std::vector<std::string> lanes;
-  const BlockingPool::ToLanes to_lanes = [&lanes](const Lane& lane,
-                                                  const std::function<void()>& action) {
+  std::vector<bool> have_places;
+  const BlockingPool::ToLanes to_lanes = [&](const Lane& lane,
+                                             const std::function<void()>& action) {
     lanes.push_back(lane.name);
+    have_places.push_back(lane.has_place);
+    EXPECT_EQ(lane.deadline_ms, limits::report_hang_ms_max) << "who waits behind it is answered";
+    EXPECT_TRUE(lane.counts_from_begin);
     action();
   };
   api.log_readers = BlockingPool(to_lanes, at_once);
   report();
-  dispatcher.handle(request("report.get", "{}"), {"token:other", Role::viewer}, peer);
-  settle();
-  EXPECT_EQ(code_of(peer->next()), "");
-  EXPECT_EQ(lanes, (std::vector<std::string>{"reports of uid:1", "reports of token:other"}));
+  for (const std::string caller : {"token:other", "tcp:127.0.0.2"}) {
+    dispatcher.handle(request("report.get", "{}"), {caller, Role::viewer}, peer);
+    settle();
+    EXPECT_EQ(code_of(peer->next()), "");
+  }
+  EXPECT_EQ(lanes, (std::vector<std::string>{"reports of uid:1", "reports of token:other",
+                                             "reports of tcp:127.0.0.2"}));
+  EXPECT_EQ(have_places, (std::vector<bool>{true, true, false}))
+      << "one client may come under many addresses";
+}
+
+TEST_F(RpcReport, OneThatNobodyWaitsForSaysThatTheServiceStops) {  // G6
+  std::vector<std::string> codes;
+  for (const LaneFailure why : {LaneFailure::unwanted, LaneFailure::late}) {
+    api.log_readers = BlockingPool(
+        [why](const Lane& lane, const std::function<void()>&) { lane.failed(why); }, at_once);
+    codes.push_back(code_of(ask("report.get")));
+  }
+  EXPECT_EQ(codes, (std::vector<std::string>{"SHUTTING_DOWN", "OVERLOADED"}));
 }
 
 TEST_F(RpcReport, RunsCountByOutcomeAndFailuresByCode) {  // O3

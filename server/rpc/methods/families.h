@@ -19,6 +19,7 @@
 #include "server/board/board_settings.h"
 #include "server/board/repository_check.h"
 #include "server/followers/traces/otlp_json.h"
+#include "server/rpc/askers.h"
 #include "server/rpc/method.h"
 #include "store/random_source.h"
 
@@ -113,6 +114,14 @@ struct ForecastParts {
   std::function<bool()> is_stopping = [] { return false; };
 };
 
+// What `report.get` needs.
+struct ReportParts {
+  // Where reports are made, with a lane for each caller; nullopt: where old events are read.
+  std::optional<BlockingPool> pool = std::nullopt;
+  // Those who wait for one. Whoever ends their output over TCP still reads it.
+  std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*counts_end_of_output=*/false);
+};
+
 struct MethodParts {
   ClaimQueue& claims;
   LockQueue& locks;
@@ -143,8 +152,7 @@ struct MethodParts {
   Handler redact = refuse_redaction;
   AuditParts audit{};
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
-  // Where reports are made, with a lane for each caller; nullopt: where old events are read.
-  std::optional<BlockingPool> reports = std::nullopt;
+  ReportParts reports{};
   std::optional<ForecastParts> forecasts = std::nullopt;  // nullopt: `what_if.run` refuses
 };
 
@@ -172,7 +180,7 @@ struct ServiceSources {
   const ServiceLoops& loops;
 };
 std::vector<Method> attention_methods(ServiceSources sources);
-std::vector<Method> report_methods(ServiceSources sources, const std::optional<BlockingPool>& pool);
+std::vector<Method> report_methods(ServiceSources sources, const ReportParts& parts);
 std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts);
 std::vector<Method> artifact_methods(Handler rebuild);
 std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);

@@ -14,6 +14,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "projections/report.h"
+#include "server/access/caller.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
@@ -50,10 +51,9 @@ struct ReportSince {
 // What `report.get` needs beside the Api.
 struct ReportSources {
   ServiceSources service;
-  std::optional<BlockingPool> pool;  // see MethodParts::reports
-  std::shared_ptr<Askers> askers = std::make_shared<Askers>();
+  ReportParts own;
 };
-using ReportParts = std::shared_ptr<const ReportSources>;
+using ReportContext = std::shared_ptr<const ReportSources>;
 
 struct ReportQuestion {
   std::string caller;
@@ -289,21 +289,38 @@ Decided<json::object> read_report(const Api& api, const ReportMoment& moment) {
                      std::move(meter).finish(moment.now_ns, costliest_runs_shown));
 }
 
+Rejection too_many_reports() {
+  return {ErrorCode::OVERLOADED,
+          "you or all callers wait for many reports, or the log's disk doesn't answer: try again",
+          {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)},
+           {"reports_waiting_max", static_cast<std::int64_t>(limits::reports_waiting_max)}},
+          {"signalbox status"}};
+}
+
+// For whoever still reads; nobody does if the connection was closed.
+Rejection report_ended() {
+  return {ErrorCode::SHUTTING_DOWN,
+          "the report wasn't made: the service stops",
+          {},
+          {"signalbox status"}};
+}
+
 // Reads the period off the engine's thread, and answers with `waiting` in it.
 void answer_with_period(Api& api, const Responder& responder, const std::string& caller,
-                        const ReportParts& parts, const std::shared_ptr<const ReportMoment>& moment,
+                        const ReportContext& parts,
+                        const std::shared_ptr<const ReportMoment>& moment,
                         const json::object& waiting) {
-  // Callers take turns: one that asks for many reports holds up its own.
-  Lane lane{.name = "reports of " + caller, .unwanted = parts->askers->add(responder.peer())};
-  lane.failed = [responder](LaneFailure) {
-    responder.reject(
-        {ErrorCode::OVERLOADED,
-         "you or all callers wait for many reports, or the log's disk doesn't answer: try again",
-         {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)},
-          {"reports_waiting_max", static_cast<std::int64_t>(limits::reports_waiting_max)}},
-         {"signalbox status"}});
+  // Callers take turns: one that asks for many reports holds up its own. Once one takes too long,
+  // those that wait behind it are answered as well.
+  Lane lane{.name = "reports of " + caller,
+            .deadline_ms = limits::report_hang_ms_max,
+            .counts_from_begin = true,
+            .unwanted = parts->own.askers->add(responder.peer()),
+            .has_place = !is_address(caller)};
+  lane.failed = [responder](LaneFailure why) {
+    responder.reject(why == LaneFailure::unwanted ? report_ended() : too_many_reports());
   };
-  const BlockingPool& pool = parts->pool ? *parts->pool : api.log_readers;
+  const BlockingPool& pool = parts->own.pool ? *parts->own.pool : api.log_readers;
   pool.run(std::move(lane), [&api, responder, moment, waiting]() -> std::function<void()> {
     auto outcome = read_report(api, *moment);
     if (outcome) (*outcome)["waiting"] = waiting;
@@ -315,7 +332,7 @@ void answer_with_period(Api& api, const Responder& responder, const std::string&
 // What waits is shown with its rows, of the same position as the rest; without them while the read
 // models can't be asked.
 void answer_report(Api& api, const Responder& responder, const ReportQuestion& question,
-                   const ReportParts& parts) {
+                   const ReportContext& parts) {
   const auto moment =
       std::make_shared<const ReportMoment>(report_moment(api, parts->service, question.since));
   api.projector.query(
@@ -343,7 +360,7 @@ void answer_report(Api& api, const Responder& responder, const ReportQuestion& q
       });
 }
 
-void get_report(Api& api, Call& call, const ReportParts& parts) {
+void get_report(Api& api, Call& call, const ReportContext& parts) {
   const auto params = from_json<GetReport>(call.params);
   if (!params) return call.responder.reject(params.error());
   const Position tail = api.engine.world().position;
@@ -354,9 +371,8 @@ void get_report(Api& api, Call& call, const ReportParts& parts) {
 
 }  // namespace
 
-std::vector<Method> report_methods(ServiceSources sources,
-                                   const std::optional<BlockingPool>& pool) {
-  const auto parts = std::make_shared<const ReportSources>(ReportSources{std::move(sources), pool});
+std::vector<Method> report_methods(ServiceSources sources, const ReportParts& own) {
+  const auto parts = std::make_shared<const ReportSources>(ReportSources{std::move(sources), own});
   return {{"report.get", false, Role::viewer, params_of<GetReport>(),
            [parts](Api& api, Call& call) { get_report(api, call, parts); }}};
 }

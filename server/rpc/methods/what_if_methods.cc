@@ -10,6 +10,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/access/caller.h"
 #include "server/limits.h"
 #include "server/rpc/askers.h"
 #include "server/rpc/command_call.h"
@@ -61,11 +62,21 @@ std::vector<std::string> settings_in_force(const ServerFacts& facts, const Board
           "--socket=" + facts.socket_path};
 }
 
-Rejection forecast_ended() {
-  return {ErrorCode::SHUTTING_DOWN,
-          "the forecast wasn't made: the service stops",
-          {},
-          {"signalbox status"}};
+// The answer to a forecast that nobody waits for, or that the service doesn't. Whoever has only
+// ended the output of a connection over TCP reads it.
+Rejection forecast_ended(bool is_stopping) {
+  if (is_stopping) {
+    return {ErrorCode::SHUTTING_DOWN,
+            "the forecast wasn't made: the service stops",
+            {},
+            {"signalbox status"}};
+  }
+  return {
+      ErrorCode::OVERLOADED,
+      "the forecast wasn't made: over TCP a connection whose output is ended looks like a closed "
+      "one, and the forecast's place was given to others: end the output after the answer",
+      {},
+      {"signalbox rpc server.limits"}};
 }
 
 // A process whose asker has gone is ended, as it holds one of the few places. Its thread asks the
@@ -85,13 +96,19 @@ void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts
     return unwanted->load();
   };
   // Callers take turns.
-  Lane lane{.name = "forecasts of " + call.origin.actor, .unwanted = unwanted};
-  lane.failed = [responder = call.responder](LaneFailure why) {
-    responder.reject(why == LaneFailure::unwanted ? forecast_ended() : too_many_forecasts());
+  Lane lane{.name = "forecasts of " + call.origin.actor,
+            .unwanted = unwanted,
+            .has_place = !is_address(call.origin.actor)};
+  lane.failed = [responder = call.responder, is_stopping = parts->is_stopping](LaneFailure why) {
+    responder.reject(why == LaneFailure::unwanted ? forecast_ended(is_stopping())
+                                                  : too_many_forecasts());
   };
-  parts->pool.run(std::move(lane), [responder = call.responder, command = *std::move(command)] {
+  parts->pool.run(std::move(lane), [responder = call.responder, command = *std::move(command),
+                                    is_stopping = parts->is_stopping] {
     auto outcome = make_forecast(command);
-    return std::function<void()>([responder, outcome = std::move(outcome)]() mutable {
+    return std::function<void()>([responder, outcome = std::move(outcome), is_stopping]() mutable {
+      const bool is_ended = !outcome && outcome.error().code == ErrorCode::SHUTTING_DOWN;
+      if (is_ended) outcome = tl::unexpected(forecast_ended(is_stopping()));
       answer_what_if(responder, std::move(outcome));
     });
   });
@@ -133,9 +150,8 @@ Decided<json::object> make_forecast(const OwnCommand& command) {
 
 std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts) {
   return {{"what_if.run", false, Role::viewer, params_of<WhatIfRequest>(),
-           [parts, askers = std::make_shared<Askers>()](Api& api, Call& call) {
-             run_what_if(api, call, parts, askers);
-           }}};
+           [parts, askers = std::make_shared<Askers>(/*counts_end_of_output=*/true)](
+               Api& api, Call& call) { run_what_if(api, call, parts, askers); }}};
 }
 
 }  // namespace signalbox

@@ -39,7 +39,9 @@ class SingleResponsePeer : public Peer, public HttpSession::StreamingResponse {
   void on_drained(std::function<void()>) override {}
   void close_after_flush() override {}
   [[nodiscard]] bool closed() const override { return answered_ || session_->closed(); }
-  [[nodiscard]] bool has_gone() override { return session_->has_gone(); }
+  [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
+    return session_->has_gone(counts_end_of_output);
+  }
   void on_end() override {}
 
  protected:

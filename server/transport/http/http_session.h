@@ -69,8 +69,8 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   [[nodiscard]] bool accepts_gzip() const { return accepts_gzip_; }
   [[nodiscard]] bool closed() const { return closed_; }
   // As Peer::has_gone().
-  [[nodiscard]] bool has_gone() {
-    return closed_ || has_hung_up(socket_.native_handle(), origin_.is_tcp);
+  [[nodiscard]] bool has_gone(bool counts_end_of_output) {
+    return closed_ || has_hung_up(socket_.native_handle(), origin_.is_tcp && counts_end_of_output);
   }
 
  private:
