@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -54,6 +55,11 @@ class RefusingTable final : public Table {
     if (auto ok = refuse(); !ok) return ok;
     if (const auto position = reopened_position.exchange(std::nullopt)) applied_ = *position;
     return {};
+  }
+  // `filled` must be a MemoryTable.
+  void replace(std::unique_ptr<Table> filled) override {
+    rows_.replace(std::move(filled));
+    applied_ = rows_.applied();
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include "projections/buffering_table.h"
 #include "store/memory_event_log.h"
@@ -31,6 +32,10 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
     ASSERT_GT(log.tail(), tail);
   }
   void follow(std::size_t bytes_max) {
+    make_follower(bytes_max);
+    follower->start();
+  }
+  void make_follower(std::size_t bytes_max) {
     table = std::make_unique<BufferingTable>(below, bytes_max);
     held_index = std::make_unique<RunIndex>(*table);
     follower = std::make_unique<Projector>(
@@ -39,7 +44,6 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
           const std::lock_guard lock(mutex);
           (ok ? recovered : stopped) += text;
         });
-    follower->start();
   }
   // Returns whether the query was answered with everything up to `position` applied.
   bool query(Position position) {
@@ -107,6 +111,28 @@ TEST_F(ProjectorHold, PastWhatMayBeHeldItRefusesAndThenCatchesUp) {
   wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
   EXPECT_TRUE(query(log.tail()));
   EXPECT_TRUE(follower->wait_for(log.tail()));
+}
+
+// G7: rows that were computed beside may be ahead of the place that is held.
+TEST_F(ProjectorHold, RowsThatAreAheadOfItsPlaceAnswerNoEarlierQuery) {
+  make_follower(1);
+  below.refusal = StoreError::Kind::io;
+  append();
+  ASSERT_TRUE(follower->catch_up());
+  const Position place = log.tail();
+  append();
+  ASSERT_TRUE(follower->catch_up());
+  ASSERT_TRUE(follower->held());
+  std::vector<Position> seen;
+  follower->query(
+      place, [&](const RunIndex& read) { seen.push_back(read.applied()); },
+      [](const StoreError& why) { ADD_FAILURE() << why.message; });
+  auto fresh = std::make_unique<MemoryTable>();
+  ASSERT_TRUE(RunIndex(*fresh).apply(log.read(1, log.tail()).value()));
+  follower->replace_rows(std::move(fresh));
+  ASSERT_TRUE(follower->catch_up());
+  EXPECT_EQ(seen, std::vector<Position>{place});
+  EXPECT_EQ(follower->applied(), log.tail());
 }
 
 TEST_F(ProjectorHold, ATableThatComesBackEmptyIsFilledAnew) {
