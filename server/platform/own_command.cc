@@ -47,7 +47,7 @@ tl::expected<void, CommandFailure> await_command(ChildProcess& child, const OwnC
       return command_failure(CommandFailure::Kind::stopped, "the service stops");
     }
     if (command.is_stopped()) {
-      return command_failure(CommandFailure::Kind::stopped, "it was ended early");
+      return command_failure(CommandFailure::Kind::stopped, command.why_stopped);
     }
     if (ChildProcess::now_ms() >= deadline_ms) {
       return command_failure(CommandFailure::Kind::late,

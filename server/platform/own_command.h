@@ -21,6 +21,7 @@ struct OwnCommand {
   std::size_t output_bytes_max = 1024 * 1024;
   // Returns whether the command is to end early. The calling thread's CallBounds end it as well.
   std::function<bool()> is_stopped = [] { return false; };
+  std::string why_stopped = "the service stops";  // what it then fails with
 };
 
 struct OwnCommandFailure {

@@ -40,10 +40,11 @@ TEST(OwnCommandTest, EndsAtItsTimeItsMemoryAndWhenItIsStopped) {  // G7
 
   OwnCommand stopped = waiting_command();
   stopped.is_stopped = [] { return true; };
+  stopped.why_stopped = "nobody waits for it";
   ended = run_own_command(stopped);
   ASSERT_FALSE(ended.has_value());
   EXPECT_EQ(ended.error().kind, OwnCommandFailure::Kind::stopped);
-  EXPECT_EQ(ended.error().why, "it was ended early") << "not because the service stops";
+  EXPECT_EQ(ended.error().why, "nobody waits for it");
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ Decided<OwnCommand> forecast_command(const std::string& data_directory,
   if (request.to && !request.to->empty()) command.words.push_back("--to=" + *request.to);
   if (request.seed) command.words.push_back("--seed=" + std::to_string(*request.seed));
   command.input = request.policy;  // not an argument: other users can read those
+  command.why_stopped = "nobody waits for it any more";
   command.ms_max = limits::what_if_ms_max;
   command.memory_bytes_max = limits::what_if_memory_bytes_max;
   return command;
