@@ -49,27 +49,27 @@ void add_next(ToolCommand step, Invocation& invocation) {
   });
 }
 
-struct HeldStep {
+struct HeldStepOptions {
   std::string run_id, step;
   std::uint64_t token = 0;
   std::optional<std::string> command_id;
 };
 
-void add_held_step(ToolCommand command, HeldStep& held) {
+void add_held_step(ToolCommand command, HeldStepOptions& held) {
   command.add_option("RUN", held.run_id, "The run").required();
   command.add_option("STEP", held.step, "The step's id").required();
   command.add_option("--token", held.token, "The token from `step next`").required();
   add_command_id(command, held.command_id);
 }
 
-json::object params_of(const HeldStep& held) {
+json::object params_of(const HeldStepOptions& held) {
   json::object params{{"run_id", held.run_id}, {"step", held.step}, {"token", held.token}};
   set_param(params, "command_id", held.command_id);
   return params;
 }
 
 void add_step_heartbeat(ToolCommand step, Invocation& invocation) {
-  struct Options : HeldStep {
+  struct Options : HeldStepOptions {
     std::optional<std::int64_t> lease_ms;
   };
   ToolCommand command = step.add_subcommand("heartbeat", "Extend the lease of a step");
@@ -94,7 +94,7 @@ std::string view_end(const json::object& result, const Terminal&) {
 }
 
 void add_complete(ToolCommand step, Invocation& invocation) {
-  struct Options : HeldStep {
+  struct Options : HeldStepOptions {
     std::optional<std::string> summary;
   };
   ToolCommand command = step.add_subcommand("complete", "Report that a step is done");
@@ -112,7 +112,7 @@ void add_complete(ToolCommand step, Invocation& invocation) {
 }
 
 void add_fail(ToolCommand step, Invocation& invocation) {
-  struct Options : HeldStep {
+  struct Options : HeldStepOptions {
     std::optional<std::string> error_class, code, message;
   };
   ToolCommand command = step.add_subcommand("fail", "Report that an attempt of a step failed");
