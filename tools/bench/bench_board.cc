@@ -102,16 +102,19 @@ class BoardFixture {
   InstantCommitter committer_{log_};
   Engine engine_{World{}, clock_, {}};
   static void at_once(const std::function<void()>& action) { action(); }
-  BoardLoops board_{{engine_,
-                     clock_,
-                     ids_,
-                     {at_once, at_once},
-                     std::make_shared<GitBoardFiles>(directory_ / "runs"),
-                     [](Position, const std::set<std::string>& runs)
-                         -> tl::expected<std::set<std::string>, std::string> { return runs; },
-                     [](bool, const std::string&) {}},
-                    read_board_settings({}).value(),
-                    CoderunnerMode::mock};
+  BoardLoops board_{
+      {engine_,
+       clock_,
+       ids_,
+       {at_once, at_once},
+       std::make_shared<GitBoardFiles>(directory_ / "runs"),
+       [](Position, const std::set<std::string>& runs)
+           -> tl::expected<std::set<std::string>, std::string> { return runs; },
+       // No card of the fixture has a run whose push failed.
+       [](Position, const RunId&) -> tl::expected<FailedRun, std::string> { return {}; },
+       [](bool, const std::string&) {}},
+      read_board_settings({}).value(),
+      CoderunnerMode::mock};
 };
 
 }  // namespace
