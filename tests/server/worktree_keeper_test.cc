@@ -214,11 +214,9 @@ TEST_F(WorktreeKeeperTest, ACardWhosePushFailedLosesItOnceItIsUnblockedAfterABlo
   ask("card.block", R"({"card_id":")" + card_id + R"(","reason":"take it out"})");
   arm();
   EXPECT_EQ(files->there, std::set{to_string(run)});
-  ask("card.unblock", R"({"card_id":")" + card_id + ""
-}
-");
-    arm();
-EXPECT_TRUE(files->there.empty());
+  ask("card.unblock", R"({"card_id":")" + card_id + R"("})");
+  arm();
+  EXPECT_TRUE(files->there.empty());
 }
 
 // As after a kill: nothing but the log says that the worktree was to be removed.
