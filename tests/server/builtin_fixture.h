@@ -23,7 +23,10 @@ class BuiltinStations : public ::testing::Test {
     return run_git(directory, {std::istream_iterator<std::string>(words), {}});
   }
   static void commit_all(const std::filesystem::path& directory, const std::string& message) {
-    commit_everything(directory, message);
+    // Commits of one second with the same files would be one commit, and what an earlier round of a
+    // test kept would keep that of a later one, too.
+    static int number = 0;
+    commit_everything(directory, message + "\n\ncommit " + std::to_string(++number));
   }
   Job builtin(const std::string& name) {
     Job job = site.job(name);

@@ -162,7 +162,9 @@ TEST(LanePool, WorkThatNobodyWaitsForCanFailBeforeItsTurn) {  // G6
   Gate gate;
   std::atomic<int> unwanted = 0;
   std::atomic<bool> done = false;
-  LanePool pool(bounds_of(1, 1));
+  LanePool::Bounds bounds = bounds_of(1, 1);
+  bounds.hang_ms = 600'000;
+  LanePool pool(bounds);
   pool.run({.name = "one"}, [&] { gate.wait(); });
   ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
   const auto is_gone = std::make_shared<std::atomic<bool>>(false);

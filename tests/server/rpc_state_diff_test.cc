@@ -97,8 +97,11 @@ TEST_F(RpcStateDiff, AMomentIsATimeOrAnAgeToo) {  // O5
 }
 
 TEST_F(RpcStateDiff, WhatIsNoSpanOfTheLogIsRefused) {  // P7
-  start_run(R"({"goal":"mend it"})");
+  for (const char* goal : {"mend it", "test it"}) {
+    start_run(R"({"goal":")" + std::string(goal) + R"("})");
+  }
   const std::string last = here();
+  ASSERT_GT(engine.world().position, 1U);
   EXPECT_EQ(code_of(ask("state.diff", params("server", last, "1"))), "INVALID_PARAMS");
   EXPECT_EQ(code_of(ask("state.diff", params("server", R"("yesterday")"))), "INVALID_PARAMS");
   EXPECT_EQ(code_of(ask("state.diff", params("server", "1", "1000000"))), "POSITION_NOT_FOUND");
