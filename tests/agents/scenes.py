@@ -104,27 +104,32 @@ def refusals_have_their_class(stage):  # A4
 # A subscription has usage limits, a key has none.
 SUBSCRIBED_CLAUDE = ["env", "-u", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy",
                      "claude", "--permission-mode", "acceptEdits"]
-LIMIT_SECONDS = 5
+LIMIT_SECONDS = 8
 LOOP_TIMEOUT = "6s"  # an attempt of codex takes one
 
 
 def usage_limit_with_a_reset(stage):  # A4
     """A subscription's limit parks the station until the time that the service names."""
-    reset = int(time.time()) + LIMIT_SECONDS
-    limit = Refusal(429, "rate_limit_error", "limit", {
-        "anthropic-ratelimit-unified-status": "rejected",
-        "anthropic-ratelimit-unified-reset": str(reset),
-        "anthropic-ratelimit-unified-representative-claim": "five_hour",
-        "anthropic-ratelimit-unified-overage-status": "rejected"})
-    run_id = stage.start(lambda request: limit if request.number == 1 else Answer("It adds."),
-                         command=SUBSCRIBED_CLAUDE)
-    stage.wait(lambda: stage.run_of(run_id)["stations"][0].get("waiting_for") == "quota",
-               f"a wait for the limit's end: {stage.run_of(run_id)}")
-    until = stage.run_of(run_id)["stations"][0]["waiting_until"]
-    named = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(reset))
-    check(until.startswith(named), f"{until} and not {named}")
+    resets = []  # named once the agent asks, whose own start may take long
+
+    def answer(request):
+        if request.number > 1:
+            return Answer("It adds.")
+        resets.append(int(time.time()) + LIMIT_SECONDS)
+        return Refusal(429, "rate_limit_error", "limit", {
+            "anthropic-ratelimit-unified-status": "rejected",
+            "anthropic-ratelimit-unified-reset": str(resets[0]),
+            "anthropic-ratelimit-unified-representative-claim": "five_hour",
+            "anthropic-ratelimit-unified-overage-status": "rejected"})
+
+    run_id = stage.start(answer, command=SUBSCRIBED_CLAUDE)
     run = stage.end_of(run_id)
     succeeded(stage, run)
+    waits = stage.service.call("events.read", run_id=run_id, types=["StationDeferred"])["events"]
+    check(len(waits) == 1 and waits[0]["data"]["reason"] == "quota", f"{waits}")
+    until = waits[0]["data"]["until"]
+    named = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(resets[0]))
+    check(until.startswith(named), f"{until} and not {named}")
     check(run["stations"][0]["attempts"][-1]["metadata"]["resumed"], "not resumed")
     billed(stage, run)
 

@@ -126,10 +126,7 @@ void get_card(Api& api, Call& call) {
 Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& filter,
                                      std::size_t limit, Position cursor) {
   const auto page = index.cards().list(filter, limit, cursor);
-  if (!page) {
-    return reject(ErrorCode::STORAGE_DAMAGED, page.error().message, {},
-                  {"signalbox replay --verify"});
-  }
+  if (!page) return unreadable(page.error());
   json::array rows;
   for (const CardRow& row : page->rows) rows.push_back(card_row_to_json(row));
   json::object result;

@@ -29,15 +29,13 @@ struct ListPlans {
 };
 BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
 
-// Returns the plan of a station that the run has left. RUN_NOT_FOUND,
-// PLAN_NOT_FOUND or STORAGE_DAMAGED. Called on the projector's thread.
+// Returns the plan of a station that the run has left. RUN_NOT_FOUND, PLAN_NOT_FOUND or
+// unreadable(). Called on the projector's thread.
 Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, const RunId& run_id,
                                       const std::string& station) {
   const std::string text = to_string(run_id);
   const auto history = read_history(api.log, index, run_id);
-  if (!history) {
-    return reject(ErrorCode::STORAGE_DAMAGED, history.error().message, {}, {"signalbox replay"});
-  }
+  if (!history) return unreadable(history.error());
   if (!*history) {
     return tl::unexpected(run_not_found(api.log, run_id));
   }

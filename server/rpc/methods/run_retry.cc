@@ -49,17 +49,14 @@ Rejection files_removed(const RunId& run_id) {
 }
 
 // Completes the command from the log, with the failed run that the world may have forgotten.
-// CARD_BUSY, RUN_NOT_FAILED, FILES_REMOVED or STORAGE_DAMAGED. Called on the projector's thread.
+// CARD_BUSY, RUN_NOT_FAILED, FILES_REMOVED or unreadable(). Called on the projector's thread.
 Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun command) {
-  const auto damaged = [](const StoreError& error) {
-    return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"});
-  };
   const auto row = index.find(command.run_id);
-  if (!row) return damaged(row.error());
+  if (!row) return unreadable(row.error());
   if (!*row) return command;  // decide() rejects it
   // The run may be an earlier one of a card; the board has only the card's present run.
   const auto card = index.cards().find_by_run(command.run_id);
-  if (!card) return damaged(card.error());
+  if (!card) return unreadable(card.error());
   if (*card) {
     return tl::unexpected(run_is_of_card(command.run_id, (*card)->card_id, (*card)->status));
   }
@@ -74,7 +71,7 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   if (!failed && failed.error().kind == StoreError::Kind::dropped) {
     return tl::unexpected(failed_run_dropped(api.log, command.run_id, failed.error().position));
   }
-  if (!failed) return damaged(failed.error());
+  if (!failed) return unreadable(failed.error());
   command.failed = std::move(failed->run);
   command.failed_at = failed->failed_at;
   return command;

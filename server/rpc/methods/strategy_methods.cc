@@ -50,9 +50,7 @@ Decided<std::string> cursor_bytes(const std::string& text) {
 Decided<json::object> strategies_view(const RunIndex& index, const ListStrategies& params,
                                       std::uint32_t limit, const std::string& cursor) {
   const auto page = index.strategies().list({params.project, params.station}, limit, cursor);
-  if (!page) {
-    return reject(ErrorCode::STORAGE_DAMAGED, page.error().message, {}, {"signalbox replay"});
-  }
+  if (!page) return unreadable(page.error());
   json::array rows;
   for (const StrategyRow& row : page->rows) {
     rows.push_back({{"project", row.project},

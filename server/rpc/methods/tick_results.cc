@@ -8,6 +8,7 @@
 #include "server/engine/engine.h"
 #include "server/followers/run_root/render_mirror.h"
 #include "server/followers/run_root/tick_marker.h"
+#include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
@@ -124,10 +125,7 @@ Decided<json::object> tick_list_view(const Api& api, const TickLedger& ledger,
                                      const TickFilter& filter, std::size_t limit, Position cursor,
                                      json::object open) {
   const auto page = ledger.list(filter, limit, cursor);
-  if (!page) {
-    return reject(ErrorCode::STORAGE_DAMAGED, page.error().message, {},
-                  {"signalbox replay --verify"});
-  }
+  if (!page) return unreadable(page.error());
   json::array rows;
   for (const TickRow& row : page->rows) {
     rows.push_back(tick_row_to_json(row, run_root_of(api, row.run_root, row.run_id)));

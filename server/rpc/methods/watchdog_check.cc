@@ -121,8 +121,7 @@ void answer_from_history(Api& api, Call& call, const RunId& run_id,
         Decided<json::object> outcome = otherwise;
         const auto timeline = read_timeline(api.log, index, run_id);
         if (!timeline) {
-          outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
-                           {"signalbox replay"});
+          outcome = unreadable(timeline.error());
         } else if (*timeline) {
           if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
             outcome = timed_out_view(api, run_id, *event);
