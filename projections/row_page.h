@@ -1,6 +1,7 @@
 // Pages of the rows that a list in a table refers to, newest first.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -31,6 +32,9 @@ struct PageRange {
   Position first = 0;
   Position last = std::numeric_limits<Position>::max();
   std::size_t limit = 0;  // maximum number of rows
+  // Entries that the list has at most. Nothing is looked for beyond them.
+  static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+  std::size_t entries = any_number;
 
   // Narrows the range to the positions before `cursor`; 0 leaves it unchanged.
   void end_before(Position cursor) {
@@ -40,11 +44,15 @@ struct PageRange {
 
 // Reads a page: calls `row_at(position, value)` with the entries of the range, latest first, and
 // keeps the rows for which `matches` returns true. Skips an entry without a row.
+//
+// In an earlier version of the rows (versioned_table.h) a scan passes over what came later, and
+// over what had left the list before. So it begins at the table's position, and ends with the last
+// entry.
 template <class Row, class RowAt, class Matches>
 Stored<RowPage<Row>> read_page(const Table& table, const PageRange& range, RowAt&& row_at,
                                Matches&& matches) {
   RowPage<Row> page;
-  if (range.limit == 0 || range.last < range.first) return page;
+  if (range.limit == 0 || range.entries == 0 || range.last < range.first) return page;
   std::optional<StoreError> failure;
   Position last_visited = 0;
   std::size_t visited = 0;
@@ -63,10 +71,11 @@ Stored<RowPage<Row>> read_page(const Table& table, const PageRange& range, RowAt
       return false;
     }
     if (*row && matches(**row)) page.rows.push_back(std::move(**row));
-    return true;
+    return visited < range.entries;
   };
-  TRY(table.scan(range.list, run_index_keys::numbered(range.list, range.last),
-                 ScanOrder::descending, visit));
+  const Position latest = std::min(range.last, table.applied());
+  TRY(table.scan(range.list, run_index_keys::numbered(range.list, latest), ScanOrder::descending,
+                 visit));
   if (failure) return tl::unexpected(std::move(*failure));
   return page;
 }

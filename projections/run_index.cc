@@ -168,24 +168,36 @@ Stored<void> RunIndex::narrow_to_hours(PageRange& range, const RunFilter& filter
 
 // Returns the list that is likely the shortest, estimated without reading: of a status that few
 // runs have, then of a label, of a project, of any status; otherwise all rows.
-Stored<std::string> RunIndex::list_for(const RunFilter& filter) const {
+Stored<PageRange> RunIndex::list_for(const RunFilter& filter) const {
   if (filter.status) {
     const auto known = TRY(counts());
-    const bool few = known.of(*filter.status) <= page_entries_max;
-    if (few || (!filter.label && !filter.project)) return keys::status('s', *filter.status);
+    const std::uint64_t entries = known.of(*filter.status);
+    if (entries <= page_entries_max || (!filter.label && !filter.project)) {
+      PageRange range{keys::status('s', *filter.status)};
+      range.entries = entries;
+      return range;
+    }
   }
-  if (filter.label) return keys::label(filter.label->first, filter.label->second);
-  if (filter.project) return keys::text(RunRows::projects, *filter.project);
-  return std::string(1, RunRows::rows);
+  if (filter.label) return PageRange{keys::label(filter.label->first, filter.label->second)};
+  if (filter.project) return PageRange{keys::text(RunRows::projects, *filter.project)};
+  return PageRange{std::string(1, RunRows::rows)};
 }
 
 Stored<RunPage> RunIndex::list(const RunFilter& filter, std::size_t limit, Position cursor) const {
-  auto list = TRY(list_for(filter));
-  PageRange range{std::move(list)};
+  const Position as_of = applied();
+  auto range = TRY(list_for(filter));
   range.limit = limit;
   TRY(narrow_to_hours(range, filter));
   range.end_before(cursor);
-  return rows_.list(range, [&filter](const RunRow& row) { return filter.matches(row); });
+  const auto matches = [&filter](const RunRow& row) { return filter.matches(row); };
+  if (range.entries == PageRange::any_number) return rows_.list(range, matches);
+  auto page = TRY(rows_.list(range, matches));
+  // A batch may have been written since the runs were counted: one, which may have changed the
+  // count, or more, which have changed the position.
+  const auto counted_again = TRY(counts());
+  if (counted_again.of(*filter.status) == range.entries && applied() == as_of) return page;
+  range.entries = PageRange::any_number;
+  return rows_.list(range, matches);
 }
 
 Stored<bool> RunIndex::for_each(const RunFilter& filter, std::size_t entries_max,

@@ -148,7 +148,7 @@ class RunIndex {
   class Batch;
 
   [[nodiscard]] Stored<void> narrow_to_hours(PageRange& range, const RunFilter& filter) const;
-  [[nodiscard]] Stored<std::string> list_for(const RunFilter& filter) const;
+  [[nodiscard]] Stored<PageRange> list_for(const RunFilter& filter) const;
 
   Table& table_;
   NounRows<RunRows> rows_;

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
+#include "domain/refusals.h"
 #include "domain/text_parts.h"
 #include "projections/memory_table.h"
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
+#include "projections/versioned_table.h"
 #include "tests/domain/random_history.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/projections/naive_run_index.h"
@@ -293,6 +296,61 @@ TEST(RunIndexTest, CatchesUpFromWhereverItIs) {
   }
   EXPECT_EQ(index.counts().value(), expected.counts().value());
   EXPECT_EQ(index.list({}, 1000).value().rows, expected.list({}, 1000).value().rows);
+}
+
+// A table that counts the rows that scans go through.
+class CountingTable final : public Table {
+ public:
+  [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override {
+    return rows_.get(key);
+  }
+  Stored<void> scan(std::string_view prefix, std::string_view from, ScanOrder order,
+                    const Visit& visit) const override {
+    return rows_.scan(prefix, from, order, [&](std::string_view key, std::string_view value) {
+      ++scanned_;
+      return visit(key, value);
+    });
+  }
+  Stored<void> write(const TableBatch& batch, Position applied) override {
+    return rows_.write(batch, applied);
+  }
+  [[nodiscard]] Position applied() const override { return rows_.applied(); }
+
+  // Returns how many rows there were since the last call.
+  std::size_t take_scanned() { return std::exchange(scanned_, 0); }
+
+ private:
+  MemoryTable rows_;
+  mutable std::size_t scanned_ = 0;
+};
+
+// A list of a moment costs what it shows, wherever in a long log the moment is: neither the runs
+// that came later nor those that have left a status are gone through.
+TEST(RunIndexOfThePastTest, AListCostsWhatItShows) {  // O4
+  const std::vector<Record> records = short_runs(500);
+  CountingTable versions;
+  VersionedTable rows(versions);
+  RunIndex index(rows);
+  for (const Record& record : records) ASSERT_TRUE(index.apply({&record, 1}).has_value());
+  const auto opened = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {
+    return event_as<RunStarted>(record.event) != nullptr;
+  });
+  for (const Position at : {Position{30}, records.size() / 2, opened->position}) {
+    const std::unique_ptr<Table> then = rows.at(at);
+    const RunIndex past(*then);
+    for (const auto status : {std::optional<RunStatus>(), std::optional(RunStatus::queued),
+                              std::optional(RunStatus::running), std::optional(RunStatus::paused),
+                              std::optional(RunStatus::canceled)}) {
+      RunFilter filter;
+      filter.status = status;
+      (void)versions.take_scanned();
+      const RunPage page = past.list(filter, 5).value();
+      EXPECT_LE(versions.take_scanned(), 50U) << at << " " << (status ? name_of(*status) : "all");
+      for (const RunRow& row : page.rows) EXPECT_LE(row.started_position, at);
+      const std::size_t all = past.list(filter, records.size()).value().rows.size();
+      EXPECT_EQ(page.rows.size(), std::min<std::size_t>(all, 5)) << at;
+    }
+  }
 }
 
 }  // namespace
