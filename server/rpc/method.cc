@@ -18,8 +18,44 @@ constexpr std::array<std::string_view, 9> present_only = {
     "events.subscribe", "server.metrics",   "run.diff",   "run.log",   "what_if.run",
     "server.whoami",    "audit.checkpoint", "audit.tile", "state.diff"};
 
-// Returns the command that shows the same of the present.
-std::string command_about_present(const Method& method, const boost::json::object& params) {
+// Of a command that a refusal names.
+constexpr std::size_t named_params_bytes_max = 4096;
+
+bool takes_part_of_log(const Method& method) {
+  return method.name == "what_if.run" || method.name == "state.diff";
+}
+
+// Returns the params that ask for the same without `at`. A part of the log that isn't said ends,
+// for a forecast, or begins, for a difference, at that moment.
+boost::json::object params_without_moment(const Method& method, boost::json::object params) {
+  if (method.name == "what_if.run") params.emplace("policy", "");
+  const boost::json::value* const at = params.if_contains("at");
+  if (at == nullptr) return params;
+  const std::string moment =
+      at->is_string() ? std::string(at->get_string()) : boost::json::serialize(*at);
+  const bool is_moment = at->is_string() || at->is_number();
+  params.erase("at");
+  if (is_moment && method.name == "what_if.run") params.emplace("to", moment);
+  if (is_moment && method.name == "state.diff") params.emplace("from", moment);
+  return params;
+}
+
+bool has_needed_params(const Method& method, const boost::json::object& params) {
+  return std::ranges::all_of(method.params->fields, [&params](const described_json::Field& field) {
+    return !field.type->is_required() || params.contains(field.name);
+  });
+}
+
+// Returns the command that does the same at present. Without the params that it needs, or with too
+// many to be pasted, it is the one that says what they are.
+std::string command_about_present(const Method& method, const boost::json::object& given) {
+  constexpr const char* describe_methods = "signalbox rpc --describe";
+  if (method.name == "events.subscribe") return "signalbox events --follow";
+  const boost::json::object params = params_without_moment(method, given);
+  const std::string text = boost::json::serialize(params);
+  const bool is_whole = has_needed_params(method, params) && text.size() <= named_params_bytes_max;
+  const bool has_secret = !method.needs;  // it says who calls
+  if (!is_whole || has_secret) return describe_methods;
   const boost::json::value* const run_id = params.if_contains("run_id");
   const bool names_run = run_id != nullptr && run_id->is_string();
   if (names_run && method.name == "run.diff") {
@@ -29,10 +65,18 @@ std::string command_about_present(const Method& method, const boost::json::objec
     return "signalbox run logs " + shell_word(std::string(run_id->get_string()));
   }
   std::string command = "signalbox rpc " + std::string(method.name);
-  if (method.name != "state.diff") return command;
-  boost::json::object others = params;
-  others.erase("at");
-  return command + " " + shell_word(boost::json::serialize(others));
+  if (!params.empty()) command += " " + shell_word(text);
+  return command;
+}
+
+std::string why_not_about_past(const Method& method) {
+  const std::string name(method.name);
+  if (takes_part_of_log(method)) {
+    return name + " takes the part of the log as `from` and `to`, so it takes no `at`";
+  }
+  const bool is_query = !method.mutates && method.needs == Role::viewer;
+  return is_query ? name + " shows the present only, so it takes no `at`"
+                  : name + " isn't a query: what has been can't be changed";
 }
 
 }  // namespace
@@ -44,12 +88,9 @@ bool answers_about_past(const Method& method) {
 }
 
 Rejection not_about_past(const Method& method, const boost::json::object& params) {
-  const std::string name(method.name);
-  const bool is_query = !method.mutates && method.needs == Role::viewer;
   return {ErrorCode::NOT_ALLOWED,
-          is_query ? name + " shows the present only, so it takes no `at`"
-                   : name + " isn't a query: what has been can't be changed",
-          {{"method", name}},
+          why_not_about_past(method),
+          {{"method", std::string(method.name)}},
           {command_about_present(method, params)}};
 }
 

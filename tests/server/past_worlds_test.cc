@@ -142,9 +142,36 @@ TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
         "audit.checkpoint", "audit.tile", "state.diff", "what_if.run"}) {
     EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
   }
-  const json::object refused = ask("run.log", R"({"at":1,"run_id":")" + run + "\"}");
-  EXPECT_EQ(refused.at("error").at("data").at("next_commands").at(0),
-            json::value("signalbox run logs " + run));
+}
+
+// A command that is named has what its method needs.
+TEST_F(PastWorldsTest, ARefusalNamesTheCommandOfThePresent) {  // O4, P7
+  live();
+  const auto named = [this](const std::string& method, const std::string& params) {
+    const json::object refused = ask(method, params);
+    EXPECT_EQ(code_of(refused), "NOT_ALLOWED") << method;
+    return std::string(refused.at("error").at("data").at("next_commands").at(0).as_string());
+  };
+  const std::string id = R"("run_id":")" + run + '"';
+  EXPECT_EQ(named("run.log", R"({"at":1,)" + id + "}"), "signalbox run logs " + run);
+  EXPECT_EQ(named("run.diff", R"({"at":1,)" + id + "}"), "signalbox run diff " + run);
+  EXPECT_EQ(named("run.cancel", R"({"at":1,)" + id + "}"),
+            "signalbox rpc run.cancel '{" + id + "}'");
+  EXPECT_EQ(named("audit.tile", R"({"at":1,"path":"0/000"})"),
+            R"(signalbox rpc audit.tile '{"path":"0/000"}')");
+  EXPECT_EQ(named("state.diff", R"({"at":1,"stream":"server"})"),
+            R"(signalbox rpc state.diff '{"stream":"server","from":"1"}')");
+  EXPECT_EQ(named("what_if.run", R"({"at":"8h"})"),
+            R"(signalbox rpc what_if.run '{"policy":"","to":"8h"}')");
+  EXPECT_EQ(named("what_if.run", R"({"at":[],"policy":"a"})"),
+            R"(signalbox rpc what_if.run '{"policy":"a"}')");
+  EXPECT_EQ(named("server.metrics", R"({"at":1})"), "signalbox rpc server.metrics");
+  EXPECT_EQ(named("events.subscribe", R"({"at":1})"), "signalbox events --follow");
+  for (const char* method : {"run.cancel", "run.diff", "run.log", "audit.tile", "state.diff"}) {
+    EXPECT_EQ(named(method, R"({"at":1})"), "signalbox rpc --describe") << method;
+  }
+  EXPECT_EQ(named("audit.tile", R"({"at":1,"path":")" + std::string(5000, '0') + "\"}"),
+            "signalbox rpc --describe");
 }
 
 TEST_F(PastWorldsTest, AtMostFourWorldsAreRememberedAndTheyGoForward) {  // O4
