@@ -40,6 +40,14 @@ std::optional<std::string> take_asked_moment(json::object& request) {
   return moment;
 }
 
+// The answer to a forecast whose browser has closed the connection before it was begun.
+Rejection unwanted_forecast() {
+  return {ErrorCode::SHUTTING_DOWN,
+          "the forecast wasn't made: nobody waits for it any more",
+          {},
+          {"signalbox replay --help"}};
+}
+
 // As in a service: each has a process of its own, and needs much memory.
 LanePool::Bounds forecast_bounds() {
   return {.working_max = limits::what_if_working_max,
@@ -118,8 +126,9 @@ void StoppedLog::forecast(json::object request, const Unwanted& unwanted,
   if (!command) return answered(refusal_line(request, command.error()));
   command->is_stopped = [unwanted] { return unwanted && unwanted->load(); };
   Lane lane{.name = "forecasts", .unwanted = unwanted};
-  lane.failed = [request, answered](LaneFailure) {
-    answered(refusal_line(request, too_many_forecasts()));
+  lane.failed = [request, answered](LaneFailure why) {
+    answered(refusal_line(
+        request, why == LaneFailure::unwanted ? unwanted_forecast() : too_many_forecasts()));
   };
   forecasts_.run(std::move(lane), [request, answered, command = *std::move(command)] {
     auto made = make_forecast(command);
