@@ -192,7 +192,7 @@ class Server {
   StepQueue steps_;
   // Of reports: whoever ends the output over TCP still reads.
   const std::shared_ptr<Askers> report_askers_ =
-      std::make_shared<Askers>(/*counts_end_of_output=*/false);
+      std::make_shared<Askers>(/*gives_up_doubtful=*/false);
   TimerLoop timer_loop_;
   BoardLoops board_;
   ServiceLoops loops_;

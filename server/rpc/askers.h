@@ -15,9 +15,10 @@ namespace signalbox {
 
 class Askers {
  public:
-  // Over TCP, `counts_end_of_output` says whether somebody who has ended the connection's output
-  // has gone: it can't be told from one who has closed it, but may still read.
-  explicit Askers(bool counts_end_of_output) : counts_end_of_output_(counts_end_of_output) {}
+  // Over TCP, somebody who has ended the connection's output can't be told from one who has closed
+  // it, and may still read. `gives_up_doubtful` says whether the work of those is ended while
+  // somebody waits who is there in any case.
+  explicit Askers(bool gives_up_doubtful) : gives_up_doubtful_(gives_up_doubtful) {}
 
   // Returns a flag that is set by the calls below once the peer has gone. The work that it is for
   // keeps it until it is done.
@@ -33,7 +34,9 @@ class Askers {
     std::shared_ptr<std::atomic<bool>> gone;
   };
 
-  const bool counts_end_of_output_;
+  void drop_gone(bool counts_end_of_output);
+
+  const bool gives_up_doubtful_;
   bool given_up_ = false;
   std::vector<Asker> askers_;
 };

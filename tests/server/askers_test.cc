@@ -11,7 +11,7 @@ namespace signalbox {
 namespace {
 
 TEST(AskersTest, AFlagIsSetOnceItsPeerHasGone) {  // G7
-  Askers askers(/*counts_end_of_output=*/true);
+  Askers askers(/*gives_up_doubtful=*/true);
   const auto stays = std::make_shared<ListeningPeer>();
   const auto leaves = std::make_shared<ListeningPeer>();
   auto ended = std::make_shared<ListeningPeer>();
@@ -29,6 +29,38 @@ TEST(AskersTest, AFlagIsSetOnceItsPeerHasGone) {  // G7
   EXPECT_TRUE(*of_stays);
   EXPECT_TRUE(*of_next);
   EXPECT_TRUE(*askers.add(stays)) << "whoever comes later";
+}
+
+// A peer over TCP that has ended its output: it may still read.
+class DoubtfulPeer final : public ListeningPeer {
+ public:
+  [[nodiscard]] bool has_gone(bool counts_end_of_output) override { return counts_end_of_output; }
+};
+
+TEST(AskersTest, WhoeverMayStillReadIsGivenUpForOthersOnly) {  // G7
+  Askers askers(/*gives_up_doubtful=*/true);
+  const auto first = std::make_shared<DoubtfulPeer>();
+  const auto second = std::make_shared<DoubtfulPeer>();
+  const Unwanted of_first = askers.add(first);
+  const Unwanted of_second = askers.add(second);
+  askers.note_gone();
+  EXPECT_FALSE(*of_first) << "nobody else waits";
+  EXPECT_FALSE(*of_second);
+  const auto waits = std::make_shared<ListeningPeer>();
+  const Unwanted of_waits = askers.add(waits);
+  EXPECT_TRUE(*of_first);
+  EXPECT_TRUE(*of_second);
+  EXPECT_FALSE(*of_waits);
+  const Unwanted of_third = askers.add(first);
+  EXPECT_TRUE(*of_third) << "it comes while somebody waits";
+  waits->is_closed = true;
+  EXPECT_FALSE(*askers.add(second));
+
+  Askers patient(/*gives_up_doubtful=*/false);
+  const Unwanted kept = patient.add(first);
+  const auto other = std::make_shared<ListeningPeer>();
+  const Unwanted of_other = patient.add(other);
+  EXPECT_FALSE(*kept);
 }
 
 // A service that keeps who asked, and answers nobody.

@@ -119,7 +119,7 @@ struct ReportParts {
   // Where reports are made, with a lane for each caller; nullopt: where old events are read.
   std::optional<BlockingPool> pool = std::nullopt;
   // Those who wait for one. Whoever ends their output over TCP still reads it.
-  std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*counts_end_of_output=*/false);
+  std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*gives_up_doubtful=*/false);
 };
 
 struct MethodParts {

@@ -79,8 +79,9 @@ Rejection forecast_ended(bool is_stopping) {
       {"signalbox rpc server.limits"}};
 }
 
-// A process whose asker has gone is ended, as it holds one of the few places. Its thread asks the
-// engine's now and then, since only that one knows of connections.
+// A process whose asker has gone is ended, as it holds one of the few places; one that may still be
+// read only while others wait. Its thread asks the engine's now and then, since only that one knows
+// of connections.
 void run_what_if(Api& api, Call& call, const std::optional<ForecastParts>& parts,
                  const std::shared_ptr<Askers>& askers) {
   auto command = forecast_command(api.facts.data_directory,
@@ -151,7 +152,7 @@ Decided<json::object> make_forecast(const OwnCommand& command) {
 
 std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts) {
   return {{"what_if.run", false, Role::viewer, params_of<WhatIfRequest>(),
-           [parts, askers = std::make_shared<Askers>(/*counts_end_of_output=*/true)](
+           [parts, askers = std::make_shared<Askers>(/*gives_up_doubtful=*/true)](
                Api& api, Call& call) { run_what_if(api, call, parts, askers); }}};
 }
 
