@@ -1,5 +1,6 @@
 // The four access roles of people and programs, in ascending order of rights, of which each
-// includes the rights of those before it; and the role of a job, which has none of these rights.
+// includes the rights of those before it; the role of a job, which has none of these rights; and
+// that of an approver, who is a viewer with one right of an operator.
 //
 // `operator` is a keyword of C++, so the enumerator has an underscore; its name for everything
 // outside (JSON, tables, documents) is "operator", and the description below says so.
@@ -20,6 +21,7 @@ enum class Role : std::uint8_t {
   operator_ = 3,  // controls the work: runs, recovery
   admin = 4,      // manages access
   job = 5,        // the job of an attempt: what server/access/job_rights.h lists, and nothing else
+  approver = 6,   // reads, and decides approvals
 };
 
 // clang-format off
@@ -35,6 +37,7 @@ BOOST_DESCRIBE_ENUM_ENTRY(Role, worker)
 }()
 BOOST_DESCRIBE_ENUM_ENTRY(Role, admin)
 BOOST_DESCRIBE_ENUM_ENTRY(Role, job)
+BOOST_DESCRIBE_ENUM_ENTRY(Role, approver)
 BOOST_DESCRIBE_ENUM_END(Role)
     // clang-format on
 
@@ -42,9 +45,15 @@ BOOST_DESCRIBE_ENUM_END(Role)
   return boost::describe::enum_to_string(role, "?");
 }
 
-// Returns whether a caller of `role` may call what requires the role `needs`.
+// Returns whether a caller of `role` may call what requires the role `needs`, whatever the params.
 [[nodiscard]] constexpr bool may(Role role, Role needs) {
+  if (role == Role::approver) return needs == Role::viewer;
   return role != Role::job && role >= needs;
+}
+
+// Returns whether a caller of `role` sees no tokens, as it has nothing to do with one.
+[[nodiscard]] constexpr bool sees_no_tokens(Role role) {
+  return role == Role::viewer || role == Role::approver;
 }
 
 }  // namespace signalbox

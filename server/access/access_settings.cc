@@ -34,7 +34,9 @@ bool is_loopback(const std::string& host) {
 tl::expected<void, std::string> set_access(std::string_view key, const std::string& value,
                                            Authentication::Settings& settings) {
   Role role{};
-  const bool known = boost::describe::enum_from_string(value.c_str(), role) && role != Role::job;
+  // An approval is decided by somebody who has a name.
+  const bool known = boost::describe::enum_from_string(value.c_str(), role) && role != Role::job &&
+                     role != Role::approver;
   if (key == "loopback_role") {
     if (!known && value != "none") {
       return tl::unexpected("loopback_role is one of viewer, worker, operator, admin, none; not " +

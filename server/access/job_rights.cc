@@ -7,6 +7,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/try.h"
+#include "domain/world.h"
 
 namespace signalbox {
 namespace {
@@ -113,10 +114,34 @@ Decided<void> check_job(const JobOfAttempt& job, std::string_view method,
   return refused(job, method, job.actor + " is a job, which has to do with its own run only");
 }
 
+bool only_decides(std::string_view method, const boost::json::object& params) {
+  if (method != method_of_decisions || params.contains("budget")) return false;
+  const boost::json::value* const decision = params.if_contains("decision");
+  return decision != nullptr && decision->is_string();  // null is none
+}
+
+Decided<void> check_going_on(const World& world, const Principal& principal,
+                             const boost::json::object& params) {
+  const boost::json::value* const given = params.if_contains("run_id");
+  const bool is_text = given != nullptr && given->is_string();
+  const auto run_id = is_text ? parse_uuid(std::string(given->get_string())) : std::nullopt;
+  const Run* const run = run_id ? world.find_run(*run_id) : nullptr;
+  if (run == nullptr || run->status != RunStatus::paused) return {};
+  return reject(ErrorCode::FORBIDDEN,
+                principal.actor +
+                    " is approver; the run is paused, and a decision would resume it, which needs "
+                    "operator",
+                {{"actor", principal.actor},
+                 {"method", std::string(method_of_decisions)},
+                 {"role", std::string(name_of(principal.role))},
+                 {"needs", std::string(name_of(Role::operator_))}},
+                {"signalbox run get " + to_string(*run_id)});
+}
+
 Decided<void> check_approval(const Principal& principal, std::string_view method,
                              const boost::json::object& params) {
   // A caller that could issue itself a token would decide with that one.
-  const bool decides = method == "run.resume" && params.contains("decision");
+  const bool decides = method == method_of_decisions && params.contains("decision");
   if ((!decides && method != "access.issue") || principal.may_approve()) return {};
   const std::string actor = principal.job ? principal.job->actor : principal.actor;
   return reject(ErrorCode::FORBIDDEN,

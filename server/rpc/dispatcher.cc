@@ -6,6 +6,7 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/access/authentication.h"
 #include "server/access/job_rights.h"
 #include "server/engine/engine.h"
@@ -36,11 +37,14 @@ Rejection forbidden(const std::string& actor, const Method& method, Role role) {
 }
 
 // FORBIDDEN if `principal` may not make this call.
-Decided<void> check_rights(const Principal& principal, const Method& method,
+Decided<void> check_rights(const World& world, const Principal& principal, const Method& method,
                            const boost::json::object& params) {
   if (!method.needs) return {};
   if (principal.role == Role::job) return check_job(*principal.job, method.name, params);
-  if (!may(principal.role, *method.needs)) {
+  const bool decides = principal.role == Role::approver && only_decides(method.name, params);
+  if (decides) {
+    TRY(check_going_on(world, principal, params));
+  } else if (!may(principal.role, *method.needs)) {
     return tl::unexpected(forbidden(principal.actor, method, principal.role));
   }
   return check_approval(principal, method.name, params);
@@ -150,7 +154,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
                              {{"methods", std::move(names)}},
                              {"signalbox --help"}});
   }
-  if (principal != nullptr && principal->role == Role::viewer) responder.hide_tokens();
+  if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
   if (is_query && principal != nullptr && line.size() <= asked_again_bytes_max) {
     responder.when_rolled_back([this, asked = std::string(line), asker = *principal, peer] {
       handle(asked, asker, peer);
@@ -163,7 +167,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   const Method& method = *found->second;
   Decided<void> allowed;
   if (principal != nullptr) {
-    allowed = check_rights(*principal, method, request->params);
+    allowed = check_rights(api_.engine.world(), *principal, method, request->params);
   } else if (method.needs) {
     allowed = tl::unexpected(with_needed_role(*why, *method.needs));
   }

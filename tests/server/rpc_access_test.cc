@@ -95,6 +95,37 @@ TEST_F(RpcAccess, EachMethodIsRefusedToTheRoleBelowAndGivenToItsOwn) {
   }
 }
 
+TEST_F(RpcAccess, AnApproverLooksAndDecidesApprovals) {  // O5
+  const Principal approver{"token:phone", Role::approver};
+  for (const Method& method : dispatcher.methods()) {
+    if (!method.needs) continue;
+    const auto answer = ask_as(approver, std::string(method.name), R"({"no such param":1})");
+    EXPECT_EQ(code_of(answer) == "FORBIDDEN", *method.needs != Role::viewer) << method.name;
+  }
+  const auto who = ask_as(approver, "server.whoami").at("result").at("methods").as_array();
+  EXPECT_TRUE(std::find(who.begin(), who.end(), json::value("run.resume")) != who.end());
+
+  const std::string run = start_run(
+      R"({"goal":"g","pipeline":{"name":"a","station":[{"name":"ask","executor":"approval"}]}})");
+  const auto code_of_resume = [&](const std::string& more) {
+    return code_of(ask_as(approver, "run.resume", R"({"run_id":")" + run + "\"" + more + "}"));
+  };
+  EXPECT_EQ(code_of_resume(""), "FORBIDDEN");
+  EXPECT_EQ(code_of_resume(R"(,"decision":null)"), "FORBIDDEN");
+  EXPECT_EQ(code_of_resume(R"(,"decision":"approve","budget":{"turns":5})"), "FORBIDDEN");
+  ask("run.pause", R"({"run_id":")" + run + "\"}");
+  EXPECT_EQ(code_of_resume(R"(,"decision":"approve")"), "FORBIDDEN") << "it would resume the run";
+  ask("run.resume", R"({"run_id":")" + run + "\"}");
+  EXPECT_EQ(code_of_resume(R"(,"decision":"approve")"), "");
+  EXPECT_EQ(events_of("RunSucceeded"), 1U);
+}
+
+TEST_F(RpcAccess, AnApproverSeesNoTokens) {  // O5, G8
+  ask("lock.acquire", R"({"key":"deploy","owner":"ops","lease_ms":60000})");
+  const auto shown = ask_as({"token:phone", Role::approver}, "lock.get", R"({"key":"deploy"})");
+  EXPECT_TRUE(shown.at("result").at("lock").at("token").is_null());
+}
+
 TEST_F(RpcAccess, WhoamiNamesWhatTheRoleMayCall) {
   const auto result = ask_as({"token:eve", Role::viewer}, "server.whoami", "{}");
   const auto& who = result.at("result").as_object();

@@ -58,9 +58,11 @@ void add_issue(ToolCommand access, Invocation& invocation) {
   const auto options = std::make_shared<IssueOptions>();
   command.add_option("NAME", options->name, "The name of its holder, as the log shows it")
       .required();
-  command.add_option("--role", options->role, "What it may do; each role includes those before it")
+  command
+      .add_option("--role", options->role,
+                  "What it may do; up to admin, each includes those before it")
       .required()
-      .one_of({"viewer", "worker", "operator", "admin"});
+      .one_of({"viewer", "worker", "operator", "admin", "approver"});
   command
       .add_option("--expires-in", options->expires_in,
                   "How long it is valid; default: until it is revoked")

@@ -162,7 +162,7 @@ void add_console_command(ToolCommand app, Invocation& invocation) {
   ToolCommand command = app.add_subcommand("console", "Open the console in your browser, until ^C");
   const auto options = std::make_shared<ConsoleOptions>();
   command.add_option("--role", options->role, "What it may do; default: operator")
-      .one_of({"viewer", "worker", "operator", "admin"});
+      .one_of({"viewer", "worker", "operator", "admin", "approver"});
   command.add_option("--port", options->port, "On 127.0.0.1; default: a free one").range(0, 65535);
   command.add_flag("--no-open", options->is_quiet, "Only print the address");
   command.add_option("--capsule", options->capsule, "Show the run in this file, without a server")

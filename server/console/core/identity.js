@@ -20,10 +20,14 @@ export async function identify() {
   identity.value = await call('server.whoami');
 }
 
-/** Returns why the user may not call this method, which changes something, now; or null. */
-export function whyNot(/** @type {string} */ method) {
+/**
+ * Returns why the user may not call this method, which changes something, now; or null.
+ * @param {string} method @param {Record<string, any>} [params] some of the call's params
+ */
+export function whyNot(method, params) {
   if (moment.peek() !== null) return 'this is the past, where nothing can be done: L goes back to the present';
   const who = identity.peek();
+  if (who?.role === 'approver' && method === 'run.resume' && !params?.decision) return `${who.actor} is ${who.role}, who only decides approvals`;
   if (!who || who.methods.includes(method)) return null;
   return `${who.actor} is ${who.role}, which may not call ${method}`;
 }

@@ -199,7 +199,7 @@ function ActionDialog({ action, targets }) {
 
 /** Asks the user whether to do this, and does it. @param {Action} action @param {Target[]} targets */
 export function confirmAction(action, targets) {
-  if (targets.length === 0 || whyNot(action.method)) return;
+  if (targets.length === 0 || whyNot(action.method, action.params)) return;
   const frozen = targets.slice();
   openDialog(() => html`<${ActionDialog} action=${action} targets=${frozen} />`);
 }
@@ -210,7 +210,7 @@ export function confirmAction(action, targets) {
  */
 export function ActionButtons({ actions, targets, small }) {
   return html`<span class="actions">${actions.map((action) => {
-    const why = whyNot(action.method);
+    const why = whyNot(action.method, action.params);
     return html`<button key=${action.name} class="${small ? 'small' : ''} tone-${action.tone ?? 'busy'}" aria-disabled=${why ? 'true' : null}
       title=${why ?? action.says} onClick=${() => confirmAction(action, targets)}>${action.name}</button>`;
   })}</span>`;

@@ -105,7 +105,7 @@ void get_state(Api& api, Call& call) {
   result["stream"] = to_string(*stream);
   json::value& shown = result["state"];
   if (state) shown = std::move(*state);
-  if (call.role == Role::viewer) hide_grants(shown);
+  if (sees_no_tokens(call.role)) hide_grants(shown);
   call.responder.result(std::move(result));
 }
 
@@ -158,8 +158,8 @@ void diff_state(Api& api, Call& call) {
                              {"id", 1},
                              {"method", "state.get"},
                              {"params", {{"stream", params->stream}}}};
-  // Whoever may ask for the difference may ask for the state; only a viewer sees less of it.
-  const Principal asker{call.origin.actor, call.role == Role::viewer ? Role::viewer : Role::worker};
+  // Whoever may ask for the difference may ask for the state; who sees no tokens sees less of it.
+  const Principal asker{call.origin.actor, sees_no_tokens(call.role) ? Role::viewer : Role::worker};
   api.compare_past(
       {json::serialize(request), params->from, params->to.value_or(""), asker,
        [&log = api.log, stream = *stream](const json::object& before, const json::object& after) {
