@@ -131,6 +131,32 @@ TEST(HttpFirstByte, TellsTheProtocol) {
   EXPECT_EQ(protocol_of('\x16'), Protocol::tls);
 }
 
+TEST(HttpEvents, AreAsAClientAsksForThem) {  // O5
+  const auto form_of = [](const std::string& query) {
+    return read_sse_form(read_target("/v1/events" + query).value());
+  };
+  for (const char* wrong :
+       {"?framing=", "?framing=line", "?fields=few", "?framing=message&framing=message"}) {
+    EXPECT_FALSE(form_of(wrong)) << wrong;
+  }
+  const json::object record{{"position", 7}, {"type", "RunStarted"}, {"data", {{"a", 1}}}};
+  EXPECT_EQ(sse_event("event", record, true, form_of("?framing=event&fields=all").value()),
+            sse_event("event", record, true));
+  const SseForm message = form_of("?from=1&framing=message").value();
+  EXPECT_EQ(sse_event("event", record, true, message),
+            "id: 7\ndata: "
+            R"({"event":"RunStarted","position":7,"type":"RunStarted","data":{"a":1}})"
+            "\n\n");
+  EXPECT_EQ(sse_event("lagged", {{"from", 3}}, true, message),
+            "data: {\"event\":\"lagged\",\"from\":3}\n\n");
+  const SseForm summary = form_of("?fields=summary").value();
+  EXPECT_EQ(sse_event("event", record, true, summary),
+            "id: 7\nevent: RunStarted\ndata: {\"position\":7,\"type\":\"RunStarted\"}\n\n");
+  const json::object broadcast{{"data", 1}};
+  EXPECT_EQ(sse_event("heartbeat.tick", broadcast, false, summary),
+            "event: heartbeat.tick\ndata: {\"data\":1}\n\n");
+}
+
 TEST(HttpEvents, HaveTheIdInTheLastOfAPosition) {
   const json::object record{{"position", 7}, {"type", "RunStarted"}, {"data", {{"a", "b\nc"}}}};
   EXPECT_EQ(sse_event("event", record, true),

@@ -280,8 +280,10 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const Requested
     }
     return call(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
   }
+  const auto form = read_sse_form(asked.target);
+  if (!form) return session->respond(problem(form.error()));
   if (session->is_head()) return session->respond(event_stream_response());
-  call(session, request, *line, std::make_shared<SseStream>(session));
+  call(session, request, *line, std::make_shared<SseStream>(session, *form));
 }
 
 }  // namespace signalbox

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/limits.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/http_exchange.h"
@@ -22,7 +23,43 @@ constexpr std::chrono::seconds stream_close_grace{5};
 constexpr std::string_view reconnect = "retry: 1000\n\n";
 constexpr std::string_view heartbeat = ": heartbeat\n\n";
 
+// Sets `flag` if the param has the value `yes`; its other value is the default.
+Decided<void> read_flag(const Target& target, std::string_view name, std::string_view no,
+                        std::string_view yes, bool& flag) {
+  bool is_given = false;
+  for (const auto& [key, value] : target.query) {
+    if (key != name) continue;
+    if (is_given || (value != no && value != yes)) {
+      const std::string field(name);
+      return reject(ErrorCode::INVALID_PARAMS,
+                    field + " is " + std::string(no) + " or " + std::string(yes) + ", once",
+                    {{"field", field}});
+    }
+    is_given = true;
+    flag = value == yes;
+  }
+  return {};
+}
+
+// Returns the object in the `data` of an event with this name.
+json::object form_data(std::string_view name, bool is_record, const json::object& params,
+                       SseForm form) {
+  json::object data;
+  if (form.is_message) data["event"] = json::string_view(name);
+  for (const auto& [key, value] : params) {
+    if (!is_record || !form.is_summary || key != "data") data.emplace(key, value);
+  }
+  return data;
+}
+
 }  // namespace
+
+Decided<SseForm> read_sse_form(const Target& target) {
+  SseForm form;
+  TRY(read_flag(target, "framing", "event", "message", form.is_message));
+  TRY(read_flag(target, "fields", "all", "summary", form.is_summary));
+  return form;
+}
 
 HttpAnswer event_stream_response() {
   HttpAnswer answer;
@@ -35,8 +72,8 @@ HttpAnswer event_stream_response() {
 
 // Serialized JSON has no line breaks, so `data` is one line. Only the last event of a position has
 // an id, so that a client that resumes after an id has all events of that position.
-std::string sse_event(std::string_view method, const json::object& params,
-                      bool is_last_of_position) {
+std::string sse_event(std::string_view method, const json::object& params, bool is_last_of_position,
+                      SseForm form) {
   std::string text;
   const json::value* position = params.if_contains("position");
   if (position != nullptr && is_last_of_position) {
@@ -45,18 +82,19 @@ std::string sse_event(std::string_view method, const json::object& params,
         position->is_string() ? std::string(position->get_string()) : json::serialize(*position);
     text += '\n';
   }
-  text += "event: ";
   const json::value* type = params.if_contains("type");
   const bool is_record = method == "event" && type != nullptr;
-  text += is_record ? std::string_view(type->as_string()) : method;
-  text += "\ndata: ";
-  text += json::serialize(params);
+  const std::string_view name = is_record ? std::string_view(type->as_string()) : method;
+  if (!form.is_message) text.append("event: ").append(name).append("\n");
+  text += "data: ";
+  const bool is_as_it_is = !form.is_message && !form.is_summary;
+  text += json::serialize(is_as_it_is ? params : form_data(name, is_record, params, form));
   text += "\n\n";
   return text;
 }
 
-SseStream::SseStream(std::shared_ptr<HttpSession> session)
-    : session_(std::move(session)), timer_(session_->socket().get_executor()) {}
+SseStream::SseStream(std::shared_ptr<HttpSession> session, SseForm form)
+    : session_(std::move(session)), form_(form), timer_(session_->socket().get_executor()) {}
 
 void SseStream::answer(std::string line, std::size_t) {
   if (closed() || streaming_) return;
@@ -69,7 +107,9 @@ void SseStream::answer(std::string line, std::size_t) {
 
 void SseStream::notify(std::string_view method, const json::object& params,
                        bool is_last_of_position) {
-  if (streaming_ && !closed()) queue(sse_event(method, params, is_last_of_position));
+  if (streaming_ && !closed()) {
+    queue(sse_event(method, params, is_last_of_position, form_));
+  }
 }
 
 // The events of one commit arrive one by one; one deferred write sends them together.

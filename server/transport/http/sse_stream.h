@@ -1,5 +1,6 @@
 // A response that streams events as server-sent events (WHATWG HTML, section 9.2). `id:` is the
-// position, `event:` the type's name, `data:` the object that a subscriber on the socket gets.
+// position, `event:` the type's name, `data:` the object that a subscriber on the socket gets,
+// unless it asks for another form.
 //
 // It is a peer of the event feed like any other, so a slow reader is disconnected like any other.
 #pragma once
@@ -10,15 +11,29 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "domain/error.h"
 #include "server/transport/http/http_session.h"
+#include "server/transport/http/target.h"
 
 namespace signalbox {
+
+// How events are written.
+struct SseForm {
+  // The events have no names, so that an EventSource passes all of them to one listener. The name
+  // is `event` in their data.
+  bool is_message = false;
+  bool is_summary = false;  // events of the log have no `data` in theirs
+};
+
+// Returns the form that a request asks for by `framing` and `fields`. INVALID_PARAMS for other
+// values, or several.
+Decided<SseForm> read_sse_form(const Target& target);
 
 class SseStream final : public Peer,
                         public HttpSession::StreamingResponse,
                         public std::enable_shared_from_this<SseStream> {
  public:
-  explicit SseStream(std::shared_ptr<HttpSession> session);
+  SseStream(std::shared_ptr<HttpSession> session, SseForm form);
 
   void expect_answer(std::size_t) override {}
   // Takes the answer to events.subscribe: a refusal becomes the response, a result begins the
@@ -43,6 +58,7 @@ class SseStream final : public Peer,
   void schedule_heartbeat();
 
   std::shared_ptr<HttpSession> session_;
+  const SseForm form_;
   boost::asio::steady_timer timer_;  // for the heartbeat; while closing, for the grace period
   std::string out_;
   std::size_t written_ = 0;  // leading bytes of out_ that are sent
@@ -58,6 +74,6 @@ HttpAnswer event_stream_response();
 
 // Returns one event as text. `is_last_of_position`: no further event has the same position.
 std::string sse_event(std::string_view method, const boost::json::object& params,
-                      bool is_last_of_position);
+                      bool is_last_of_position, SseForm form = {});
 
 }  // namespace signalbox
