@@ -200,6 +200,16 @@ TEST_F(PastCliTest, AgesOfAStoppedLogCountFromItsEnd) {  // O9
   }
 }
 
+// The directory of a stopped service knows the loops that were due, and the first event is before
+// all of them.
+TEST_F(PastCliTest, AMomentWithoutLoopsSaysSo) {  // O6, O9
+  start_run("to be seen");
+  ASSERT_EQ(server_.stop(), 0);
+  const Output listed = server_.cli({"loop", "list", "--at", "1"});
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_TRUE(listed.out.starts_with("no loop was due until then")) << listed.out;
+}
+
 // A position between a station's end and the run's is inside a commit. No client ever saw that
 // state, but asking for it is valid.
 TEST_F(PastCliTest, APositionInsideACommitIsAnswered) {

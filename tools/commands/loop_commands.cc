@@ -15,6 +15,10 @@ namespace {
 namespace json = boost::json;
 
 std::string loops_text(const json::object& result, const Terminal& terminal) {
+  const json::array& loops = result.at("loops").as_array();
+  if (loops.empty()) {  // only of a log without a service, which knows those that were due
+    return "no loop was due until then; a running service has more: `signalbox loop list`\n";
+  }
   const std::int64_t now_ns = wall_clock_ns();
   TextTable table({{"loop"},
                    {"schedule"},
@@ -23,7 +27,7 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
                    {"next due"},
                    {"tick"},
                    {"starts"}});
-  for (const json::value& each : result.at("loops").as_array()) {
+  for (const json::value& each : loops) {
     const json::object& loop = each.as_object();
     const json::object& tick = loop.at("tick").as_object();
     const std::string zone = text_at(loop, "time_zone");
