@@ -77,9 +77,23 @@ class PastClients {
   std::vector<std::thread> threads_;
 };
 
+// Queries that read other rows than the list of all runs, or all of the state.
+struct OtherQuery {
+  const char* method;
+  json::object params;
+};
+
+std::vector<OtherQuery> other_queries() {
+  return {{"run.list", {{"status", "running"}}},
+          {"run.list", {{"status", "failed"}}},
+          {"attention.list", {}},
+          {"board.get", {}},
+          {"server.status", {}}};
+}
+
 struct PastTimes {
   double first_s = 0;  // the first answer, for which the history is computed
-  Quantiles any, next, before;
+  Quantiles any, others, next, before;
   std::vector<double> histogram_ms;
 };
 
@@ -94,6 +108,13 @@ Called<PastTimes> past_times(Client& client, std::uint64_t tail) {
   for (int each = 0; each < moments_timed; ++each) {
     const auto took = TRY(list_at(1 + random() % tail));
     times.any.add(took);
+  }
+  const std::vector<OtherQuery> others = other_queries();
+  for (int each = 0; each < moments_timed; ++each) {
+    OtherQuery query = others[static_cast<std::size_t>(each) % others.size()];
+    query.params["at"] = 1 + random() % tail;
+    const auto took = TRY(timed(client, query.method, std::move(query.params)));
+    times.others.add(took);
   }
   std::uint64_t at = tail / 2;
   TRY(list_at(at));
@@ -147,6 +168,8 @@ Called<std::vector<Measured>> bench_past(const BenchPlan& plan) {
       measured("past_first_seconds", {times.first_s}, "s", "the first query about the past"),
       at_most(any_moment_ms_max, measured("past_p95_ms", {times.any.us(0.95) / 1000}, "ms",
                                           "p95 of runs as of any moment")),
+      at_most(any_moment_ms_max, measured("past_others_p95_ms", {times.others.us(0.95) / 1000},
+                                          "ms", "p95 of other queries as of any moment")),
       at_most(next_moment_ms_max, measured("past_next_p95_ms", {times.next.us(0.95) / 1000}, "ms",
                                            "p95 of the next position")),
       at_most(any_moment_ms_max, measured("past_before_p95_ms", {times.before.us(0.95) / 1000},
