@@ -24,11 +24,19 @@ bool starts_leases_anew(const Event& event) {
 
 }  // namespace
 
-Stored<std::map<Position, std::int64_t>> lease_begins(const EventLog& log, const World& world) {
-  std::map<Position, std::int64_t> begins;
+Stored<LeaseBegins> lease_begins(const EventLog& log, const World& world,
+                                 const LeaseBegins& known) {
+  LeaseBegins found{world.position, {}};
+  auto& begins = found.begins;
   std::set<Position> renewals = open_leases(world);
-  if (renewals.empty()) return begins;
-  const Position from = std::max(*renewals.begin(), log.horizon().position + 1);
+  if (renewals.empty()) return found;
+  for (const auto& [position, began_ns] : known.begins) {
+    if (renewals.erase(position) > 0) begins.emplace(position, began_ns);
+  }
+  Position from = renewals.empty() ? world.position + 1 : *renewals.begin();
+  if (!begins.empty()) from = std::min(from, known.position + 1);
+  from = std::max(from, log.horizon().position + 1);
+  if (from > world.position) return found;
   TRY(log.scan(from, world.position, [&](Record&& record) {
     while (!renewals.empty() && *renewals.begin() <= record.position) {
       begins[*renewals.begin()] = record.recorded_at_ns;
@@ -39,7 +47,7 @@ Stored<std::map<Position, std::int64_t>> lease_begins(const EventLog& log, const
     }
     return true;
   }));
-  return begins;
+  return found;
 }
 
 }  // namespace signalbox

@@ -11,11 +11,19 @@ namespace signalbox {
 
 class EventLog;
 
-// Returns by the position of the grant or renewal of each open lease of an attempt or a lock when
-// it began (ns, UTC): then, or at a later start of the service or clock jump, after which leases
-// have their full length again. A lease whose record was dropped from the log began, as far as is
-// known, with the oldest record after it. `world` is the fold of the log up to its position; the
-// log is read from the oldest of these records on. Fails as the log does.
-Stored<std::map<Position, std::int64_t>> lease_begins(const EventLog& log, const World& world);
+// When the open leases of attempts and locks began, as of a position.
+struct LeaseBegins {
+  Position position = 0;
+  std::map<Position, std::int64_t> begins;  // ns, UTC; by the position of the grant or renewal
+};
+
+// Returns when each open lease of `world` began: at its grant or renewal, or at a later start of
+// the service or clock jump, after which leases have their full length again. A lease whose record
+// was dropped from the log began, as far as is known, with the oldest record after it. `world` is
+// the fold of the log up to its position; `known` is of an earlier position of the same log, or
+// empty. The log is read from the oldest grant or renewal on, of leases that are known from that
+// position on: a lock may be held for a day. Fails as the log does.
+Stored<LeaseBegins> lease_begins(const EventLog& log, const World& world,
+                                 const LeaseBegins& known = {});
 
 }  // namespace signalbox

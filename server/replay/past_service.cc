@@ -215,9 +215,10 @@ Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
 Stored<void> PastService::build(World world, std::unique_ptr<Table> rows, Position at) {
   TRY(fold_world_and_rows(log_, world, *rows, at));
   const auto wall_ns = TRY(recorded_at(log_, at));
-  const auto leases = TRY(lease_begins(log_, world));
+  auto leases = TRY(lease_begins(log_, world, leases_));
+  leases_ = std::move(leases);
   parts_ = std::make_unique<Parts>(log_, data_, present_, std::move(world), std::move(rows),
-                                   wall_ns, leases);
+                                   wall_ns, leases_.begins);
   parts_->settle();
   if (parts_->failure) return tl::unexpected(std::move(*parts_->failure));
   return {};

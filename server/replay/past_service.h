@@ -18,6 +18,7 @@
 
 #include "domain/error.h"
 #include "projections/table.h"
+#include "server/replay/past_leases.h"
 #include "server/replay/present_facts.h"
 #include "store/store_error.h"
 
@@ -78,6 +79,7 @@ class PastService {
   const EventLog& log_;
   const std::filesystem::path data_;
   PresentFacts present_;
+  LeaseBegins leases_;  // of the present position
   std::unique_ptr<Parts> parts_;
 };
 

@@ -1,11 +1,14 @@
 // Tests what is shown of leases and loops as of a moment of the past.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 
 #include <boost/json/serialize.hpp>
 
+#include "server/replay/past_leases.h"
 #include "server/replay/past_service.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/server/rpc_site.h"
@@ -58,6 +61,54 @@ TEST_F(PastLeases, ALeaseThatAClockJumpBeganAnewLastsAsLongAsItDid) {  // O9
   const json::value held = lock();
   EXPECT_EQ(held.at("lock").at("status"), "held");
   EXPECT_EQ(lock_in_the_past(), held);
+}
+
+// A log that notes where it is read from.
+class WatchedLog final : public EventLog {
+ public:
+  explicit WatchedLog(const EventLog& log) : log_(log) {}
+  [[nodiscard]] Position tail() const override { return log_.tail(); }
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    scanned_from = std::min(scanned_from, from);
+    return log_.scan(from, to, visit);
+  }
+  [[nodiscard]] Stored<Commit> read_commit(Position at) const override {
+    return log_.read_commit(at);
+  }
+  [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
+  [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
+  AppendResult append(Position, std::span<const Commit>) override { return {}; }
+  Stored<AppendResult> redact(Position, const Redaction&) override { return AppendResult{}; }
+  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
+
+  mutable Position scanned_from = std::numeric_limits<Position>::max();
+
+ private:
+  const EventLog& log_;
+};
+
+// Whoever goes on from a moment reads what came since, however long a lock is held.
+TEST_F(PastLeases, WhatIsKnownOfLeasesIsNotReadAgain) {  // O4
+  ask("lock.acquire", R"({"key":"deploy","owner":"ops","lease_ms":86400000})");
+  for (int each = 0; each < 20; ++each) mark();
+  const LeaseBegins known = lease_begins(log, engine.world()).value();
+  EXPECT_EQ(known.begins.size(), 1U);
+  clock.advance_ms(1000);
+  ask("lock.acquire", R"({"key":"release","owner":"ops","lease_ms":60000})");
+  for (const bool jumps : {false, true}) {
+    if (jumps) take(NoteClockJump{3'600'000, 10, "wall clock set"});
+    clock.advance_ms(1000);
+    mark();
+    const WatchedLog watched(log);
+    const LeaseBegins found = lease_begins(watched, engine.world(), known).value();
+    EXPECT_EQ(watched.scanned_from, known.position + 1);
+    EXPECT_EQ(found.position, engine.world().position);
+    EXPECT_EQ(found.begins, lease_begins(log, engine.world()).value().begins);
+  }
+  const WatchedLog watched(log);
+  const LeaseBegins now = lease_begins(log, engine.world()).value();
+  EXPECT_EQ(lease_begins(watched, engine.world(), now).value().begins, now.begins);
+  EXPECT_GT(watched.scanned_from, log.tail()) << "nothing";
 }
 
 TEST_F(PastLeases, TheLoopsAreThoseOfTheLog) {  // O9
