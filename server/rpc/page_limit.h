@@ -13,6 +13,7 @@ inline constexpr std::uint32_t run_list_rows_max = 500;
 // Runs that are looked at for a list in another order, for totals, and for a timeline.
 inline constexpr std::uint32_t run_list_looked_at_max = 100'000;
 inline constexpr std::uint32_t lock_list_rows_max = 1000;
+inline constexpr std::uint32_t plan_list_rows_max = 500;
 inline constexpr std::uint32_t tick_list_rows_max = 500;
 inline constexpr std::uint32_t strategy_list_rows_max = 500;
 inline constexpr std::uint32_t project_list_rows_max = 500;

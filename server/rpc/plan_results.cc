@@ -215,17 +215,23 @@ json::object plan_view(const Run& run) {
   return view;
 }
 
-json::object plan_list_view(const World& world, const std::string& phase) {
+json::object plan_list_view(const World& world, const PlanFilter& filter) {
   json::array plans;
-  for (const RunId& id : world.planned) {
-    const Run& run = *world.find_run(id);
-    if (!phase.empty() && phase_for_workers(run) != phase) continue;
+  json::value next_cursor;
+  auto each = filter.after ? world.planned.upper_bound(*filter.after) : world.planned.begin();
+  for (; each != world.planned.end(); ++each) {
+    const Run& run = *world.find_run(*each);
+    if (!filter.phase.empty() && phase_for_workers(run) != filter.phase) continue;
+    if (plans.size() == filter.limit) {
+      next_cursor = plans.back().at("run_id");
+      break;
+    }
     json::object plan = heading(run);
     plan["goal"] = run.goal;
     add_standing(run, plan);
     plans.push_back(std::move(plan));
   }
-  return {{"plans", std::move(plans)}};
+  return {{"plans", std::move(plans)}, {"next_cursor", std::move(next_cursor)}};
 }
 
 }  // namespace signalbox

@@ -2,7 +2,10 @@
 // that a repeated command id gets the same result; those of queries show the plan as it is now.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 
 #include <boost/json/object.hpp>
 
@@ -31,8 +34,12 @@ bool no_step_can_come(const World& world, const NextStep& command);
 
 // Returns the plan of a run, which must have one.
 boost::json::object plan_view(const Run& run);
-// Returns {"plans": [{…}]} with those that wait for `phase` (explore, plan or steps), or with all
-// if it is empty.
-boost::json::object plan_list_view(const World& world, const std::string& phase);
+struct PlanFilter {
+  std::string phase;           // explore, plan or steps: those that wait for it; empty: all
+  std::optional<RunId> after;  // only runs with a later id
+  std::size_t limit = 0;
+};
+// Returns {"plans": [{…}], "next_cursor"}, by the ids of their runs.
+boost::json::object plan_list_view(const World& world, const PlanFilter& filter);
 
 }  // namespace signalbox

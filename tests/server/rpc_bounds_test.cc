@@ -26,6 +26,7 @@ struct Bound {
 const std::vector<Bound> bounds = {
     {"run.list", "limit", "", 1, run_list_rows_max},
     {"lock.list", "limit", "", 1, lock_list_rows_max},
+    {"plan.list", "limit", "", 1, plan_list_rows_max},
     {"tick.list", "limit", "", 1, tick_list_rows_max},
     {"strategy.list", "limit", "", 1, strategy_list_rows_max},
     {"project.list", "limit", "", 1, project_list_rows_max},

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -113,6 +114,23 @@ void add_plan_get(ToolCommand plan, Invocation& invocation) {
   });
 }
 
+// Returns all pages as one.
+Called<json::object> list_plans(const Invocation& invocation,
+                                const std::optional<std::string>& phase) {
+  json::object params{{"limit", 500}};
+  set_param(params, "waiting_for", phase);
+  json::object page = TRY(call_server(invocation, "plan.list", params));
+  json::array plans = array_at(page, "plans");
+  while (!text_at(page, "next_cursor").empty()) {
+    params["cursor"] = text_at(page, "next_cursor");
+    json::object next = TRY(call_server(invocation, "plan.list", params));
+    page = std::move(next);
+    for (const json::value& each : array_at(page, "plans")) plans.push_back(each);
+  }
+  page["plans"] = std::move(plans);
+  return page;
+}
+
 void add_plan_list(ToolCommand plan, Invocation& invocation) {
   ToolCommand command = plan.add_subcommand("list", "Runs with deep work in progress");
   const auto phase = std::make_shared<std::optional<std::string>>();
@@ -123,9 +141,7 @@ void add_plan_list(ToolCommand plan, Invocation& invocation) {
       "  signalbox plan list\n"
       "  signalbox plan list --waiting-for plan");
   command.action([phase, &invocation] {
-    json::object params;
-    set_param(params, "waiting_for", *phase);
-    return call_and_answer(invocation, "plan.list", std::move(params), view_plan_list);
+    return answer(invocation, list_plans(invocation, *phase), view_plan_list);
   });
 }
 

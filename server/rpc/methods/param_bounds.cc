@@ -50,6 +50,7 @@ constexpr std::array param_table = {
     BoundedParam{"station.settle", "reason", 0, limits::reason_bytes_max},
     BoundedParam{"plan.set_exploration", "summary", 0, limits::summary_bytes_max},
     BoundedParam{"plan.reset", "reason", 0, limits::reason_bytes_max},
+    BoundedParam{"plan.list", "limit", 1, plan_list_rows_max},
     BoundedParam{"step.next", "worker", 1, limits::name_bytes_max},
     BoundedParam{"step.next", "lease_ms", limits::lease_ms_min, limits::lease_ms_max},
     BoundedParam{"step.next", "wait_ms", 0, limits::claim_wait_ms_max},

@@ -6,6 +6,7 @@
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/plan_results.h"
 #include "server/rpc/read_models.h"
 #include "store/event_log.h"
@@ -26,8 +27,10 @@ BOOST_DESCRIBE_ENUM(Phase, explore, plan, steps)
 
 struct ListPlans {
   std::optional<Phase> waiting_for;
+  std::optional<std::uint32_t> limit;
+  std::optional<std::string> cursor;
 };
-BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
+BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for, limit, cursor))
 
 // Returns the plan of a station that the run has left. RUN_NOT_FOUND, PLAN_NOT_FOUND or
 // unreadable(). Called on the projector's thread.
@@ -69,9 +72,19 @@ void get_plan(Api& api, Call& call) {
 void list_plans(Api& api, Call& call) {
   const auto params = from_json<ListPlans>(call.params);
   if (!params) return call.responder.reject(params.error());
-  const std::string phase =
-      params->waiting_for ? boost::describe::enum_to_string(*params->waiting_for, "") : "";
-  call.responder.result(plan_list_view(api.engine.world(), phase));
+  const auto limit = page_limit(params->limit, 100, plan_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  PlanFilter filter;
+  if (params->waiting_for) filter.phase = boost::describe::enum_to_string(*params->waiting_for, "");
+  filter.limit = *limit;
+  if (params->cursor) filter.after = parse_uuid(*params->cursor);
+  if (params->cursor && !filter.after) {
+    return call.responder.reject({ErrorCode::INVALID_PARAMS,
+                                  "cursor must be the next_cursor of the page before",
+                                  {{"field", std::string("cursor")}},
+                                  {"signalbox plan list"}});
+  }
+  call.responder.result(plan_list_view(api.engine.world(), filter));
 }
 
 }  // namespace

@@ -194,6 +194,7 @@ void answer_limits(Api& api, Call& call) {
   result["run_list_rows_max"] = run_list_rows_max;
   result["run_list_looked_at_max"] = run_list_looked_at_max;
   result["lock_list_rows_max"] = lock_list_rows_max;
+  result["plan_list_rows_max"] = plan_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;
   result["strategy_list_rows_max"] = strategy_list_rows_max;
   result["project_list_rows_max"] = project_list_rows_max;
