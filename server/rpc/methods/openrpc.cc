@@ -35,7 +35,7 @@ using described_json::Type;
 constexpr const char* document_says =
     "JSON-RPC 2.0, one JSON object a line, over a Unix socket or TCP, or as POST /rpc. Params are "
     "given by name. A number may be given as text, and one beyond 2^53 has to be. The length of a "
-    "text is counted in bytes of UTF-8. A caller of role viewer gets null for every token. "
+    "text is counted in bytes of UTF-8. A viewer or approver gets null for every token. "
     "x-role is the least role that may call a method. server/PROTOCOL.md says more.";
 
 json::object parsed_object(std::string_view text) {
