@@ -78,8 +78,12 @@ Called<LoadResult> run_load(const Load& load) {
   const auto start = SteadyClock::now();
   TRY(run_for(load.duration));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
-  return LoadResult{static_cast<double>(count.stations) / elapsed.count(), count.stations,
-                    count.completes.us(0.5), count.completes.us(0.99)};
+  return LoadResult{static_cast<double>(count.stations) / elapsed.count(),
+                    count.stations,
+                    count.completes.us(0.5),
+                    count.completes.us(0.99),
+                    count.runs.us(0.5),
+                    count.runs.us(0.99)};
 }
 
 Called<void> start_runs(const std::filesystem::path& socket, std::size_t runs) {

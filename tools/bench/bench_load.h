@@ -26,6 +26,8 @@ struct LoadResult {
   std::uint64_t stations = 0;
   double p50_us = 0;  // latency of a station.complete that claims the next station
   double p99_us = 0;
+  double run_p50_us = 0;  // from a run's start to the end of its last station
+  double run_p99_us = 0;
 };
 
 // Runs the load and blocks until its end. Each worker completes its station and claims the next one

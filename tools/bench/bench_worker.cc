@@ -61,7 +61,9 @@ BenchWorker::BenchWorker(BenchWorker&& other) noexcept
       outgoing_(std::move(other.outgoing_)),
       incoming_(std::move(other.incoming_)),
       unanswered_(other.unanswered_),
-      completed_at_(other.completed_at_) {}
+      completed_at_(other.completed_at_),
+      run_id_(std::move(other.run_id_)),
+      started_at_(std::move(other.started_at_)) {}
 
 BenchWorker::~BenchWorker() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -69,6 +71,7 @@ BenchWorker::~BenchWorker() {
 
 void BenchWorker::start_run(bool and_claim) {
   outgoing_ += start_request;
+  started_at_.push_back(SteadyClock::now());
   ++unanswered_;
   if (and_claim) claim();
 }
@@ -82,11 +85,11 @@ void BenchWorker::claim() {
 
 void BenchWorker::complete(std::string_view claim) {
   std::size_t at = 0;
-  const auto run_id = text_between(claim, at, R"("run_id":")", "\"");
+  run_id_ = text_between(claim, at, R"("run_id":")", "\"");
   const auto station = text_between(claim, at, R"("station":")", "\"");
   const auto token = text_between(claim, at, R"("token":)", ",}");
   outgoing_ += R"({"jsonrpc":"2.0","id":3,"method":"station.complete","params":{"run_id":")";
-  outgoing_ += run_id;
+  outgoing_ += run_id_;
   outgoing_ += R"(","station":")";
   outgoing_ += station;
   outgoing_ += R"(","token":)";
@@ -97,6 +100,13 @@ void BenchWorker::complete(std::string_view claim) {
   completed_at_ = SteadyClock::now();
 }
 
+void BenchWorker::end_run(LoadCount& count) {
+  const auto run = count.open_runs.find(run_id_);
+  if (run == count.open_runs.end()) return;  // started before the load
+  if (count.measuring) count.runs.add(SteadyClock::now() - run->second);
+  count.open_runs.erase(run);
+}
+
 Called<void> BenchWorker::on_answer(std::string_view line, LoadCount& count) {
   constexpr std::size_t id_at = std::string_view(R"({"jsonrpc":"2.0","id":)").size();
   constexpr std::string_view result = R"(,"result":{)";
@@ -105,7 +115,12 @@ Called<void> BenchWorker::on_answer(std::string_view line, LoadCount& count) {
   }
   --unanswered_;
   const char id = line[id_at];
-  if (id == start_id) return {};
+  if (id == start_id) {
+    std::size_t at = 0;
+    count.open_runs.emplace(text_between(line, at, R"("run_id":")", "\""), started_at_.front());
+    started_at_.pop_front();
+    return {};
+  }
   if (id == complete_id) {
     if (line.find(R"("station_status":"succeeded")") == std::string_view::npos) {
       return tl::unexpected(io_error("not completed: " + std::string(line)));
@@ -114,7 +129,10 @@ Called<void> BenchWorker::on_answer(std::string_view line, LoadCount& count) {
       ++count.stations;
       count.completes.add(SteadyClock::now() - completed_at_);
     }
-    if (line.find(R"("run_status":"succeeded")") != std::string_view::npos) start_run(false);
+    if (line.find(R"("run_status":"succeeded")") != std::string_view::npos) {
+      end_run(count);
+      start_run(false);
+    }
   }
   const auto held = line.find(R"("claim":{)");
   if (held == std::string_view::npos) {

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "tools/bench/bench_report.h"
 #include "tools/cli/call_error.h"
@@ -17,6 +19,8 @@ struct LoadCount {
   bool measuring = false;  // false during the warm-up: nothing is counted
   std::uint64_t stations = 0;
   Quantiles completes;  // latencies of station.complete
+  Quantiles runs;       // from the request that started a run to the answer that it has succeeded
+  std::unordered_map<std::string, std::chrono::steady_clock::time_point> open_runs;  // by id
 };
 
 // Receives without blocking: the caller polls the descriptor and calls on_readable().
@@ -41,6 +45,7 @@ class BenchWorker {
  private:
   BenchWorker(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
   Called<void> on_answer(std::string_view line, LoadCount& count);
+  void end_run(LoadCount& count);
   void claim();
   void complete(std::string_view claim);
 
@@ -50,6 +55,8 @@ class BenchWorker {
   std::string incoming_;
   std::size_t unanswered_ = 0;
   std::chrono::steady_clock::time_point completed_at_;
+  std::string run_id_;                                            // of the station that it has
+  std::deque<std::chrono::steady_clock::time_point> started_at_;  // runs without an answer yet
 };
 
 }  // namespace signalbox

@@ -25,6 +25,7 @@ constexpr std::chrono::seconds ready_within{120};
 constexpr std::chrono::seconds ended_within{60};
 constexpr std::chrono::milliseconds poll_pause{2};
 
+// The first word names a program beside this one.
 Called<pid_t> spawn(std::vector<std::string> words, const std::string& log) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -36,7 +37,7 @@ Called<pid_t> spawn(std::vector<std::string> words, const std::string& log) {
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t pid = 0;
-  const std::string program = program_beside("signalbox");
+  const std::string program = program_beside(words.front());
   const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
@@ -49,11 +50,22 @@ Called<pid_t> spawn(std::vector<std::string> words, const std::string& log) {
 
 Called<std::unique_ptr<ChildServer>> ChildServer::start(
     const std::filesystem::path& data, const std::vector<std::string>& more_options) {
+  std::vector<std::string> words = {"signalbox", "serve", "--log-level", "warn"};
+  words.insert(words.end(), more_options.begin(), more_options.end());
+  return spawn_on(data, std::move(words));
+}
+
+Called<std::unique_ptr<ChildServer>> ChildServer::start_bare_path(
+    const std::filesystem::path& data) {
+  return spawn_on(data, {"signalbox-bench", "bare-path"});
+}
+
+Called<std::unique_ptr<ChildServer>> ChildServer::spawn_on(const std::filesystem::path& data,
+                                                           std::vector<std::string> words) {
+  std::filesystem::create_directories(data);
   const std::filesystem::path socket = data / "signalbox.sock";
   const std::string log = (data / "server.log").string();
-  std::vector<std::string> words = {"signalbox", "serve",         "--data",      data.string(),
-                                    "--socket",  socket.string(), "--log-level", "warn"};
-  words.insert(words.end(), more_options.begin(), more_options.end());
+  words.insert(words.end(), {"--data", data.string(), "--socket", socket.string()});
   const auto pid = TRY(spawn(std::move(words), log));
   std::unique_ptr<ChildServer> server(new ChildServer(pid, socket));
   TRY(server->wait_until_ready(log));

@@ -1,4 +1,5 @@
-// A server process to measure: the `signalbox` beside this program, on its own data directory.
+// A server process to measure: the `signalbox` beside this program, or its bare path, on its own
+// data directory.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,8 @@ class ChildServer {
   // output goes to <data>/server.log.
   static Called<std::unique_ptr<ChildServer>> start(const std::filesystem::path& data,
                                                     const std::vector<std::string>& more_options);
+  // Does the same with the bare path (tools/bench/bare_service.h).
+  static Called<std::unique_ptr<ChildServer>> start_bare_path(const std::filesystem::path& data);
 
   ChildServer(const ChildServer&) = delete;
   ChildServer& operator=(const ChildServer&) = delete;
@@ -39,6 +42,8 @@ class ChildServer {
 
  private:
   ChildServer(pid_t pid, std::filesystem::path socket) : pid_(pid), socket_(std::move(socket)) {}
+  static Called<std::unique_ptr<ChildServer>> spawn_on(const std::filesystem::path& data,
+                                                       std::vector<std::string> words);
   Called<void> wait_until_ready(const std::filesystem::path& log);
 
   pid_t pid_;

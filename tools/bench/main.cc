@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "domain/try.h"
+#include "tools/bench/bare_server.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/cli/bench_options.h"
 #include "tools/cli/invocation.h"
@@ -91,14 +92,22 @@ int main(int argc, char** argv) {
   // `signalbox` passes its own arguments, with `bench`; a person who runs this may leave it out.
   std::vector<char*> words(argv, argv + argc);
   std::string name = "bench";
-  if (std::find(words.begin(), words.end(), name) == words.end()) {
-    words.insert(words.begin() + 1, name.data());
-  }
+  const auto is_given = [&](const std::string& command) {
+    return std::find(words.begin(), words.end(), command) != words.end();
+  };
+  if (!is_given(name) && !is_given("bare-path")) words.insert(words.begin() + 1, name.data());
   CommandLine line("Measures Signalbox", "signalbox", "signalbox-bench " SIGNALBOX_VERSION);
   Invocation invocation;
   add_shared_options(line.root(), invocation);
   add_bench_command(line.root(), [&invocation](const BenchOptions& options) {
     return answer(invocation, bench(invocation, options), view_bench);
+  });
+  const ToolCommand bare_path = line.root().add_subcommand(
+      "bare-path", "Serve the least that answers the load: what `bench` compares the service with");
+  bare_path.action([&invocation] {
+    std::filesystem::create_directories(invocation.data_directory());
+    const auto served = serve_bare_path(invocation.data_directory(), invocation.socket_path());
+    return answer(invocation, tl::unexpected(served.error()), view_bench);
   });
   return run(line, invocation, static_cast<int>(words.size()), words.data());
 }
