@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::int64_t ms_per_minute = 60 * 1000;
 
-// In the message of a card that a person blocked: before what the run said whose push had failed,
-// and before the person's reason. Messages in logs have them, so they never change.
-constexpr std::string_view push_failed_before = "PUSH_FAILED: ";
+// In the message of a card that a person blocked: between the code and the words of the failure to
+// propose its work, and before the person's reason. Messages in logs have them, so they never
+// change.
+constexpr std::string_view after_code = ": ";
 constexpr std::string_view person_before = "; blocked by a person: ";
 
 CardWait concurrency(std::string scope, std::int64_t limit, const std::set<CardId>& holders) {
@@ -158,16 +159,16 @@ bool waits_for_look(const World& world, const RunId& run_id) {
 bool goes_on_with_run(const World& world, const Card& card) {
   const bool is_stopped = card.status == CardStatus::backlog ||
                           card.status == CardStatus::blocked || card.status == CardStatus::failed;
-  return is_stopped && card.code == push_failed_code && world.worktrees.contains(card.run_id);
+  return is_stopped && is_only_unproposed(card.code) && world.worktrees.contains(card.run_id);
 }
 
-std::optional<std::string> message_of_failed_push(const Card& card) {
-  if (card.code == push_failed_code) return card.message;
-  const bool is_held = card.code == blocked_by_person_code &&
-                       card.message.starts_with(push_failed_before) &&
-                       card.message.find(person_before) != std::string::npos;
-  if (!is_held || card.run_id.is_nil()) return std::nullopt;
-  return card.message.substr(push_failed_before.size());
+std::optional<FailedProposal> failed_proposal(const Card& card) {
+  if (is_only_unproposed(card.code)) return FailedProposal{card.code, card.message};
+  if (card.code != blocked_by_person_code || card.run_id.is_nil()) return std::nullopt;
+  if (card.message.find(person_before) == std::string::npos) return std::nullopt;
+  const std::string code = card.message.substr(0, card.message.find(after_code));
+  if (!is_only_unproposed(code)) return std::nullopt;
+  return FailedProposal{code, card.message.substr(code.size() + after_code.size())};
 }
 
 CardBlocked block_by_person(const Card& card, const std::string& reason) {
@@ -180,14 +181,15 @@ CardBlocked block_by_person(const Card& card, const std::string& reason) {
   if (needs_look_at_worktree(card.code)) {
     blocked.code = card.code;
     blocked.message = add_reason(card.message);
-  } else if (auto push = message_of_failed_push(card)) {
-    blocked.message = std::string(push_failed_before) + add_reason(*std::move(push));
+  } else if (auto proposal = failed_proposal(card)) {
+    blocked.message =
+        proposal->code + std::string(after_code) + add_reason(std::move(proposal->message));
   }
   return blocked;
 }
 
 std::string command_for_another_run(const CardId& card_id) {
-  return "signalbox card block " + to_string(card_id) + " --reason 'the remote refuses the work'";
+  return "signalbox card block " + to_string(card_id) + " --reason 'this work cannot be proposed'";
 }
 
 std::set<CardId> still_working(const World& world, const std::set<CardId>& cards) {

@@ -60,18 +60,22 @@ bool waits_for_worktree(const World& world, const Card& card);
 bool waits_for_look(const World& world, const RunId& run_id);
 
 // Returns whether a card that isn't worked on goes on with its latest run once it is started: all
-// work of that run is done, only its push failed, and its worktree is kept. A run that can't be
-// reopened is replaced by another one (StartCard).
+// work of that run is done, only its create_pr failed, for its push or for what may pass, and its
+// worktree is kept. A run that can't be reopened is replaced by another one (StartCard).
 bool goes_on_with_run(const World& world, const Card& card);
 
-// Returns why the push of the card's latest run failed, with the reason of a person who has blocked
-// the card since; nullopt if that isn't why the card stopped.
-std::optional<std::string> message_of_failed_push(const Card& card);
+struct FailedProposal {
+  std::string code;  // PUSH_FAILED or NOT_PROPOSED
+  std::string message;
+};
+// Returns why the work of the card's latest run, which is done, couldn't be proposed, with the
+// reason of a person who has blocked the card since; nullopt if that isn't why the card stopped.
+std::optional<FailedProposal> failed_proposal(const Card& card);
 
 // Returns how a person's block follows on what the card has been. What its latest run left is still
 // to be handed on to the next one, so the message of that stays before the reason, and so does the
-// code if a person has to look into its worktree. A block for a failed push has the usual code: the
-// card doesn't go on with that run, and another one takes over.
+// code if a person has to look into its worktree. A block of work that couldn't be proposed has the
+// usual code: the card doesn't go on with that run, and another one takes over.
 CardBlocked block_by_person(const Card& card, const std::string& reason);
 
 // Returns the command with which a card gets another run once it is unblocked, though it would go

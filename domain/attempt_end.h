@@ -19,6 +19,15 @@ inline constexpr std::string_view checks_changed_code = "CHECKS_CHANGED";
 // The code of a push that failed: all other work of its run is done.
 inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
 
+// The code of a card whose run did its work and couldn't propose it for another reason than its
+// push, such as a repository that is away. The message begins with the code of the run.
+inline constexpr std::string_view not_proposed_code = "NOT_PROPOSED";
+
+// Returns whether all work of a card with this code is done, but not proposed.
+constexpr bool is_only_unproposed(std::string_view code) {
+  return code == push_failed_code || code == not_proposed_code;
+}
+
 // The codes of create_pr for work that no commit should hold as it is: it stays in the worktree.
 inline constexpr std::string_view nested_repository_code = "NESTED_REPOSITORY";
 inline constexpr std::string_view file_too_large_code = "FILE_TOO_LARGE";

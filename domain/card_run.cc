@@ -22,12 +22,23 @@ bool is_passing(const RunFailed& failure) {
          failure.error_class == ErrorClass::quota;
 }
 
-// Returns whether the run's work was done, and only proposing it failed.
+// Returns whether the run's work was done, and only proposing it failed, which the same work may
+// survive: for a reason that passes, or that the repository's owner mends in its configuration.
 bool failed_to_propose(const Run& run, const RunFailed& failure) {
   if (failure.code == push_failed_code) return true;
   const auto place = run.find_station(failure.station);
   return place && builtin_of(run.pipeline->stations[*place]) == BuiltinStation::create_pr &&
-         is_passing(failure);
+         (is_passing(failure) || failure.code == "REPOSITORY_INVALID");
+}
+
+// Gives the failure the code and the message that its card has. Another code than that of the run
+// says where it failed, because the card goes on there (goes_on_with_run()).
+RunFailed as_not_proposed(RunFailed failure) {
+  if (failure.code == push_failed_code) return failure;
+  const std::string message = failure.code + ": " + std::string(failure.message);
+  failure.message = std::string(utf8_prefix(message, limits::reason_bytes_max));
+  failure.code = std::string(not_proposed_code);
+  return failure;
 }
 
 // Returns whether the code, of class config, is about how the repository, its base, or the service
@@ -88,21 +99,17 @@ class CardOfRun {
       if (has_failed_in_checks_for_long(run, failure)) return blocked_by_checks(failure);
       return CardMergeDeferred{run_id_, code, failure.message};
     }
+    // The work is done, but couldn't be proposed, which was tried for long (run_of_card()).
+    if (!is_merge() && run != nullptr && failed_to_propose(*run, failure)) {
+      return ended(as_not_proposed(failure), 0);
+    }
     // A retry doesn't repair a missing configuration.
     if (!is_merge() && failure.error_class == ErrorClass::config) {
       return CardBlocked{run_id_, code, failure.message, 0};
     }
-    // After a failed merge, too, a retry is a whole run of the card, so the policy bounds it.
-    if (card_.runs >= policy_.max_attempts) return CardFailed{run_id_, code, failure.message};
-    // Another run would do the agent's work again, which is for a person to decide: the work is
-    // done, but couldn't be proposed, which was tried for long (run_of_card()), or not because of
-    // what its worktree holds.
-    const bool is_done =
-        needs_look_at_worktree(code) || (run != nullptr && failed_to_propose(*run, failure));
-    if (!is_merge() && is_done) {
-      return CardBlocked{run_id_, code, failure.message, 0};
-    }
-    return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
+    // Another run would do the agent's work again, which is for a person to decide: what its
+    // worktree holds kept it from being proposed.
+    return ended(failure, !is_merge() && needs_look_at_worktree(code) ? 0 : retry_at_ns());
   }
   std::optional<CardEvent> after(const RunCanceled& event) const {
     return CardBlocked{run_id_, "CANCELED",
@@ -110,6 +117,13 @@ class CardOfRun {
   }
 
  private:
+  // After a failed merge, too, a retry is a whole run of the card, so the policy bounds it.
+  [[nodiscard]] CardEvent ended(const RunFailed& failure, std::int64_t retry_at_ns) const {
+    if (card_.runs >= policy_.max_attempts) {
+      return CardFailed{run_id_, failure.code, failure.message};
+    }
+    return CardBlocked{run_id_, failure.code, failure.message, retry_at_ns};
+  }
   // What passes for a machine that is busy, such as a timeout, may be the merged work's own fault.
   [[nodiscard]] bool has_failed_in_checks_for_long(const Run* run, const RunFailed& failure) const {
     return is_passing(failure) && card_.merges >= limits::card_checked_merges_max &&

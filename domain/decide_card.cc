@@ -75,8 +75,8 @@ Decided<NewEvents> start(const World& world, const Card& card, const Uuid& span_
   return events;
 }
 
-// Returns whether the card's run is to be reopened, for its push alone. A station of another kind
-// that reports a failed push would do all of its work again.
+// Returns whether the card's run is to be reopened, for its create_pr alone. A station of another
+// kind that reports a failed push would do all of its work again.
 bool may_go_on(const World& world, const Card& card, const FailedRun& failed) {
   if (failed.run == nullptr || failed.run->id != card.run_id) return false;
   const EndedRun* const ended = world.ended_runs.find(card.run_id);
@@ -124,8 +124,8 @@ Decided<NewEvents> decide(const World& world, const BlockCard& command, const No
   const Card& card = *found;
   if (card.is_merging()) return busy(card, "it is being merged", card.merge_run_id);
   if (card.has_agent()) return busy(card, "its run is in progress", card.run_id);
-  // The block of a failed push has a meaning: another run takes over.
-  if (card.status == CardStatus::failed && !message_of_failed_push(card)) return NewEvents{};
+  // The block of work that couldn't be proposed has a meaning: another run takes over.
+  if (card.status == CardStatus::failed && !failed_proposal(card)) return NewEvents{};
   CardBlocked blocked = block_by_person(card, command.reason);
   const bool is_blocked = card.status == CardStatus::blocked && card.retry_at_ns == 0 &&
                           card.code == blocked.code && card.message == blocked.message;

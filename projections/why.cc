@@ -136,8 +136,8 @@ class WhyExplainer {
     });
   }
 
-  // A card's run is never retried by itself: the card gets another run, or, if only the push is
-  // left to do, goes on with this one.
+  // A card's run is never retried by itself: the card gets another run, or, if only its create_pr
+  // is left to do, goes on with this one.
   void explain_end_for_card(const WhyContextCard& card, const RunFailed& failed,
                             WhyEntry& entry) const {
     const std::string id = to_string(card.id);

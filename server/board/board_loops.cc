@@ -307,7 +307,7 @@ void BoardLoops::log_if_another_run(const CardId& id, const RunId& before,
                               : "failed at " + failed.run->definition().name +
                                     ", and only a create_pr is tried again by itself";
   parts_.log(false, "card " + to_string(id) + " is done again by another run: run " +
-                        to_string(before) + ", whose push failed, " + why);
+                        to_string(before) + ", whose work wasn't proposed, " + why);
 }
 
 void BoardLoops::synthesize(Token, const ScheduledLoop::Ended& ended) {

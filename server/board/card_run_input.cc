@@ -104,18 +104,18 @@ bool was_verified(const World& world, const Card& card) {
 
 std::optional<std::string> input_of_card_run(const World& world, const Card& card) {
   if (card.run_id.is_nil() || card.code.empty()) return std::nullopt;
-  const auto push = message_of_failed_push(card);
+  const auto proposal = failed_proposal(card);
   // A person's block replaces the code: then another failure before it isn't why the card is back.
-  if (card.code == blocked_by_person_code && !push) return std::nullopt;
+  if (card.code == blocked_by_person_code && !proposal) return std::nullopt;
   if (card.token != 0 && card.code == "MERGE_CONFLICT") return input_after_conflict(card);
   if (card.token != 0 && was_verified(world, card)) return input_after_merge(card);
   if (needs_look_at_worktree(card.code)) return input_after_look(card);
-  if (push) return input_after_done_work(card, push_failed_code, *push);
+  if (proposal) return input_after_done_work(card, proposal->code, proposal->message);
   if (may_have_done_work(card.code)) return input_after_done_work(card, card.code, card.message);
   return std::nullopt;
 }
 
-bool has_only_to_push(const World& world, const Card& card) {
+bool has_only_to_propose(const World& world, const Card& card) {
   if (!goes_on_with_run(world, card)) return false;
   const auto& stations = world.find_project(card.project)->pipeline.stations;
   return std::any_of(stations.begin(), stations.end(), [](const StationDefinition& station) {
@@ -125,12 +125,19 @@ bool has_only_to_push(const World& world, const Card& card) {
 
 std::string place_of_done_work(const World& world, const Card& card) {
   const Project* const project = world.find_project(card.project);
-  if (!message_of_failed_push(card) || card.run_id.is_nil() || project == nullptr) return {};
+  const auto proposal = failed_proposal(card);
+  if (!proposal || card.run_id.is_nil() || project == nullptr) return {};
+  if (proposal->code != push_failed_code) {
+    return has_only_to_propose(world, card)
+               ? ". Its work is done, and is kept in its worktree: its create_pr is tried again "
+                 "once the card is unblocked"
+               : std::string(". Its work is done: another run of an agent can take it over");
+  }
   return ". Its work is done, and is on the branch that `git -C " +
          shell_word(project->repository) + " branch --list " +
          shell_word(branch_pattern_of(card.run_id)) + "` names: " +
-         (has_only_to_push(world, card) ? "its create_pr pushes it once the card is unblocked"
-                                        : "another run of an agent can take it over") +
+         (has_only_to_propose(world, card) ? "its create_pr pushes it once the card is unblocked"
+                                           : "another run of an agent can take it over") +
          ", or somebody can push it by hand";
 }
 

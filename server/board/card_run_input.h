@@ -21,7 +21,7 @@ std::optional<std::string> input_of_card_run(const World& world, const Card& car
 
 // Returns whether an unblocked card only has the push of its work left to do, by its latest run
 // (goes_on_with_run()), as far as the project's pipeline says.
-bool has_only_to_push(const World& world, const Card& card);
+bool has_only_to_propose(const World& world, const Card& card);
 
 // Returns where the work is of a card whose work is done and couldn't be pushed, as a sentence that
 // follows the reason; empty for other cards.

@@ -1,5 +1,6 @@
 #include "server/board/worktree_keeper.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,20 @@
 #include "server/engine/engine.h"
 
 namespace signalbox {
+namespace {
+
+// Returns whether the commit leaves the run's card with nothing to do but to propose its work, for
+// which it goes on in the worktree. The code of the run itself doesn't say where it failed.
+bool is_left_unproposed(std::span<const Record> commit, const RunId& run_id) {
+  return std::any_of(commit.begin(), commit.end(), [&run_id](const Record& record) {
+    const auto* blocked = event_as<CardBlocked>(record.event);
+    if (blocked != nullptr) return blocked->run_id == run_id && is_only_unproposed(blocked->code);
+    const auto* failed = event_as<CardFailed>(record.event);
+    return failed != nullptr && failed->run_id == run_id && is_only_unproposed(failed->code);
+  });
+}
+
+}  // namespace
 
 WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
                                std::shared_ptr<BoardFiles> files, RunsOver runs_over, Log log)
@@ -42,8 +57,8 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
                        event_as<RunFailed>(record.event) != nullptr ||
                        event_as<RunCanceled>(record.event) != nullptr;
     const auto* failed = event_as<RunFailed>(record.event);
-    if (failed != nullptr &&
-        (needs_look_at_worktree(failed->code) || failed->code == push_failed_code)) {
+    if (failed != nullptr && (needs_look_at_worktree(failed->code) ||
+                              is_left_unproposed(records, record.stream.run_id))) {
       keep_for_card(record.stream.run_id);
     } else if (ended) {
       remove_of(record.stream.run_id);

@@ -3,8 +3,8 @@
 // keeps its worktree, since it can be retried; a retention decides about that one. A card's run
 // that failed because of what its worktree holds keeps it until somebody unblocks the card: a
 // person has to look into it first. Then its work is kept by a ref, which the card's next run is
-// given. One whose push failed keeps it until the card is started again: then it goes on in it, or
-// another run replaces it.
+// given. One whose work couldn't be proposed keeps it until the card is started again: then it goes
+// on in it, or another run replaces it.
 //
 // A worktree stays in the world until that event is applied, so its removal is repeated after a
 // crash at any point. All calls come from the engine thread; removals run on a blocking pool.

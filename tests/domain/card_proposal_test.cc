@@ -1,6 +1,7 @@
 // Cards whose work is done and can't be proposed: their run tries it again, and no agent does.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "domain/admission.h"
@@ -40,14 +41,21 @@ class CardOfADoneWork : public CardTest, public ::testing::WithParamInterface<st
     failed.from_executor = true;
     when(failed);
   }
-  void implement() {
+  void implement(std::optional<std::uint32_t> max_retries = std::nullopt) {
     ProjectPut put{"/repositories/site", "main", "", {}};
     put.pipeline.name = "site";
     put.pipeline.stations = {worker_station("implement"),
                              builtin_station(BuiltinStation::create_pr)};
+    if (max_retries) name_max_retries(put.pipeline.stations.back().retry, *max_retries);
     given({ProjectEvent{put}});
     when(start_of(card, run));
     work("implement", Outcome::succeeded);
+  }
+  // A push says by its code where it failed. Any other code is in the message.
+  void expect_unproposed() const {
+    const bool is_push = GetParam() == "PUSH_FAILED";
+    EXPECT_EQ(the_card().code, is_push ? "PUSH_FAILED" : "NOT_PROPOSED");
+    EXPECT_EQ(the_card().message, is_push ? "the disk is gone" : GetParam() + ": the disk is gone");
   }
 };
 
@@ -65,15 +73,56 @@ TEST_P(CardOfADoneWork, IsProposedAgainForHoursAndNeverDoneAgain) {  // A9
   }
   EXPECT_GT(now.wall_ns - begin_ns, 12 * 60 * minute_ns);
   EXPECT_EQ(status(), CardStatus::blocked);
-  EXPECT_EQ(the_card().code, GetParam());
+  expect_unproposed();
   EXPECT_EQ(the_card().retry_at_ns, 0) << "another run is for a person to decide";
   when(UnblockCard{card, {}});
   EXPECT_EQ(next_to_start(world), &the_card());
+  EXPECT_TRUE(goes_on_with_run(world, the_card()));
+}
+
+// Whoever blocks the card wants another run, which is told both reasons.
+TEST_P(CardOfADoneWork, IsDoneAgainAfterAPersonHasBlockedIt) {  // A9
+  Policy policy;
+  policy.max_attempts = 1;
+  given({ProjectEvent{PolicyAdopted{digest_of(3), policy}}});
+  implement(/*max_retries=*/0);
+  fail_to_propose(ErrorClass::transient);
+  EXPECT_EQ(status(), CardStatus::failed) << "the policy allows it one run";
+  expect_unproposed();
+  const std::string code = the_card().code;
+  const std::string message = the_card().message;
+  when(BlockCard{card, "begin again"});
+  EXPECT_EQ(the_card().code, "BLOCKED");
+  EXPECT_EQ(the_card().message, code + ": " + message + "; blocked by a person: begin again");
+  ASSERT_TRUE(failed_proposal(the_card()));
+  EXPECT_EQ(failed_proposal(the_card())->code, code);
+  EXPECT_EQ(failed_proposal(the_card())->message, message + "; blocked by a person: begin again");
+  when(UnblockCard{card, {}});
+  EXPECT_FALSE(goes_on_with_run(world, the_card()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Codes, CardOfADoneWork,
                          ::testing::Values("REPOSITORY_AWAY", "GIT_FAILED", "STORAGE_FAILED",
                                            "TIMEOUT", "PUSH_FAILED"));
+
+// The owner mends the repository's configuration, and the work is what it was.
+TEST_F(CardTest, WhoseRepositoryIsWronglySetUpForItsProposalGoesOnWithItsRun) {  // A9
+  ProjectPut put{"/repositories/site", "main", "", {}};
+  put.pipeline.name = "site";
+  put.pipeline.stations = {builtin_station(BuiltinStation::create_pr)};
+  given({ProjectEvent{put}});
+  when(start_of(card, run));
+  when(DispatchStation{run, uuid_of(0x60), {}});
+  CompleteStation failed = end_of("create_pr", the_run().attempt->token, Outcome::failed);
+  failed.error_class = ErrorClass::config;
+  failed.error_code = "REPOSITORY_INVALID";
+  failed.error_message = "a wrong size";
+  failed.from_executor = true;
+  when(failed);
+  EXPECT_EQ(status(), CardStatus::blocked);
+  EXPECT_EQ(the_card().code, "NOT_PROPOSED");
+  EXPECT_TRUE(goes_on_with_run(world, the_card()));
+}
 
 }  // namespace
 }  // namespace signalbox

@@ -148,13 +148,15 @@ TEST_F(CardOfAFailedPush, IsDoneAgainAfterAPersonHasBlockedIt) {  // A9
   then_names({"CardBlocked"});
   EXPECT_EQ(the_card().message,
             "PUSH_FAILED: no route to host; blocked by a person: take the key out of config.py");
-  EXPECT_EQ(message_of_failed_push(the_card()),
+  ASSERT_TRUE(failed_proposal(the_card()));
+  EXPECT_EQ(failed_proposal(the_card())->code, "PUSH_FAILED");
+  EXPECT_EQ(failed_proposal(the_card())->message,
             "no route to host; blocked by a person: take the key out of config.py");
   when(BlockCard{card, "take the key out of config.py"});
   then_nothing();
   when(UnblockCard{card, {}});
   EXPECT_FALSE(goes_on_with_run(world, the_card()));
-  EXPECT_TRUE(message_of_failed_push(the_card())) << "its next run is told";
+  EXPECT_TRUE(failed_proposal(the_card())) << "its next run is told";
   expect_done_again(start_again());
 }
 
@@ -173,7 +175,7 @@ TEST_F(CardOfAFailedPush, IsDoneAgainIfItHadFailedBeforeThatBlock) {  // A9
 TEST_F(CardOfAFailedPush, IsNoneIfAPersonOnlySaysSo) {  // A9
   when(BlockCard{card, "PUSH_FAILED: no; blocked by a person: me"});
   EXPECT_EQ(the_card().code, "BLOCKED");
-  EXPECT_FALSE(message_of_failed_push(the_card())) << "it has had no run";
+  EXPECT_FALSE(failed_proposal(the_card())) << "it has had no run";
 }
 
 TEST_F(CardOfAFailedPush, IsDoneAgainAfterACancel) {  // A9

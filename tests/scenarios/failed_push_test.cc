@@ -104,6 +104,31 @@ TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
   await([&] { return !fs::exists(workspace_of(run)); });
 }
 
+// As a disk that isn't mounted: nothing is committed yet.
+TEST_F(FailedPush, OrAnythingElseInItsProposalThatPasses) {  // A9
+  fs::remove(hook());
+  const fs::path away = repository().string() + ".away";
+  std::string stations = pipeline_of_counted_agent;
+  stations.replace(stations.find("SCRATCH"), 7, scratch_.path().string());
+  const std::string move = "mv " + repository().string() + " " + away.string() + "; ";
+  stations.insert(stations.find("echo done"), move);
+  put_project(stations);
+  const std::string id = submit("Add it");
+  await_card(id, "blocked");
+  EXPECT_EQ(text(card(id), "code"), "NOT_PROPOSED") << json::serialize(card(id));
+  EXPECT_EQ(text(card(id), "message").find("REPOSITORY_AWAY: "), 0U) << json::serialize(card(id));
+  const std::string run = text(card(id), "run_id");
+  const std::string why_card = json::serialize(rpc("card.why", {{"card_id", id}}));
+  EXPECT_NE(why_card.find("is kept in its worktree"), std::string::npos) << why_card;
+  EXPECT_NE(why_card.find("no agent works"), std::string::npos) << why_card;
+
+  fs::rename(away, repository());
+  unblock(id);
+  expect_merged(id);
+  EXPECT_EQ(agents(), 1);
+  EXPECT_EQ(text(card(id), "run_id"), run);
+}
+
 // A push of the same work would be refused for ever.
 TEST_F(FailedPush, IsDoneAgainByAnAgentOnceAPersonHasBlockedTheCard) {  // A9
   const std::string id = refused_card();

@@ -48,7 +48,7 @@ TEST(CardRunInput, HasTheRefOfTheWorkThatAPersonLookedAt) {  // A1
 
 TEST(CardRunInput, HasWhyTheWorkBeforeWasRefusedOrNotPushed) {  // A9
   for (const std::string code :
-       {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "STORAGE_FAILED", "TIMEOUT",
+       {"REJECTED", "CHECKS_CHANGED", "PUSH_FAILED", "NOT_PROPOSED", "STORAGE_FAILED", "TIMEOUT",
         "KILLED_BY_SIGNAL", "REPOSITORY_BUSY", "JOB_LOST", "REPOSITORY_INVALID", "COMMIT_FAILED"}) {
     SCOPED_TRACE(code);
     Card card;

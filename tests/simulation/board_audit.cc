@@ -136,7 +136,7 @@ void BoardAudit::finished() const {
   for (const auto& [id, card_id] : card_of_run_) {
     // A1, A9: a person looks into it before it goes, or its card goes on in it.
     const AuditedCard& card = cards_.at(card_id);
-    const bool is_kept = card.needs_look || card.has_only_to_push;
+    const bool is_kept = card.needs_look || card.has_only_to_propose;
     if (card.column == CardStatus::failed && is_kept && card.run == id) continue;
     environment_.expect(repositories_.is_accounted_for(id),
                         "the worktree of run " + to_string(id) + " is left, and nobody says so");

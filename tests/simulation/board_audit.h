@@ -57,8 +57,8 @@ class BoardAudit {
     std::uint32_t merges = 0;  // begun since it was verified or unblocked
     Position deferred_at = 0;  // of the latest merge that was deferred
     std::int64_t deferred_at_ns = 0;
-    bool needs_look = false;        // its latest run failed for what its worktree holds
-    bool has_only_to_push = false;  // its latest run failed at its push
+    bool needs_look = false;           // its latest run failed for what its worktree holds
+    bool has_only_to_propose = false;  // its latest run failed at create_pr, and may go on
 
     [[nodiscard]] bool in_work() const {
       return column == CardStatus::running || column == CardStatus::verifying;

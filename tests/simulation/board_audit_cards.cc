@@ -17,8 +17,14 @@ bool says(const boost::json::object& params, const char* name, const std::string
   return value == nullptr ? text.empty() : value->as_string() == text;
 }
 
-bool is_failed_push(const RunFailed& failed) {
-  return failed.code == "PUSH_FAILED" && failed.station == "create_pr";
+bool is_passing_failure(const RunFailed& failed) {
+  return failed.error_class == ErrorClass::transient || failed.error_class == ErrorClass::lost ||
+         failed.error_class == ErrorClass::quota;
+}
+
+bool is_failed_proposal(const RunFailed& failed) {
+  return failed.station == "create_pr" &&
+         (failed.code == "PUSH_FAILED" || is_passing_failure(failed));
 }
 
 bool is_of_worktree(const std::string& code) {
@@ -153,7 +159,7 @@ void BoardAudit::start(const Record& record, AuditedCard& card, const CardStarte
   for (const auto& [id, other] : cards_) {
     // One that goes on with its run is left out while that can't be read.
     if (is_worked_on_before(other, card) && other.column == CardStatus::backlog &&
-        !other.has_only_to_push && obstacle(other).empty()) {
+        !other.has_only_to_propose && obstacle(other).empty()) {
       wrong(record, "card " + to_string(id) + " comes before it");
     }
   }
@@ -162,19 +168,20 @@ void BoardAudit::start(const Record& record, AuditedCard& card, const CardStarte
   card.column = CardStatus::running;
   card.run = started.run_id;
   card.needs_look = false;
-  card.has_only_to_push = false;
+  card.has_only_to_propose = false;
   worktrees_.insert(started.run_id);
   about_to_start_ = started.run_id;
 }
 
-// A9: the card goes on with a run whose push failed, in its worktree, and otherwise has another.
+// A9: the card goes on with a run that only failed to propose its work, in its worktree, and
+// otherwise has another.
 void BoardAudit::start_run(const Record& record, AuditedCard& card, const RunId& run_id) {
-  const bool goes_on = card.has_only_to_push && worktrees_.contains(card.run);
+  const bool goes_on = card.has_only_to_propose && worktrees_.contains(card.run);
   if (run_id == card.run) {
     if (!goes_on) wrong(record, "that run of it is over");
     return;
   }
-  if (goes_on) wrong(record, "its work is done again, and only the push had failed");
+  if (goes_on) wrong(record, "its work is done again, and only its proposal had failed");
   if (!card_of_run_.emplace(run_id, record.stream.run_id).second) {
     wrong(record, "it has the run of another");
   }
@@ -220,9 +227,7 @@ bool BoardAudit::is_merged_before(const AuditedCard& other, const AuditedCard& c
 bool BoardAudit::failed_for_what_passes(const RunId& run_id) const {
   const auto place = failed_.find(run_id);
   if (place == failed_.end()) return false;
-  const ErrorClass error_class = place->second.error_class;
-  return error_class == ErrorClass::transient || error_class == ErrorClass::lost ||
-         error_class == ErrorClass::quota;
+  return is_passing_failure(place->second);
 }
 
 // A9: a merge has two stations of its own, and those of the checks between them.
@@ -258,7 +263,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     if (sent == nullptr || sent->method != "card.block") wrong(record, "nobody has said so");
     if (card.in_work() || !card.merge.is_nil()) wrong(record, "its run goes on");
     if (blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
-    card.has_only_to_push = card.has_only_to_push && blocked.code == "PUSH_FAILED";
+    card.has_only_to_propose = false;
   } else {
     const bool merge = !card.merge.is_nil();
     after_run(record, card, blocked.run_id, merge, /*succeeded=*/false);
@@ -269,7 +274,8 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
     // kept finished work from being proposed is no reason to do it again.
     const auto failed = failed_.find(blocked.run_id);
-    card.has_only_to_push = !merge && failed != failed_.end() && is_failed_push(failed->second);
+    card.has_only_to_propose =
+        !merge && failed != failed_.end() && is_failed_proposal(failed->second);
     const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
                            !is_of_worktree(failed->second.code) &&
                            (merge || failed->second.error_class != ErrorClass::config) &&
@@ -304,7 +310,7 @@ void BoardAudit::fail(const Record& record, AuditedCard& card, const CardFailed&
   }
   card.column = CardStatus::failed;
   card.needs_look = is_of_worktree(failed.code);
-  card.has_only_to_push = card.merge.is_nil() && is_failed_push(failed_[failed.run_id]);
+  card.has_only_to_propose = card.merge.is_nil() && is_failed_proposal(failed_[failed.run_id]);
   card.merge = {};
 }
 

@@ -98,15 +98,16 @@ class AuditOfPushes : public AuditOfACard {
 
 TEST_F(AuditOfPushes, AFailedPushIsMadeAgainAndNotTheWork) {  // A9
   EXPECT_EQ(wrong_start("create_pr", "PUSH_FAILED", run_), "");
+  EXPECT_EQ(wrong_start("create_pr", "STORAGE_FAILED", run_), "");
 }
 
 TEST_F(AuditOfPushes, AnotherRunAfterIt) {  // A9
-  EXPECT_NE(wrong_start("create_pr", "PUSH_FAILED", merge_).find("only the push had failed"),
+  EXPECT_NE(wrong_start("create_pr", "PUSH_FAILED", merge_).find("only its proposal had failed"),
             std::string::npos);
 }
 
 TEST_F(AuditOfPushes, AnyOtherRunIsOver) {  // A9
-  EXPECT_NE(wrong_start("create_pr", "STORAGE_FAILED", run_).find("that run of it is over"),
+  EXPECT_NE(wrong_start("implement", "STORAGE_FAILED", run_).find("that run of it is over"),
             std::string::npos);
 }
 

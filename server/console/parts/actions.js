@@ -75,8 +75,8 @@ export const ACTIONS = {
   },
   block: {
     name: 'Block', method: 'card.block', subject: 'card', reason: 'required',
-    says: 'The board leaves the card alone until somebody unblocks it. After a failed push, another run begins then, and is told the reason.',
-    command: (id) => `signalbox card block ${id} --reason REASON`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && card.code === 'PUSH_FAILED'),
+    says: 'The board leaves the card alone until somebody unblocks it. If its work is done and couldn’t be proposed, another run begins then, and is told the reason.',
+    command: (id) => `signalbox card block ${id} --reason REASON`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && ['PUSH_FAILED', 'NOT_PROPOSED'].includes(card.code)),
   },
   unblock: {
     name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional',

@@ -218,13 +218,13 @@ void explain_stop(const World& world, CardMoment& moment) {
   moment.until_ns = retry_due_ns(world, card);
   // The next run heeds a refusal or what is kept of a worktree, and a push may do next time.
   const bool is_mended_first = card.code != rejected_code && card.code != checks_changed_code &&
-                               !message_of_failed_push(card) && !needs_look_at_worktree(card.code);
+                               !failed_proposal(card) && !needs_look_at_worktree(card.code);
   moment.unblocked_by = is_mended_first ? "you: fix the cause, then unblock it" : "you: unblock it";
-  if (has_only_to_push(world, card)) {
+  if (has_only_to_propose(world, card)) {
     moment.unblocked_by =
         "you: fix the cause, then unblock it: its run pushes what is there, and no agent works, if "
-        "it was its create_pr that failed; or, if the remote refuses the work itself, block it "
-        "with a reason, then unblock it: another run begins, whose input has both reasons";
+        "it was its create_pr that failed; or, if the work itself is refused, block it with a "
+        "reason, then unblock it: another run begins, whose input has both reasons";
   } else if (input_of_card_run(world, card)) {
     moment.unblocked_by += ": another run begins, whose input has this reason";
   }
@@ -238,7 +238,7 @@ void explain_stop(const World& world, CardMoment& moment) {
     if (!retries) moment.until_ns = 0;
   }
   moment.next_commands = {"signalbox card unblock " + to_string(card.id)};
-  if (has_only_to_push(world, card)) {
+  if (has_only_to_propose(world, card)) {
     moment.next_commands.push_back(command_for_another_run(card.id));
   }
   if (!card.run_id.is_nil()) {
