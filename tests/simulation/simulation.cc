@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "domain/admission.h"
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/invariants.h"
@@ -272,9 +273,15 @@ class Simulation {
            machine_.running() == 0 && files_.written() == world.position && is_board_at_rest(world);
   }
 
-  // Returns true if all cards are merged or have failed for good.
+  // Returns true if all cards are merged or have failed for good. A worktree may be left that waits
+  // for a person, or for its card to go on in it.
   static bool is_board_at_rest(const World& world) {
-    return world.worktrees.empty() &&
+    const auto is_kept = [&world](const auto& entry) {
+      const Card* card = world.board.find_by_run(entry.first);
+      return waits_for_look(world, entry.first) ||
+             (card != nullptr && card->run_id == entry.first && goes_on_with_run(world, *card));
+    };
+    return std::all_of(world.worktrees.begin(), world.worktrees.end(), is_kept) &&
            std::all_of(
                world.board.cards().begin(), world.board.cards().end(),
                [](const auto& entry) { return entry.second->status == CardStatus::failed; });
