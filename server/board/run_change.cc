@@ -144,9 +144,7 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
                                                         const std::string& path,
                                                         std::uint64_t from) {
   const ChangeIndex index(place.pin);
-  if (const fs::path own = there.git_directory / "index"; is_there(own)) {
-    TRY(copy_index(own, index.path()));
-  }
+  TRY(copy_index_if_there(there.git_directory / "index", index.path()));
   GitOptions options;
   options.place = there;
   options.place->hooks = "/dev/null";
@@ -154,11 +152,14 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
   // Git would refuse to name files that a sparse checkout leaves out. The shared part of a split
   // index would be written beside the worktree's own.
   options.settings = {"core.sparseCheckout=false", "core.splitIndex=false"};
+  for (std::string& each : revealing_settings(place.workspace)) {
+    options.settings.push_back(std::move(each));
+  }
   const RunGit run = [&](std::vector<std::string> arguments, const ReceiveOutput& receive) {
     options.receive = receive;
     return git(place.workspace, std::move(arguments), options);
   };
-  TRY(replace_missing_index(place.workspace, options, index.path()));
+  TRY(mend_index(place.workspace, options, index.path()));
   if (auto revealed = reveal_hidden_files(place.workspace, options, place.pin); !revealed) {
     return tl::unexpected(revealed.error());
   }

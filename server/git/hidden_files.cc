@@ -17,6 +17,7 @@
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
 #include "server/git/path_facts.h"
+#include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/separated_text.h"
 #include "store/file_descriptor.h"
@@ -119,6 +120,23 @@ tl::expected<void, std::string> make_index(const std::filesystem::path& worktree
   return mark_remembered(worktree, options);
 }
 
+// Returns false if git can't read the index that the options name.
+bool is_readable_index(const std::filesystem::path& worktree, const GitOptions& options) {
+  const GitOutcome read = git(worktree, {"ls-files", "--unmerged", "-z"}, options);
+  return read.ok || read.exit_code != 128 || read.timed_out;
+}
+
+// Returns whether the disk of the directory keeps which files are executable, as git finds out
+// where it makes a repository. The file has no name.
+bool keeps_executable_bit(const std::filesystem::path& directory) {
+  const FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  struct stat facts = {};
+  const auto is_executable = [&file, &facts] {
+    return ::fstat(file.get(), &facts) == 0 && (facts.st_mode & S_IXUSR) != 0;
+  };
+  return file && !is_executable() && ::fchmod(file.get(), 0700) == 0 && is_executable();
+}
+
 }  // namespace
 
 tl::expected<MarkedFiles, std::string> marked_files(const std::filesystem::path& worktree,
@@ -209,36 +227,63 @@ tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
   return {};
 }
 
-tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
-                                                      const GitOptions& options,
-                                                      const std::filesystem::path& index) {
+tl::expected<void, std::string> copy_index_if_there(const std::filesystem::path& from,
+                                                    const std::filesystem::path& to) {
   std::error_code error;
-  const std::filesystem::file_type type = std::filesystem::symlink_status(index, error).type();
-  if (type == std::filesystem::file_type::regular) return {};
+  if (!std::filesystem::is_regular_file(from, error)) return {};
+  return copy_index(resolved_path(from), to);
+}
+
+tl::expected<IndexOrigin, std::string> mend_index(const std::filesystem::path& worktree,
+                                                  const GitOptions& options,
+                                                  const std::filesystem::path& index) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::file_type type = fs::symlink_status(index, error).type();
+  if (type == fs::file_type::regular && is_readable_index(worktree, options)) {
+    return IndexOrigin::own;
+  }
   const auto failed = [&index](const std::string& why) {
-    return tl::unexpected("can't make the index " + index.string() + ", which is missing: " + why);
+    return tl::unexpected("can't make the index " + index.string() +
+                          ", which is missing or unreadable: " + why);
   };
-  const std::filesystem::path made = index.string() + ".made";
-  for (const char* end : {"", ".lock"}) std::filesystem::remove(made.string() + end, error);
+  const fs::path made = index.string() + ".made";
+  for (const char* end : {"", ".lock"}) TRY(remove_tree(made.string() + end));
   // Through a link git would read this index, and write wherever the link leads.
-  if (std::filesystem::is_regular_file(index, error)) {
-    if (auto copied = copy_index(resolved_path(index), made); !copied)
-      return failed(copied.error());
-  } else {
-    const GitOutcome head = git(worktree, commit_query("HEAD"), options);
-    if (!head.ok && head.exit_code == 1 && !head.timed_out) {  // a branch without a commit
-      std::filesystem::remove(index, error);                   // a link that leads nowhere
-      if (error) return failed(error.message());
-      return {};
-    }
-    if (!head.ok) return failed(head.message);
+  if (type == fs::file_type::symlink && copy_index(resolved_path(index), made)) {
+    fs::rename(made, index, error);  // this replaces the link, not what it leads to
+    if (error) return failed(error.message());
+    if (is_readable_index(worktree, options)) return IndexOrigin::own;
+    type = fs::file_type::regular;
+  }
+  fs::remove(made, error);  // a part of a copy
+  const GitOutcome head = git(worktree, commit_query("HEAD"), options);
+  const bool is_unborn = !head.ok && head.exit_code == 1 && !head.timed_out;
+  if (!head.ok && !is_unborn) return failed(head.message);
+  if (!is_unborn) {
     if (auto read = make_index(worktree, options, made, head.line()); !read)
       return failed(read.error());
   }
-  // This replaces a link, not what it leads to.
-  std::filesystem::rename(made, index, error);
+  // Nothing can be renamed over a directory, and a damaged index may be of use to a person.
+  if (type == fs::file_type::directory || type == fs::file_type::regular) {
+    const fs::path aside = index.string() + ".set-aside";
+    TRY(remove_tree(aside));
+    fs::rename(index, aside, error);
+    if (error) return failed(error.message());
+  }
+  if (is_unborn) {
+    fs::remove(index, error);  // a link that leads nowhere
+  } else {
+    fs::rename(made, index, error);
+  }
   if (error) return failed(error.message());
-  return {};
+  return is_unborn ? IndexOrigin::own : IndexOrigin::made;
+}
+
+std::vector<std::string> revealing_settings(const std::filesystem::path& worktree) {
+  std::vector<std::string> settings{"core.trustctime=true", "core.checkStat=default"};
+  if (keeps_executable_bit(worktree)) settings.emplace_back("core.fileMode=true");
+  return settings;
 }
 
 tl::expected<std::vector<std::string>, std::string> reveal_hidden_files(

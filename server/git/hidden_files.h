@@ -1,7 +1,9 @@
 // Files of which git reports no change, because somebody has marked them so in a worktree's index:
-// `git update-index --assume-unchanged` and `--skip-worktree`. Work in them would be lost.
+// `git update-index --assume-unchanged` and `--skip-worktree`; or of which an index that is
+// damaged, or a setting, doesn't show any. Work in them would be lost.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -52,14 +54,28 @@ tl::expected<std::vector<std::string>, std::string> newly_left_out(
 tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
                                            const std::filesystem::path& to);
 
-// Makes the index that `options` name from HEAD if `index`, its path, isn't there: without one, git
-// takes tracked files that .gitignore names for ignored ones. Files that a sparse checkout leaves
-// out, or left out when the worktree was made, are marked in it, as they were. A link to an index
-// is replaced by a copy of that, and one that leads nowhere as if it weren't there. Blocks on git.
-// Error: a sentence with git's message.
-tl::expected<void, std::string> replace_missing_index(const std::filesystem::path& worktree,
-                                                      const GitOptions& options,
-                                                      const std::filesystem::path& index);
+// Does the same with an index that is there, also behind a link. Succeeds, and copies nothing, if
+// `from` leads to no regular file.
+tl::expected<void, std::string> copy_index_if_there(const std::filesystem::path& from,
+                                                    const std::filesystem::path& to);
+
+enum class IndexOrigin : std::uint8_t {
+  own,   // what was there
+  made,  // HEAD: nothing, or nothing that git can read, was there
+};
+// Makes the index that `options` name from HEAD if git can't read one at `index`, its path: without
+// one, git takes tracked files that .gitignore names for ignored ones. Files that a sparse checkout
+// leaves out, or left out when the worktree was made, are marked in it, as they were. A link to an
+// index is replaced by a copy of that, and one that leads nowhere as if it weren't there. A
+// directory, or a file that is no index, is renamed to "<index>.set-aside". Blocks on git. Error: a
+// sentence with git's message.
+tl::expected<IndexOrigin, std::string> mend_index(const std::filesystem::path& worktree,
+                                                  const GitOptions& options,
+                                                  const std::filesystem::path& index);
+
+// Returns settings with which git misses no change in the worktree: that times of files, and their
+// modes where the disk keeps them, don't count may be said by a configuration.
+std::vector<std::string> revealing_settings(const std::filesystem::path& worktree);
 
 // Removes the marks of these files from the index that `options` name, so that git reports and adds
 // their changes. Returns the files. Blocks on git. Error: git's message.

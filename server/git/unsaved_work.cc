@@ -39,6 +39,7 @@ struct Here {
     GitOptions options;
     options.timeout_ms = limits::removal_git_ms_max;
     options.place = place;
+    if (has_files()) options.settings = revealing_settings(path);
     return options;
   }
   [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
@@ -144,8 +145,8 @@ class Rescue {
 
   tl::expected<std::string, std::string> keep() {
     remove_index();
-    if (is_there(own_index_)) TRY(copy_index(own_index_, index_));
-    TRY(replace_missing_index(here_.path, options(), index_));
+    TRY(copy_index_if_there(own_index_, index_));
+    TRY(mend_index(here_.path, options(), index_));
     // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
     if (auto revealed = reveal_hidden_files(here_.path, options(), here_.scratch()); !revealed) {
@@ -216,7 +217,7 @@ class Rescue {
     options.place->hooks = "/dev/null";
     // The caller removes the only other copy next, so that the objects must be durable.
     options.environment = {"GIT_INDEX_FILE=" + index_.string()};
-    options.settings = {"core.fsync=all", "core.safecrlf=false"};
+    options.settings.insert(options.settings.end(), {"core.fsync=all", "core.safecrlf=false"});
     return options;
   }
   [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {

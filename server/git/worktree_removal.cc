@@ -13,6 +13,7 @@
 #include "server/git/check_scratch.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
+#include "server/git/hidden_files.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/repository_lock.h"
@@ -176,6 +177,12 @@ IgnoredNames names_of(const std::vector<std::string>& ignored) {
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
                                                     const GitPlace& place, IgnoredNames& ignored) {
   const bool is_merge = is_merge_worktree(request.path);
+  if (!request.only_look) {
+    GitOptions there;
+    there.timeout_ms = limits::removal_git_ms_max;
+    there.place = place;
+    TRY(mend_index(request.path, there, place.git_directory / "index"));
+  }
   const auto work = TRY(find_unsaved_work(request.path, place, is_merge, own_branches(request)));
   if (!is_merge) ignored = names_of(work.ignored);
   if (!work.any()) {

@@ -11,6 +11,7 @@
 #include "domain/try.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/work_commit.h"
+#include "server/executors/builtin/work_refusals.h"
 #include "server/executors/check_files.h"
 #include "server/executors/judging_base.h"
 #include "server/executors/proposal_metadata.h"
@@ -346,9 +347,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   auto place = TRY(workspace_place(request, pinned, no_intake_hint));
   const auto base = TRY(find_base(request, pinned));
   const Proposal proposal{request, pinned, std::move(place), base};
-  GitOptions there;
-  there.place = proposal.place;
-  const auto work = TRY(commit_work(request, pinned, there, base, title_of(request)));
+  const auto work = TRY(commit_work(request, pinned, proposal.place, base, title_of(request)));
   const GitOutcome commits =
       proposal.run({"rev-list", "--count", "--end-of-options", base + "..HEAD"});
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);

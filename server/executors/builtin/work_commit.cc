@@ -1,16 +1,14 @@
 #include "server/executors/builtin/work_commit.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "domain/attempt_end.h"
-#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/builtin/left_out_commits.h"
+#include "server/executors/builtin/work_refusals.h"
 #include "server/git/git_identity.h"
+#include "server/git/git_listing.h"
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
 #include "server/git/large_files.h"
@@ -19,36 +17,10 @@
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
 #include "server/git/unlisted_repositories.h"
-#include "server/git/unsaved_work.h"
 #include "server/git/worktree_status.h"
-#include "server/text/printable_text.h"
-#include "server/text/separated_text.h"
-#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::size_t nested_names_bytes_max = 400;
-constexpr std::size_t shown_name_bytes_max = 200;
-
-// Returns whether `git add` says of a file's name or content that it never takes it, rather than
-// that it couldn't add it this time. Its exit code is the same for both.
-bool refuses_a_file(std::string_view message) {
-  static constexpr std::array<std::string_view, 7> refusals{
-      "error: invalid path '",
-      "fatal: BOM is required in '",
-      "fatal: BOM is prohibited in '",
-      "fatal: failed to encode '",
-      "fatal: encoding '",
-      "fatal: LF would be replaced by CRLF in ",
-      "fatal: CRLF would be replaced by LF in "};
-  while (!message.empty()) {
-    const std::string_view line = take_until(message, '\n');
-    const auto begins_line = [line](std::string_view each) { return line.starts_with(each); };
-    if (std::any_of(refusals.begin(), refusals.end(), begins_line)) return true;
-  }
-  return false;
-}
 
 // Finds the workspace's work and brings it into one commit.
 class WorkCommit {
@@ -59,6 +31,7 @@ class WorkCommit {
         pinned_(pinned),
         there_(std::move(there)),
         base_(std::move(base)),
+        refusals_(request, pinned, base_),
         branch_("refs/heads/" + request.branch) {}
 
   // The programs that worked here have ended, so that such a lock is of one that was killed.
@@ -89,11 +62,12 @@ class WorkCommit {
     return left_out_note(head);
   }
 
-  [[nodiscard]] tl::expected<WorktreeStatus, Failure> status() const {
+  // Returns what changed; `note` gets a sentence if what the index said is lost.
+  [[nodiscard]] tl::expected<WorktreeStatus, Failure> status(std::string& note) const {
     const auto index = there_.place->git_directory / "index";
-    if (auto made = replace_missing_index(request_.workspace, there_, index); !made) {
-      return git_failed("cannot read what changed", made.error());
-    }
+    const auto origin = mend_index(request_.workspace, there_, index);
+    if (!origin) return git_failed("cannot read what changed", origin.error());
+    if (*origin == IndexOrigin::made) note += TRY(deletions_note());
     if (auto revealed = reveal_hidden_files(request_.workspace, there_, request_.pins); !revealed) {
       return git_failed("cannot read what is marked as unchanged", revealed.error());
     }
@@ -142,7 +116,7 @@ class WorkCommit {
     const auto large = large_committed_files(request_.workspace, probe.line(), base_, bytes_max,
                                              there_, request_.pins);
     if (!large) return git_failed("cannot inspect the sizes of files", large.error());
-    if (!large->empty()) return too_large(*large, bytes_max);
+    if (!large->empty()) return refusals_.too_large(*large, bytes_max);
     return {};
   }
 
@@ -151,7 +125,7 @@ class WorkCommit {
   [[nodiscard]] tl::expected<std::string, Failure> add(WorktreeStatus& found,
                                                        const std::vector<std::string>& left_out,
                                                        std::vector<std::string>& unreadable) const {
-    if (!found.repositories.empty()) return nested_repository(found.repositories);
+    if (!found.repositories.empty()) return refusals_.nested_repository(found.repositories);
     const auto links = submodule_links(request_.workspace, there_, request_.pins);
     if (!links) return git_failed("cannot list the submodules", links.error());
     const auto replaced = std::find_if(links->begin(), links->end(), [&](const auto& link) {
@@ -160,11 +134,11 @@ class WorkCommit {
     unreadable = TRY(check_unlisted(*links, found));
     if (replaced != links->end() &&
         is_declared(declared_submodules(request_.workspace, there_), *replaced)) {
-      return files_in_submodule(*replaced);
+      return refusals_.files_in_submodule(*replaced);
     }
     if (found.changed || replaced != links->end()) {
       const auto added = add_changes(request_.workspace, there_, request_.pins, left_out);
-      if (!added && refuses_a_file(added.error())) return refused_file(added.error());
+      if (!added && refuses_a_file(added.error())) return refusals_.refused_file(added.error());
       if (!added) return git_failed("cannot add the changes", added.error());
     }
     // Without any before, and without a repository in the workspace, there is none now.
@@ -210,6 +184,20 @@ class WorkCommit {
     return run(commit_query(name)).line();
   }
 
+  // Returns a sentence about the files that count as deleted, because an index was made anew: the
+  // one that is lost may have said that a sparse checkout of the agent leaves them out.
+  [[nodiscard]] tl::expected<std::string, Failure> deletions_note() const {
+    const auto listed =
+        git_listing(request_.workspace, {"diff-files", "--name-only", "--diff-filter=D", "-z"},
+                    there_, request_.pins);
+    if (!listed) return git_failed("cannot list what was deleted", listed.error());
+    if (listed->empty()) return std::string();
+    const auto files = std::count(listed->begin(), listed->end(), '\0');
+    return "\nThe index of the worktree was gone or damaged: " + std::to_string(files) +
+           (files == 1 ? " file that isn't there counts" : " files that aren't there count") +
+           " as deleted, such as " + shown_name(listed->substr(0, listed->find('\0'))) + ".";
+  }
+
   [[nodiscard]] tl::expected<bool, Failure> is_within(const std::string& commit,
                                                       const std::string& head) const {
     const GitOutcome compared =
@@ -223,21 +211,8 @@ class WorkCommit {
     if (TRY(is_within(tip, head))) return {};
     const auto kept = signalbox::keep_left_out(request_.workspace, there_, request_.run_id, tip);
     if (!kept) return git_failed("cannot keep the run's branch", kept.error());
-    if (*kept == KeptCommit::not_kept) return left_out_refs_full();
+    if (*kept == KeptCommit::not_kept) return refusals_.left_out_refs_full();
     return {};
-  }
-  [[nodiscard]] tl::unexpected<Failure> left_out_refs_full() const {
-    return builtin_failure(
-        ErrorClass::config, std::string(left_out_refs_full_code),
-        "the worktree isn't on the run's branch, whose commits would be left out, and the run "
-        "has " +
-            std::to_string(limits::left_out_refs_max) +
-            " refs of such commits already: nothing was moved, committed or pushed, and the "
-            "worktree is kept. " +
-            left_out_refs_command(request_) +
-            " shows them. Remove those that nobody needs, such as `git -C " +
-            shell_word(request_.repository.string()) + " update-ref -d " +
-            rescue_ref_of(request_.run_id) + "-branch`" + next());
   }
   [[nodiscard]] tl::expected<std::string, Failure> left_out_note(const std::string& head) const {
     auto note = describe_left_out_commits(request_, there_, base_, head);
@@ -251,7 +226,7 @@ class WorkCommit {
     listed.insert(listed.end(), found.ignored.begin(), found.ignored.end());
     auto unlisted = find_unlisted(request_.workspace, listed);
     if (!unlisted) return git_failed("cannot look for repositories", unlisted.error());
-    if (!unlisted->repositories.empty()) return nested_repository(unlisted->repositories);
+    if (!unlisted->repositories.empty()) return refusals_.nested_repository(unlisted->repositories);
     for (std::string& directory : unlisted->unreadable) directory += "/";
     return std::move(unlisted->unreadable);
   }
@@ -268,7 +243,7 @@ class WorkCommit {
       for (const std::string& link : *changed) {
         if (!is_declared(declared, link)) nested.push_back(link);
       }
-      if (!nested.empty()) return nested_repository(nested);
+      if (!nested.empty()) return refusals_.nested_repository(nested);
     }
     std::string note;
     for (const std::string& link : links) note += TRY(check_published(link, ignored));
@@ -287,99 +262,35 @@ class WorkCommit {
       for (const std::string& name : own_work->ignored) ignored.push_back(link + "/" + name);
       const auto rest = own_work_of(path, request_.pins, Leftovers::count);
       if (rest && rest->what.empty()) return std::string();
-      return rest ? "\nLeft out: submodule " + shown(link) + " " + rest->what + "."
-                  : "\nWhether submodule " + shown(link) +
+      return rest ? "\nLeft out: submodule " + shown_name(link) + " " + rest->what + "."
+                  : "\nWhether submodule " + shown_name(link) +
                         " has more than the commit isn't known: " + rest.error() + ".";
     }
-    return builtin_failure(
-        ErrorClass::terminal, std::string(nested_repository_code),
-        "submodule " + shown(link) + " " + own_work->what +
-            ", which a commit here wouldn't hold: nothing was committed or pushed, and the "
-            "worktree is kept. Push its work from " +
-            shell_word(path.string()) + next());
+    return refusals_.unpublished_submodule(link, own_work->what);
   }
-
-  [[nodiscard]] tl::unexpected<Failure> files_in_submodule(const std::string& link) const {
-    return builtin_failure(
-        ErrorClass::terminal, std::string(nested_repository_code),
-        "there are files at " + shown(link) +
-            ", the place of a submodule that isn't checked out, which a commit wouldn't hold: "
-            "nothing was committed or pushed, and the worktree is kept. Move what is needed out "
-            "of " +
-            shell_word((request_.workspace / link).string()) + next());
-  }
-
-  [[nodiscard]] tl::unexpected<Failure> nested_repository(
-      const std::vector<std::string>& paths) const {
-    std::string names;
-    for (const std::string& each : paths) names += (names.empty() ? "" : ", ") + shown(each);
-    const std::filesystem::path first = request_.workspace / paths.front() / ".git";
-    return builtin_failure(
-        ErrorClass::terminal, std::string(nested_repository_code),
-        "in the workspace are git repositories of their own, whose files a commit wouldn't hold: " +
-            shortened(names, nested_names_bytes_max) +
-            ". Nothing was committed or pushed, and the worktree is kept. To commit the files, "
-            "remove the .git of each, as in `rm -rf " +
-            shell_word(first.lexically_normal().string()) + "`; to leave them out, move them away" +
-            next());
-  }
-
-  [[nodiscard]] tl::unexpected<Failure> refused_file(const std::string& message) const {
-    const std::string failed =
-        "git refuses a file: nothing was committed or pushed, and the worktree is kept. Rename or "
-        "mend the file in " +
-        shell_word(request_.workspace.string()) + next() + ". git add: ";
-    return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
-                           with_git_message(request_, pinned_, failed, message));
-  }
-
-  [[nodiscard]] tl::unexpected<Failure> too_large(const std::vector<LargeFile>& files,
-                                                  std::uint64_t bytes_max) const {
-    std::uint64_t largest = 0;
-    for (const LargeFile& file : files) largest = std::max(largest, file.bytes);
-    const std::string setting =
-        std::string(file_bytes_max_key) + " " + std::to_string(largest) + "`";
-    return builtin_failure(
-        ErrorClass::terminal, std::string(file_too_large_code),
-        "files are larger than the " + size_text(bytes_max) +
-            " that are committed: " + large_files_text(files) +
-            ". Nothing was pushed. To leave them out, move them out of the workspace and run `git "
-            "-C " +
-            shell_word(request_.workspace.string()) + " reset --soft " + base_.substr(0, 12) +
-            "`; to commit them, run `git -C " + shell_word(request_.repository.string()) +
-            " config " + setting + ", and for this run `git config --file " +
-            shell_word((request_.pins / "git/config").string()) + " " + setting + next());
-  }
-
-  [[nodiscard]] std::string next() const {
-    return "; then have it tried again: " + retry_hint(request_);
-  }
-  static std::string shown(const std::string& path) { return shown_name(path); }
 
   const BuiltinRequest& request_;
   const PinnedRepository& pinned_;
   GitOptions there_;
   std::string base_;
+  WorkRefusals refusals_;
   std::string branch_;
 };
 
 }  // namespace
 
-std::string shown_name(const std::string& name) {
-  const std::string text = printable(with_replacements(name));
-  const std::string_view end = utf8_suffix(text, shown_name_bytes_max);
-  return (end.size() < text.size() ? "…" : "") + std::string(end);
-}
-
 tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
                                                  const PinnedRepository& pinned,
-                                                 const GitOptions& there, const std::string& base,
+                                                 const GitPlace& place, const std::string& base,
                                                  const std::string& title) {
+  GitOptions there;
+  there.place = place;
+  there.settings = revealing_settings(request.workspace);
   const WorkCommit work(request, pinned, there, base);
   work.remove_stale_locks();
   CommittedWork result;
   result.elsewhere = TRY(work.return_to_branch());
-  auto status = TRY(work.status());
+  auto status = TRY(work.status(result.elsewhere));
   const std::uint64_t bytes_max = TRY(work.file_bytes_max());
   result.large = TRY(work.leave_out_large(status, bytes_max, result.note));
   result.elsewhere += TRY(work.add(status, result.large, result.unreadable));

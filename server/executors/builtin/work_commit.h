@@ -34,10 +34,7 @@ struct CommittedWork {
 // setting of the size; COMMIT_FAILED (terminal); GIT_FAILED (transient).
 tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
                                                  const PinnedRepository& pinned,
-                                                 const GitOptions& there, const std::string& base,
+                                                 const GitPlace& place, const std::string& base,
                                                  const std::string& title);
-
-// Returns a file's name for a text that people read: printable, and its end if it is long.
-std::string shown_name(const std::string& name);
 
 }  // namespace signalbox
