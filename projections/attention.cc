@@ -11,13 +11,10 @@
 #include "domain/service_loops.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
+#include "projections/card_attention.h"
 
 namespace signalbox {
 namespace {
-
-std::string colon(std::string text, const std::string& reason) {
-  return reason.empty() ? text : text + ": " + reason;
-}
 
 AttentionItem item_of(AttentionKind kind, Position since, const Run& run) {
   AttentionItem item;
@@ -128,72 +125,6 @@ void add_failed_runs(const World& world, const AttentionBounds& bounds,
     selection.add(failed_run_item(id, ended.ended_at, ended.ended_at_ns));
     return true;
   });
-}
-
-// A blocked card that the service retries by itself waits for no person.
-bool is_retried(const World& world, const Card& card) {
-  if (card.status != CardStatus::blocked || card.retry_at_ns == 0) return false;
-  const Project* project = world.find_project(card.project);
-  return project != nullptr && project->policy.retry_blocked &&
-         policy_hold(*project) == PolicyHold::none;
-}
-
-// Of a stopped card; nullopt: it waits for no person.
-std::optional<AttentionKind> wait_of_card(const World& world, const Card& card) {
-  if (is_retried(world, card)) return std::nullopt;
-  return card.status == CardStatus::blocked ? AttentionKind::blocked_card
-                                            : AttentionKind::failed_card;
-}
-
-void add_cards(const World& world, AttentionSelection& selection) {
-  for (const auto& [position, id] : world.board.stopped()) {
-    const Card& card = *world.board.find(id);
-    const auto kind = wait_of_card(world, card);
-    if (!kind || !selection.wants(*kind, position)) continue;
-    const bool is_blocked = card.status == CardStatus::blocked;
-    AttentionItem item;
-    item.kind = *kind;
-    item.since_position = position;
-    item.since_ns = card.changed_at_ns;
-    item.card_id = id;
-    item.run_id = card.run_id;
-    item.project = card.project;
-    item.subject = card.title;
-    item.text = colon(std::string("the card ") + (is_blocked ? "is blocked" : "has failed"),
-                      colon(card.code, card.message));
-    item.next_commands = {"signalbox card why " + to_string(id),
-                          "signalbox card unblock " + to_string(id)};
-    if (goes_on_with_run(world, card)) item.next_commands.push_back(command_for_another_run(id));
-    selection.add(std::move(item));
-  }
-}
-
-// A verified card whose merge was deferred often may wait for something that only a person mends.
-// It goes on waiting while it is merged once more: nothing is settled before that has succeeded.
-void add_deferred_merges(const World& world, std::vector<AttentionItem>& items) {
-  for (const auto& [project, cards] : world.board.verified()) {
-    for (const auto& [position, id] : cards) {
-      const Card& card = *world.board.find(id);
-      if (!card.was_deferred_often()) continue;
-      AttentionItem item;
-      item.kind = AttentionKind::blocked_card;
-      item.since_position = card.changed_at;
-      item.since_ns = card.changed_at_ns;
-      item.is_later = true;  // each deferral moves it on
-      item.card_id = id;
-      item.run_id = card.run_id;
-      item.project = project;
-      item.subject = card.title;
-      item.text = colon(
-          "the card's merge was deferred " + std::to_string(card.deferred_merges()) + " times",
-          colon(card.code, card.message));
-      item.next_commands = {"signalbox card why " + to_string(id)};
-      item.next_commands.push_back(card.is_merging()
-                                       ? "signalbox run why " + to_string(card.merge_run_id)
-                                       : "signalbox card unblock " + to_string(id));
-      items.push_back(std::move(item));
-    }
-  }
 }
 
 // Returns whether the tick has no end and nobody is at it any more.
@@ -340,15 +271,15 @@ void add_row(const RunRow& row, AttentionItem& item) {
   switch (item.kind) {
     case AttentionKind::failed_run:
       item.station = row.station;
-      item.text = colon("the run failed", colon(row.error_code, row.error_message));
+      item.text = with_colon("the run failed", with_colon(row.error_code, row.error_message));
       return;
     case AttentionKind::paused_run:
-      item.text = colon("the run is paused", row.paused_reason);
+      item.text = with_colon("the run is paused", row.paused_reason);
       return;
     case AttentionKind::approval:
     case AttentionKind::budget:
       if (row.status != RunStatus::paused) return;
-      item.text += colon("; the run is paused until then", row.paused_reason);
+      item.text += with_colon("; the run is paused until then", row.paused_reason);
       return;
     case AttentionKind::service:
     case AttentionKind::lost_job:
@@ -364,9 +295,9 @@ void add_row(const RunRow& row, AttentionItem& item) {
 void add_record(const Record& record, AttentionItem& item) {
   if (item.since_ns == 0) item.since_ns = record.recorded_at_ns;
   if (const auto* asked = event_as<StationApprovalRequested>(record.event)) {
-    item.text = colon("station " + item.station + " asks for an approval", asked->question);
+    item.text = with_colon("station " + item.station + " asks for an approval", asked->question);
   } else if (const auto* refused = event_as<PolicyRefused>(record.event)) {
-    item.text += colon(", line " + std::to_string(refused->line), refused->message);
+    item.text += with_colon(", line " + std::to_string(refused->line), refused->message);
   }
 }
 
