@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/git/path_facts.h"
 #include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
@@ -74,6 +75,10 @@ bool names_program(const Key& key) {
   return false;
 }
 
+bool is_place_of_remote(const Key& key) {
+  return key.section == "remote" && (key.name == "url" || key.name == "pushurl");
+}
+
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char letter : text) {
@@ -116,9 +121,8 @@ std::vector<std::string> programs_of_config(std::string_view listed) {
   for_each_entry(listed, [&entries](std::string_view key, std::string_view entry) {
     const Key parts = split(key);
     const bool is_hooks_path = parts.section == "core" && parts.name == "hookspath";
-    const bool is_url =
-        parts.section == "remote" && (parts.name == "url" || parts.name == "pushurl");
-    if (is_hooks_path || is_url || is_never_pinned(parts) || names_program(parts)) {
+    if (is_hooks_path || is_place_of_remote(parts) || is_never_pinned(parts) ||
+        names_program(parts)) {
       entries.push_back(with_replacements(entry));
     }
   });
@@ -126,14 +130,26 @@ std::vector<std::string> programs_of_config(std::string_view listed) {
   return entries;
 }
 
-std::string pinned_config_text(std::string_view listed, ConfigTrust trust) {
+std::string location_of_remote(const std::filesystem::path& repository, const std::string& url) {
+  const bool is_path = url.substr(0, url.find('/')).find(':') == std::string::npos;
+  if (url.empty() || !is_path || url.front() == '/') return url;
+  const std::filesystem::path meant = repository / url;
+  return has_target(meant) ? meant.lexically_normal().string() : url;
+}
+
+std::string pinned_config_text(std::string_view listed, ConfigTrust trust,
+                               const std::filesystem::path& repository) {
   std::string text;
   for_each_entry(listed, [&](std::string_view key, std::string_view entry) {
     if (!is_pinned_key(key, trust)) return;
     const Key parts = split(key);
     text += header_of(parts) + '\t' + parts.name;
     // A key without a value, which means true, has no line end.
-    if (key.size() < entry.size()) text += " = " + in_quotes(entry.substr(key.size() + 1));
+    if (key.size() < entry.size()) {
+      std::string value(entry.substr(key.size() + 1));
+      if (is_place_of_remote(parts)) value = location_of_remote(repository, value);
+      text += " = " + in_quotes(value);
+    }
     text += '\n';
   });
   return text;

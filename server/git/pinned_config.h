@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,15 @@ bool is_pinned_key(std::string_view key, ConfigTrust trust);
 // does.
 std::vector<std::string> programs_of_config(std::string_view listed);
 
-// Converts the output of `git config --list -z` to the text of a configuration file with the keys
-// that are taken over, in their order.
-std::string pinned_config_text(std::string_view listed, ConfigTrust trust);
+// Returns where a remote is, by its URL or path. A path that is relative to the top of the
+// repository, and leads to something, becomes absolute: git would take it as relative to the
+// worktree in which it runs.
+std::string location_of_remote(const std::filesystem::path& repository, const std::string& url);
+
+// Converts the output of `git config --list -z`, of the repository at this path, to the text of a
+// configuration file with the keys that are taken over, in their order. Paths of remotes are as
+// location_of_remote() says.
+std::string pinned_config_text(std::string_view listed, ConfigTrust trust,
+                               const std::filesystem::path& repository);
 
 }  // namespace signalbox

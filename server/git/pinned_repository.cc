@@ -186,8 +186,8 @@ tl::expected<void, std::string> PinnedRepository::link_and_configure(const std::
   TRY(link_data(facts_.common_directory, common()));
   TRY(copy_info(fs::path(facts_.common_directory) / "info", common() / "info"));
   facts_.programs = programs_of_config(listed);
-  const auto written =
-      write_file_atomically(common() / "config", pinned_config_text(listed, trust));
+  const auto written = write_file_atomically(common() / "config",
+                                             pinned_config_text(listed, trust, facts_.repository));
   if (!written) return not_pinned(written.error().message);
   return {};
 }

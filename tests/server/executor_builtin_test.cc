@@ -146,6 +146,24 @@ TEST_F(BuiltinStations, CreatePrPushesWhereARemoteIsConfigured) {
   }
 }
 
+// Git takes such a path as relative to the worktree, which isn't where the repository is.
+TEST_F(BuiltinStations, CreatePrPushesToARemoteThatIsBesideTheRepository) {  // A9
+  const fs::path remote = site.root() / "remote.git";
+  run("init --quiet --bare " + remote.string(), site.root());
+  run("remote add origin ../remote.git", repository);
+  for (const std::string name : {"origin", "../remote.git"}) {
+    SCOPED_TRACE(name);
+    Job intake = builtin("intake");
+    intake.definition.remote = name;
+    ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+    write_text(workspace_of(intake) / "new.txt", "new\n");
+    const JobResult result = end_of(next(intake, "create_pr"));
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    EXPECT_EQ(run("rev-parse " + branch_of(intake.run_id, intake.run_token), remote),
+              run("rev-parse HEAD", workspace_of(intake)));
+  }
+}
+
 TEST_F(BuiltinStations, PushFailureIsNotSuccess) {  // H7
   const Job intake = builtin("intake");
   ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);

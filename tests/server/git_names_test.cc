@@ -61,7 +61,7 @@ TEST(PinnedConfig, KeepsWhatTheOwnerNeedsAndDropsWhatNobodyDoes) {  // G12
 TEST(PinnedConfig, WritesValuesThatGitReadsBack) {  // G12
   const std::string listed = std::string("core.bare\nfalse") + '\0' + "core.fsmonitor\n/evil" +
                              '\0' + "remote.a \"b\\c.url\nx;y\n#z\"" + '\0' + "user.flag" + '\0';
-  EXPECT_EQ(pinned_config_text(listed, ConfigTrust::owners),
+  EXPECT_EQ(pinned_config_text(listed, ConfigTrust::owners, "/nowhere"),
             "[core]\n\tbare = \"false\"\n"
             "[remote \"a \\\"b\\\\c\"]\n\turl = \"x;y\\n#z\\\"\"\n"
             "[user]\n\tflag\n");

@@ -13,6 +13,7 @@
 #include "server/executors/builtin/builtin_merge.h"
 #include "server/executors/builtin/builtin_push.h"
 #include "server/executors/declared_result.h"
+#include "server/git/pinned_config.h"
 #include "server/git/pinned_repository.h"
 
 namespace signalbox {
@@ -54,6 +55,10 @@ BuiltinRequest request_from_environment() {
   request.branch = variable("SIGNALBOX_BRANCH");
   request.merge_commit = variable("SIGNALBOX_MERGE_COMMIT");
   request.remote = variable("SIGNALBOX_REMOTE");
+  // A path, and no remote's name.
+  if (request.remote.starts_with("./") || request.remote.starts_with("../")) {
+    request.remote = location_of_remote(request.repository, request.remote);
+  }
   request.refuses_changed_checks = variable("SIGNALBOX_CHECKS_CHANGED") == "refuse";
   if (!boost::describe::enum_from_string(variable("SIGNALBOX_MOCK").c_str(), request.mocked)) {
     request.mocked = Mocked::nothing;
