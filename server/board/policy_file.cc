@@ -195,6 +195,31 @@ Done read_entry(const Entry& entry, Reading& reading) {
   return set_field(entry, *key, reading.policy);
 }
 
+// Returns whether the key keeps the service from acting when it is off.
+bool is_permission(const PolicyKey& key) {
+  return key.is_toggle() && !is_notification_section(key.section);
+}
+
+// Looks at an item of another section, in which no key counts, although its writer may have meant
+// it: what a permission forbids there would happen, so that is refused. Of any other setting that
+// isn't in force there is a warning. A text that no key has as its value is prose.
+Done check_elsewhere(const MarkdownItem& item, const Reading& reading,
+                     std::vector<LineError>* warnings) {
+  const auto entry = entry_of(item);
+  if (!entry || !*entry) return {};
+  const PolicyKey* key = find_policy_key(without_note((*entry)->key));
+  if (key == nullptr || (!key->is_toggle() && (*entry)->is_checked == false)) return {};
+  Policy meant = reading.policy;
+  if (!set_field(**entry, *key, meant) || meant == reading.policy) return {};
+  const std::string heading =
+      item.heading.empty() ? "above all headings" : "under " + shown(item.heading);
+  std::string message = std::string(key->name) + " stands " + heading +
+                        ", where it doesn't count; move it under " + key->section;
+  if (is_permission(*key) && !reading.lines.contains(key)) return refuse(item.line, message);
+  if (warnings != nullptr) warnings->push_back({item.line, std::move(message)});
+  return {};
+}
+
 }  // namespace
 
 tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
@@ -215,6 +240,9 @@ tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
       continue;
     }
     TRY(read_entry(*entry, reading));
+  }
+  for (const MarkdownItem& item : items) {
+    if (!is_policy_section(item.heading)) TRY(check_elsewhere(item, reading, warnings));
   }
   return reading.policy;
 }

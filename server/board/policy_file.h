@@ -14,7 +14,9 @@
 // section that has a box or a colon must be a known key; else it is an error. Only in
 // Notifications, where nothing says what may be started or merged, an unknown key is ignored with a
 // warning: the file may be written for a board that notifies in other ways ("- [ ]
-// telegramSpawned").
+// telegramSpawned"). In other sections keys don't count, and there is a warning of one that sets
+// what isn't in force; a permission (processBacklog, retryBlocked, mergeVerified) that is off only
+// there is an error, since what it forbids would happen.
 #pragma once
 
 #include <string_view>
@@ -29,7 +31,7 @@ namespace signalbox {
 
 // Parses `text`, which may be any bytes. Returns the first error; a text of more than
 // policy_file_bytes_max (policy_keys.h) bytes is one.
-// Keys of the section Notifications that aren't known are appended to `warnings`, if given.
+// Lines that are ignored, though they look like settings, are appended to `warnings`, if given.
 tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
                                                   std::vector<LineError>* warnings = nullptr);
 
