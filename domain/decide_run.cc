@@ -356,6 +356,8 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   if (run.status == RunStatus::paused && !ended_by(events)) {
     events.push_back({Stream::run(run.id), {}, 0, RunEvent{RunResumed{reason}}});
   }
+  // Whoever has mended what an attempt failed for needn't wait for the next one.
+  if (events.empty() && !command.decision) return decide(world, WakeStation{run.id}, now);
   return events;
 }
 

@@ -310,6 +310,10 @@ class WhyExplainer {
     entry.until_ns = run_->station().waiting_until_ns;
     entry.unblocked_by = "time";
     entry.next_commands = {run_command("get"), run_command("cancel")};
+    if (is_create_pr(run_->definition().name)) {  // the work is done, and a cancel gives it up
+      entry.unblocked_by = "time, or run.resume, with which it is tried now";
+      entry.next_commands = {run_command("resume"), run_command("get")};
+    }
     if (lock_lost) {
       entry.next_commands.insert(
           entry.next_commands.begin(),

@@ -77,6 +77,28 @@ TEST_F(PauseTest, ARetryThatIsDueWaitsToo) {
   then_names({"StationClaimed"});
 }
 
+// Whoever has mended what it failed for needn't wait for an hour.
+TEST_F(PauseTest, AWaitForATimeEndsWhenTheRunIsResumed) {  // A9
+  given({started({"one", {worker_station("a")}}), claimed("a"),
+         StationEvent{StationDeferred{"a", 1, WaitReason::quota, 3'600'000'000'000, ""}}});
+  when(ResumeRun{run, {}, {}, {}});
+  then_names({"StationReady"});
+  when(ResumeRun{run, {}, {}, {}});
+  then_nothing();
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+  when(ResumeRun{run, {}, {}, {}});
+  then_nothing();
+}
+
+TEST_F(PauseTest, AWaitForATimeGoesOnWhenAPausedRunIsResumed) {
+  given({started({"one", {worker_station("a")}}), claimed("a"),
+         StationEvent{StationDeferred{"a", 1, WaitReason::quota, 3'600'000'000'000, ""}}});
+  when(PauseRun{run, {}});
+  when(ResumeRun{run, {}, {}, {}});
+  then({RunEvent{RunResumed{""}}});
+}
+
 class WatchdogTest : public GivenWhenThen {};
 
 TEST_F(WatchdogTest, CountsFromTheLaterOfStartAndProgress) {  // W2

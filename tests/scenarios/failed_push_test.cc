@@ -104,6 +104,25 @@ TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
   await([&] { return !fs::exists(workspace_of(run)); });
 }
 
+// Nobody who has mended the remote waits for the rest of an hour, or cancels the run to be faster.
+TEST_F(FailedPush, IsMadeAgainAtOnceIfSomebodyResumesTheRun) {  // A9, A14
+  std::string stations = pipeline_of_counted_agent;
+  stations.replace(stations.find("SCRATCH"), 7, scratch_.path().string());
+  const std::string none = "max_retries = 0";
+  stations.replace(stations.rfind(none), none.size(), "max_retries = 1, backoff = \"1h\"");
+  put_project(stations);
+  const std::string id = submit("Add it");
+  await([&] { return count_of("StationAttemptFailed") == 1; });
+  const std::string run = text(card(id), "run_id");
+  const std::string why_run = json::serialize(rpc("run.why", {{"run_id", run}}));
+  EXPECT_NE(why_run.find("run.resume, with which it is tried now"), std::string::npos) << why_run;
+  EXPECT_EQ(why_run.find("run cancel"), std::string::npos) << "the work is done: " << why_run;
+  fs::remove(hook());
+  EXPECT_EQ(paste("signalbox run resume " + run).exit_code, 0);
+  expect_merged(id);
+  EXPECT_EQ(agents(), 1);
+}
+
 // As a disk that isn't mounted: nothing is committed yet.
 TEST_F(FailedPush, OrAnythingElseInItsProposalThatPasses) {  // A9
   fs::remove(hook());

@@ -37,7 +37,8 @@ struct ResumeOptions {
 
 void add_resume(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
-      "resume", "Resume a run that is paused, waits for a decision or has used up its budget");
+      "resume",
+      "Resume a run that is paused, waits for a decision or a time, or has used up its budget");
   const auto options = std::make_shared<ResumeOptions>();
   command.add_option("RUN", options->run_id, "The run's id, its end, or `last`");
   command
