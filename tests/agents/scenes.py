@@ -74,12 +74,15 @@ CLAUDE_REFUSALS = [
 ]
 CODEX_REFUSALS = [
     (Refusal(401, "invalid_api_key", "Incorrect API key"), "config", "AGENT_NOT_LOGGED_IN"),
+    (Refusal(403, "permission_denied", "Country, region, or territory not supported"),
+     "config", "AGENT_NOT_LOGGED_IN"),
     (Refusal(404, "model_not_found",
              "The model `x` does not exist or you do not have access to it."), "config", "AGENT_MODEL_NOT_FOUND"),
     (Refusal(429, "insufficient_quota", "You exceeded your current quota"), "quota", "USAGE_LIMIT"),
     (Refusal(429, "usage_limit_reached", "limit"), "quota", "USAGE_LIMIT"),
     (Refusal(400, "invalid_request_error", "bad request"), "terminal", "AGENT_ERROR"),
     (Refusal(500, "server_error", "oh"), "transient", "AGENT_ERROR"),
+    (Refusal(503, "server_is_overloaded", "Our servers are currently overloaded."), "transient", "AGENT_ERROR"),
 ]
 
 
