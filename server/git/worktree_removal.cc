@@ -181,6 +181,7 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
     GitOptions there;
     there.timeout_ms = limits::removal_git_ms_max;
     there.place = place;
+    there.place->hooks = "/dev/null";
     TRY(mend_index(request.path, there, place.git_directory / "index"));
   }
   const auto work = TRY(find_unsaved_work(request.path, place, is_merge, own_branches(request)));
