@@ -76,6 +76,8 @@ TEST_F(BoardLoopsTest, ACardWhoseFailedRunIsUnreadableHoldsUpNoOther) {  // A9, 
   found = tl::unexpected(std::string("the disk is broken"));
   tick();
   EXPECT_EQ(event_types().back(), "TickSucceeded");
+  const std::string said(why(unpushed).at("reasons").at(0).at("text").as_string());
+  EXPECT_NE(said.find("leaves it out and logs why"), std::string::npos) << said;
   const std::string other = submit("another one");  // of the same lane
   tick();
   EXPECT_EQ(status_of(unpushed), "backlog");

@@ -105,6 +105,10 @@ void explain_backlog(const World& world, CardMoment& moment) {
     case CardWaitReason::none:
       moment.reason = "next";
       moment.moving = true;
+      if (goes_on_with_run(world, card)) {
+        moment.text += ", or leaves it out and logs why, while nobody can tell how its run " +
+                       to_string(card.run_id) + " ended, with which it may go on";
+      }
       moment.unblocked_by = "the next tick of the heartbeat";
       moment.next_commands = {"signalbox loop trigger heartbeat"};
       return;
