@@ -40,6 +40,14 @@ void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, 
   pump(subscriber);
 }
 
+// Closing a connection doesn't change the list.
+void EventFeed::close_gone(const Peer& asking) {
+  for (const auto& each : subscribers_) {
+    if (each->peer.get() != &asking && each->peer->has_gone(true)) each->peer->close_now();
+  }
+  drop_closed();
+}
+
 bool EventFilter::wants_broadcasts() const {
   if (run_id) return false;
   if (types.empty()) return true;

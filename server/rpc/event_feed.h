@@ -54,6 +54,10 @@ class EventFeed {
   // Returns true if subscriptions_max is reached.
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
+  // Closes the connections of subscribers whose peers have gone, or have ended their output over
+  // TCP, which looks the same, except `asking`. Others are waiting for their places.
+  void close_gone(const Peer& asking);
+
   // Subscribes `peer` to the records from `from` on. `broadcasts` has applied no record yet.
   // With `hides_tokens`, what hide_tokens() hides is null (responder.h).
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,

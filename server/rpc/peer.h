@@ -59,6 +59,8 @@ class Peer {
   virtual void on_drained(std::function<void()> action) = 0;
   // Closes the connection once the queue is empty, or after a few seconds.
   virtual void close_after_flush() = 0;
+  // Closes the connection now, whatever is queued.
+  virtual void close_now() { close_after_flush(); }
   [[nodiscard]] virtual bool closed() const = 0;
   // Returns true if nobody reads an answer any more: the peer has closed the connection, even if
   // that wasn't noticed yet. Over TCP that looks as if it had only ended its output, and then it

@@ -1,6 +1,8 @@
 #include "server/transport/listener.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -37,6 +39,11 @@ using Socket = OpenConnection::Socket;
 
 constexpr std::chrono::seconds sweep_interval{1};
 constexpr std::chrono::milliseconds burst_interval{2};
+// A TCP client that went away without a word, or closed its connection while the server had nothing
+// to send, is noticed after this time: its kernel, or nobody, answers the probes.
+constexpr int keepalive_idle_seconds = 60;
+constexpr int keepalive_interval_seconds = 15;
+constexpr int keepalive_probes_max = 4;
 constexpr std::size_t newcomers_in_burst =
     newcomers_per_second_max * static_cast<std::size_t>(burst_interval.count()) / 1000;
 
@@ -45,6 +52,16 @@ asio::ip::address address_of(const SocketProtocol::endpoint& generic) {
   endpoint.resize(generic.size());
   std::memcpy(endpoint.data(), generic.data(), generic.size());
   return endpoint.address();
+}
+
+void keep_alive(int socket) {
+  const auto set = [socket](int level, int option, int value) {
+    (void)::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_seconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_seconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes_max);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
 ConnectionOrigin origin_of(Socket& socket) {
@@ -63,6 +80,7 @@ ConnectionOrigin origin_of(Socket& socket) {
   // the peer has acknowledged those before, which takes an event 40 ms.
   boost::system::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  keep_alive(socket.native_handle());
   if (!error) origin.local_address = address_of(local).to_string();
   const auto remote = socket.remote_endpoint(error);
   if (error) return origin;

@@ -48,6 +48,7 @@ class Session final : public Peer,
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
+  void close_now() override { close(); }
   [[nodiscard]] bool closed() const override { return closed_; }
   [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
     const bool is_tcp = !caller_.uid;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -278,6 +279,50 @@ TEST_F(HostileConnections, SlowHeadersAreCutOff) {  // G5
   EXPECT_TRUE(all_closed);
   EXPECT_GT(sent, 1U);
   EXPECT_TRUE(everybody_is_served());
+}
+
+// The server sends nothing to such a subscriber, so no failed write says that nobody reads.
+TEST_F(HostileConnections, SubscribersWhoClosedTheirConnectionsKeepNoPlace) {  // G5
+  const std::string secret = issue("comes and goes", "viewer");
+  for (std::size_t number = 0; number <= 2 * caller_subscriptions_max; ++number) {
+    RawConnection closed(port_);
+    closed.send(authentication(secret));
+    closed.line();
+    closed.send(request_line(2, "events.subscribe", {{"types", {"AuditKeyAdopted"}}}));
+    const std::string answer = closed.line();
+    ASSERT_NE(answer.find("\"result\""), std::string::npos) << number << ": " << answer;
+  }
+  EXPECT_TRUE(everybody_is_served());
+}
+
+// Returns true if the kernel will probe the open connections at a local port, of which there are
+// some (proc(5): `tr` is 2).
+bool are_probed(std::uint16_t port) {
+  std::ifstream file("/proc/net/tcp");
+  std::string line;
+  std::getline(file, line);  // the headings
+  bool any = false;
+  while (std::getline(file, line)) {
+    unsigned local_port = 0;
+    unsigned state = 0;
+    unsigned timer = 0;
+    const int found = std::sscanf(line.c_str(), " %*u: %*8x:%4x %*8x:%*4x %2x %*8x:%*8x %2x",
+                                  &local_port, &state, &timer);
+    constexpr unsigned established = 1;
+    constexpr unsigned keepalive = 2;
+    if (found != 3 || local_port != port || state != established) continue;
+    if (timer != keepalive) return false;
+    any = true;
+  }
+  return any;
+}
+
+TEST_F(HostileConnections, AClientThatVanishesIsNoticed) {  // G5
+  RawConnection silent(port_);
+  silent.send(authentication(secret_));
+  silent.line();
+  EXPECT_TRUE(eventually([&] { return are_probed(port_); }))
+      << "nothing would say that its machine has gone";
 }
 
 class HostileHandshakes : public HostileConnections {

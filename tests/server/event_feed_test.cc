@@ -99,6 +99,33 @@ TEST(EventFeed, WhoMissesDroppedRecordsIsToldWhereTheLogGoesOn) {
   EXPECT_EQ(failed.at("params").at("horizon"), 3);
 }
 
+// Its connection looks closed, or as if its output had ended.
+class LeavingPeer final : public ListeningPeer {
+ public:
+  [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
+    return is_closed || (leaves && counts_end_of_output);
+  }
+  bool leaves = false;
+};
+
+TEST(EventFeed, WhoHasGoneGivesItsPlaceToWhoAsks) {  // G5
+  MemoryEventLog log;
+  EventFeed feed(
+      log, [](const StoreError&) {}, BlockingPool(at_once, at_once));
+  std::vector<std::shared_ptr<LeavingPeer>> peers;
+  for (int number = 0; number < 3; ++number) {
+    peers.push_back(std::make_shared<LeavingPeer>());
+    feed.subscribe(peers.back(), "s", 1, {});
+  }
+  peers[0]->leaves = true;
+  peers[1]->leaves = true;
+  feed.close_gone(*peers[1]);
+  EXPECT_TRUE(peers[0]->closed());
+  EXPECT_FALSE(peers[1]->closed()) << "it asks";
+  EXPECT_FALSE(peers[2]->closed()) << "it is there";
+  EXPECT_EQ(feed.size(), 2U);
+}
+
 TEST(EventFeed, WhoFallsTooFarBehindIsToldWhereToGoOn) {  // G7, P8
   MemoryEventLog log;
   EventFeed feed(

@@ -116,6 +116,14 @@ void read(Api& api, Call& call) {
       [answer, page](const StoreError&) { answer(page); });
 }
 
+// Whoever closes a TCP connection to which nothing is sent keeps its place until the kernel
+// notices. A caller that comes and goes would have taken all of its places by then.
+bool take_subscription(EventFeed& feed, Peer& peer) {
+  if (!feed.full() && peer.take_subscription()) return true;
+  feed.close_gone(peer);
+  return !feed.full() && peer.take_subscription();
+}
+
 void subscribe(Api& api, Call& call, EventFeed& feed,
                const SubscribeAgentLogs& subscribe_agent_logs) {
   if (!call.responder.peer()->takes_deliveries()) {
@@ -143,7 +151,7 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
                                   {position_detail("from", from), position_detail("tail", tail)},
                                   {"signalbox events --follow"}});
   }
-  if (feed.full() || !call.responder.peer()->take_subscription()) {
+  if (!take_subscription(feed, *call.responder.peer())) {
     return call.responder.reject(
         {ErrorCode::OVERLOADED,
          "too many subscriptions",

@@ -48,6 +48,10 @@ class SseStream final : public Peer,
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
+  void close_now() override { session_->close(); }
+  [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
+    return session_->has_gone(counts_end_of_output);
+  }
   [[nodiscard]] bool closed() const override { return session_->closed(); }
   void on_end() override;
 
