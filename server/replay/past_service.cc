@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "domain/check.h"
@@ -34,6 +33,7 @@
 #include "server/rpc/results.h"
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/service_loops.h"
+#include "server/text/json_text.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -265,7 +265,7 @@ json::object PastService::call(std::string_view method, const json::object& para
   const json::object request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
   const auto line = answer(json::serialize(request), {"past", Role::admin});
   SIGNALBOX_CHECK(line.has_value());
-  return json::parse(*line).as_object();
+  return parse_own_answer(*line);
 }
 
 }  // namespace signalbox

@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include <boost/json/parse.hpp>
-
 #include "server/rpc/error_json.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 namespace {
@@ -35,7 +34,7 @@ Decided<json::object> answer_of_own_command(const OwnCommand& command,
   const auto printed = run_own_command(command);
   if (!printed) return failed(code_of_failure(printed.error().kind), printed.error().why);
   json::error_code wrong;
-  json::value answer = json::parse(*printed, wrong);
+  json::value answer = parse_answer(*printed, wrong);
   if (wrong || !answer.is_object()) {
     return failed(ErrorCode::INTERNAL, "its process printed no answer");
   }

@@ -2,14 +2,21 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/value_stack.hpp>
+
+#include "domain/check.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+// What clients have sent, and more levels around it than any answer has.
+constexpr std::size_t answer_depth = 8 * json_depth_max;
 
 // Builds the value as Boost.JSON's own parser does, and counts the keys that it reads. An object
 // keeps only one of two equal keys, so a value with fewer keys than were read had a duplicate.
@@ -124,6 +131,19 @@ Decided<json::value> parse_json(std::string_view text, json::storage_ptr storage
     return parse_error("an object has the same key twice", 0);
   }
   return value;
+}
+
+json::value parse_answer(std::string_view text, json::error_code& error) {
+  json::parse_options options;
+  options.max_depth = answer_depth;
+  return json::parse({text.data(), text.size()}, error, {}, options);
+}
+
+json::object parse_own_answer(std::string_view text) {
+  json::error_code error;
+  json::value answer = parse_answer(text, error);
+  SIGNALBOX_CHECK(!error && answer.is_object());
+  return std::move(answer.get_object());
 }
 
 }  // namespace signalbox

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include <boost/json/error.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 
@@ -18,5 +20,11 @@ inline constexpr std::size_t json_depth_max = 32;
 // after the value. Its details have the byte (0 for a duplicate key).
 Decided<boost::json::value> parse_json(std::string_view text,
                                        boost::json::storage_ptr storage = {});
+
+// Parses an answer of this program. It has levels of its own around what clients have sent, so it
+// is deeper than a request may be. Sets `error` for what isn't JSON.
+boost::json::value parse_answer(std::string_view text, boost::json::error_code& error);
+// Returns the object in an answer that this process has made itself.
+boost::json::object parse_own_answer(std::string_view text);
 
 }  // namespace signalbox

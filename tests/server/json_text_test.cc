@@ -112,5 +112,19 @@ TEST(JsonText, UsesTheStorageItIsGiven) {
   EXPECT_EQ(value->at("a").as_array().storage().get(), &resource);
 }
 
+TEST(JsonText, AnswersAreDeeperThanRequests) {  // G1
+  const auto nested = [](std::size_t levels) {
+    return "{\"result\":" + std::string(levels - 1, '[') + std::string(levels - 1, ']') + "}";
+  };
+  EXPECT_TRUE(parse_json(nested(json_depth_max)));
+  EXPECT_FALSE(parse_json(nested(json_depth_max + 1)));
+  boost::json::error_code error;
+  parse_answer(nested(2 * json_depth_max), error);
+  EXPECT_FALSE(error) << error.message();
+  EXPECT_TRUE(parse_own_answer(nested(2 * json_depth_max)).contains("result"));
+  parse_answer("{", error);
+  EXPECT_TRUE(error);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -1,6 +1,7 @@
 #include "tools/cli/client.h"
 
 #include "domain/try.h"
+#include "server/text/json_text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +11,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 namespace signalbox {
@@ -121,7 +121,7 @@ Called<json::object> Client::receive() {
   for (;;) {
     if (const auto end = received_.find('\n', searched); end != std::string::npos) {
       json::error_code error;
-      json::value message = json::parse(json::string_view(received_.data(), end), error);
+      json::value message = parse_answer(std::string_view(received_.data(), end), error);
       received_.erase(0, end + 1);
       if (error || !message.is_object())
         return tl::unexpected(connection_lost("its message is not a JSON object"));

@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-#include <boost/json/parse.hpp>
-
+#include "server/text/json_text.h"
 #include "server/text/percent_coding.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/http_header.h"
@@ -57,7 +56,7 @@ std::string content_disposition(const std::string& name) {
 void ArtifactDownload::on_answer(const std::string& line) {
   const auto result = result_text(line);
   if (!result) return session().respond(problem_of_line(line));
-  read_result(json::parse({result->data(), result->size()}).as_object());
+  read_result(parse_own_answer(*result));
 }
 
 void ArtifactDownload::read_result(const json::object& result) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <boost/asio/post.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/text/json_text.h"
 #include "server/transport/http/artifact_download.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/console.h"
@@ -42,7 +42,7 @@ class CallPeer final : public SingleResponsePeer {
     if (route_.show == nullptr) {
       answer.body = std::string(*result) + "\n";
     } else {
-      route_.show(target_, json::parse({result->data(), result->size()}).as_object(), answer);
+      route_.show(target_, parse_own_answer(*result), answer);
     }
     session().respond(std::move(answer));
   }
@@ -64,8 +64,9 @@ class RpcPeer final : public SingleResponsePeer {
       nothing.status = 204;
       return session().respond(std::move(nothing));
     }
+    // A text in a result may be the same word.
     if (line.find("\"UNAUTHENTICATED\"") != std::string::npos) {
-      const json::object answer = json::parse(line).as_object();
+      const json::object answer = parse_own_answer(line);
       const json::value* error = answer.if_contains("error");
       if (error != nullptr && error->at("data").at("code") == "UNAUTHENTICATED") {
         return session().respond(problem(error->as_object()));
@@ -85,7 +86,7 @@ class CheckPeer final : public SingleResponsePeer {
   // The project is saved, whatever becomes of the check.
   void on_answer(const std::string& line) override {
     if (const auto result = result_text(line)) {
-      const json::object found = json::parse({result->data(), result->size()}).as_object();
+      const json::object found = parse_own_answer(*result);
       for (const char* name : {"warnings", "not_checked"}) {
         if (const json::value* list = found.if_contains(name)) put_[name] = *list;
       }
@@ -107,7 +108,7 @@ class PutPeer final : public SingleResponsePeer {
   void on_answer(const std::string& line) override {
     const auto result = result_text(line);
     if (!result) return session().respond(problem_of_line(line));
-    json::object put = json::parse({result->data(), result->size()}).as_object();
+    json::object put = parse_own_answer(*result);
     // Posted: this is called between the events of a commit that have become durable.
     boost::asio::post(session().socket().get_executor(),
                       [session = session().shared_from_this(), put = std::move(put),
@@ -184,7 +185,7 @@ void SingleResponsePeer::answer(std::string line, std::size_t) {
 }
 
 HttpAnswer problem_of_line(const std::string& line) {
-  return problem(json::parse(line).as_object().at("error").as_object());
+  return problem(parse_own_answer(line).at("error").as_object());
 }
 
 std::optional<Rejection> stranger_refusal(const HttpSession& session, const RequestedRoute& asked,

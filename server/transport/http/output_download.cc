@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/json/parse.hpp>
-
+#include "server/text/json_text.h"
 #include "server/text/percent_coding.h"
 #include "server/transport/http/byte_range.h"
 #include "server/transport/http/call_line.h"
@@ -145,7 +144,7 @@ HttpAnswer output_answer(const OutputReader& read, const AttemptOutput& output,
 void OutputDownload::on_answer(const std::string& line) {
   const auto result = result_text(line);
   if (!result) return session().respond(problem_of_line(line));
-  const json::object found = json::parse({result->data(), result->size()}).as_object();
+  const json::object found = parse_own_answer(*result);
   const auto text = [&found](const char* name) { return std::string(found.at(name).as_string()); };
   AttemptOutput output{text("job_id"), text("station"),
                        found.at("attempt").to_number<std::int64_t>(), text("stream"),
