@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/json/parse.hpp>
-
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/moment.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/clock.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 namespace {
@@ -51,25 +50,29 @@ PastWorlds::PastWorlds(Parts parts)
 
 PastWorlds::~PastWorlds() { forget_all(); }
 
-void PastWorlds::run(const Responder& responder, Work work) {
-  if (waiting_ >= limits::past_questions_max) return responder.reject(too_many_questions());
-  ++waiting_;
-  // Each connection has a lane: many questions of one keep no other waiting for long.
-  const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
+void PastWorlds::run(const Responder& responder, const std::string& caller, bool has_place,
+                     Work work) {
+  const bool is_full = waiting_.size() >= limits::past_questions_max;
+  if (is_full && (!has_place || waiting_.contains(caller))) {
+    return responder.reject(too_many_questions());
+  }
+  waiting_.insert(caller);
   Present present{parts_.clock.wall_ns(),
                   parts_.present ? std::optional(parts_.present()) : std::nullopt};
-  parts_.pool.run(
-      {.name = "connection " + std::to_string(connection)},
-      [this, work = std::move(work), present = std::move(present)]() -> std::function<void()> {
-        return [this, then = work(present)] {
-          --waiting_;
-          then();
-        };
-      });
+  parts_.pool.run({.name = "the past for " + caller},
+                  [this, caller, work = std::move(work),
+                   present = std::move(present)]() -> std::function<void()> {
+                    return [this, caller, then = work(present)] {
+                      waiting_.erase(waiting_.find(caller));
+                      then();
+                    };
+                  });
 }
 
 void PastWorlds::ask(PastQuestion question, const Responder& responder) {
-  run(responder,
+  const std::string caller = question.principal.actor;
+  const bool has_place = question.has_place;
+  run(responder, caller, has_place,
       [this, question = std::move(question),
        responder](const Present& present) -> std::function<void()> {
         return [responder, line = answer(question, present)]() mutable {
@@ -80,7 +83,9 @@ void PastWorlds::ask(PastQuestion question, const Responder& responder) {
 }
 
 void PastWorlds::compare(PastComparison question, const Responder& responder) {
-  run(responder,
+  const std::string caller = question.principal.actor;
+  const bool has_place = question.has_place;
+  run(responder, caller, has_place,
       [this, question = std::move(question),
        responder](const Present& present) -> std::function<void()> {
         return [responder, result = answer(question, present)]() mutable {
@@ -118,7 +123,7 @@ Decided<json::object> PastWorlds::answer(const PastComparison& question, const P
 Decided<json::object> PastWorlds::result_at(Position at, const PastComparison& question,
                                             const Present& present) {
   const auto line = TRY(answer_at(at, question.line, question.principal, present));
-  json::object answered = json::parse(line).as_object();
+  json::object answered = parse_own_answer(line);
   if (json::value* const result = answered.if_contains("result")) {
     return std::move(result->as_object());
   }

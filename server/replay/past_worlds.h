@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ class PastWorlds {
     const EventLog& log;
     const Clock& clock;
     std::filesystem::path data;  // the data directory
-    BlockingPool pool;           // one thread, with a lane for each connection
+    BlockingPool pool;           // one thread, with a lane for each caller
     PastHistory::Intervals intervals = {};
     // Returns what answers show of the present. Called on the engine's thread. nullptr: the
     // defaults of PresentFacts for this data directory.
@@ -50,8 +51,9 @@ class PastWorlds {
   PastWorlds& operator=(const PastWorlds&) = delete;
   ~PastWorlds();
 
-  // Answers a question, later. OVERLOADED if past_questions_max wait already; else as
-  // find_shown_moment() and the method. Called on the engine's thread.
+  // Answers a question, later. OVERLOADED if past_questions_max wait already, unless it has a place
+  // and none of its caller waits; else as find_shown_moment() and the method. Called on the
+  // engine's thread.
   void ask(PastQuestion question, const Responder& responder);
 
   // Answers a question about two moments, later, with `from` and `to`, their positions. Takes the
@@ -81,7 +83,8 @@ class PastWorlds {
   // Answers on the pool's thread. Returns what is to be done on the engine's thread then.
   using Work = std::function<std::function<void()>(const Present& present)>;
 
-  void run(const Responder& responder, Work work);
+  // Callers take turns.
+  void run(const Responder& responder, const std::string& caller, bool has_place, Work work);
   // Called on the pool's thread.
   Decided<std::string> answer(const PastQuestion& question, const Present& present);
   Decided<boost::json::object> answer(const PastComparison& question, const Present& present);
@@ -95,8 +98,8 @@ class PastWorlds {
   void forget_all();
 
   const Parts parts_;
-  std::size_t waiting_ = 0;  // questions; the engine's thread only
-  std::mutex mutex_;         // held while a question is answered
+  std::multiset<std::string> waiting_;  // callers of questions; the engine's thread only
+  std::mutex mutex_;                    // held while a question is answered
   // Guarded by mutex_.
   PastHistory history_;
   std::vector<Remembered> worlds_;  // of the history's rows

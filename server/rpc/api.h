@@ -56,6 +56,7 @@ struct PastQuestion {
   std::string line;    // the request without the moment
   std::string moment;  // as find_moment() takes it
   Principal principal;
+  bool has_place = false;  // one of the sender may wait however many do: see Lane::has_place
 };
 
 // A query about two moments of the past, which its sender may make, and what makes one answer of
@@ -65,6 +66,7 @@ struct PastComparison {
   std::string from;  // a moment, as find_shown_moment() takes it
   std::string to;    // another one, not before it; empty: the end of the log
   Principal principal;
+  bool has_place = false;  // as above
   // Returns the answer, of the results at the two moments. Called on a thread that may block.
   std::function<Decided<boost::json::object>(const boost::json::object& before,
                                              const boost::json::object& after)>

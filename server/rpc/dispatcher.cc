@@ -8,6 +8,7 @@
 
 #include "domain/try.h"
 #include "server/access/authentication.h"
+#include "server/access/caller.h"
 #include "server/access/job_rights.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
@@ -212,7 +213,8 @@ void Dispatcher::ask_past(const std::string& moment, const std::string& id_text,
                              {}});
   }
   if (id_text.empty()) return responder.relay({});  // nobody reads the answer
-  api_.ask_past({line_of(id_text, request), moment, principal}, responder);
+  api_.ask_past({line_of(id_text, request), moment, principal, !is_address(principal.actor)},
+                responder);
 }
 
 }  // namespace signalbox

@@ -237,6 +237,38 @@ TEST_F(PastWorldsTest, QuestionsBeyondTheBoundAreRefused) {  // O4
   EXPECT_EQ(held.size(), 1U);
 }
 
+TEST_F(PastWorldsTest, CallersTakeTurnsAndEachHasAPlace) {  // O4, G7
+  start_run(R"({"goal":"a moment"})");
+  std::vector<std::string> lanes;
+  std::deque<std::function<void()>> held;
+  const BlockingPool::ToLanes hold = [&](const Lane& lane, std::function<void()> work) {
+    lanes.push_back(lane.name);
+    held.push_back(std::move(work));
+  };
+  serve({log, clock, scratch.path(), BlockingPool(hold, at_once)});
+  const std::string question = request("run.list", R"({"at":1})");
+  const auto ask_as = [&](const std::string& caller) {
+    dispatcher.handle(question, {caller, Role::viewer}, peer);
+    return peer->lines.empty() ? "" : code_of(peer->next());
+  };
+  for (std::size_t each = 0; each < limits::past_questions_max; ++each) {
+    EXPECT_EQ(ask_as("token:greedy"), "");
+  }
+  EXPECT_EQ(ask_as("token:greedy"), "OVERLOADED");
+  EXPECT_EQ(ask_as("tcp:127.0.0.2"), "OVERLOADED") << "one client may come under many addresses";
+  EXPECT_EQ(ask_as("token:modest"), "");
+  EXPECT_EQ(ask_as("token:modest"), "OVERLOADED");
+  EXPECT_EQ(lanes.front(), "the past for token:greedy");
+  EXPECT_EQ(lanes.back(), "the past for token:modest");
+  while (!held.empty()) {
+    held.front()();
+    held.pop_front();
+  }
+  peer->lines.clear();
+  EXPECT_EQ(ask_as("token:greedy"), "") << "nothing waits any more";
+  ASSERT_EQ(held.size(), 1U);
+}
+
 TEST_F(PastWorldsTest, AViewerSeesNoTokensOfThePast) {  // O4
   ask("lock.acquire", R"({"key":"deploy","owner":"ops","lease_ms":60000})");
   const std::string line = request("lock.get", R"({"key":"deploy","at":1})");

@@ -2,6 +2,8 @@
 // others compute proofs.
 #include <utility>
 
+#include "server/limits.h"
+#include "server/rpc/askers.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/read_models.h"
@@ -16,9 +18,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-// Work on the tiles is done one after the other: each goes on from what the one before has read.
-constexpr char tiles_lane[] = "tiles of the log";
 
 struct ReadAuditTile {
   std::string path;  // "0/x001/234.p/12", as a URL of c2sp.org/tlog-tiles has it behind `tile/`
@@ -96,12 +95,24 @@ Decided<json::object> tile_content(const AuditParts& parts, const TilePath& tile
   return result;
 }
 
-// Answers with what `read` returns, which blocks on the log. `parts` outlives the handler.
+Rejection too_many_tiles() {
+  return {ErrorCode::OVERLOADED,
+          "you wait for many checkpoints and tiles already, or the log's disk doesn't answer: try "
+          "again",
+          {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
+          {"signalbox status"}};
+}
+
+// Answers with what `read` returns, which blocks on the log.
 void answer_from_tiles(Api& api, Call& call, const AuditParts& parts,
                        std::function<Decided<json::object>(const AuditParts& parts)> read) {
   if (!parts.tiles) return call.responder.reject(not_signed("its log isn't on a disk"));
+  // Callers take turns: the entries of 256 large records take long, and many may be asked for.
+  Lane lane{.name = "tiles for " + call.origin.actor,
+            .unwanted = parts.askers->add(call.responder.peer())};
+  lane.failed = [responder = call.responder](LaneFailure) { responder.reject(too_many_tiles()); };
   api.log_readers.run(
-      {.name = tiles_lane},
+      std::move(lane),
       [&api, responder = call.responder, parts, read = std::move(read)]() -> std::function<void()> {
         auto outcome = read(parts);
         const Position tail = api.log.tail();

@@ -14,6 +14,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/access/caller.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
@@ -162,6 +163,7 @@ void diff_state(Api& api, Call& call) {
   const Principal asker{call.origin.actor, sees_no_tokens(call.role) ? Role::viewer : Role::worker};
   api.compare_past(
       {json::serialize(request), params->from, params->to.value_or(""), asker,
+       !is_address(asker.actor),
        [&log = api.log, stream = *stream](const json::object& before, const json::object& after) {
          return diff_results(log, stream, before, after);
        }},
