@@ -160,6 +160,11 @@ void ChildProcess::Stream::read(int reads_max) {
 }
 
 tl::expected<ChildProcess, int> ChildProcess::start(Settings settings) {
+  // The program would get the part before it.
+  const auto has_nul = [](const std::string& word) { return word.find('\0') != std::string::npos; };
+  if (std::any_of(settings.argv.begin(), settings.argv.end(), has_nul)) {
+    return tl::unexpected(EINVAL);
+  }
   ChildProcess child;
   std::array<int, 3> descriptors{-1, settings.stdout_descriptor, settings.stderr_descriptor};
   FileDescriptor input;

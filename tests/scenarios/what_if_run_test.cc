@@ -85,6 +85,8 @@ TEST_F(WhatIfRunTest, RefusesAWrongQuestionByItsField) {
   EXPECT_EQ(refusal({{"policy", "[limits]\nworker = 1\n"}}), "INVALID_PARAMS");
   EXPECT_EQ(refusal({{"policy", "[limits"}}), "INVALID_PARAMS");
   EXPECT_EQ(refusal({{"policy", ""}, {"from", "yesterday"}}), "INVALID_PARAMS");
+  EXPECT_EQ(refusal({{"policy", ""}, {"from", std::string("1\0unseen", 8)}}), "INVALID_PARAMS");
+  EXPECT_EQ(refusal({{"policy", ""}, {"to", std::string("1\0unseen", 8)}}), "INVALID_PARAMS");
   const std::string longest(limits::what_if_policy_bytes_max, '#');
   EXPECT_EQ(ask({{"policy", longest}}).exit_code, 0);
   EXPECT_EQ(refusal({{"policy", longest + '#'}}), "LIMIT_EXCEEDED");

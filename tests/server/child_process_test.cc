@@ -85,6 +85,13 @@ TEST(ChildProcessTest, AProgramOrDirectoryThatIsNotThereDoesNotStart) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TEST(ChildProcessTest, AWordWithANulDoesNotStart) {  // G1
+  using std::string_literals::operator""s;
+  const auto child = ChildProcess::start({.argv = {"echo", "seen\0unseen"s}});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error(), EINVAL);
+}
+
 TEST(ChildProcessTest, OutputOverTheBoundKeepsItsEndsAndDoesNotBlockTheProgram) {
   BoundedOutput ends(4, 3);
   BoundedOutput beginning(4, 0);

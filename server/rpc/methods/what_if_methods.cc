@@ -32,14 +32,18 @@ struct WhatIfRequest {
 };
 BOOST_DESCRIBE_STRUCT(WhatIfRequest, (), (policy, from, to, seed))
 
+// What a moment is, the process says. It would be given the part before a NUL, though.
+Decided<void> check_moment(const char* field, const std::optional<std::string>& moment) {
+  if (!moment || moment->empty()) return {};
+  return require_line(field, *moment, limits::name_bytes_max);
+}
+
 Decided<void> check_what_if(const WhatIfRequest& request) {
   if (auto ok = require_at_most("policy", request.policy, limits::what_if_policy_bytes_max); !ok) {
     return ok;
   }
-  if (auto ok = require_at_most("from", request.from.value_or(""), limits::name_bytes_max); !ok) {
-    return ok;
-  }
-  return require_at_most("to", request.to.value_or(""), limits::name_bytes_max);
+  TRY(check_moment("from", request.from));
+  return check_moment("to", request.to);
 }
 
 // The result shows the log up to its `to`.
