@@ -54,7 +54,7 @@ asio::ip::address address_of(const SocketProtocol::endpoint& generic) {
   return endpoint.address();
 }
 
-void keep_alive(int socket) {
+void probe_when_idle(int socket) {
   const auto set = [socket](int level, int option, int value) {
     (void)::setsockopt(socket, level, option, &value, sizeof value);
   };
@@ -80,7 +80,7 @@ ConnectionOrigin origin_of(Socket& socket) {
   // the peer has acknowledged those before, which takes an event 40 ms.
   boost::system::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  keep_alive(socket.native_handle());
+  probe_when_idle(socket.native_handle());
   if (!error) origin.local_address = address_of(local).to_string();
   const auto remote = socket.remote_endpoint(error);
   if (error) return origin;
