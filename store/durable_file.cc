@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <system_error>
 #include <utility>
@@ -53,8 +55,10 @@ Stored<std::string> read_file(const std::filesystem::path& path, std::size_t byt
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("read", path));
   // One byte more than the size, so that a file that doesn't grow reaches its end in the first
-  // round.
-  std::string bytes(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  // round. A sparse file may have any size.
+  const auto size_now = static_cast<std::uint64_t>(status.st_size);
+  std::string bytes(static_cast<std::size_t>(std::min<std::uint64_t>(size_now, bytes_max)) + 1,
+                    '\0');
   std::size_t size = 0;
   while (size <= bytes_max) {
     if (size == bytes.size()) bytes.resize(2 * size);
