@@ -1,9 +1,15 @@
-// Tests two servers with one run root: each file is a complete one of either server.
+// Tests two servers with one run root: each file is a complete one of either server. And files that
+// others have made large.
 #include "server/followers/run_root/run_root_disk.h"
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -44,6 +50,55 @@ TEST(RunRootDisk, TwoServersInOneRootNeverLeaveHalfAFile) {  // T7
   }
   one.join();
   other.join();
+}
+
+// What others make of the files: agents write in run roots, too.
+class LargeFiles : public ::testing::Test {
+ protected:
+  static constexpr std::uintmax_t sparse_bytes = std::uintmax_t{1} << 30;
+
+  static std::int64_t most_memory_kib() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  }
+  [[nodiscard]] std::filesystem::path file(const char* path) const {
+    return directory_.path() / path;
+  }
+  void make_sparse(const char* path) const {
+    std::filesystem::create_directories(file(path).parent_path());
+    std::ofstream(file(path)) << "x";
+    std::filesystem::resize_file(file(path), sparse_bytes);
+  }
+  void apply(const char* path, FileChange::Kind kind, const std::string& bytes) const {
+    const auto applied =
+        apply_change({directory_.path().string(), path, kind, bytes, 7}, temporary_tag("/runs"));
+    EXPECT_TRUE(applied) << applied.error().message;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(LargeFiles, AreNotReadIntoMemory) {  // G1, T7
+  make_sparse(run_root_path::tick_marker);
+  make_sparse(run_root_path::tick_ledger);
+  const std::int64_t before_kib = most_memory_kib();
+  apply(run_root_path::tick_marker, FileChange::Kind::write, "marker\n");
+  apply(run_root_path::tick_ledger, FileChange::Kind::append, "row\n");
+  EXPECT_LT(most_memory_kib() - before_kib, static_cast<std::int64_t>(sparse_bytes / 1024 / 4));
+  EXPECT_EQ(content_of(file(run_root_path::tick_marker)), "marker\n");
+  EXPECT_EQ(content_of(file(run_root_path::tick_ledger)), "row\n");
+  const auto aside = file(run_root_path::tick_ledger).string() + ".replaced-7";
+  EXPECT_EQ(std::filesystem::file_size(aside), sparse_bytes) << "nothing of others is deleted";
+}
+
+TEST_F(LargeFiles, ALargeLedgerKeepsItsRowsAndLosesAnUnfinishedOne) {  // T7
+  std::filesystem::create_directories(file(run_root_path::tick_ledger).parent_path());
+  std::string rows;
+  while (rows.size() <= 17UL * 1024 * 1024) rows += std::string(1000, 'r') + "\n";
+  std::ofstream(file(run_root_path::tick_ledger)) << rows << "old\nunfini";
+  apply(run_root_path::tick_ledger, FileChange::Kind::append, "old\nnew\n");
+  EXPECT_TRUE(content_of(file(run_root_path::tick_ledger)) == rows + "old\nnew\n");
 }
 
 }  // namespace

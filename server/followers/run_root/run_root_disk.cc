@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 // Size of the end of a ledger that is searched for rows that may be there already. It is more than
 // a second's worth of rows, which is how far the files can be ahead of the saved progress.
 constexpr std::size_t ledger_end_bytes = 256 * 1024;
+// A ledger up to this size is rewritten where rows might be cut short. Others write in run roots as
+// well: what is larger is never read as a whole.
+constexpr std::size_t ledger_rewritten_bytes_max = 16UL * 1024 * 1024;
 // A write within one page is complete or absent when its process is killed.
 constexpr std::size_t page_bytes = 4096;
 
@@ -92,12 +95,13 @@ Stored<RootFile> find_place(const FileChange& change, bool create, const RunRoot
   return place;
 }
 
-// Returns the content; nullopt if the file is absent, not a regular file, or can't be read.
-std::optional<std::string> content_of(const RootFile& place) {
+// Returns the content; nullopt if the file is absent, not a regular file, too large, or can't be
+// read.
+std::optional<std::string> content_of(const RootFile& place, std::size_t bytes_max) {
   constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const FileDescriptor file(::openat(place.directory.get(), place.name.c_str(), flags));
   if (!file) return std::nullopt;
-  auto content = read_regular_file(file.get(), place.shown, std::size_t{1} << 32);
+  auto content = read_regular_file(file.get(), place.shown, bytes_max);
   if (!content) return std::nullopt;
   return std::move(*content);
 }
@@ -149,7 +153,7 @@ Stored<void> replace(const RootFile& place, std::string_view content, const File
 
 Stored<void> write(const FileChange& change, const std::string& tag, const RunRootRule* rule) {
   const auto place = TRY(find_place(change, /*create=*/true, rule));
-  if (content_of(place) == change.bytes) return {};
+  if (content_of(place, change.bytes.size()) == change.bytes) return {};
   return replace(place, change.bytes, change, tag);
 }
 
@@ -195,10 +199,30 @@ std::string rows_not_in(std::string_view text, std::string_view rows) {
 
 // Rewrites the whole ledger, without a last row that a crash of the machine cut short.
 Stored<void> rewrite(const RootFile& place, const FileChange& change, const std::string& tag) {
-  std::string content = content_of(place).value_or("");
+  std::string content = content_of(place, ledger_rewritten_bytes_max).value_or("");
   content.resize(content.rfind('\n') + 1);  // npos + 1 is 0
   content += rows_not_in(content, change.bytes);
   return replace(place, content, change, tag);
+}
+
+// Appends to a large ledger in place, after its last whole row. `end` is its end. If that has no
+// row, somebody else made the file: then it is renamed, and the ledger begins anew.
+Stored<void> append_to_large(const RootFile& place, const FileDescriptor& file, std::size_t size,
+                             std::string_view end, const FileChange& change,
+                             const std::string& tag) {
+  const std::size_t rows_end = end.rfind('\n') + 1;  // npos + 1 is 0
+  if (rows_end == 0) {
+    TRY(move_aside(place, change.position));
+    return replace(place, change.bytes, change, tag);
+  }
+  const std::string rows = rows_not_in(end.substr(0, rows_end), change.bytes);
+  if (rows.empty()) return {};
+  const auto whole_rows = static_cast<off_t>(size - end.size() + rows_end);
+  if (rows_end < end.size() && ::ftruncate(file.get(), whole_rows) != 0) {
+    return failed("truncate", place.shown);
+  }
+  if (!write_all(file, rows)) return failed("write", place.shown);
+  return sync(file.get(), place.shown);
 }
 
 Stored<void> append(const FileChange& change, const std::string& tag, const RunRootRule* rule) {
@@ -211,6 +235,9 @@ Stored<void> append(const FileChange& change, const std::string& tag, const RunR
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   const auto end = end_of(file.get(), size, ledger_end_bytes);
+  if (end && size > ledger_rewritten_bytes_max) {
+    return append_to_large(place, file, size, *end, change, tag);
+  }
   if (!end || end->empty() || end->back() != '\n') return rewrite(place, change, tag);
   const std::string rows = rows_not_in(*end, change.bytes);
   if (rows.empty()) return {};
@@ -267,7 +294,7 @@ Stored<WrittenFile> remove_written_file(const FileChange& change, const RunRootR
   }
   // A file of another size was changed, and may be too large to be read.
   if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) != change.bytes.size() ||
-      content_of(*place) != change.bytes) {
+      content_of(*place, change.bytes.size()) != change.bytes) {
     return WrittenFile::changed;
   }
   if (is_dry) return WrittenFile::same;
