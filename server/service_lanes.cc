@@ -6,8 +6,8 @@
 namespace signalbox {
 namespace {
 
-// Subscribers that catch up leave the processors to commands, and so do queries about the past and
-// a retention.
+// Subscribers that catch up leave the processors to commands, and so do reports, queries about the
+// past and a retention.
 constexpr int backlog_niceness = 10;
 
 }  // namespace
@@ -40,6 +40,7 @@ LanePool::Bounds ServiceLanes::report_bounds() {
   LanePool::Bounds own = bounds(1);
   own.threads_max = 1;
   own.waiting_max = limits::reports_waiting_max;
+  own.niceness = backlog_niceness;
   own.hang_ms = limits::report_hang_ms_max;
   return own;
 }

@@ -231,11 +231,13 @@ ATTACKS = {
         "what_if.run", {"policy": f"[limits]\njobs_max = {1 + number % 9}"})),
     "tiles": lambda site: ask_for_ever(site, lambda number: (
         "audit.tile", {"path": f"entries/{number % (EVENTS // 256):03}"})),
+    "pages": lambda site: ask_for_ever(site, lambda number: ("events.read", {"from": "1", "actor": "nobody"})),
     "timelines": lambda site: ask_for_ever(site, lambda number: ("timeline.get", {"from": "1"})),
     "compressed_answers": compressed_answers,
 }
 KEEP_A_PROCESSOR_BUSY = {"braces", "half_lines", "slow_headers", "handshakes"}
-READ_THE_LOG = {"subscribers", "past", "differences", "reports", "forecasts", "tiles", "timelines", "compressed_answers"}
+READ_THE_LOG = {"subscribers", "past", "differences", "reports", "forecasts", "tiles", "pages", "timelines",
+                "compressed_answers"}
 
 
 class Site:
