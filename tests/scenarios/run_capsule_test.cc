@@ -135,6 +135,9 @@ TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6
   changed = lines;
   changed.back().pop_back();
   refused("cut", changed);
+  write_text(capsule, whole);
+  std::filesystem::resize_file(capsule, std::uintmax_t{1} << 40);  // a line that never ends
+  expect_refused(1, "longer than any line", capsule);
   make_key("foreign.key");
   const std::string own = verifier_key_;
   write_text(capsule, whole);

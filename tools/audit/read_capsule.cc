@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <fstream>
+#include <istream>
 
 #include <boost/json/parse.hpp>
 
+#include "domain/limits.h"
 #include "domain/try.h"
 #include "store/base64.h"
 #include "store/codec.h"
@@ -17,6 +19,27 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+// Of the longest line, which has an artifact in base64.
+constexpr std::size_t capsule_line_bytes_max = limits::artifact_bytes_max / 3 * 4 + 256 * 1024;
+
+// Reads a line as std::getline() does, but fails at one that is longer than any of a capsule.
+std::istream& read_capsule_line(std::istream& stream, std::string& line) {
+  line.clear();
+  for (;;) {
+    const int next = stream.get();
+    if (next == std::istream::traits_type::eof()) {
+      if (stream.eof() && !line.empty()) stream.clear(std::ios::eofbit);
+      return stream;
+    }
+    if (next == '\n') return stream;
+    if (line.size() == capsule_line_bytes_max) {
+      stream.setstate(std::ios::failbit);
+      return stream;
+    }
+    line.push_back(static_cast<char>(next));
+  }
+}
 
 struct ProvenLeaf {
   std::uint64_t line = 0;
@@ -216,7 +239,7 @@ Called<Capsule> read_capsule(const std::filesystem::path& file,
                              const std::function<Called<void>(const CapsuleArtifact&)>& take) {
   std::ifstream stream(file, std::ios::binary);
   std::string last;
-  if (!stream || !std::getline(stream, last)) {
+  if (!stream || !read_capsule_line(stream, last)) {
     return tl::unexpected(usage_error("can't read " + file.string()));
   }
   if (!last.starts_with(capsule_beginning)) {
@@ -224,11 +247,15 @@ Called<Capsule> read_capsule(const std::filesystem::path& file,
   }
   CapsuleReader reader(file, take);
   std::uint64_t number = 1;
-  for (std::string next; std::getline(stream, next); ++number) {
+  for (std::string next; read_capsule_line(stream, next); ++number) {
     TRY(reader.line(last, number));
     std::swap(last, next);
   }
-  const bool ended = stream.eof() && !last.empty();
+  if (!stream.eof()) {
+    reader.findings.add({file.string(), number + 1, 0, "it is longer than any line of a capsule"});
+    return tl::unexpected(reader.findings.error());
+  }
+  const bool ended = !last.empty();
   stream.clear();
   stream.seekg(-1, std::ios::end);
   if (!ended || stream.get() != '\n') {
