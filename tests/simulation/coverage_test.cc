@@ -1,6 +1,10 @@
 // Checks that every type of event that the domain has occurs in a simulation.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
 #include <map>
 #include <string>
 
@@ -10,6 +14,11 @@ namespace signalbox::simulation {
 namespace {
 
 constexpr std::uint64_t seeds_max = 300;
+// Each type occurs in two of these. They come first, since the rarest types would otherwise take
+// more than a hundred seeds. If a change of the service moves those to other seeds, the test names
+// them.
+constexpr std::array<std::uint64_t, 12> seeds_with_rare_types{144, 41,  129, 137, 168, 48,
+                                                              180, 225, 17,  22,  45,  260};
 
 // Events that no simulation causes, with the reason. A new noun doesn't belong here: it gets a
 // client (client.h).
@@ -28,12 +37,25 @@ TEST(Coverage, EveryTypeOfEventOccurs) {
     }
     return names;
   };
-  for (; options.seed <= seeds_max && (options.seed == 1 || !unexplained().empty());
-       ++options.seed) {
+  std::size_t seeds = 0;
+  const auto simulate_seed = [&](std::uint64_t seed) {
+    options.seed = seed;
     announce(options);
     counts.add(simulate(options).event_counts);
+    ++seeds;
+  };
+  for (const std::uint64_t seed : seeds_with_rare_types) {
+    if (unexplained().empty()) break;
+    simulate_seed(seed);
   }
-  RecordProperty("seeds", static_cast<int>(options.seed - 1));
+  for (std::uint64_t seed = 1; seed <= seeds_max && !unexplained().empty(); ++seed) {
+    const std::string missing = unexplained();
+    simulate_seed(seed);
+    if (unexplained() != missing) {
+      std::cout << "seed " << seed << " has a type that none before it had" << std::endl;
+    }
+  }
+  RecordProperty("seeds", static_cast<int>(seeds));
   EXPECT_EQ(unexplained(), "") << "never occurred in " << seeds_max << " seeds";
   counts.for_each([](std::string_view name, std::uint64_t count) {
     EXPECT_TRUE(count == 0 || !allowed_missing.contains(name))
