@@ -68,8 +68,18 @@ class RawConnection {
   // Returns what comes up to the end of a line, or of the connection, or of patience.
   std::string line() {
     std::string text;
-    for (char byte = 0; ::recv(descriptor_, &byte, 1, 0) == 1 && byte != '\n';) text += byte;
-    return text;
+    char bytes[64 * 1024];
+    for (;;) {
+      // What follows the line stays with the kernel.
+      const ssize_t seen = ::recv(descriptor_, bytes, sizeof bytes, MSG_PEEK);
+      if (seen <= 0) return text;
+      const std::string_view next(bytes, static_cast<std::size_t>(seen));
+      const std::size_t length = next.find('\n');
+      const bool is_end = length != std::string_view::npos;
+      text += next.substr(0, length);
+      ::recv(descriptor_, bytes, is_end ? length + 1 : next.size(), 0);
+      if (is_end) return text;
+    }
   }
   // Returns true if the server has closed the connection. Drops what it sent before. Doesn't block.
   bool is_closed() {
