@@ -14,6 +14,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -94,6 +95,10 @@ def main():
         return 1
     if options.bench:
         return bench(options)
+    # What the scenes try in turns follows from it (turns.mjs).
+    seed = os.environ.get("SIGNALBOX_SEED") or str(random.randrange(1_000_000))
+    os.environ["SIGNALBOX_SEED"] = seed
+    print(f"again with: SIGNALBOX_SEED={seed}", flush=True)
     # Beside the scenes, which mostly wait.
     with concurrent.futures.ThreadPoolExecutor() as executor:
         types = executor.submit(check_types, options.programs)

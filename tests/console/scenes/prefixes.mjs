@@ -8,6 +8,7 @@ import { playEvening } from '../evening.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 import { StoppedLog } from '../stopped_log.mjs';
+import { inTurn } from '../turns.mjs';
 
 const PREFIXES = fileURLToPath(new URL('../prefixes.mjs', import.meta.url));
 const SEEDS = [7, 19];  // in turns: half a minute each
@@ -21,8 +22,7 @@ const tryPrefixes = (binary, data) => promisify(execFile)(process.execPath, [PRE
 /** What the simulator recorded, with its crashes, quotas, locks, lost jobs and full disks. */
 export async function each_prefix_of_simulated_logs(stage) {  // C7
   const simulate = path.join(path.dirname(stage.service.binary), 'simulate');
-  const turn = Number(process.env.SIGNALBOX_SEED || Date.now());
-  for (const seed of process.env.SIGNALBOX_EVERY_FAULT ? SEEDS : [SEEDS[turn % SEEDS.length]]) {
+  for (const seed of inTurn(SEEDS, SEEDS.length)) {
     const data = path.join(path.dirname(stage.service.data), `seed${seed}`);
     execFileSync(simulate, ['--seed', seed, '--seeds', '1', '--steps', '4000', '--log', data], { stdio: 'pipe' });
     await tryPrefixes(stage.service.binary, data);
