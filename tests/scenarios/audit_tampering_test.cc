@@ -94,7 +94,7 @@ class TamperingTest : public AuditTest {
     }
   }
 
-  const FaultRotation rotation_{3};
+  const FaultRotation rotation_{5};
   std::size_t tampered_ = 0;
 };
 
@@ -287,7 +287,9 @@ TEST_F(TamperingTest, OfAProofIsFound) {  // R5
     expect_refused(1, "42.tlog-proof", file);
   };
   // Starts after the title, which marks the file as a proof.
-  for (std::size_t at = 23; at < whole.size(); at += whole.size() / 29) {
+  const std::size_t step = whole.size() / 29;
+  for (std::size_t at = 23 + rotation_.first * step; at < whole.size();
+       at += rotation_.stride * step) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 2);
     SCOPED_TRACE(at);
