@@ -164,6 +164,14 @@ class HostileConnections : public ServerTest {
     if (at == std::string::npos) return -1;
     return std::stod(text.substr(at + name.size() + 2));
   }
+  // Blocks until the server has closed each hostile connection. Returns false if it doesn't in
+  // time.
+  [[nodiscard]] bool are_all_closed() {
+    return eventually([this] {
+      return std::all_of(hostile_.begin(), hostile_.end(),
+                         [](RawConnection& each) { return each.is_closed(); });
+    });
+  }
   // Expects the bound of the server's memory. A sanitizer keeps freed memory, so with one only the
   // bytes that the server counts are looked at.
   void expect_bounded_memory() const {
@@ -335,6 +343,19 @@ TEST_F(HostileConnections, AClientThatVanishesIsNoticed) {  // G5
       << "nothing would say that its machine has gone";
 }
 
+// They are fewer than newcomers_max, so that none is closed to make room.
+TEST_F(HostileConnections, SilentOnesAreClosed) {  // G5
+  const auto began = std::chrono::steady_clock::now();
+  for (int number = 0; number < 200; ++number) hostile_.emplace_back(port_);
+  EXPECT_TRUE(everybody_is_served());
+  EXPECT_TRUE(are_all_closed());
+  const auto waited = std::chrono::steady_clock::now() - began;
+  EXPECT_GE(waited, std::chrono::milliseconds(first_byte_ms_max)) << "that is too early";
+  EXPECT_LT(waited,
+            std::chrono::milliseconds(first_byte_ms_max) + slowness * std::chrono::seconds(20));
+  EXPECT_TRUE(everybody_is_served());
+}
+
 class HostileHandshakes : public HostileConnections {
  protected:
   [[nodiscard]] std::string configuration() const override {
@@ -375,6 +396,22 @@ TEST_F(HostileHandshakes, UnfinishedOnesKeepNobodyOut) {  // G5
   EXPECT_LE(metric("signalbox_connections{caller=\"stranger\"}"),
             static_cast<double>(tls_newcomers_max));
   expect_bounded_memory();
+}
+
+TEST_F(HostileHandshakes, UnfinishedOnesAreCutOff) {  // G5
+  static_assert(tls_handshake_ms_max <= first_byte_ms_max, "that other bound would come first");
+  const std::string beginning("\x16\x03\x01\x02\x00\x01\x00\x01", 8);
+  const auto began = std::chrono::steady_clock::now();
+  for (int number = 0; number < 50; ++number) {
+    hostile_.emplace_back(port_);
+    hostile_.back().send(beginning);
+  }
+  EXPECT_TRUE(are_all_closed());
+  const auto waited = std::chrono::steady_clock::now() - began;
+  EXPECT_GE(waited, std::chrono::milliseconds(tls_handshake_ms_max)) << "that is too early";
+  EXPECT_LT(waited,
+            std::chrono::milliseconds(tls_handshake_ms_max) + slowness * std::chrono::seconds(20));
+  EXPECT_TRUE(everybody_is_served());
 }
 
 }  // namespace
