@@ -42,7 +42,7 @@ class Stage:
         # The variables of the calling session's own agent have no say here.
         for variable in [each for each in os.environ
                          if each.startswith(("ANTHROPIC_", "CLAUDE", "CODEX_", "OPENAI_"))]:
-            del os.environ[variable]
+            os.environ.pop(variable, None)  # or another stage was first
         environment = programs.environment(agents, name, home, self.model.url)
         data = self.directory / "data"
         data.mkdir()
@@ -109,15 +109,16 @@ class Stage:
         return self.run_of(run_id)["stations"][0]["attempts"]
 
     def wait(self, condition, what, seconds=RUN_SECONDS):
-        """Blocks until the condition holds; fails after that many seconds."""
+        """Blocks until the condition holds; fails after that many seconds. `what` may be a function."""
         deadline = time.monotonic() + seconds
         while not condition():
-            check(time.monotonic() < deadline, f"not in {seconds} s: {what}")
+            if time.monotonic() >= deadline:
+                raise Failed(f"not in {seconds} s: {what() if callable(what) else what}")
             time.sleep(0.05)
 
     def end_of(self, run_id):
         """Blocks until the run has ended and returns it."""
-        self.wait(lambda: "ended_at" in self.run_of(run_id), f"the end of {self.run_of(run_id)}")
+        self.wait(lambda: "ended_at" in self.run_of(run_id), lambda: f"the end of {self.run_of(run_id)}")
         return self.run_of(run_id)
 
     def play(self, script, **options):
