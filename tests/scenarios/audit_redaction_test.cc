@@ -312,8 +312,8 @@ TEST_F(RedactionTest, AnotherReplacementIsFoundWhoeverSignedIt) {
   expect_refused(1, "isn't what the event of its redaction tells of", at("export"));
 }
 
-// Sends SIGKILL at the n-th of the calls that make something durable or remove it, for n = 1, 2, …
-// in turns, until the command ends by itself.
+// Sends SIGKILL at the n-th of the calls that write, remove or make something durable, for
+// n = 1, 2, … in turns, until the command ends by itself.
 TEST_F(RedactionTest, KilledAnywhereItIsFinishedOrWasNeverBegun) {
   start_run_with_secret();
   // Some records are in tables, some in the write-ahead log.
@@ -322,11 +322,12 @@ TEST_F(RedactionTest, KilledAnywhereItIsFinishedOrWasNeverBegun) {
   append_events(20);
   server_.kill();
   fs::remove(server_.socket());  // sockets can't be copied
-  const FaultRotation rotation(2);
+  const FaultRotation rotation(3);
   const int stride = static_cast<int>(rotation.stride);
   int begun = 0;
   int never = 0;
-  for (const char* call : {"fdatasync,fsync", "unlink,unlinkat", "rename,renameat,renameat2"}) {
+  for (const char* call : {"fdatasync,fsync", "unlink,unlinkat", "rename,renameat,renameat2",
+                           "write", "pwrite64", "ftruncate", "mkdir", "rmdir"}) {
     for (int n = 1 + static_cast<int>(rotation.first);; n += stride) {
       ASSERT_LT(n, 200) << call;
       const fs::path data = at("killed");
