@@ -137,6 +137,11 @@ TEST_F(ChangedChecks, WhoApprovesARunBeforeItIsProposedSeesThemToo) {  // A7, O1
       start_run_of(with_question, "Extend the checks", {"--repository", repository().string()});
   await([&] { return !approvals().empty(); });
   expect_shown_in_inbox();
+  const json::object run = result({"run", "get", run_id}).at("run").as_object();
+  ASSERT_TRUE(run.contains("checks_changed")) << json::serialize(run);
+  EXPECT_EQ(run.at("checks_changed"), json::array({"AGENTS.md"}));
+  const Output got = server_.cli({"run", "get", run_id});
+  EXPECT_NE(got.out.find("changed checks"), std::string::npos) << got.out;
 
   const std::string typed = (scratch_.path() / "typed").string();
   write_text(typed, "q\n");

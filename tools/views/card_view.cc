@@ -85,6 +85,16 @@ std::string changed_checks_text(const json::object& shown) {
   return text;
 }
 
+void add_finding_values(const json::object& shown,
+                        std::vector<std::pair<std::string, Cell>>& values) {
+  if (const std::string changed = changed_checks_text(shown); !changed.empty()) {
+    values.push_back({"changed checks", {changed, Style::bad}});
+  }
+  for (const json::value& each : array_at(shown, "left_out")) {
+    values.push_back({"left out", {scalar_text(each)}});
+  }
+}
+
 std::string card_detail(const json::object& card, std::int64_t now_ns) {
   const std::string status = text_at(card, "status");
   if (status == "backlog") {
@@ -132,12 +142,7 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
       {"commit", {text_at(card, "commit")}},
       {"submitted", {moment_text(text_at(card, "submitted_at"), now_ns)}},
       {"changed", {moment_text(text_at(card, "changed_at"), now_ns)}}};
-  if (const std::string changed = changed_checks_text(card); !changed.empty()) {
-    values.push_back({"changed checks", {changed, Style::bad}});
-  }
-  for (const json::value& each : array_at(card, "left_out")) {
-    values.push_back({"left out", {scalar_text(each)}});
-  }
+  add_finding_values(card, values);
   for (const json::value& each : array_at(waiting, "holders")) {
     if (!each.is_object()) continue;
     const json::object& holder = each.get_object();

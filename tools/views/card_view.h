@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
 #include "tools/cli/terminal.h"
+#include "tools/cli/text_table.h"
 
 namespace signalbox {
 
@@ -25,5 +28,10 @@ std::string card_detail(const boost::json::object& card, std::int64_t now_ns);
 // Returns the names in `checks_changed` of a card or of what waits, as "AGENTS.md, check.sh"; empty
 // if the work leaves what checks it alone. `shown` is printable.
 std::string changed_checks_text(const boost::json::object& shown);
+
+// Adds what has to be known of the work of a run or a card before anybody decides about it: the
+// changed checks, and what its commits leave out.
+void add_finding_values(const boost::json::object& shown,
+                        std::vector<std::pair<std::string, Cell>>& values);
 
 }  // namespace signalbox

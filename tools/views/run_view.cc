@@ -3,6 +3,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
+#include "tools/views/card_view.h"
 
 namespace signalbox {
 namespace {
@@ -227,27 +228,26 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
                  ? " (" + short_age(started, now_ns) + ")"
                  : " … " + clock_time(ended, now_ns) + " (" + short_span(started, ended) + ")";
   }
-  std::string text = named_values(
-      {
-          {"run", {text_at(run, "run_id"), Style::strong}},
-          {"status", {status, style_of_status(text_at(run, "status"))}},
-          {"error", {error_text(run), Style::bad}},
-          {"no retry", {text_at(run, "not_retried")}},
-          {"goal", {text_at(run, "goal")}},
-          {"project", {text_at(run, "project")}},
-          {"labels", {labels_text(run)}},
-          {"pipeline", {text_at(run, "pipeline")}},
-          {"mock", {mock_text(run)}},
-          {"used", {usage_text(run)}},
-          {"retried", {retries_text(run)}},
-          {"time", {times}},
-          {"positions", {text_at(run, "started_position") + " … " + text_at(run, "last_position")}},
-          {"run root",
-           {text_at(run, "run_root") +
-            (true_at(run, "files_removed") ? " (removed by retention)" : "")}},
-          {"repository", {text_at(run, "repository")}},
-      },
-      terminal);
+  std::vector<std::pair<std::string, Cell>> values = {
+      {"run", {text_at(run, "run_id"), Style::strong}},
+      {"status", {status, style_of_status(text_at(run, "status"))}},
+      {"error", {error_text(run), Style::bad}},
+      {"no retry", {text_at(run, "not_retried")}},
+      {"goal", {text_at(run, "goal")}},
+      {"project", {text_at(run, "project")}},
+      {"labels", {labels_text(run)}},
+      {"pipeline", {text_at(run, "pipeline")}},
+      {"mock", {mock_text(run)}},
+      {"used", {usage_text(run)}},
+      {"retried", {retries_text(run)}},
+      {"time", {times}},
+      {"positions", {text_at(run, "started_position") + " … " + text_at(run, "last_position")}},
+      {"run root",
+       {text_at(run, "run_root") +
+        (true_at(run, "files_removed") ? " (removed by retention)" : "")}},
+      {"repository", {text_at(run, "repository")}}};
+  add_finding_values(run, values);
+  std::string text = named_values(values, terminal);
   TextTable table({{"station"},
                    {"attempt", TextTable::Align::right},
                    TextTable::spare(3, "strategy"),

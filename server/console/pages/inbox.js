@@ -4,7 +4,7 @@ import { bytesText, plural, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
-import { ACTIONS, ActionButtons, THE_SERVICE, confirmAction } from '../parts/actions.js';
+import { ACTIONS, ActionButtons, Findings, THE_SERVICE, confirmAction, findingsOf } from '../parts/actions.js';
 import { Answer, Commands } from '../parts/notice.js';
 import { Age } from '../parts/status.js';
 import { AtWork, Wedged } from './at_work.js';
@@ -58,8 +58,7 @@ function Item({ item, isSelected }) {
       ${item.project && about !== item.project && html` <span class="faint">${item.project}</span>`}
       ${item.patch_bytes > 0 && html` <span class="faint">patch of ${bytesText(item.patch_bytes)}</span>`}
       <p>${about ? item.text : html`<a href=${hrefOf(...pageOf(item))}>${item.text}</a>`}</p>
-      ${item.checks_changed && html`<p class="tone-bad">Changes what checks it: ${item.checks_changed.join(', ')}</p>`}
-      ${item.left_out?.map((/** @type {string} */ sentence) => html`<p class="faint">${sentence}</p>`)}
+      <${Findings} of=${findingsOf(item)} />
       ${(isSelected || actions.length === 0) && html`<${Commands} commands=${item.next_commands} />`}
     </div>
     <${ActionButtons} actions=${actions} targets=${targets} small=${true} /></li>`;

@@ -3,7 +3,7 @@
  * dialog opens: what a filter shows later never widens it. Each command has an id of its own, so
  * that a request that is repeated after a broken connection isn't carried out twice.
  */
-import { html, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { whyNot } from '../core/identity.js';
 import { plural, tailOf } from '../core/figures.js';
 import { call, commandId } from '../core/rpc.js';
@@ -12,9 +12,10 @@ import { say } from './focus.js';
 import { Command, Problem } from './notice.js';
 
 /**
- * @typedef {{id: string, text: string, params?: Record<string, any>}} Target what a command is
+ * @typedef {{id: string, text: string, params?: Record<string, any>, findings?: string[]}} Target what a command is
  *   about: `params` are those of this one alone, such as the question that a decision answers, or the
- *   number that the dialog begins with
+ *   number that the dialog begins with; `findings` are what has to be known of its work before a
+ *   decision, and are missing where nobody has asked for them
  * @typedef {{label: string, param: string, unit: number}} Figure a number that the user gives, in a
  *   unit of `unit` of the param's
  * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop' | 'service', tone?: string, reason: 'optional' | 'required',
@@ -113,12 +114,59 @@ export const THE_SERVICE = { id: 'service', text: 'the whole service' };
 export const actionsFor = (subject, thing) =>
   Object.values(ACTIONS).filter((action) => action.subject === subject && action.allows(thing));
 
-/** The target of an action on a run: a decision names the question that the user saw. */
-export function runTarget(/** @type {any} */ run) {
+/** What has to be known of the work of a run, or of what waits, before anybody decides about it. @param {any} thing @returns {string[]} */
+export const findingsOf = ({ checks_changed: files, left_out: sentences }) =>
+  [...(files ? [`Changes what checks it: ${files.join(', ')}`] : []), ...(sentences ?? [])];
+
+/** @param {{of: string[] | undefined}} props */
+export const Findings = ({ of: findings }) =>
+  html`${(findings ?? []).map((each, index) => html`<p key=${each} class=${index === 0 && each.startsWith('Changes what checks it') ? 'tone-bad' : 'faint'}>${each}</p>`)}`;
+
+/**
+ * The target of an action on a run: a decision names the question that the user saw. Rows of lists
+ * have neither that nor the findings.
+ * @param {any} run
+ * @returns {Target}
+ */
+export function runTarget(run) {
   const asking = (run.stations ?? []).find((/** @type {any} */ each) => each.waiting_for === 'approval');
   const asked = asking?.asked ?? run.asked;
   const station = asking?.station ?? run.station;
-  return { id: run.run_id, text: run.goal, params: asked ? { asked, station } : {} };
+  return { id: run.run_id, text: run.goal, params: asked ? { asked, station } : {}, ...(run.stations ? { findings: findingsOf(run) } : {}) };
+}
+
+/** A target of a decision with the question that is open and what has to be known, where it comes from a list. @param {Target} target @returns {Promise<Target>} */
+async function wholeTarget(target) {
+  if (target.findings) return target;
+  try {
+    const { params, findings } = runTarget((await call('run.get', { run_id: target.id })).run);
+    return { ...target, params: target.params?.asked ? target.params : params, findings };
+  } catch (error) {
+    return { ...target, findings: [`What its work changes couldn’t be read: ${/** @type {any} */ (error).message}`] };
+  }
+}
+
+/**
+ * The targets as the user decides about them: null while what has to be known of a decision isn't read.
+ * @param {Action} action
+ * @param {Target[]} targets
+ * @returns {Target[] | null}
+ */
+function useWholeTargets(action, targets) {
+  const isKnown = !action.params?.decision || targets.every(({ findings }) => findings);
+  const [whole, setWhole] = useState(isKnown ? targets : null);
+  useEffect(() => {
+    let isClosed = isKnown;
+    (async () => {
+      const read = /** @type {Target[]} */ ([]);
+      for (const each of targets) if (!isClosed) read.push(await wholeTarget(each));
+      if (!isClosed) setWhole(read);
+    })();
+    return () => {
+      isClosed = true;
+    };
+  }, []);
+  return whole;
 }
 
 /** The target of an action on a card. @param {any} card @returns {Target} */
@@ -136,7 +184,9 @@ function budgetOf(figures, given) {
 }
 
 /** @param {{action: Action, targets: Target[]}} props */
-function ActionDialog({ action, targets }) {
+function ActionDialog({ action, targets: given }) {
+  const whole = useWholeTargets(action, given);
+  const targets = whole ?? given;
   const [figures, setFigures] = useState(() => numberOf(action, targets));
   const [reason, setReason] = useState('');
   const [done, setDone] = useState(/** @type {Map<string, any>} */ (new Map()));
@@ -173,13 +223,14 @@ function ActionDialog({ action, targets }) {
   };
   const onSubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (!isRunning) run();
+    if (!isRunning && whole) run();
   };
   return html`<form class="action" onSubmit=${onSubmit}>
     <h2 id="dialog-title">${action.name} ${action.subject === 'service' ? '' : targets.length === 1 ? action.subject : plural(targets.length, action.subject)}</h2>
     <p>${action.says}</p>
-    <ul class="targets">${targets.map(({ id, text }) => html`<li key=${id}>
+    <ul class="targets">${targets.map(({ id, text, findings }) => html`<li key=${id}>
       <span class="id">${action.subject === 'loop' || action.subject === 'service' ? '' : tailOf(id)}</span> ${text}
+      ${action.params?.decision && html`<${Findings} of=${findings} />`}
       ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
     </li>`)}</ul>
     ${(action.budget ?? []).map(({ label, param }) => html`<label key=${param}>${label}<input type="number" min="0" step="any" value=${figures[param] ?? ''}
@@ -192,7 +243,7 @@ function ActionDialog({ action, targets }) {
     ${targets.length === 1 && html`<p class="faint">The same from a terminal: <${Command} command=${action.command(targets[0].id)} /></p>`}
     <div class="buttons">
       <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : 'Leave it'}</button>
-      <button type="submit" class="primary tone-${action.tone ?? 'busy'}" aria-disabled=${isRunning ? 'true' : null}>
+      <button type="submit" class="primary tone-${action.tone ?? 'busy'}" aria-disabled=${isRunning || !whole ? 'true' : null}>
         ${isRunning ? `${done.size} of ${targets.length} …` : refused.length ? `Try ${refused.length} again` : action.name}</button>
     </div></form>`;
 }

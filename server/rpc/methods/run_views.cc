@@ -5,6 +5,7 @@
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
 #include "server/platform/artifact_store.h"
+#include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
@@ -18,6 +19,7 @@ namespace json = boost::json;
 
 struct LoadedRun {
   RunRow row;
+  RunHistory history;
   RunTimeline timeline;
 };
 
@@ -27,9 +29,10 @@ Decided<LoadedRun> load(const Api& api, const RunIndex& index, const RunId& run_
   if (!*row) {
     return tl::unexpected(run_not_found(api.log, run_id));
   }
-  auto timeline = read_timeline(api.log, index, run_id);
-  if (!timeline) return unreadable(timeline.error());
-  return LoadedRun{std::move(**row), std::move(**timeline)};
+  auto history = read_history(api.log, index, run_id);
+  if (!history) return unreadable(history.error());
+  RunTimeline timeline = fold_timeline((*history)->records, (*history)->pipeline);
+  return LoadedRun{std::move(**row), std::move(**history), std::move(timeline)};
 }
 
 }  // namespace
@@ -43,9 +46,9 @@ Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunI
   result["run"] = timeline_to_json(whole.row, whole.timeline, run_root, [&](const Digest& digest) {
     return api.artifacts.path_of(digest).string();
   });
-  if (api.are_files_removed && api.are_files_removed(run_id)) {
-    result["run"].as_object()["files_removed"] = true;
-  }
+  json::object& run = result["run"].as_object();
+  if (api.are_files_removed && api.are_files_removed(run_id)) run["files_removed"] = true;
+  add_findings(whole.history, run);
   return result;
 }
 

@@ -6,6 +6,9 @@ import { repository } from '../night.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 import { eventually } from '../service.mjs';
 
+/** A dialog about what a list shows reads first what the work changes. */
+const canBeSubmitted = (page) => page.locator('dialog[open] button[type=submit]:not([aria-disabled])').waitFor();
+
 /** An approval from the list to its end with keys alone; the decision names its question. */
 export async function approvals_by_keyboard(stage) {  // C2
   const { service } = stage;
@@ -15,6 +18,7 @@ export async function approvals_by_keyboard(stage) {  // C2
   await page.keyboard.press('a');
   await page.getByRole('heading', { name: 'Approve run' }).waitFor();
   await page.keyboard.type('seen');
+  await canBeSubmitted(page);
   await page.keyboard.press('Enter');
   await service.runIs(id, 'succeeded');
   const { decided } = (await service.run(id)).stations[0];
@@ -25,6 +29,46 @@ export async function approvals_by_keyboard(stage) {  // C2
   await page.keyboard.press('r');
   await page.getByRole('heading', { name: 'Runs' }).waitFor();
   hadNoComplaint(page);
+}
+
+/** Wherever a run is approved: the page shows which checks its work changes, and the decision names its question. */
+export async function a_decision_with_what_the_work_changes(stage) {  // A7, C2
+  const { service } = stage;
+  const id = await service.startRun('changes its checks', [['review'], ['ship', 'true']]);
+  await eventually(async () => (await service.run(id)).waiting_for === 'approval', 'the question');
+  const visitor = await stage.visitor();
+  await visitor.route(/\/rpc$/, async (route) => {
+    if (route.request().postDataJSON().method !== 'run.get') return route.continue();
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.result.run.checks_changed = ['AGENTS.md'];
+    answer.result.run.left_out = ['build.log is ignored'];
+    return route.fulfill({ response, json: answer });
+  });
+  const page = await stage.open(`?page=run&id=${id}&tab=change`, { visitor });
+  const dialog = page.locator('dialog[open]');
+  const isShownIn = async (place) => {
+    await place.getByText('Changes what checks it: AGENTS.md').waitFor();
+    await place.getByText('build.log is ignored').waitFor();
+  };
+  await isShownIn(page.getByRole('tabpanel'));
+  await page.getByRole('button', { name: 'Approve', exact: true }).first().click();
+  await isShownIn(dialog);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  const { asked } = (await service.run(id)).stations[0];
+  const sent = [];
+  page.on('request', (request) => {
+    const body = request.method() === 'POST' && request.postDataJSON();
+    if (body?.method === 'run.resume') sent.push(body.params.asked);
+  });
+  await stage.turn(page, '?page=runs', 'changes its checks');
+  await page.getByRole('checkbox').first().check();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await isShownIn(dialog);
+  await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+  await service.runIs(id, 'succeeded');
+  check(sent.length === 1 && sent[0] === asked, `${sent} instead of ${asked}`);
 }
 
 /** Several runs at once: what the dialog lists, and nothing that comes later. */

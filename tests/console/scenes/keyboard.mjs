@@ -117,6 +117,7 @@ export async function the_focus_after_an_action(stage) {  // C2
     await button.focus();
     await page.keyboard.press('Enter');
     await dialog.getByRole('heading', { name: heading }).waitFor();
+    await dialog.locator('button[type=submit]:not([aria-disabled])').waitFor();
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
   };
