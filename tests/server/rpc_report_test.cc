@@ -3,12 +3,45 @@
 #include <vector>
 
 #include "server/limits.h"
+#include "server/rpc/methods/families.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+// Another log's records, from a disk that takes its time for each.
+class SlowLog final : public EventLog {
+ public:
+  SlowLog(EventLog& log, TestClock& clock) : log_(log), clock_(clock) {}
+
+  [[nodiscard]] Position tail() const override { return log_.tail(); }
+  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
+    return log_.append(expected_tail, commits);
+  }
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    return log_.scan(from, to, [&](Record&& record) {
+      clock_.advance_ms(record_ms);
+      record_ms += more_ms;
+      return visit(std::move(record));
+    });
+  }
+  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
+    return log_.read_commit(position);
+  }
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
+    return log_.redact(expected_tail, redaction);
+  }
+  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
+
+  mutable std::int64_t record_ms = 0;
+  std::int64_t more_ms = 0;  // each record takes so much longer than the one before
+
+ private:
+  EventLog& log_;
+  TestClock& clock_;
+};
 
 class RpcReport : public BoardSite {
  protected:
@@ -68,6 +101,38 @@ TEST_F(RpcReport, EachCallerHasALaneOfItsOwn) {  // G7
                                              "reports of tcp:127.0.0.2"}));
   EXPECT_EQ(have_places, (std::vector<bool>{true, true, false}))
       << "one client may come under many addresses";
+}
+
+// A report of a year isn't refused by a slow disk: it has what could be read in time.
+TEST_F(RpcReport, APeriodThatTakesTooLongIsCut) {  // O3
+  start_working("the first");
+  while (log.tail() < 1500) start_working("many");
+  SlowLog slow(log, clock);
+  Api slowly = api_of(slow);
+  Dispatcher asked(slowly, report_methods({{}, loops}, {}));
+  const auto answer_with = [&](std::int64_t record_ms) {
+    slow.record_ms = record_ms;
+    asked.handle(request("report.get", R"({"since":"0"})"), {"uid:1", Role::viewer}, peer);
+    settle();
+    return peer->next();
+  };
+  const json::object whole = answer_with(0).at("result").as_object();
+  EXPECT_EQ(whole.at("cut"), false);
+  EXPECT_EQ(number(whole, "from"), 1);
+
+  const json::object answer = answer_with(40);  // 1500 records take a minute
+  ASSERT_EQ(code_of(answer), "") << json::serialize(answer);
+  const json::object cut = answer.at("result").as_object();
+  EXPECT_EQ(cut.at("cut"), true);
+  // 640 records were read when the 25 seconds were over.
+  EXPECT_EQ(number(cut, "from"), static_cast<std::int64_t>(log.tail()) - 320 + 1);
+  EXPECT_GT(number(cut.at("runs").as_object(), "started"), 0);
+
+  slow.more_ms = 10;
+  const json::object refused = answer_with(100);
+  EXPECT_EQ(code_of(refused), "OVERLOADED");
+  EXPECT_EQ(refused.at("error").at("data").at("next_commands").at(0), "signalbox report --since 1h")
+      << json::serialize(refused);
 }
 
 TEST_F(RpcReport, OneThatNobodyWaitsForSaysThatTheServiceStops) {  // G6

@@ -1,6 +1,5 @@
 // `report.get`: what happened since a moment, and what waits for a person now, in one answer.
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/attention_views.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/report_period.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -37,16 +37,17 @@ namespace json = boost::json;
 constexpr std::size_t report_entries_shown_max = 10;
 constexpr std::size_t costliest_runs_shown = 3;
 
+// A period whose records take longer to read is cut to as many of its newest ones as can be read in
+// half the time: whoever asks for a year on a slow disk gets an answer with less instead of none.
+constexpr std::int64_t report_read_ms_max = 25'000;
+constexpr std::uint64_t records_between_looks = 16;  // at the clock
+constexpr int report_reads_max = 2;
+static_assert(report_reads_max * report_read_ms_max < limits::report_hang_ms_max);
+
 struct GetReport {
   std::optional<std::string> since;  // a position, a time or an age
 };
 BOOST_DESCRIBE_STRUCT(GetReport, (), (since))
-
-// The beginning of the period.
-struct ReportSince {
-  std::optional<Position> position;  // the period begins after it
-  std::int64_t at_ns = 0;            // UTC, if there is no position
-};
 
 // What `report.get` needs beside the Api.
 struct ReportSources {
@@ -70,48 +71,6 @@ struct ReportMoment {
   AttentionMoment waiting;
 };
 
-// The records of the period.
-struct ReportPeriod {
-  Position from = 1;
-  std::int64_t since_ns = 0;              // UTC
-  std::optional<std::int64_t> before_ns;  // time of the record before `from`
-  bool is_cut = false;                    // it begins later than asked: report_records_max
-  Position history_from = 0;              // it begins later than asked: first record that is left
-};
-
-Decided<ReportSince> since_from(const std::string& text, std::int64_t now_ns, Position tail) {
-  ReportSince since;
-  Position position = 0;
-  const char* const end = text.data() + text.size();
-  if (const auto read = std::from_chars(text.data(), end, position);
-      read.ec == std::errc() && read.ptr == end) {
-    if (position > tail) {
-      return reject(ErrorCode::POSITION_NOT_FOUND, "the log ends at " + std::to_string(tail),
-                    {{"since", static_cast<std::int64_t>(position)},
-                     {"tail", static_cast<std::int64_t>(tail)}},
-                    {"signalbox report --since 8h"});
-    }
-    since.position = position;
-    return since;
-  }
-  if (const auto at_ns = parse_time(text)) {
-    if (*at_ns > now_ns) {
-      return reject(ErrorCode::INVALID_PARAMS, text + " is later than now",
-                    {{"field", std::string("since")}}, {"signalbox report --since 8h"});
-    }
-    since.at_ns = *at_ns;
-    return since;
-  }
-  if (const auto age_ms = parse_duration_ms(text)) {
-    // The clock's own origin for an age that reaches further back.
-    since.at_ns = *age_ms < now_ns / ns_per_ms ? now_ns - *age_ms * ns_per_ms : 0;
-    return since;
-  }
-  return reject(ErrorCode::INVALID_PARAMS,
-                "since is a position, a time like 2026-11-20T03:00:00Z or an age like 8h",
-                {{"field", std::string("since")}}, {"signalbox report --since 8h"});
-}
-
 AttentionQuestion first_waiting() { return {{}, report_entries_shown_max}; }
 
 ReportMoment report_moment(const Api& api, const ServiceSources& sources,
@@ -130,40 +89,6 @@ ReportMoment report_moment(const Api& api, const ServiceSources& sources,
   }
   moment.waiting = attention_moment(api, sources, first_waiting());
   return moment;
-}
-
-Stored<ReportPeriod> report_period(const EventLog& log, const ReportMoment& moment) {
-  ReportPeriod period;
-  const Horizon horizon = log.horizon();
-  period.since_ns = moment.since.at_ns;
-  Position before = 0;
-  if (moment.since.position) {
-    before = *moment.since.position;
-  } else {
-    before = TRY(position_at(log, moment.since.at_ns));
-  }
-  before = std::min(before, moment.position);
-  // A time before the first record that is left may be any time before it.
-  const bool may_be_earlier = !moment.since.position && before == horizon.position;
-  if (horizon.position > 0 && (before < horizon.position || may_be_earlier)) {
-    before = horizon.position;
-    period.history_from = before + 1;
-  }
-  if (moment.position - before > limits::report_records_max) {
-    before = moment.position - limits::report_records_max;
-    period.is_cut = true;
-  }
-  period.from = before + 1;
-  if (before > horizon.position) {
-    const std::int64_t before_ns = TRY(recorded_at(log, before));
-    period.before_ns = before_ns;
-    if (moment.since.position || period.is_cut) period.since_ns = before_ns;
-  } else if (period.from <= moment.position) {
-    // Nothing is known of the time before the first record.
-    const std::int64_t first_ns = TRY(recorded_at(log, period.from));
-    period.since_ns = std::max(period.since_ns, first_ns);
-  }
-  return period;
 }
 
 json::object usage_json(const Usage& usage) { return to_json(usage).as_object(); }
@@ -266,27 +191,58 @@ json::object report_json(const Api& api, const ReportMoment& moment, const Repor
   return result;
 }
 
-// Reads the period. Blocks.
-Decided<json::object> read_report(const Api& api, const ReportMoment& moment) {
-  const auto refused = [&](const StoreError& error) -> tl::unexpected<Rejection> {
-    if (error.kind == StoreError::Kind::dropped) {  // since the horizon was read
-      return tl::unexpected(history_dropped(api.log, error.position));
-    }
-    return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
-  };
-  const auto period = report_period(api.log, moment);
-  if (!period) return refused(period.error());
-  ReportMeter meter(period->since_ns, period->before_ns);
+struct ReportRead {
+  std::optional<json::object> report;  // nullopt: it took too long
+  std::uint64_t records = 0;           // that were read
+};
+
+// Reads the newest `records_max` records of the period. Blocks.
+Stored<ReportRead> read_period(const Api& api, const ReportMoment& moment,
+                               std::uint64_t records_max) {
+  const auto period = TRY(report_period(api.log, moment.position, moment.since, records_max));
+  ReportMeter meter(period.since_ns, period.before_ns);
   for (const auto& [token, run_id] : moment.under_way) {
-    if (token < period->from) meter.begin_under_way(run_id);
+    if (token < period.from) meter.begin_under_way(run_id);
   }
-  const auto scanned = api.log.scan(period->from, moment.position, [&meter](Record&& record) {
+  const std::int64_t due_ns = api.clock.monotonic_ns() + report_read_ms_max * ns_per_ms;
+  ReportRead read;
+  bool is_late = false;
+  TRY(api.log.scan(period.from, moment.position, [&](Record&& record) {
     meter.apply(record);
-    return true;
-  });
-  if (!scanned) return refused(scanned.error());
-  return report_json(api, moment, *period,
-                     std::move(meter).finish(moment.now_ns, costliest_runs_shown));
+    const bool looks = ++read.records % records_between_looks == 0;
+    is_late = looks && api.clock.monotonic_ns() >= due_ns;
+    return !is_late;
+  }));
+  if (is_late) return read;
+  read.report = report_json(api, moment, period,
+                            std::move(meter).finish(moment.now_ns, costliest_runs_shown));
+  return read;
+}
+
+Rejection period_too_long() {
+  return {
+      ErrorCode::OVERLOADED,
+      "the log's disk is too slow at present for a report of this period: ask for a shorter one",
+      {{"report_hang_ms_max", limits::report_hang_ms_max}},
+      {"signalbox report --since 1h", "signalbox status"}};
+}
+
+// Makes the report. Blocks.
+Decided<json::object> read_report(const Api& api, const ReportMoment& moment) {
+  std::uint64_t records_max = limits::report_records_max;
+  for (int reads = 0; reads < report_reads_max; ++reads) {
+    auto read = read_period(api, moment, records_max);
+    if (!read && read.error().kind == StoreError::Kind::dropped) {  // since the horizon was read
+      return tl::unexpected(history_dropped(api.log, read.error().position));
+    }
+    if (!read) {
+      return reject(ErrorCode::STORAGE_DAMAGED, read.error().message, {},
+                    {"signalbox replay --verify"});
+    }
+    if (read->report) return std::move(*read->report);
+    records_max = read->records / 2;
+  }
+  return tl::unexpected(period_too_long());
 }
 
 Rejection too_many_reports() {
@@ -364,7 +320,7 @@ void get_report(Api& api, Call& call, const ReportContext& parts) {
   const auto params = from_json<GetReport>(call.params);
   if (!params) return call.responder.reject(params.error());
   const Position tail = api.engine.world().position;
-  const auto since = since_from(params->since.value_or("8h"), api.clock.wall_ns(), tail);
+  const auto since = read_report_since(params->since.value_or("8h"), api.clock.wall_ns(), tail);
   if (!since) return call.responder.reject(since.error());
   answer_report(api, call.responder, {call.origin.actor, *since}, parts);
 }
