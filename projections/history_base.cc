@@ -180,7 +180,10 @@ std::string encoded_parts(const World& world, const std::map<std::string, std::s
 
 Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept) {
   std::map<std::string, std::string> rows;
-  TRY(for_each_kept_row(table, kept,
+  const auto is_remembered = [&world](const std::string& key) {
+    return world.run_by_idempotency_key.contains(key);
+  };
+  TRY(for_each_kept_row(table, kept, is_remembered,
                         [&rows](std::string_view key, auto value) { rows.emplace(key, value); }));
   return encoded_parts(world, rows);
 }
@@ -232,6 +235,13 @@ Stored<void> load_base_rows(Table& table, const EventLog& log) {
   if (parts.bytes.empty()) return {};
   const Horizon horizon = log.horizon();
   TableBatch batch;
+  // The world forgets them one day.
+  const World world = TRY(decode_world(parts.world(), parts.world_format));
+  world.ended_runs.for_each([&batch](const RunId&, const EndedRun& ended) {
+    if (ended.idempotency_key.empty()) return;
+    batch.put(keys::idempotency_key(ended.idempotency_key), keys::number_bytes(ended.ended_at));
+  });
+  // These are of kept runs as well, and replace those.
   TRY(for_each_base_row(
       parts, [&batch](std::string_view key, std::string_view value) { batch.put(key, value); }));
   std::string begun;

@@ -16,12 +16,18 @@ namespace {
 
 namespace keys = run_index_keys;
 
+using IsRemembered = std::function<bool(const std::string& idempotency_key)>;
 using PutRow = std::function<void(std::string_view key, std::string_view value)>;
 
 class KeptRowFilter {
  public:
-  KeptRowFilter(const Table& table, const KeptNouns& kept, const PutRow& put)
-      : table_(table), kept_(kept), put_(put), pipelines_(kept.pipelines) {}
+  KeptRowFilter(const Table& table, const KeptNouns& kept, const IsRemembered& is_remembered,
+                const PutRow& put)
+      : table_(table),
+        kept_(kept),
+        is_remembered_(is_remembered),
+        put_(put),
+        pipelines_(kept.pipelines) {}
 
   // Goes through all rows. The rows of runs and cards come first: they decide which others are
   // kept.
@@ -35,7 +41,12 @@ class KeptRowFilter {
     for (const char kind : std::string_view("ev")) {
       if (auto done = positions(kind); !done) return done;
     }
-    for (const char kind : std::string_view("abcdfghijklmnopqstuxyz")) {
+    if (auto done = each("k", [this](auto key, auto value) { return idempotency_key(key, value); });
+        !done) {
+      return done;
+    }
+    for (const auto& [ended, key] : dropped_keys_) put_(key, keys::number_bytes(ended));
+    for (const char kind : std::string_view("abcdfghijlmnopqstuxyz")) {
       auto done = each(std::string(1, kind), [this](auto key, auto value) -> Stored<void> {
         if (is_kept(key, value)) put_(key, value);
         return {};
@@ -60,8 +71,11 @@ class KeptRowFilter {
 
   Stored<void> run(std::string_view key, std::string_view value) {
     const auto row = TRY(decode_row<RunRow>(value));
-    if (!kept_.runs.contains(row.run_id)) return {};
     const Position started = row.started_position;
+    if (!kept_.runs.contains(row.run_id)) {
+      if (!row.idempotency_key.empty()) ends_of_dropped_.emplace(started, row.ended_position);
+      return {};
+    }
     runs_.insert(started);
     pipelines_.insert(row.pipeline_digest);
     ++run_counts_.of(row.status);
@@ -69,6 +83,23 @@ class KeptRowFilter {
         hours_.try_emplace(keys::hour_of(row.started_at_ns), started, started);
     place->second.second = started;  // the scan is in the order of the runs' starts
     put_(key, value);
+    return {};
+  }
+
+  // A key outlasts its run, so that it never starts a second one.
+  Stored<void> idempotency_key(std::string_view key, std::string_view value) {
+    const Position started = keys::trailing_number(value);
+    if (runs_.contains(started)) {
+      put_(key, value);
+      return {};
+    }
+    if (is_remembered_(std::string(key.substr(1)))) return {};
+    // Of a run that an earlier retention dropped, the row has the end already.
+    const auto dropped = ends_of_dropped_.find(started);
+    dropped_keys_.emplace(dropped == ends_of_dropped_.end() ? started : dropped->second, key);
+    if (dropped_keys_.size() > limits::dropped_run_keys_max) {
+      dropped_keys_.erase(dropped_keys_.begin());
+    }
     return {};
   }
 
@@ -121,7 +152,6 @@ class KeptRowFilter {
   [[nodiscard]] bool is_kept(std::string_view key, std::string_view value) const {
     switch (key.front()) {
       case 'i':
-      case 'k':
         return runs_.contains(keys::trailing_number(value));
       case 's':
       case 'p':
@@ -178,9 +208,12 @@ class KeptRowFilter {
 
   const Table& table_;
   const KeptNouns& kept_;
+  const IsRemembered& is_remembered_;
   const PutRow& put_;
-  std::set<Position> runs_;   // by the positions of their RunStarted
-  std::set<Position> cards_;  // by the positions of their CardSubmitted
+  std::map<Position, Position> ends_of_dropped_;       // of runs with a key, by their starts
+  std::multimap<Position, std::string> dropped_keys_;  // rows of keys, by the ends of their runs
+  std::set<Position> runs_;                            // by the positions of their RunStarted
+  std::set<Position> cards_;                           // by the positions of their CardSubmitted
   std::set<Digest> pipelines_;
   RunCounts run_counts_;
   std::map<std::string, CardCounts> card_counts_;
@@ -189,8 +222,9 @@ class KeptRowFilter {
 
 }  // namespace
 
-Stored<void> for_each_kept_row(const Table& table, const KeptNouns& kept, const PutRow& put) {
-  return KeptRowFilter(table, kept, put).filter();
+Stored<void> for_each_kept_row(const Table& table, const KeptNouns& kept,
+                               const IsRemembered& is_remembered, const PutRow& put) {
+  return KeptRowFilter(table, kept, is_remembered, put).filter();
 }
 
 }  // namespace signalbox

@@ -130,6 +130,14 @@ Stored<std::optional<RunRow>> RunIndex::find_by_idempotency_key(std::string_view
   return rows_.find_by(keys::idempotency_key(key));
 }
 
+Stored<std::optional<Position>> RunIndex::dropped_run_of_key(std::string_view key) const {
+  const auto value = TRY(table_.get(keys::idempotency_key(key)));
+  if (!value) return std::nullopt;
+  const Position position = keys::trailing_number(*value);
+  const auto row = TRY(table_.get(keys::numbered(std::string(1, RunRows::rows), position)));
+  return row ? std::nullopt : std::optional(position);
+}
+
 Stored<std::vector<RunId>> RunIndex::find_by_tail(std::string_view tail, std::size_t limit,
                                                   std::size_t visited_max) const {
   return rows_.find_by_tail(tail, limit, visited_max);

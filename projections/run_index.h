@@ -107,7 +107,10 @@ class RunIndex {
 
   // Return nullopt if there is none.
   [[nodiscard]] Stored<std::optional<RunRow>> find(const RunId& run_id) const;
+  // Not for the key of a run that a retention has dropped: dropped_run_of_key().
   [[nodiscard]] Stored<std::optional<RunRow>> find_by_idempotency_key(std::string_view key) const;
+  // Returns where the run ended that the key stands for, if a retention has dropped the run.
+  [[nodiscard]] Stored<std::optional<Position>> dropped_run_of_key(std::string_view key) const;
   [[nodiscard]] Stored<std::optional<PipelineDefinition>> find_pipeline(const Digest& digest) const;
 
   // Forwards to NounRows::find_by_tail().

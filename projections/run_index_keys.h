@@ -2,7 +2,7 @@
 //
 //   r <started>                  the row, by the position of its RunStarted
 //   i <run id>                   <started>
-//   k <idempotency key>          <started>
+//   k <idempotency key>          <started>; of a dropped run the position of its end
 //   s <status> <started>         -
 //   p <project> <started>        -
 //   l <name> <value> <started>   -

@@ -121,10 +121,17 @@ RC_GTEST_PROP(HistoryBase, IsWhatTheDroppedRecordsLedTo, ()) {
     if (row->ended_position != 0 && row->last_position <= plan.horizon) {
       RC_ASSERT(!left.find(id).value().has_value());
       RC_ASSERT(left.run_positions(id).value().empty());
+      if (!row->idempotency_key.empty()) {  // P3
+        RC_ASSERT(left.dropped_run_of_key(row->idempotency_key).value() == row->ended_position);
+      }
       continue;
     }
     ++counts.of(row->status);
     RC_ASSERT(left.find(id).value() == row);
+    if (!row->idempotency_key.empty()) {
+      RC_ASSERT(left.find_by_idempotency_key(row->idempotency_key).value() == row);
+      RC_ASSERT(!left.dropped_run_of_key(row->idempotency_key).value().has_value());
+    }
     RC_ASSERT(left.run_positions(id).value() == whole.run_positions(id).value());
     const auto timeline = read_timeline(kept.log, left, id);
     RC_ASSERT(timeline.has_value() && timeline->has_value());

@@ -5,6 +5,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/platform/clock.h"
@@ -33,6 +34,16 @@ json::object replayed(const RunId& run_id, const char* status) {
   return result;
 }
 
+// The run may have been another request's: without its records nobody can tell.
+Rejection key_of_dropped_run(const Api& api, const std::string& key, Position ended) {
+  Rejection rejection = history_dropped(api.log, ended);
+  rejection.message =
+      "the idempotency key stands for a run that ended long ago, and nothing is started: " +
+      rejection.message;
+  rejection.details.push_back({"idempotency_key", key});
+  return rejection;
+}
+
 // Returns the answer for an idempotency key whose run the world has forgotten; nullopt if there is
 // no such run. The read model has the key: the world is never ahead of it by more runs than it
 // remembers.
@@ -43,6 +54,11 @@ std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& 
   // If the read model can't answer, starting could create a second run for the key: reject instead.
   if (!api.projector.wait_for(world.forgotten_keys)) {
     return tl::unexpected(read_models_behind(api));
+  }
+  const auto dropped = api.projector.index().dropped_run_of_key(*command.idempotency_key);
+  if (!dropped) return tl::unexpected(read_models_behind(api, dropped.error()));
+  if (*dropped) {
+    return tl::unexpected(key_of_dropped_run(api, *command.idempotency_key, **dropped));
   }
   const auto row = api.projector.index().find_by_idempotency_key(*command.idempotency_key);
   if (!row) return tl::unexpected(read_models_behind(api, row.error()));

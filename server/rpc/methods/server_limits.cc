@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "projections/buffering_table.h"
+#include "projections/kept_rows.h"
 #include "projections/retention_plan.h"
 #include "projections/trace_span.h"
 #include "server/board/run_change.h"
@@ -223,6 +224,7 @@ void answer_limits(Api& api, Call& call) {
   result["unread_ms_max"] = unread_ms_max;
   result["connections_max"] = api.facts.connections_max;
   result["retention_housekeeping_records_min"] = limits::housekeeping_records_min;
+  result["dropped_run_keys_max"] = limits::dropped_run_keys_max;
   result["retention_plans_max"] = limits::retention_plans_max;
   result["file_retention_rows_max"] = limits::file_retention_rows_max;
   result["file_retention_rounds_max"] = limits::file_retention_rounds_max;
