@@ -97,6 +97,11 @@ TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
   expect({"run", "list", "--jsno"}, "did you mean --json?");
   expect({"run", "list", "--colour"}, "`signalbox run list` has no option --colour (USAGE)");
   expect({"help", "run", "lsit"}, "did you mean `signalbox run list`?");
+  // The right word in the wrong place.
+  expect({"crash-report"}, "did you mean `signalbox server crash-report`?");
+  expect({"logs", "last"}, "try: signalbox run logs --help");
+  expect({"card", "approve"}, "did you mean `signalbox run approve`?");
+  expect({"list"}, "there is no `signalbox list`; there are serve, run");
 }
 
 TEST(CliWithoutServer, HelpAndVersionAreCommandsToo) {  // O6

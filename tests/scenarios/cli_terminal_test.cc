@@ -42,11 +42,12 @@ TEST_F(CliTest, LongLinesAreCutOnATerminalOnly) {
 
 // Returns the output of a command on a terminal of 80 columns, and expects that no line of it is
 // wider.
-std::string on_80_columns(const std::string& words, const std::filesystem::path& data) {
+std::string on_80_columns(const std::string& words, const std::filesystem::path& data,
+                          int exit_code = 0) {
   const Output shown = on_terminal(
       "stty cols 80; " + std::string(SIGNALBOX_BINARY) + " " + words + " --data " + data.string(),
       {"TERM=xterm", "NO_COLOR=1"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.out;
+  EXPECT_EQ(shown.exit_code, exit_code) << shown.out;
   std::istringstream lines(shown.out);
   for (std::string line; std::getline(lines, line);) {
     while (line.ends_with('\r')) line.pop_back();
@@ -86,6 +87,37 @@ TEST_F(CliTest, TablesFitIntoEightyColumns) {  // O6
 }
 
 // What is pasted into the next command is there in whole, or as an end that the command takes.
+// What a person decides takes one short command, and no reason takes the columns of the goal.
+TEST_F(CliTest, WhatWaitsFitsIntoEightyColumns) {  // O1, O2, O6
+  const std::string pipeline =
+      "name = \"a\"\n[[station]]\nname = \"review\"\nexecutor = \"approval\"\n";
+  const std::string run = start_run_of(pipeline, "a goal to be seen");
+  await([&] {
+    const auto items = result({"run", "list", "--waiting-for", "approval"}).at("runs");
+    return !items.as_array().empty();
+  });
+  const std::string why = on_80_columns("run why last", server_.data());
+  EXPECT_NE(why.find("signalbox run approve " + run), std::string::npos) << why;
+  result({"run", "pause", run, "--reason", "the lawyers want to look at it before anybody else"});
+  const std::string list = on_80_columns("run list", server_.data());
+  EXPECT_NE(list.find("a goal to be seen"), std::string::npos) << list;
+  const std::string inbox = on_80_columns("inbox", server_.data(), 1);
+  EXPECT_NE(inbox.find("$ signalbox run approve " + run), std::string::npos) << inbox;
+  EXPECT_EQ(inbox.find("--asked"), std::string::npos) << inbox;
+  const Output whole = server_.cli({"inbox"});
+  EXPECT_NE(whole.out.find("--decision approve --asked"), std::string::npos) << "for scripts";
+}
+
+TEST_F(CliTest, MessagesFitIntoEightyColumns) {  // O6
+  start_run("a run that hasn't failed");
+  const std::string refused = on_80_columns("run retry last", server_.data(), 1);
+  EXPECT_NE(refused.find("(RUN_NOT_FAILED)"), std::string::npos) << refused;
+  const std::string none = on_80_columns("run get ffffffff", server_.data(), 1);
+  EXPECT_NE(none.find("  try: signalbox run list"), std::string::npos) << none;
+  on_80_columns("report --since foo", server_.data(), 2);
+  on_80_columns("run lsit", server_.data(), 2);
+}
+
 TEST_F(CliTest, NamesAndIdsOfTablesCanBePastedAtEightyColumns) {  // O6
   const std::string key = "deploy/production/europe/west";
   EXPECT_EQ(server_

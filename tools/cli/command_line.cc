@@ -68,6 +68,26 @@ std::string comma_separated(const std::vector<std::string>& words) {
   return text;
 }
 
+// Adds the full names of the commands below `command` whose own name is `word`.
+void find_namesakes(const CLI::App& command, const std::string& word,
+                    std::vector<std::string>& found) {
+  for (const CLI::App* each : command.get_subcommands(any_command)) {
+    if (each->get_name() == word) found.push_back(full_name(*each));
+    find_namesakes(*each, word, found);
+  }
+}
+
+// Returns the commands of that name somewhere else: `logs` is `run logs`. None if there are many.
+std::vector<std::string> namesakes(const CLI::App& command, const std::string& word) {
+  constexpr std::size_t namesakes_max = 3;
+  const CLI::App* root = &command;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  std::vector<std::string> found;
+  find_namesakes(*root, word, found);
+  if (found.size() > namesakes_max) found.clear();
+  return found;
+}
+
 CallError unknown_command(const CLI::App& command, const std::string& word) {
   const std::string name = full_name(command);
   const std::vector<std::string> known = subcommand_names(command);
@@ -75,6 +95,15 @@ CallError unknown_command(const CLI::App& command, const std::string& word) {
     return usage_error(wrapped_message("there is no `" + name + " " + word + "`; did you mean `" +
                                        name + " " + *meant + "`?"),
                        {name + " " + *meant + " --help"});
+  }
+  if (std::vector<std::string> others = namesakes(command, word); !others.empty()) {
+    std::string text = "there is no `" + name + " " + word + "`; did you mean ";
+    std::vector<std::string> helps;
+    for (const std::string& other : others) {
+      text += (helps.empty() ? "`" : " or `") + other + "`";
+      helps.push_back(other + " --help");
+    }
+    return usage_error(wrapped_message(text + "?"), std::move(helps));
   }
   return usage_error(wrapped_message("there is no `" + name + " " + word + "`; there are " +
                                      comma_separated(known)),

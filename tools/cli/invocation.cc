@@ -185,7 +185,8 @@ void write_out(std::string_view text) {
 }
 
 void write_message(std::string_view text) {
-  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  const std::string shown = broken_message(text, terminal_of(STDERR_FILENO));
+  (void)std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
 }  // namespace signalbox

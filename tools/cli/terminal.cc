@@ -102,6 +102,31 @@ std::size_t bytes_within(std::string_view text, std::size_t columns) {
   return text.size();
 }
 
+std::string broken_message(std::string_view message, const Terminal& terminal) {
+  if (!terminal.columns) return std::string(message);
+  std::string out;
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    std::string line(message.substr(0, end));
+    const bool is_ended = end < message.size();
+    message.remove_prefix(is_ended ? end + 1 : end);
+    const bool is_indented = line.starts_with(' ');
+    while (!is_indented && columns_of(line) > *terminal.columns) {
+      const std::size_t fits = bytes_within(line, *terminal.columns);
+      std::size_t space = line[fits] == ' ' ? fits : line.rfind(' ', fits);
+      // What goes on begins with two spaces. A word that is wider than the terminal stays whole.
+      const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+      if (space == std::string::npos || space <= begin) space = line.find(' ', begin);
+      if (space == std::string::npos) break;
+      out += line.substr(0, space) + "\n";
+      line = "  " + line.substr(space + 1);
+    }
+    out += line;
+    if (is_ended) out += '\n';
+  }
+  return out;
+}
+
 std::string cut(std::string_view text, std::size_t columns) {
   if (columns_of(text) <= columns) return std::string(text);
   if (columns == 0) return {};

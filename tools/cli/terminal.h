@@ -35,6 +35,10 @@ std::size_t columns_of(std::string_view text);
 // Returns how many bytes of the text, in whole characters, fit into that many columns.
 std::size_t bytes_within(std::string_view text, std::size_t columns);
 
+// Breaks the lines of a message that are wider than the terminal, between two words. An indented
+// line stays whole: it may have a command, which is to be pasted.
+std::string broken_message(std::string_view message, const Terminal& terminal);
+
 // Returns at most `columns` columns of the text; a cut is shown as "…".
 std::string cut(std::string_view text, std::size_t columns);
 

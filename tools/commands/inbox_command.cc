@@ -23,6 +23,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/typed_command.h"
 #include "tools/commands/waiting_items.h"
+#include "tools/views/offered_commands.h"
 
 namespace signalbox {
 namespace {
@@ -89,8 +90,8 @@ std::string view_item(const json::object& item, const Terminal& terminal, std::i
   for (const std::string& finding : findings_of(item)) {
     shown += "  " + cut(printable(finding), columns - indent) + "\n";
   }
-  for (const json::value& command : array_at(item, "next_commands")) {
-    shown += "  $ " + printable(scalar_text(command)) + "\n";
+  for (const std::string& command : offered_commands(item, terminal)) {
+    shown += "  $ " + printable(command) + "\n";
   }
   return shown;
 }

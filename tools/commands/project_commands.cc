@@ -80,9 +80,10 @@ void add_check(ToolCommand project, Invocation& invocation) {
       "  signalbox project check web --json | jq -r '.result.warnings[].code'");
   command.action([name, &invocation] {
     return call_and_answer(invocation, "project.check", {{"name", *name}},
-                           [](const json::object& result, const Terminal&) {
+                           [](const json::object& result, const Terminal& terminal) {
                              const std::string text = warnings_text(result);
-                             return text.empty() ? std::string("nothing is missing\n") : text;
+                             return text.empty() ? std::string("nothing is missing\n")
+                                                 : broken_message(text, terminal);
                            });
   });
 }

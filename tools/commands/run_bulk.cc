@@ -193,8 +193,9 @@ Called<bool> confirmed(const Invocation& invocation, const RunSelection& selecti
                         "; --yes does it without a question, --dry-run shows them",
                     {typed_command(invocation, {"--dry-run"})}));
   }
-  write_out(view_selected(runs, terminal_of(STDOUT_FILENO)) + notes_of(batch) + action.verb + " " +
-            counted(runs.size()) + "? [y/N] ");
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  write_out(view_selected(runs, terminal) + broken_message(notes_of(batch), terminal) +
+            action.verb + " " + counted(runs.size()) + "? [y/N] ");
   std::string line;
   return std::getline(std::cin, line) && (line == "y" || line == "yes");
 }

@@ -29,9 +29,8 @@ std::string labels_text(const json::object& run) {
 }
 
 // "paused: the API is down", "succeeded (mock)" for a run whose work is all that of mocks. Lists
-// only have the pipeline's name.
-std::string status_text(const json::object& run) {
-  const std::string reason = text_at(run, "paused_reason");
+// only have the pipeline's name, and on a terminal no reason, which would take the goal's columns.
+std::string status_text(const json::object& run, const std::string& reason) {
   const bool is_mock = text_at(run, "mock") == "everything" || text_at(run, "pipeline") == "mock";
   return text_at(run, "status") + (is_mock ? " (mock)" : "") +
          (reason.empty() ? "" : ": " + reason);
@@ -201,7 +200,8 @@ std::string view_run_list(const json::object& result, const Terminal& terminal,
     if (!station.empty() && !station_status.empty()) station += " " + station_status;
     const bool ended = !text_at(run, "ended_at").empty();
     table.add({{text_at(run, "run_id")},
-               {status_text(run), style_of_status(text_at(run, "status"))},
+               {status_text(run, terminal.columns ? std::string() : text_at(run, "paused_reason")),
+                style_of_status(text_at(run, "status"))},
                {ended && text_at(run, "status") == "succeeded" ? std::string() : station},
                {text_at(run, "project")},
                {short_age(started, now_ns)},
@@ -220,7 +220,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
   const json::object& run = object_at(result, "run");
   const std::string started = text_at(run, "started_at");
   const std::string ended = text_at(run, "ended_at");
-  std::string status = status_text(run);
+  std::string status = status_text(run, text_at(run, "paused_reason"));
   if (true_at(run, "cancel_requested") && ended.empty()) status += " (cancel requested)";
   std::string times = clock_time(started, now_ns);
   if (!started.empty()) {

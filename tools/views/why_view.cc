@@ -5,6 +5,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
+#include "tools/views/offered_commands.h"
 
 namespace signalbox {
 namespace {
@@ -56,8 +57,8 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
         {"no retry", {text_at(reason, "not_retried")}},
         {"needs", {text_at(reason, "unblocked_by")}}};
     std::string name = "next";
-    for (const json::value& command : array_at(reason, "next_commands")) {
-      values.push_back({std::exchange(name, ""), {scalar_text(command), Style::plain, true}});
+    for (std::string& command : offered_commands(reason, terminal)) {
+      values.push_back({std::exchange(name, ""), {std::move(command), Style::plain, true}});
     }
     text += "\n" + named_values(values, terminal);
   }

@@ -1,0 +1,37 @@
+#include "tools/views/offered_commands.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+// Returns the command that shows the question which this one decides; the command itself if it
+// decides none.
+std::string asking_command(std::string command) {
+  constexpr std::string_view resume = "signalbox run resume ";
+  const bool decides =
+      command.starts_with(resume) && command.find(" --decision ") != std::string::npos;
+  if (!decides) return command;
+  const std::size_t end = command.find(' ', resume.size());
+  return "signalbox run approve " + command.substr(resume.size(), end - resume.size());
+}
+
+}  // namespace
+
+std::vector<std::string> offered_commands(const boost::json::object& shown,
+                                          const Terminal& terminal) {
+  std::vector<std::string> commands;
+  for (const boost::json::value& each : array_at(shown, "next_commands")) {
+    std::string command = scalar_text(each);
+    if (terminal.columns) command = asking_command(std::move(command));
+    if (std::find(commands.begin(), commands.end(), command) != commands.end()) continue;
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+}  // namespace signalbox

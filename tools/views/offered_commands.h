@@ -1,0 +1,19 @@
+// The commands that a view offers a person.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "tools/cli/terminal.h"
+
+namespace signalbox {
+
+// Returns `next_commands` of what is shown. On a terminal a question is decided by `run approve`,
+// instead of commands that name its position: that shows the change first, and is short enough to
+// type.
+std::vector<std::string> offered_commands(const boost::json::object& shown,
+                                          const Terminal& terminal);
+
+}  // namespace signalbox
