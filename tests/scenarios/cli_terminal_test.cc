@@ -108,6 +108,12 @@ TEST_F(CliTest, WhatWaitsFitsIntoEightyColumns) {  // O1, O2, O6
   EXPECT_NE(whole.out.find("--decision approve --asked"), std::string::npos) << "for scripts";
 }
 
+TEST_F(CliTest, AWatchedRunSaysMoreThanWhichRunItIs) {  // O6
+  result({"run", "cancel", start_run("seen in its first line")});
+  const std::string watched = on_80_columns("run watch last", server_.data(), 1);
+  EXPECT_NE(watched.find("goal=\"seen in its first line\""), std::string::npos) << watched;
+}
+
 TEST_F(CliTest, MessagesFitIntoEightyColumns) {  // O6
   start_run("a run that hasn't failed");
   const std::string refused = on_80_columns("run retry last", server_.data(), 1);

@@ -59,7 +59,7 @@ ExitCode watch_run(const Invocation& invocation, const std::string& run_id, bool
   const Terminal terminal = output_terminal(invocation);
   LogView log(/*named=*/false);
   const auto show = [&](const json::object& event) {
-    if (!invocation.json) write_out(event_line(event, terminal, wall_clock_ns()));
+    if (!invocation.json) write_out(run_event_line(event, terminal, wall_clock_ns()));
   };
   const auto show_log = [&](const std::string&, const json::object& excerpt) {
     write_out(log.lines(excerpt, terminal));

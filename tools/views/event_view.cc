@@ -67,7 +67,7 @@ std::string padded(std::string text, std::size_t width) {
   return columns < width ? text + std::string(width - columns, ' ') : text;
 }
 
-// `stream`, `type` and `fields` must be printable.
+// `stream`, `type` and `fields` must be printable. An empty `stream` takes no column.
 std::string stream_line(const json::object& event, const std::string& stream,
                         const std::string& type, std::string fields, const Terminal& terminal,
                         std::int64_t now_ns) {
@@ -75,24 +75,36 @@ std::string stream_line(const json::object& event, const std::string& stream,
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
   const std::string number =
       std::string(position.size() < 8 ? 8 - position.size() : 0, ' ') + position;
-  const std::string before = number + "  " + time + "  " + stream + "  " + padded(type, 21) + "  ";
+  const std::string place = stream.empty() ? "  " : "  " + padded(stream, 13) + "  ";
+  const std::string before = number + "  " + time + place + padded(type, 21) + "  ";
   if (terminal.columns) {
     const std::size_t taken = columns_of(before);
     fields = cut(fields, *terminal.columns > taken + 8 ? *terminal.columns - taken : 8);
   }
-  std::string line = styled(terminal, Style::faint, number + "  " + time) + "  " + stream + "  " +
+  std::string line = styled(terminal, Style::faint, number + "  " + time) + place +
                      styled(terminal, style_of_type(type), padded(type, 21)) + "  " + fields;
   while (line.ends_with(' ')) line.pop_back();
   return line + "\n";
 }
 
+std::string line_of_event(const json::object& event, const std::string& stream,
+                          const Terminal& terminal, std::int64_t now_ns) {
+  std::string fields;
+  append_fields(object_at(event, "data"), fields);
+  return stream_line(event, stream, printable(text_at(event, "type")), std::move(fields), terminal,
+                     now_ns);
+}
+
 }  // namespace
 
 std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
-  std::string fields;
-  append_fields(object_at(event, "data"), fields);
-  return stream_line(event, padded(printable(short_stream(text_at(event, "stream"))), 13),
-                     printable(text_at(event, "type")), std::move(fields), terminal, now_ns);
+  return line_of_event(event, printable(short_stream(text_at(event, "stream"))), terminal, now_ns);
+}
+
+std::string run_event_line(const json::object& event, const Terminal& terminal,
+                           std::int64_t now_ns) {
+  if (!terminal.columns) return event_line(event, terminal, now_ns);
+  return line_of_event(event, "", terminal, now_ns);
 }
 
 std::string broadcast_line(const std::string& name, const json::object& params,
@@ -104,7 +116,7 @@ std::string broadcast_line(const std::string& name, const json::object& params,
   }
   std::string fields;
   append_fields(shown, fields);
-  return stream_line(params, padded("", 13), printable(name), std::move(fields), terminal, now_ns);
+  return stream_line(params, " ", printable(name), std::move(fields), terminal, now_ns);
 }
 
 }  // namespace signalbox
