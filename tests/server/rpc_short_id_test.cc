@@ -64,7 +64,9 @@ TEST_F(RpcShortId, WhatCantEndAnIdIsRefused) {
   EXPECT_EQ(code_of(find(std::string(id_tail_digits_min, 'a'))), "RUN_NOT_FOUND");
   for (const std::string& id : {std::string(id_tail_digits_min - 1, 'a'), std::string("latest"),
                                 std::string(""), std::string(33, 'a'), std::string("a-b-c")}) {
-    EXPECT_EQ(code_of(find(id)), "INVALID_PARAMS") << id;
+    const json::object answer = find(id);
+    EXPECT_EQ(code_of(answer), "INVALID_PARAMS") << id;
+    EXPECT_EQ(answer.at("error").at("data").at("next_commands").at(0), "signalbox run list") << id;
   }
 }
 

@@ -35,7 +35,7 @@ NounOfIds cards_by_id() {
 }
 
 // Returns the digits of an id's end: dashes are left out, letters are in lower case.
-Decided<std::string> tail_digits(const std::string& id) {
+Decided<std::string> tail_digits(const NounOfIds& noun, const std::string& id) {
   std::string digits;
   for (const char each : id) {
     if (each != '-')
@@ -45,9 +45,10 @@ Decided<std::string> tail_digits(const std::string& id) {
   constexpr std::size_t digits_max = 2 * sizeof(Uuid);
   if (!is_hexadecimal || digits.size() < id_tail_digits_min || digits.size() > digits_max) {
     return reject(ErrorCode::INVALID_PARAMS,
-                  "id must be `last`, or the end of an id: at least " +
-                      std::to_string(id_tail_digits_min) + " hexadecimal digits",
-                  {{"field", std::string("id")}, {"value", id}}, {});
+                  "id must be `last`, or the end of a " + std::string(noun.name) +
+                      "'s id: at least " + std::to_string(id_tail_digits_min) +
+                      " hexadecimal digits",
+                  {{"field", std::string("id")}, {"value", id}}, {noun.list_command});
   }
   return digits;
 }
@@ -115,11 +116,11 @@ struct ShortId {
   std::string tail;
 };
 
-Decided<ShortId> read_short_id(const json::object& params) {
+Decided<ShortId> read_short_id(const NounOfIds& noun, const json::object& params) {
   auto read = TRY(from_json<FindId>(params));
   ShortId given{std::move(read.id), {}};
   if (given.id == "last") return given;
-  auto tail = TRY(tail_digits(given.id));
+  auto tail = TRY(tail_digits(noun, given.id));
   given.tail = std::move(tail);
   return given;
 }
@@ -127,7 +128,7 @@ Decided<ShortId> read_short_id(const json::object& params) {
 }  // namespace
 
 void find_run(Api& api, Call& call) {
-  auto given = read_short_id(call.params);
+  auto given = read_short_id(runs_by_id(), call.params);
   if (!given) return call.responder.reject(given.error());
   answer_from_read_models(api, call.responder, [given = std::move(*given)](const RunIndex& index) {
     return found_run(index, given.id, given.tail);
@@ -135,7 +136,7 @@ void find_run(Api& api, Call& call) {
 }
 
 void find_card(Api& api, Call& call) {
-  auto given = read_short_id(call.params);
+  auto given = read_short_id(cards_by_id(), call.params);
   if (!given) return call.responder.reject(given.error());
   answer_from_read_models(api, call.responder, [given = std::move(*given)](const RunIndex& index) {
     return found_card(index.cards(), given.id, given.tail);
