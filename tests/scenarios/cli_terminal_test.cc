@@ -114,6 +114,13 @@ TEST_F(CliTest, AWatchedRunSaysMoreThanWhichRunItIs) {  // O6
   EXPECT_NE(watched.find("goal=\"seen in its first line\""), std::string::npos) << watched;
 }
 
+// What an event means is the reason to ask.
+TEST_F(CliTest, NoSentenceAboutAnEventIsCut) {  // O5, O6
+  const std::string shown = on_80_columns("events --list-types", server_.data());
+  EXPECT_EQ(shown.find("…"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("RunPaused"), std::string::npos) << shown;
+}
+
 TEST_F(CliTest, MessagesFitIntoEightyColumns) {  // O6
   start_run("a run that hasn't failed");
   const std::string refused = on_80_columns("run retry last", server_.data(), 1);

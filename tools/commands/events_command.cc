@@ -1,9 +1,11 @@
 // `signalbox events`: reads or follows the log.
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
 #include "tools/views/event_view.h"
 #include "tools/views/log_view.h"
@@ -124,13 +127,28 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
   return answer(invocation, tl::unexpected(followed.error()), {});
 }
 
+// On a terminal below the names of the nouns, with lines that are broken between words.
 std::string view_event_types(const json::object& result, const Terminal& terminal) {
   TextTable table({{"noun"}, {"type"}, {"what it says"}});
+  std::map<std::string, std::vector<std::pair<std::string, Cell>>> sentences;
+  std::vector<std::string> nouns;
   for (const json::value& each : array_at(result, "types")) {
     const json::object& type = each.as_object();
-    table.add({{text_at(type, "noun")}, {text_at(type, "type")}, {text_at(type, "sentence")}});
+    const std::string noun = text_at(type, "noun");
+    const std::string name = text_at(type, "type");
+    const std::string sentence = text_at(type, "sentence");
+    table.add({{noun}, {name}, {sentence}});
+    auto& of_noun = sentences[noun];
+    if (of_noun.empty()) nouns.push_back(noun);
+    of_noun.push_back({name, {sentence}});
   }
-  return table.text(terminal);
+  if (!terminal.columns) return table.text(terminal);
+  std::string text;
+  for (const std::string& noun : nouns) {
+    text += (text.empty() ? "" : "\n") + styled(terminal, Style::strong, printable(noun)) + "\n" +
+            named_values(sentences[noun], terminal);
+  }
+  return text;
 }
 
 ExitCode events(const Invocation& invocation, const EventsOptions& options) {

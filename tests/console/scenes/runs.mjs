@@ -31,6 +31,21 @@ export async function what_is_at_work(stage) {
   hadNoComplaint(page);
 }
 
+/** A report of less than was asked for says so. */
+export async function a_report_that_is_cut(stage) {  // O3
+  const visitor = await stage.visitor();
+  await visitor.route(/\/rpc$/, async (route) => {
+    if (route.request().postDataJSON().method !== 'report.get') return route.continue();
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.result.cut = true;
+    return route.fulfill({ response, json: answer });
+  });
+  const page = await stage.open('?page=night', { visitor });
+  await page.getByText(/counted since [^ ]+.* only, before is too much/).waitFor();
+  hadNoComplaint(page);
+}
+
 /** A text is looked for in all runs, also one that could be the end of an id; and such an end finds its run. */
 export async function runs_by_their_text(stage) {
   const { service } = stage;
