@@ -23,7 +23,7 @@ namespace {
 const std::filesystem::path operator_jobs_file =
     std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/scenarios/operator_jobs.txt";
 
-constexpr const char* slow_pipeline = R"(
+constexpr const char* pipeline_of_hours = R"(
 name = "slow"
 [[station]]
 name = "index"
@@ -32,7 +32,7 @@ command = ["sleep", "600"]
 )";
 
 // Fails at the first attempt.
-constexpr const char* failing_pipeline = R"(
+constexpr const char* pipeline_that_fails_once = R"(
 name = "fails"
 [[station]]
 name = "test"
@@ -41,7 +41,7 @@ command = ["sh", "-c", "test -f $SIGNALBOX_RUN_ROOT/again && exit 0; touch $SIGN
 retry = { max_retries = 0 }
 )";
 
-constexpr const char* changing_pipeline = R"(
+constexpr const char* pipeline_that_asks = R"(
 name = "change"
 [[station]]
 name = "intake"
@@ -122,9 +122,9 @@ class OperatorJobs : public RepositoryTest {
 
 TEST_F(OperatorJobs, TakeOneCommandEachAndNoId) {  // O1, O2, O3, O6
   make_repository_and_remote({{"README.md", "a project\n"}});
-  (void)start_run_of(slow_pipeline, "index the archive");
-  await_status(start_run_of(failing_pipeline, "mend the upload"), "failed");
-  (void)start_run_of(changing_pipeline, "rename the option",
+  (void)start_run_of(pipeline_of_hours, "index the archive");
+  await_status(start_run_of(pipeline_that_fails_once, "mend the upload"), "failed");
+  (void)start_run_of(pipeline_that_asks, "rename the option",
                      {"--repository", repository().string()});
   await([&] {
     const auto waiting = rpc("attention.list", {{"kinds", boost::json::array{"approval"}}});
@@ -139,7 +139,7 @@ TEST_F(OperatorJobs, TakeOneCommandEachAndNoId) {  // O1, O2, O3, O6
   add_job("What did it print?", "run logs last --grep edited");
   add_job("Decide what waits.", "run approve", "a\n");
   add_job("Try again what failed.", "run retry --all --status failed --since 8h --yes");
-  (void)start_run_of(slow_pipeline, "clean the cache");
+  (void)start_run_of(pipeline_of_hours, "clean the cache");
   add_job("Stop the one that I have just started.", "run cancel last --reason 'not today'");
   add_job("Stop everything for a while.", "pause --all --reason maintenance");
 
