@@ -97,6 +97,7 @@ TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
   expect({"run", "list", "--jsno"}, "did you mean --json?");
   expect({"run", "list", "--colour"}, "`signalbox run list` has no option --colour (USAGE)");
   expect({"help", "run", "lsit"}, "did you mean `signalbox run list`?");
+  expect({"run", "list", "failed"}, "`signalbox run list` takes no further word: `failed`");
   // The right word in the wrong place.
   expect({"crash-report"}, "did you mean `signalbox server crash-report`?");
   expect({"logs", "last"}, "try: signalbox run logs --help");

@@ -159,6 +159,10 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
     return each.starts_with('-') && each != "--";
   });
   if (option != unknown.end()) return unknown_option(*command, *option);
+  if (word != unknown.end() && error.get_name() == "ExtrasError") {
+    return usage_error(wrapped_message("`" + name + "` takes no further word: `" + *word + "`"),
+                       {name + " --help"});
+  }
   if (!needs_command) return refused_value(*command, error.what());
   return usage_error(wrapped_message("`" + name + "` needs a command: " + comma_separated(known)),
                      {name + " --help"});

@@ -194,11 +194,12 @@ Called<json::object> list_changes(const EventLog& log, const std::filesystem::pa
 
 std::string view_changes(const json::object& changes, const Terminal& terminal) {
   const json::array& groups = array_at(changes, "summary");
-  const std::string events = text_at(changes, "events");
-  if (groups.empty()) return "no difference in " + events + " events\n";
+  std::string events = text_at(changes, "events");
+  events += events == "1" ? " event" : " events";
+  if (groups.empty()) return "no difference in " + events + "\n";
   const std::int64_t now_ns = wall_clock_ns();
-  std::string text = events + " events from " + clock_time(text_at(changes, "since"), now_ns) +
-                     " to " + clock_time(text_at(changes, "until"), now_ns) + "\n";
+  std::string text = events + " from " + clock_time(text_at(changes, "since"), now_ns) + " to " +
+                     clock_time(text_at(changes, "until"), now_ns) + "\n";
   const std::vector<std::size_t> shown = share_of_screen(groups);
   std::uint64_t left_out = 0;
   for (std::size_t group = 0; group < groups.size(); ++group) {
