@@ -7,6 +7,7 @@
 #include "domain/access_command.h"
 #include "domain/board_command.h"
 #include "domain/lock_command.h"
+#include "domain/one_of.h"
 #include "domain/plan_command.h"
 #include "domain/run_command.h"
 #include "domain/server_command.h"
@@ -15,7 +16,7 @@
 
 namespace signalbox {
 
-using Command = std::variant<
+using CommandVariant = std::variant<
     StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef, CompleteStation,
     DeferStation, RequestApproval, SettleStation, DispatchStation, ExpireLease, TimeOutStation,
     WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun, StallStation,
@@ -26,5 +27,6 @@ using Command = std::variant<
     TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy, SubmitCard, BlockCard,
     UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree, NoteTicksMissed, PruneRuns,
     AdoptAuditKey, PauseService, ResumeService, SetCardPriority>;
+using Command = OneOf<CommandVariant>;
 
 }  // namespace signalbox

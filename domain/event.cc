@@ -1,45 +1,29 @@
 #include "domain/event.h"
 
-#include <memory>
+#include "domain/one_of_members.h"
 
 namespace signalbox {
 
 template <class Variant>
-OneOf<Variant>::OneOf() = default;
-template <class Variant>
-OneOf<Variant>::OneOf(const OneOf& other) = default;
-template <class Variant>
-OneOf<Variant>::OneOf(OneOf&& other) noexcept = default;
-template <class Variant>
-OneOf<Variant>& OneOf<Variant>::operator=(const OneOf& other) {
-  if (this != &other) *this = OneOf(other);
-  return *this;
-}
-// Destroys and constructs instead of assigning: the assignment of each event would be a quarter of
-// the code compiled here.
-template <class Variant>
-OneOf<Variant>& OneOf<Variant>::operator=(OneOf&& other) noexcept {
-  if (this == &other) return *this;
-  std::destroy_at(this);
-  return *std::construct_at(this, std::move(other));
-}
-template <class Variant>
-OneOf<Variant>::~OneOf() = default;
-template <class Variant>
-bool OneOf<Variant>::operator==(const OneOf& other) const {
-  return static_cast<const Variant&>(*this) == static_cast<const Variant&>(other);
+bool operator==(const OneOf<Variant>& left, const OneOf<Variant>& right) {
+  return static_cast<const Variant&>(left) == static_cast<const Variant&>(right);
 }
 
-template class OneOf<ServerEvents>;
-template class OneOf<RunEvents>;
-template class OneOf<StationEvents>;
-template class OneOf<LockEvents>;
-template class OneOf<TickEvents>;
-template class OneOf<PlanEvents>;
-template class OneOf<AccessEvents>;
-template class OneOf<ProjectEvents>;
-template class OneOf<CardEvents>;
-template class OneOf<EventNouns>;
+#define SIGNALBOX_INSTANTIATE(Events) \
+  template class OneOf<Events>;       \
+  template bool operator==(const OneOf<Events>&, const OneOf<Events>&)
+
+SIGNALBOX_INSTANTIATE(ServerEvents);
+SIGNALBOX_INSTANTIATE(RunEvents);
+SIGNALBOX_INSTANTIATE(StationEvents);
+SIGNALBOX_INSTANTIATE(LockEvents);
+SIGNALBOX_INSTANTIATE(TickEvents);
+SIGNALBOX_INSTANTIATE(PlanEvents);
+SIGNALBOX_INSTANTIATE(AccessEvents);
+SIGNALBOX_INSTANTIATE(ProjectEvents);
+SIGNALBOX_INSTANTIATE(CardEvents);
+SIGNALBOX_INSTANTIATE(EventNouns);
+#undef SIGNALBOX_INSTANTIATE
 
 EventTag tag_of(const Event& event) {
   return apply([](const auto& e) { return std::remove_cvref_t<decltype(e)>::tag; }, event);

@@ -11,14 +11,13 @@
 #include <variant>
 
 #include <boost/describe/enum.hpp>
-#include <boost/mp11/algorithm.hpp>
-#include <boost/mp11/bind.hpp>
 
 #include "domain/access_events.h"
 #include "domain/card_events.h"
 #include "domain/event_parts.h"
 #include "domain/ids.h"
 #include "domain/lock_events.h"
+#include "domain/one_of.h"
 #include "domain/plan_events.h"
 #include "domain/project_events.h"
 #include "domain/run_events.h"
@@ -47,16 +46,12 @@ decltype(auto) apply(Visitor&& visitor, AnyEvent&& event) {
 // Returns the number, version and name of the event's type.
 EventTag tag_of(const Event& event);
 
-template <class Noun, class T>
-using HasEvent = boost::mp11::mp_contains<typename Noun::Alternatives, T>;
-
 // The noun's variant that has T among its alternatives.
 template <class T>
-using NounOf = boost::mp11::mp_front<
-    boost::mp11::mp_copy_if_q<EventNouns, boost::mp11::mp_bind<HasEvent, boost::mp11::_1, T>>>;
+using NounOf = std::variant_alternative_t<holder_index<EventNouns, T>, EventNouns>;
 
 template <class T, class Noun>
-concept EventOf = HasEvent<Noun, T>::value;
+concept EventOf = AlternativeOf<T, typename Noun::Alternatives>;
 
 // Returns the event if it is a T, else nullptr.
 template <class T>

@@ -1,5 +1,5 @@
-// The building blocks of event structs: the tag, the text types, and the variant of a noun's
-// events.
+// The building blocks of event structs: the tag and the text types. The events of a noun are a
+// OneOf (one_of.h).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "domain/one_of.h"
 
 namespace signalbox {
 
@@ -42,23 +44,5 @@ using FreeLabels = Text<TextUse::free, std::map<std::string, std::string>>;  // 
 using FreeJson = Text<TextUse::json>;
 using KeptText = Text<TextUse::kept>;
 using KeptTexts = Text<TextUse::kept, std::vector<std::string>>;
-
-// A variant whose copy, move, comparison and destructor are compiled once, in event.cc, instead of
-// in each source that holds an event: that took half of the build time.
-template <class Variant>
-class OneOf : public Variant {
- public:
-  using Alternatives = Variant;
-
-  using Variant::Variant;
-  OneOf();
-  OneOf(const OneOf& other);
-  OneOf(OneOf&& other) noexcept;
-  OneOf& operator=(const OneOf& other);
-  OneOf& operator=(OneOf&& other) noexcept;
-  ~OneOf();
-
-  bool operator==(const OneOf& other) const;
-};
 
 }  // namespace signalbox
