@@ -4,11 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include <boost/describe/enumerators.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/mp11/algorithm.hpp>
 
 #include "domain/card.h"
 #include "domain/limits.h"
@@ -160,11 +158,10 @@ json::object method_json(const Method& method, const json::object& texts) {
 
 json::object all_errors() {
   json::object errors;
-  boost::mp11::mp_for_each<boost::describe::describe_enumerators<ErrorCode>>([&](auto each) {
-    errors[each.name] = {{"code", static_cast<std::int32_t>(each.value)},
-                         {"message", each.name},
-                         {"data", json::object{{"code", each.name}}}};
-  });
+  for (const described_json::Enumerator& each : described_json::enumerators_of<ErrorCode>) {
+    errors[each.name] = {
+        {"code", each.value}, {"message", each.name}, {"data", json::object{{"code", each.name}}}};
+  }
   return errors;
 }
 
