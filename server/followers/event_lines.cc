@@ -1,6 +1,7 @@
 #include "server/followers/event_lines.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <boost/describe/enum_to_string.hpp>
@@ -231,7 +232,8 @@ bool EventLines::has_room() {
     second_ = second;
     lines_ = 0;
     if (const auto omitted = std::exchange(omitted_, 0); omitted > 0) {
-      logger_.warn("{} lines about events were omitted: `signalbox events` has them", omitted);
+      logger_.warn(std::to_string(omitted) +
+                   " lines about events were omitted: `signalbox events` has them");
     }
   }
   if (lines_ < lines_per_second_max) {
