@@ -287,6 +287,13 @@ std::size_t text_bytes(const StationDefinition& station) {
 
 }  // namespace
 
+StationDefinition::StationDefinition() = default;
+StationDefinition::StationDefinition(const StationDefinition& other) = default;
+StationDefinition::StationDefinition(StationDefinition&& other) noexcept = default;
+StationDefinition& StationDefinition::operator=(const StationDefinition& other) = default;
+StationDefinition& StationDefinition::operator=(StationDefinition&& other) noexcept = default;
+StationDefinition::~StationDefinition() = default;
+
 std::string variable_of(JobAllowance allowance) {
   switch (allowance) {
     case JobAllowance::locks:

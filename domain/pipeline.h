@@ -170,6 +170,14 @@ struct StationDefinition {
   std::optional<ChecksDefinition> checks;
   std::optional<DeepWorkDefinition> deep_work;
 
+  // Compiled once, in pipeline.cc: a dozen units copy pipelines.
+  StationDefinition();
+  StationDefinition(const StationDefinition& other);
+  StationDefinition(StationDefinition&& other) noexcept;
+  StationDefinition& operator=(const StationDefinition& other);
+  StationDefinition& operator=(StationDefinition&& other) noexcept;
+  ~StationDefinition();
+
   friend bool operator==(const StationDefinition&, const StationDefinition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(StationDefinition, (),
