@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the compiler doesn't: which folder may include which, and where heavy headers go.
+"""Checks what the compiler doesn't: which folder may include which, where heavy headers go, and how
+long a file is.
 
 Prints each violation with file and line; exits 1 if there is one.
 """
@@ -201,6 +202,16 @@ def check_names(path):
             problems.append(f"{path}: {other} defines a {name} too")
 
 
+LINES_MAX = 400  # of a source or header: a longer one has two subjects
+
+
+def check_length(path):
+    """Checks that a file can be read in one sitting."""
+    count = (ROOT / path).read_text().count("\n")
+    if count > LINES_MAX:
+        problems.append(f"{path}: {count} lines, {LINES_MAX} at most")
+
+
 def check_cycle(what, included_by_folder):
     """Checks that no folder includes one that includes it back, directly or through others."""
     left = {folder: set(others) - {folder} for folder, others in included_by_folder.items()}
@@ -300,6 +311,7 @@ for listed in files():
         problems.append(f"{listed}: the top level is fixed: {', '.join(sorted(TOP_LEVEL))}")
     if listed.endswith((".h", ".cc")):
         check_includes(listed)
+        check_length(listed)
         if listed.endswith(".h") and top != "tests":
             check_names(listed)
         check_tests(listed)
