@@ -200,12 +200,12 @@ inline constexpr std::size_t reports_waiting_max = 256;
 inline constexpr std::int64_t report_hang_ms_max = 60'000;
 
 // Forecasts (what_if.run), each in a process of its own.
-// Those that are made at the same time, and those of one caller that wait for that.
+// Forecasts that are made at the same time, and forecasts of one caller that wait for that.
 inline constexpr std::size_t what_if_working_max = 1;
 inline constexpr std::size_t what_if_waiting_max = 2;
-// Those of all callers that wait, since one client may come under many addresses.
+// Waiting forecasts of all callers, since one client may come under many addresses.
 inline constexpr std::size_t what_if_all_waiting_max = 16;
-// Time and resident memory of one, and the size of its policy.
+// Time and resident memory of one forecast, and the size of its policy.
 inline constexpr std::int64_t what_if_ms_max = 60'000;
 inline constexpr std::size_t what_if_memory_bytes_max = 1024UL * 1024 * 1024;
 inline constexpr std::size_t what_if_policy_bytes_max = 64UL * 1024;

@@ -190,7 +190,7 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
-  // Of reports: whoever ends the output over TCP still reads.
+  // The callers that wait for reports. One that ends its output over TCP still reads the answer.
   const std::shared_ptr<Askers> report_askers_ =
       std::make_shared<Askers>(/*gives_up_doubtful=*/false);
   TimerLoop timer_loop_;

@@ -46,7 +46,7 @@ struct OpenReport {
   Position anchor = 0;  // position in the anchor; 0 without one
   // Records after the checkpoint; the tree was recomputed over them.
   std::uint64_t records_verified = 0;
-  // Of an append that a crash interrupted; truncated unless read_only.
+  // Bytes of an append that a crash interrupted; truncated unless read_only.
   std::uint64_t torn_bytes = 0;
   // An erasure of replaced payloads was completed, and projections/ was removed before. What was
   // read from there has to be dropped.

@@ -69,7 +69,7 @@ struct RocksEventLog::State {
   std::chrono::steady_clock::duration full_pause{};
   Position anchored = 0;  // position in the anchor file
   std::chrono::steady_clock::time_point anchored_at{};
-  // Of the first batch in the write-ahead logs that recover() found; 0 if there was none.
+  // Sequence number of the first batch that recover() found in the write-ahead logs; 0 for none.
   std::uint64_t wal_sequence = 0;
   bool closed = false;
 

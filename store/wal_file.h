@@ -30,7 +30,7 @@ struct TornTail {
   std::uint64_t bytes = 0;  // torn in all files together; 0: nothing was torn
   std::vector<File> files;  // all files, oldest first
 
-  // Of the first complete batch that all later ones follow without a gap; 0: there is none.
+  // Number of the first complete batch that all later ones follow without a gap; 0: there is none.
   std::uint64_t first_sequence = 0;
   std::string last_batch;  // RocksDB's encoding of the last complete batch
 };

@@ -16,8 +16,8 @@ namespace signalbox {
 
 struct MarkedFiles {
   std::vector<std::string> hidden;
-  // Those that a sparse checkout leaves out, as far as that can be told: whoever works in the
-  // worktree can also delete a file and say so.
+  // Files that a sparse checkout leaves out, as far as git shows: an agent in the worktree may as
+  // well have deleted a file and marked it so.
   std::vector<std::string> left_out;
 };
 

@@ -41,8 +41,8 @@ struct Lane {
   bool counts_from_begin = false;
   // Work that has not begun when this is set fails, and gives its place in the lane to others.
   Unwanted unwanted = nullptr;
-  // Of those who can't come under many names: one piece may wait in this lane however many wait in
-  // all others (waiting_max of lane_pool.h).
+  // The lane belongs to a caller who can't come under many names: one piece may wait in it however
+  // many wait in all others (waiting_max of lane_pool.h).
   bool has_place = false;
   // Called instead of the continuation. Without it any amount of work may wait in the lane, and
   // there is no deadline.

@@ -1,5 +1,5 @@
-// Who waits for results that take long. Once the connection that asked has closed, nobody does:
-// then the work is ended, and its place given to others.
+// Askers: the connections that wait for results that take long. Once a connection has closed, the
+// work that it asked for is ended, and its place given to others.
 //
 // Called on the engine's thread.
 #pragma once

@@ -9,8 +9,9 @@
 
 namespace signalbox {
 
-// Who holds a connection. `owner` is the server's own user or root on the Unix socket, `user`
-// another user of the machine there, `stranger` a TCP client that hasn't authenticated.
+// The kind of caller at the other end of a connection. `owner` is the server's own user or root on
+// the Unix socket, `user` another user of the machine there, `stranger` a TCP client that hasn't
+// authenticated.
 enum class CallerKind { owner, user, token, address, stranger };
 BOOST_DESCRIBE_ENUM(CallerKind, owner, user, token, address, stranger)
 

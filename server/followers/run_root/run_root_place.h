@@ -43,7 +43,7 @@ class RunRootRule {
     [[nodiscard]] std::filesystem::path place() const;
   };
   // Returns where a path lies by the way it is written; nullopt if that is below none of the roots.
-  // Who may write below one of them may put a link in the place of a directory at any time, so none
+  // Other programs write below the roots and may replace a directory by a link at any time, so none
   // of `names` is ever followed if it is a link. Doesn't block.
   [[nodiscard]] std::optional<Inside> inside(const std::filesystem::path& path) const;
 

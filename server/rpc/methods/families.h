@@ -120,7 +120,7 @@ struct ForecastParts {
 struct ReportParts {
   // Where reports are made, with a lane for each caller; nullopt: where old events are read.
   std::optional<BlockingPool> pool = std::nullopt;
-  // Those who wait for one. Whoever ends their output over TCP still reads it.
+  // The callers that wait for a report. One that ends its output over TCP still reads the answer.
   std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*gives_up_doubtful=*/false);
 };
 
