@@ -29,10 +29,14 @@ struct ReportMeter::RecordVisitor {
   ReportMeter& meter;
   const Record& record;
 
-  void operator()(const RunStarted&) const { ++report().runs.started; }
+  void operator()(const RunStarted&) const {
+    ++report().runs.started;
+    meter.note_change(record, 1, 0);
+  }
   void operator()(const RunRetried&) const {
     ++report().runs.retried;
     meter.tally_of(record).end = End::none;
+    meter.note_change(record, 1, 0);
   }
   void operator()(const RunSucceeded&) const { end_run(End::succeeded); }
   void operator()(const RunCanceled&) const { end_run(End::canceled); }
@@ -55,6 +59,7 @@ struct ReportMeter::RecordVisitor {
     tally.claimed_ns = std::max(record.recorded_at_ns, meter.since_ns_);
     tally.alive_at = record.position;
     tally.of_attempt = {};
+    meter.note_change(record, 0, 1);
   }
   void operator()(const StationHeartbeat&) const {
     meter.tally_of_attempt(record).alive_at = record.position;
@@ -64,6 +69,7 @@ struct ReportMeter::RecordVisitor {
     add_usage(tally.of_attempt, event.usage);
     add_usage(tally.used, event.usage);
     add_usage(report().usage, event.usage);
+    meter.note_change(record, 0, 0, static_cast<std::int64_t>(event.usage.cost_microusd));
   }
   void operator()(const StationSucceeded&) const { succeed(); }
   void operator()(const StationResultHeld&) const { succeed(); }
@@ -123,6 +129,7 @@ struct ReportMeter::RecordVisitor {
   Tally& end_run(End end) const {
     Tally& tally = meter.tally_of(record);
     meter.end_attempt(record, tally);
+    meter.note_change(record, -1, 0);
     tally.end = end;
     return tally;
   }
@@ -152,6 +159,17 @@ void ReportMeter::begin_under_way(const RunId& run_id) {
   Tally& begun = tallies_[run_id];
   begun.under_way = true;
   begun.claimed_ns = since_ns_;
+  // Not 0, so that its end isn't taken for the first sign of another one.
+  begun.alive_at = 1;
+}
+
+void ReportMeter::note_over_time(std::int64_t until_ns, std::size_t spans) {
+  series_.emplace(since_ns_, until_ns, spans);
+}
+
+void ReportMeter::note_change(const Record& record, std::int64_t runs, std::int64_t attempts,
+                              std::int64_t cost_microusd) {
+  if (series_) series_->add(record.recorded_at_ns, runs, attempts, cost_microusd);
 }
 
 void ReportMeter::apply(const Record& record) {
@@ -163,6 +181,7 @@ void ReportMeter::end_attempt(const Record& record, Tally& tally) {
   if (!tally.under_way) return;
   tally.under_way = false;
   report_.attempts.worked_ms += elapsed_ms(tally.claimed_ns, record.recorded_at_ns);
+  note_change(record, 0, -1);
 }
 
 ReportedFailure& ReportMeter::failure_of(const std::string& code) {
@@ -197,9 +216,13 @@ void ReportMeter::fail_attempt(const Record& record, const Failure& failure,
   end_attempt(record, failed);
 }
 
-Report ReportMeter::finish(std::int64_t until_ns, std::size_t costliest_max) && {
+Report ReportMeter::finish(const ReportedEnd& end, std::size_t costliest_max) && {
+  if (series_) {
+    report_.over_time = std::move(*series_).over_time(static_cast<std::int64_t>(end.open_runs),
+                                                      static_cast<std::int64_t>(end.under_way));
+  }
   for (const auto& [id, each] : tallies_) {
-    if (each.under_way) report_.attempts.worked_ms += elapsed_ms(each.claimed_ns, until_ns);
+    if (each.under_way) report_.attempts.worked_ms += elapsed_ms(each.claimed_ns, end.at_ns);
     if (each.used.cost_microusd > 0 || each.used.tokens > 0) {
       report_.costliest.push_back({id, each.used});
     }

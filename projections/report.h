@@ -13,6 +13,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "domain/event.h"
+#include "projections/report_series.h"
 
 namespace signalbox {
 
@@ -107,6 +108,14 @@ struct Report {
   std::vector<ReportedRunUsage>
       costliest;                       // by cost, then by tokens; those that used nothing: none
   std::vector<ReportedCrash> crashes;  // the latest first
+  std::optional<ReportedOverTime> over_time;
+};
+
+// What is open at the end of a period.
+struct ReportedEnd {
+  std::int64_t at_ns = 0;  // UTC
+  std::size_t open_runs = 0;
+  std::size_t under_way = 0;  // attempts
 };
 
 // Computes a report from records, applied in order. Its memory grows with the runs that they
@@ -121,8 +130,11 @@ class ReportMeter {
   // Notes that an attempt of the run is under way since before the first record.
   void begin_under_way(const RunId& run_id);
   void apply(const Record& record);
-  // Returns the report of the records so far; the period ends at `until_ns`.
-  [[nodiscard]] Report finish(std::int64_t until_ns, std::size_t costliest_max) &&;
+  // Has the report say how much was going on over time, in at most this many spans until
+  // `until_ns`. Called before the first record.
+  void note_over_time(std::int64_t until_ns, std::size_t spans);
+  // Returns the report of the records so far, which are those up to `end`.
+  [[nodiscard]] Report finish(const ReportedEnd& end, std::size_t costliest_max) &&;
 
  private:
   enum class End : std::uint8_t { none, succeeded, failed, canceled };
@@ -140,12 +152,15 @@ class ReportMeter {
   Tally& tally_of(const Record& record);
   Tally& tally_of_attempt(const Record& record);
   void end_attempt(const Record& record, Tally& tally);
+  void note_change(const Record& record, std::int64_t runs, std::int64_t attempts,
+                   std::int64_t cost_microusd = 0);
   void fail_attempt(const Record& record, const Failure& failure, const std::string& station);
   ReportedFailure& failure_of(const std::string& code);
 
   const std::int64_t since_ns_;
   std::optional<std::int64_t> latest_ns_;
   Report report_;
+  std::optional<ReportSeries> series_;
   boost::unordered_flat_map<RunId, Tally, UuidHash> tallies_;
   std::map<std::string, std::uint32_t> failure_by_code_;
 };

@@ -26,6 +26,7 @@ inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;
 inline constexpr std::uint32_t log_marks_rows_max = 1000;
 inline constexpr std::uint32_t histogram_buckets_max = 4000;
+inline constexpr std::uint32_t report_spans_max = 1000;
 inline constexpr std::uint32_t timeline_rows_max = 1000;
 // Time before a timeline's beginning in which runs began that are shown although they have ended.
 inline constexpr std::int64_t timeline_run_ms_max = 7LL * 24 * 60 * 60 * 1000;

@@ -37,6 +37,7 @@ const std::vector<Bound> bounds = {
     {"events.read", "limit", "", 1, events_read_rows_max},
     {"log.marks", "limit", "", 1, log_marks_rows_max},
     {"events.histogram", "buckets", "", 1, histogram_buckets_max},
+    {"report.get", "spans", "", 1, report_spans_max},
     {"timeline.get", "max_rows", "", 1, timeline_rows_max},
     {"station.claim", "wait_ms", R"(,"worker":"w")", 0, limits::claim_wait_ms_max},
     {"step.next", "wait_ms", R"(,"worker":"w")", 0, limits::claim_wait_ms_max},

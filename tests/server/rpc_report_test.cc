@@ -214,6 +214,47 @@ TEST_F(RpcReport, MoneyAndTokensAreSummedAndTheCostliestRunIsNamed) {  // O3
   EXPECT_EQ(costliest[0].at("used").at("cost_microusd").to_number<int>(), 2'500'000);
 }
 
+std::vector<std::int64_t> numbers(const json::object& over_time, const char* field) {
+  std::vector<std::int64_t> found;
+  for (const json::value& each : over_time.at(field).as_array()) {
+    found.push_back(each.to_number<std::int64_t>());
+  }
+  return found;
+}
+
+// Forty minutes in four spans. In each a run is started, worked on, or over; what was open before
+// the period is known from its end.
+TEST_F(RpcReport, TheQueueTheWorkAndTheMoneyAreThereOverTime) {  // O3 C1
+  using Numbers = std::vector<std::int64_t>;
+  const auto later = [this] { clock.advance_ms(600'000); };
+  EXPECT_FALSE(report().contains("over_time")) << "it wasn't asked for";
+  start_working("before");
+  start_working("also before");
+  clock.advance_ms(1000);
+  const Position before = log.tail();
+  start_working("first");
+  later();
+  work("build", "succeeded", R"(,"usage":{"cost_microusd":1000000,"tokens":10,"turns":1})");
+  later();
+  claim();
+  later();
+  later();
+  const auto over_time = [this](const std::string& since, const std::string& spans) {
+    return report(R"({"since":")" + since + R"(","spans":)" + spans + "}")
+        .at("over_time")
+        .as_object();
+  };
+  const json::object four = over_time(std::to_string(before), "4");
+  EXPECT_EQ(number(four, "span_ms"), 600'250);
+  EXPECT_EQ(numbers(four, "waiting"), (Numbers{3, 3, 2, 1}));
+  EXPECT_EQ(numbers(four, "at_work"), (Numbers{0, 1, 1, 1}));
+  EXPECT_EQ(numbers(four, "cost_microusd"), (Numbers{0, 1'000'000, 1'000'000, 1'000'000}));
+  const json::object last = over_time("15m", "1");
+  EXPECT_EQ(numbers(last, "waiting"), (Numbers{1})) << "nothing changed since";
+  EXPECT_EQ(numbers(last, "at_work"), (Numbers{1})) << "claimed long before";
+  EXPECT_EQ(numbers(last, "cost_microusd"), (Numbers{0}));
+}
+
 TEST_F(RpcReport, ThePeriodBeginsAtATimeAnAgeOrAfterAPosition) {  // O3
   start_working("old");
   work("build");

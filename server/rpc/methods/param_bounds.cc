@@ -97,6 +97,7 @@ constexpr std::array param_table = {
     BoundedParam{"card.set_priority", "reason", 0, limits::reason_bytes_max},
     BoundedParam{"board.get", "limit", 1, board_get_cards_max},
     BoundedParam{"attention.list", "limit", 1, attention_list_rows_max},
+    BoundedParam{"report.get", "spans", 1, report_spans_max},
     BoundedParam{"what_if.run", "policy", 0, limits::what_if_policy_bytes_max},
     BoundedParam{"what_if.run", "from", 0, limits::name_bytes_max},
     BoundedParam{"what_if.run", "to", 0, limits::name_bytes_max},

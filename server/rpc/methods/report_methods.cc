@@ -24,6 +24,7 @@
 #include "server/rpc/methods/attention_views.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/report_period.h"
+#include "server/rpc/page_limit.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -46,8 +47,9 @@ static_assert(report_reads_max * report_read_ms_max < limits::report_hang_ms_max
 
 struct GetReport {
   std::optional<std::string> since;  // a position, a time or an age
+  std::optional<std::uint32_t> spans;
 };
-BOOST_DESCRIBE_STRUCT(GetReport, (), (since))
+BOOST_DESCRIBE_STRUCT(GetReport, (), (since, spans))
 
 // What `report.get` needs beside the Api.
 struct ReportSources {
@@ -59,6 +61,7 @@ using ReportContext = std::shared_ptr<const ReportSources>;
 struct ReportQuestion {
   std::string caller;
   ReportSince since;
+  std::uint32_t spans = 0;  // of what was going on over time; 0: none
 };
 
 // What the engine's thread knows.
@@ -66,6 +69,7 @@ struct ReportMoment {
   Position position = 0;
   std::int64_t now_ns = 0;  // UTC
   ReportSince since;
+  std::uint32_t spans = 0;
   std::map<RunStatus, std::uint64_t> open;         // runs
   std::vector<std::pair<Token, RunId>> under_way;  // attempts
   AttentionMoment waiting;
@@ -74,12 +78,13 @@ struct ReportMoment {
 AttentionQuestion first_waiting() { return {{}, report_entries_shown_max}; }
 
 ReportMoment report_moment(const Api& api, const ServiceSources& sources,
-                           const ReportSince& since) {
+                           const ReportQuestion& question) {
   const World& world = api.engine.world();
   ReportMoment moment;
   moment.position = world.position;
   moment.now_ns = api.clock.wall_ns();
-  moment.since = since;
+  moment.since = question.since;
+  moment.spans = question.spans;
   for (const RunStatus status : {RunStatus::queued, RunStatus::running, RunStatus::paused}) {
     moment.open[status] = 0;
   }
@@ -188,6 +193,7 @@ json::object report_json(const Api& api, const ReportMoment& moment, const Repor
   result["crashes"] = crashes_json(report.crashes);
   result["crash_totals"] = crash_totals(report.crashes);
   result["clock_jumps"] = report.clock_jumps;
+  if (report.over_time) result["over_time"] = to_json(*report.over_time);
   return result;
 }
 
@@ -201,6 +207,7 @@ Stored<ReportRead> read_period(const Api& api, const ReportMoment& moment,
                                std::uint64_t records_max) {
   const auto period = TRY(report_period(api.log, moment.position, moment.since, records_max));
   ReportMeter meter(period.since_ns, period.before_ns);
+  if (moment.spans > 0) meter.note_over_time(moment.now_ns, moment.spans);
   for (const auto& [token, run_id] : moment.under_way) {
     if (token < period.from) meter.begin_under_way(run_id);
   }
@@ -214,8 +221,10 @@ Stored<ReportRead> read_period(const Api& api, const ReportMoment& moment,
     return !is_late;
   }));
   if (is_late) return read;
-  read.report = report_json(api, moment, period,
-                            std::move(meter).finish(moment.now_ns, costliest_runs_shown));
+  ReportedEnd end{moment.now_ns, 0, moment.under_way.size()};
+  for (const auto& [status, count] : moment.open) end.open_runs += count;
+  read.report =
+      report_json(api, moment, period, std::move(meter).finish(end, costliest_runs_shown));
   return read;
 }
 
@@ -290,7 +299,7 @@ void answer_with_period(Api& api, const Responder& responder, const std::string&
 void answer_report(Api& api, const Responder& responder, const ReportQuestion& question,
                    const ReportContext& parts) {
   const auto moment =
-      std::make_shared<const ReportMoment>(report_moment(api, parts->service, question.since));
+      std::make_shared<const ReportMoment>(report_moment(api, parts->service, question));
   api.projector.query(
       moment->position,
       [&api, responder, question, parts, moment](const RunIndex& index) {
@@ -322,7 +331,11 @@ void get_report(Api& api, Call& call, const ReportContext& parts) {
   const Position tail = api.engine.world().position;
   const auto since = read_report_since(params->since.value_or("8h"), api.clock.wall_ns(), tail);
   if (!since) return call.responder.reject(since.error());
-  answer_report(api, call.responder, {call.origin.actor, *since}, parts);
+  if (params->spans) {
+    const auto ok = require_between("spans", *params->spans, 1, report_spans_max);
+    if (!ok) return call.responder.reject(ok.error());
+  }
+  answer_report(api, call.responder, {call.origin.actor, *since, params->spans.value_or(0)}, parts);
 }
 
 }  // namespace

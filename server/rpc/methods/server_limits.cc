@@ -201,6 +201,7 @@ void answer_limits(Api& api, Call& call) {
   result["project_list_rows_max"] = project_list_rows_max;
   result["log_marks_rows_max"] = log_marks_rows_max;
   result["histogram_buckets_max"] = histogram_buckets_max;
+  result["report_spans_max"] = report_spans_max;
   result["timeline_rows_max"] = timeline_rows_max;
   result["timeline_run_ms_max"] = timeline_run_ms_max;
   result["timeline_columns_max"] = timeline_columns_max;
