@@ -29,3 +29,14 @@ export function between(range, one, other, last) {
   const at = (/** @type {number} */ place) => range.from + Math.min(1, Math.max(0, place)) * (range.to - range.from);
   return within({ from: at(Math.min(one, other)), to: at(Math.max(one, other)) }, last);
 }
+
+const MINUTE_MS = 60_000;
+const TICKS_MS = [1000, 5000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS, 180 * MINUTE_MS, 720 * MINUTE_MS, 1440 * MINUTE_MS];
+
+/** Returns round times of the user's clock, in ms after `first`: at most `count` and one more. @param {number} first @param {number} span @param {number} count */
+export function clockTicks(first, span, count) {
+  const step = TICKS_MS.find((each) => each >= span / Math.max(1, count)) ?? Math.ceil(span / Math.max(1, count));
+  const local = first - new Date(first).getTimezoneOffset() * MINUTE_MS;
+  const begin = Math.ceil(local / step) * step - local;
+  return Array.from({ length: Math.max(0, Math.floor((span - begin) / step) + 1) }, (_, at) => begin + at * step);
+}

@@ -8,18 +8,22 @@ import { Answer } from '../parts/notice.js';
 import { reportSentence } from '../parts/report_sentence.js';
 import { Rows } from '../parts/rows.js';
 import { EventLink, RunLink } from '../parts/status.js';
+import { NightCharts } from './night_charts.js';
 import { Timeline } from './night_timeline.js';
 
 const PERIODS = ['1h', '8h', '12h', '24h', '168h'];
+/** A span is some pixels of the charts. */
+const SPANS = 240;
 const GROUPS = ['run', 'project', 'pipeline', 'worker'];
 
 /** @param {{since: string}} props */
 function Report({ since }) {
-  const answer = useQuery('report.get', { since });
+  const answer = useQuery('report.get', { since, spans: SPANS });
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ report) => html`<p class="sentence">${reportSentence(report)}</p>
-    ${report.failures.length > 0 && html`<${Rows} label="Failures" heads=${['code', 'runs', 'attempts', 'latest']}><tbody>${report.failures.map((/** @type {any} */ failure) => html`<tr key=${failure.code}>
+    ${report.failures.length > 0 && html`<${Rows} label="Failures" heads=${['code', 'runs', 'attempts', 'latest']} kind="failures"><tbody>${report.failures.map((/** @type {any} */ failure) => html`<tr key=${failure.code}>
       <td class="tone-bad">${wordsOf(failure.code)}</td><td class="number">${failure.runs}</td><td class="number">${failure.attempts}</td>
-      <td class="wide cut">${failure.latest && html`<${RunLink} id=${failure.latest.run_id} text=${failure.latest.goal} /> <span class="faint">${failure.latest.station}</span> <${EventLink} position=${failure.latest.position} />`}</td></tr>`)}</tbody><//>`}`}<//>`;
+      <td class="wide cut">${failure.latest && html`<${RunLink} id=${failure.latest.run_id} text=${failure.latest.goal} /> <span class="faint">${failure.latest.station}</span> <${EventLink} position=${failure.latest.position} />`}</td></tr>`)}</tbody><//>`}
+    <${NightCharts} report=${report} />`}<//>`;
 }
 
 /** @param {{name: string, values: string[], chosen: string}} props */

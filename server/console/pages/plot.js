@@ -5,7 +5,9 @@ import { useSignal } from '../core/use_signal.js';
 
 /**
  * @typedef {{colour: string, width?: number, dash?: number[]}} Stroke `colour` is a custom property of the style
- * @typedef {{textX: (value: number) => string, textY: (value: number) => string}} Axes
+ * @typedef {{textX: (value: number) => string, textY: (value: number) => string,
+ *   ticksX?: (first: number, span: number, count: number) => number[]}} Axes `ticksX`: where the times have
+ *   texts, after the first, at most `count` and one more
  */
 
 const AXIS = { left: 40, bottom: 20, font: '11px sans-serif', everyXPx: 70, everyYPx: 24 };
@@ -48,7 +50,8 @@ function draw(canvas, { data: [times, ...lines], strokes, heightPx, axes }) {
       pen.textAlign = 'right';
       pen.fillText(axes.textY(value), left - 5, y(value) + 4);
     }
-    for (const value of roundNumbers(spanX, (widthPx - left) / AXIS.everyXPx)) {
+    const places = (widthPx - left) / AXIS.everyXPx;
+    for (const value of axes.ticksX?.(first, spanX, places) ?? roundNumbers(spanX, places)) {
       pen.moveTo(x(first + value), TOP_PX);
       pen.lineTo(x(first + value), bottom);
       const text = axes.textX(value);

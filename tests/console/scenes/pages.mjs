@@ -171,6 +171,9 @@ export async function a_part_of_the_night(stage) {
   };
   const about = (wanted) => eventually(() => Math.abs(hours() - wanted) < 0.03, `${wanted} hours in the address`);
   await page.locator('.timeline').getByText('worked at night').waitFor();
+  // Nobody waits and nobody works any more; the greatest numbers of the hour are there.
+  await page.locator('.night-charts').getByText('attempts at work at most 1, now 0').waitFor();
+  await page.locator('.night-charts canvas').waitFor();
   const track = await page.locator('.timeline .fall-track').first().boundingBox();
   await page.mouse.move(track.x + track.width * 0.5, track.y + 8);
   await page.mouse.down();
