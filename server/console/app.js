@@ -22,6 +22,7 @@ const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ 
   night: () => import('./pages/night.js').then(({ Night }) => Night),
   loops: () => import('./pages/loops.js').then(({ Loops }) => Loops),
   whatif: () => import('./pages/what_if.js').then(({ WhatIf }) => WhatIf),
+  compare: () => import('./pages/compare.js').then(({ Compare }) => Compare),
   events: () => import('./pages/events.js').then(({ Events }) => Events),
   projects: () => import('./pages/projects.js').then(({ Projects }) => Projects),
   audit: () => import('./pages/audit.js').then(({ Audit }) => Audit),

@@ -77,7 +77,7 @@ export async function allPages(stage, { succeeded, failed, asking, card }) {
   const ofTheAudit = await stage.has('audit.checkpoint') ? [['?page=audit', 'Verify a file']] : [];
   return [
     ...ofTheNight, ...ofTheForecast, ...ofTheAudit,
-    ['?page=inbox', 'Needs you'], ['?page=board', 'Board'], ['?page=runs', 'Runs'], ['?page=loops', 'Loops of the service'],
+    ['?page=inbox', 'Needs you'], ['?page=compare&vs=2', 'What changed'], ['?page=board', 'Board'], ['?page=runs', 'Runs'], ['?page=loops', 'Loops of the service'],
     ['?page=events', 'RunStarted'], ['?page=events&from=1', 'ServerStarted'], ['?page=projects', 'parser'],
     ['?page=projects&name=parser', 'Policy in force'], ['?page=server', 'state digest'], [`?page=card&id=${card}`, 'History'],
     [`?page=run&id=${succeeded}`, 'implement'], [`?page=run&id=${failed}&tab=output&stream=stderr`, 'first error'], [`?page=run&id=${asking}&tab=change`, 'waits for your decision'],

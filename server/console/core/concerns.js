@@ -51,6 +51,8 @@ const CONCERNS = {
   'timeline.get': of('run', 'card'),
   'events.read': ({ type, stream, actor }, { types, stream: wanted, run_id: run, actor: who }) =>
     (!types || types.includes(type)) && (!wanted || stream === wanted) && (!run || stream === `run/${run}`) && (!who || actor === who),
+  // Of two moments, neither of which changes.
+  'state.diff': never,
   // The bar of the log is asked for by a timer.
   'events.histogram': never,
   'log.marks': never,

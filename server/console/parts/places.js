@@ -25,4 +25,4 @@ export const PLACES = [
 export const placesHere = () => PLACES.filter(({ needs }) => !needs || has(needs));
 
 /** Pages that are reached from others, by the place that they belong to. */
-export const BELONGS = /** @type {Record<string, string>} */ ({ run: 'runs', card: 'board' });
+export const BELONGS = /** @type {Record<string, string>} */ ({ run: 'runs', card: 'board', compare: 'events' });

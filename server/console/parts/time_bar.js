@@ -9,6 +9,7 @@ import { connection } from '../core/live.js';
 import { placeOfPosition, placeOfTime, positionOfPlace } from '../core/log_span.js';
 import { moment, momentTime, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
+import { change, go, route } from '../core/route.js';
 import { call } from '../core/rpc.js';
 import { clockText } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
@@ -17,6 +18,7 @@ const BUCKETS = 240;
 const REFRESH_MS = 10_000;
 const DRAG_MS_MIN = 80;
 const FAR = 100;
+const NEAR = 0.1;
 
 const MARKS = /** @type {Record<string, [string, string]>} */ ({
   crash: ['✖', 'bad'], start: ['▏', 'idle'], stop: ['▏', 'idle'], clock_jump: ['↷', 'wait'], retention: ['⌫', 'idle'],
@@ -67,12 +69,49 @@ function Bars({ log }) {
   })}`;
 }
 
+/**
+ * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where
+ * two are compared.
+ * @param {{log: import('../core/log_span.js').Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number,
+ *   move: (position: number | null) => void}} props `move` gets null for the present
+ */
+function handlersOf({ log, track, first, last, position, move }) {
+  const step = (/** @type {number} */ by) => move(position + by >= last ? null : Math.max(first, position + by));
+  const drag = (/** @type {PointerEvent} */ event) => {
+    const box = track.current?.getBoundingClientRect();
+    if (!box || !(event.buttons & 1) || Date.now() - draggedAt < DRAG_MS_MIN) return;
+    draggedAt = Date.now();
+    const place = (event.clientX - box.left) / box.width;
+    move(place >= 1 ? null : positionOfPlace(log, Math.max(0, place)));
+  };
+  return {
+    step,
+    onPointerMove: drag,
+    onPointerDown: (/** @type {PointerEvent} */ event) => {
+      /** @type {Element} */ (event.currentTarget).setPointerCapture(event.pointerId);
+      draggedAt = 0;
+      drag(event);
+    },
+    onKeyDown: (/** @type {KeyboardEvent} */ event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -FAR, PageDown: FAR }[event.key];
+      if (by) step(by);
+      else if (event.key === 'Home') move(first);
+      else if (event.key === 'End') move(null);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+  };
+}
+
+let draggedAt = 0;
+
 export function TimeBar() {
+  const { page, params } = useSignal(route);
   const at = useSignal(moment);
   const time = useSignal(momentTime);
   const { position: newest } = useSignal(connection);
   const track = useRef(/** @type {HTMLElement | null} */ (null));
-  const draggedAt = useRef(0);
   const { data: log, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS });
   const { data: marked, refresh: refreshMarks } = usePresentQuery('log.marks', { kinds: 'crash,start,clock_jump,retention', backwards: true, limit: 200 });
   useMoment(at);
@@ -88,43 +127,33 @@ export function TimeBar() {
   const last = Math.max(newest, log?.buckets.at(-1)?.last_position ?? 1);
   const first = log?.buckets[0]?.first_position ?? 1;
   const position = at === null ? last : Number(at) || last;
-  const step = (/** @type {number} */ by) => show(position + by >= last ? null : Math.max(first, position + by));
+  const handlers = log && handlersOf({ log, track, first, last, position, move: show });
+  const other = page === 'compare' && Number(params.vs) > 0 ? Math.min(last, Number(params.vs)) : null;
+  // From the present back to where the last tenth of the bar begins, until somebody moves that.
+  const compare = () => log && go('compare', { vs: String(at === null ? positionOfPlace(log, 1 - NEAR) : position), at: undefined });
   useKeys([
     { keys: 'L', text: 'The present', run: () => show(null) },
-    { keys: '[', text: 'One event back', run: () => step(-1) },
-    { keys: ']', text: 'One event on', run: () => step(1) },
+    { keys: '[', text: 'One event back', run: () => handlers?.step(-1) },
+    { keys: ']', text: 'One event on', run: () => handlers?.step(1) },
     { keys: '!', text: 'The next failure', run: () => nextMark('failure') },
     { keys: 'c', text: 'The next crash', run: () => nextMark('crash') },
-  ], [position, last, first]);
-  if (!log) return html`<footer class="time-bar"></footer>`;
+    { keys: 'C', text: 'Compare with another moment', run: compare },
+  ], [position, last, first, log]);
+  if (!log || !handlers) return html`<footer class="time-bar"></footer>`;
 
-  const drag = (/** @type {PointerEvent} */ event) => {
-    const box = track.current?.getBoundingClientRect();
-    if (!box || !(event.buttons & 1) || Date.now() - draggedAt.current < DRAG_MS_MIN) return;
-    draggedAt.current = Date.now();
-    const place = (event.clientX - box.left) / box.width;
-    show(place >= 1 ? null : positionOfPlace(log, Math.max(0, place)));
-  };
-  const press = (/** @type {PointerEvent} */ event) => {
-    track.current?.setPointerCapture(event.pointerId);
-    draggedAt.current = 0;
-    drag(event);
-  };
-  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -FAR, PageDown: FAR }[event.key];
-    if (by) step(by);
-    else if (event.key === 'Home') show(first);
-    else if (event.key === 'End') show(null);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
   const text = at === null ? 'live' : `${time ? clockText(new Date(time).toISOString()) : ''}, #${countText(position)}`;
+  const { step, ...byHand } = handlers;
+  const place = at === null ? 1 : placeOfPosition(log, position);
+  const otherPlace = other === null ? place : placeOfPosition(log, other);
+  const { step: _, ...otherByHand } = handlersOf({ log, track, first, last, position: other ?? last, move: (to) => change({ vs: String(to ?? last) }) });
   return html`<footer class="time-bar ${at === null ? '' : 'past'}">
     <time>${clockText(log.from)}</time>
-    <div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text}
-      onPointerDown=${press} onPointerMove=${drag} onKeyDown=${onKeyDown}>
+    <div class="bar-whole"><div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text} ...${byHand}>
       ${drawn}
-      <i class="bar-thumb" style=${{ left: percent(at === null ? 1 : placeOfPosition(log, position)) }}></i></div>
+      ${other !== null && html`<i class="bar-between" style=${{ left: percent(Math.min(place, otherPlace)), width: percent(Math.abs(place - otherPlace)) }}></i>`}
+      <i class="bar-thumb" style=${{ left: percent(place) }}></i></div>
+      ${other !== null && html`<div class="bar-other" role="slider" tabindex="0" aria-label="Moment to compare with" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${other} aria-valuetext="#${countText(other)}"
+        style=${{ left: percent(otherPlace) }} ...${otherByHand}></div>`}</div>
+    ${page !== 'compare' && html`<button class="quiet compare-button" onClick=${compare} title="What changed between two moments">compare</button>`}
     <span class="bar-text">${at === null ? html`<span class="tone-good">live</span>` : html`as of ${text} <button class="small" onClick=${() => show(null)}>live</button>`}</span></footer>`;
 }

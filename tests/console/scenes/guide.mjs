@@ -37,6 +37,7 @@ async function picturesOf(stage, ids) {
     ['projects', '?page=projects&name=site', 'Policy in force'],
     ['server', '?page=server', 'state digest'],
     ['audit', '?page=audit', 'Refused, erased, adopted'],
+    ['compare', `?page=compare&vs=${position}`, 'Draw a banner'],
     ['past', `?page=board&at=${position}`, 'Sing the greeting'],
   ];
 }

@@ -65,3 +65,53 @@ export async function the_bar_of_the_log(stage) {  // C2
   }
   hadNoComplaint(page);
 }
+
+/** Two handles on the bar, which the address has: what there was of each status, and what changed of each thing. */
+export async function two_moments_are_compared(stage) {  // C1 C2
+  const { service } = stage;
+  const begin = async () => (await service.call('server.status')).position;
+  await service.startRun('before both moments', [['review']]);
+  const first = await begin();
+  const failing = await service.startRun('fails between them', [['go', 'exit 3']]);
+  await service.runIs(failing, 'failed');
+  const second = await begin();
+  await service.startRun('after both moments', [['review']]);
+  const page = await stage.open(`?page=runs&at=${first}`, { hasAxe: true });
+  await page.getByText('as of').waitFor();
+  await page.keyboard.press('C');
+  await page.getByRole('heading', { name: 'What changed' }).waitFor();
+  // The other end is the present: also what came after the second moment.
+  await page.getByText('after both moments').waitFor();
+  const [shown, other] = [page.getByRole('slider', { name: 'Moment on screen' }), page.getByRole('slider', { name: 'Moment to compare with' })];
+  check(await other.getAttribute('aria-valuenow') === String(first), 'the moment that was on screen isn\u2019t compared');
+  await page.goto(stage.address(`?page=compare&vs=${first}&at=${second}`));
+  const row = page.getByRole('row', { name: /^runs .*failed/ });
+  await row.waitFor();
+  check((await row.getByRole('cell').allInnerTexts()).join() === '0,1,+1', `the count: ${await row.getByRole('cell').allInnerTexts()}`);
+  const list = page.getByRole('region', { name: 'Runs' });
+  await list.getByText('fails between them').waitFor();
+  check(await page.getByText('before both moments').count() === 0, 'what didn\u2019t change is there');
+  check(await page.getByText('after both moments').count() === 0, 'what came later is there');
+  await list.getByRole('button', { name: 'Fields of fails between them' }).press('Enter');
+  await page.getByRole('row', { name: /^status .*failed/ }).waitFor();
+  await page.getByText(`signalbox diff --from ${first} --to ${second}`).waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  // Either handle moves, and they may pass each other.
+  await other.focus();
+  await page.keyboard.press('ArrowRight');
+  await eventually(() => new URL(page.url()).searchParams.get('vs') === String(first + 1), 'the next event');
+  await page.keyboard.press('End');
+  await eventually(() => Number(new URL(page.url()).searchParams.get('vs')) > second, 'the end');
+  await page.getByText('after both moments').waitFor();
+  await shown.focus();
+  await page.keyboard.press('Home');
+  await eventually(() => new URL(page.url()).searchParams.get('at') === '1', 'the first event');
+  await page.getByText('before both moments').waitFor();
+  for (const wrong of ['', '&vs=x', '&vs=0', '&vs=9999999999']) {
+    await page.goto(stage.address(`?page=compare${wrong}`));
+    await page.getByRole('heading', { name: 'What changed' }).waitFor();
+    await stage.whole(page);
+  }
+  hadNoComplaint(page);
+}

@@ -1,0 +1,124 @@
+/**
+ * What changed between two moments of the log: first how many runs and cards there were of each status, then
+ * each thing whose events are in between. The address has both moments: `vs`, and `at` unless it is the present.
+ */
+import { html, useState } from '../vendor/htm-preact.js';
+import { countText, plural, tailOf, wordsOf } from '../core/figures.js';
+import { has } from '../core/identity.js';
+import { connection } from '../core/live.js';
+import { moment } from '../core/past.js';
+import { usePresentQuery } from '../core/query.js';
+import { hrefOf } from '../core/route.js';
+import { clockText } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
+import { Answer, Command, Empty, Problem } from '../parts/notice.js';
+import { Rows } from '../parts/rows.js';
+import { EventLink, Status } from '../parts/status.js';
+
+const EVENTS_MAX = 1000;
+const NAMES_MAX = 500;
+const NOUNS = /** @type {[string, string][]} */ ([['run', 'Runs'], ['card', 'Cards'], ['project', 'Projects'], ['lock', 'Locks'], ['tick', 'Loops'], ['server', 'Service'], ['access', 'Access'], ['plan', 'Plans']]);
+/** What happens all the time, and says nothing about what changed. */
+const BEATS = ['StationHeartbeat', 'LockRenewed', 'TickHeartbeat'];
+
+/** @typedef {{name: string, status: string, before: number, after: number}} Count */
+
+/** @param {string} name @param {Map<string, number>[]} moments before and after @returns {Count[]} */
+const countsOf = (name, [before, after]) => [...new Set([...before.keys(), ...after.keys()])]
+  .map((status) => ({ name, status, before: before.get(status) ?? 0, after: after.get(status) ?? 0 }));
+
+const ofRuns = (/** @type {any} */ data) => new Map(Object.entries(data?.totals ?? {}));
+const ofCards = (/** @type {any} */ data) => new Map((data?.columns ?? []).map((/** @type {any} */ { status, total }) => [status, total]));
+
+/** @param {{counts: Count[]}} props */
+function Counts({ counts }) {
+  const changed = counts.filter(({ before, after }) => before !== after);
+  if (changed.length === 0) return html`<p class="sentence">As many runs and cards were in each status.</p>`;
+  return html`<${Rows} label="What there was" heads=${['status', 'before', 'after', 'change']} kind="measures"><tbody>${changed.map(({ name, status, before, after }) => html`<tr key=${`${name} ${status}`}>
+    <th scope="row">${name} <${Status} status=${status} /></th><td class="number">${countText(before)}</td><td class="number">${countText(after)}</td>
+    <td class="number strong">${after > before ? '+' : '−'}${countText(Math.abs(after - before))}</td></tr>`)}</tbody><//>`;
+}
+
+/** The fields of one thing, before and after. @param {{stream: string, from: number, to: number}} props */
+function Fields({ stream, from, to }) {
+  const answer = usePresentQuery('state.diff', { stream, from: String(from), to: String(to) });
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { change, fields }) => (change === null ? html`<p class="faint">Nothing that is remembered of it.</p>`
+    : html`<${Rows} label="Fields of ${stream}" heads=${['field', 'before', 'after']}><tbody>${fields.map((/** @type {any} */ each) => html`<tr key=${each.field}>
+        <th scope="row">${each.field}</th><td class="changed">${each.from ?? ''}</td><td class="changed">${each.to ?? ''}</td></tr>`)}</tbody><//>`)}<//>`;
+}
+
+/**
+ * @typedef {{stream: string, name: string, events: number, latest: any}} Changed
+ * @param {{changed: Changed, from: number, to: number}} props
+ */
+function Thing({ changed: { stream, name, events, latest }, from, to }) {
+  const [isOpen, setOpen] = useState(false);
+  const [noun, ...rest] = stream.split('/');
+  const id = rest.join('/');
+  const text = name || (noun === 'run' || noun === 'card' ? tailOf(id) : id || noun);
+  const title = noun === 'run' || noun === 'card' ? html`<a class="cut" href=${hrefOf(noun, { id })}>${text}</a>` : html`<a class="cut" href=${hrefOf('events', { stream })}>${text}</a>`;
+  return html`<li><div class="changed-thing">${has('state.diff') && noun !== 'plan' ? html`<button class="quiet" aria-expanded=${isOpen ? 'true' : 'false'} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
+    ${title} <span class="cut">${wordsOf(latest.type.replace(/(?<=[a-z])(?=[A-Z])/g, ' '))} <${EventLink} position=${latest.position} /></span> <span class="faint number">${plural(events, 'event')}</span></div>
+    ${isOpen && html`<${Fields} stream=${stream} from=${from} to=${to} />`}</li>`;
+}
+
+/** Returns each thing with events in this list, which has the newest first. @param {any[]} events @param {Map<string, string>} names @returns {Changed[]} */
+function changedIn(events, names) {
+  const found = /** @type {Map<string, Changed>} */ (new Map());
+  for (const event of events) {
+    const { stream, type, data } = event;
+    const known = found.get(stream) ?? { stream, name: names.get(stream) ?? '', events: 0, latest: event };
+    if (BEATS.includes(known.latest.type)) known.latest = event;
+    known.events += 1;
+    if (type === 'RunStarted') known.name ||= data.goal ?? '';
+    if (type === 'CardSubmitted') known.name ||= data.title ?? '';
+    found.set(stream, known);
+  }
+  return [...found.values()];
+}
+
+/** @param {{from: number, to: number, at: string | null}} props `at`: the later moment; null for the present */
+function Things({ from, to, at }) {
+  // The newest first, as many as a page has.
+  const answer = usePresentQuery('events.read', { ...(at === null ? {} : { from: to }), backwards: true, limit: EVENTS_MAX });
+  const runs = usePresentQuery('run.list', { limit: NAMES_MAX }, at);
+  const cards = usePresentQuery('card.list', { limit: NAMES_MAX }, at);
+  const names = new Map([...(runs.data?.runs ?? []).map((/** @type {any} */ { run_id: id, goal }) => [`run/${id}`, goal]), ...(cards.data?.cards ?? []).map((/** @type {any} */ { card_id: id, title }) => [`card/${id}`, title])]);
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { events: read }) => {
+    const events = read.filter((/** @type {any} */ { position }) => position > from && position <= to);
+    const changed = changedIn(events, names);
+    return html`${read.length === EVENTS_MAX && events.length === read.length && html`<p class="faint">The latest ${countText(EVENTS_MAX)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
+      ${NOUNS.map(([noun, title]) => [noun, title, changed.filter(({ stream }) => stream.split('/')[0] === noun)]).map(([noun, title, list]) => list.length > 0 && html`<section key=${noun} aria-label=${title}><h2>${title} <span class="faint">${list.length}</span></h2>
+        <ul class="changed-things">${/** @type {Changed[]} */ (/** @type {unknown} */ (list)).map((each) => html`<${Thing} key=${each.stream} changed=${each} from=${from} to=${to} />`)}</ul></section>`)}`;
+  }}<//>`;
+}
+
+/** @param {{position: number}} props */
+function When({ position }) {
+  const { data } = usePresentQuery('events.read', { from: position, limit: 1 });
+  return html`<${EventLink} position=${position} />${data?.events[0] ? ` ${clockText(data.events[0].recorded_at)}` : ''}`;
+}
+
+/** @param {{params: Record<string, string>}} props */
+export function Compare({ params: { vs } }) {
+  const at = useSignal(moment);
+  const { position: newest } = useSignal(connection);
+  const status = usePresentQuery('server.status');
+  const present = Math.max(newest, status.data?.position ?? 0);
+  const here = at === null ? present : Number(at);
+  const there = Math.min(Number(vs), Math.max(present, here));
+  const [from, to] = [Math.min(here, there), Math.max(here, there)];
+  // The present moves on by itself; a moment is asked about as of its position.
+  const later = to === here && at === null ? null : String(to);
+  const isKnown = Number.isSafeInteger(there) && there > 0 && here > 0;
+  const runs = [usePresentQuery(isKnown ? 'run.list' : null, { limit: 1, totals: true }, String(from)), usePresentQuery(isKnown ? 'run.list' : null, { limit: 1, totals: true }, later)];
+  const cards = [usePresentQuery(isKnown ? 'board.get' : null, { limit: 1 }, String(from)), usePresentQuery(isKnown ? 'board.get' : null, { limit: 1 }, later)];
+  const isThere = [...runs, ...cards].every(({ data }) => data);
+  if (!isKnown) return html`<div class="page"><h1>What changed</h1>${vs && (there > 0 || at !== null) ? html`<p class="loading" aria-busy="true">asking …</p>` : html`<${Empty} text="Which moments are compared isn’t known: show one on the bar below, and press “compare” there." />`}</div>`;
+  return html`<div class="page compare"><div class="head"><h1>What changed <span class="faint">${plural(to - from, 'event')}</span></h1></div>
+    <p class="kinds"><span>from <${When} key=${from} position=${from} /></span><span>to ${later === null ? 'now' : html`<${When} key=${to} position=${to} />`}</span><span class="faint">Both ends are handles on the bar below.</span></p>
+    <${Problem} error=${[...runs, ...cards].find(({ error }) => error)?.error} />
+    ${isThere && html`<${Counts} counts=${[...countsOf('runs', [ofRuns(runs[0].data), ofRuns(runs[1].data)]), ...countsOf('cards', [ofCards(cards[0].data), ofCards(cards[1].data)])]} />`}
+    ${from === to ? html`<p>The two moments are the same.</p>` : html`<${Things} from=${from} to=${to} at=${later} />`}
+    <${Command} command=${`signalbox diff --from ${from}${later === null ? '' : ` --to ${to}`}`} /></div>`;
+}
