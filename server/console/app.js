@@ -8,9 +8,9 @@ import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
 import { keepFocus } from './parts/focus.js';
 import { Kiosk, kioskPage } from './parts/kiosk.js';
+import { Later } from './parts/later.js';
 import { Problem } from './parts/notice.js';
 import { Shell } from './parts/shell.js';
-import { SignIn } from './pages/sign_in.js';
 
 /** Each page is loaded when it is first opened. */
 const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ ({
@@ -70,7 +70,7 @@ function App() {
     ask();
     return () => clearTimeout(timer);
   }, [refused]);
-  if (refused) return html`<${SignIn} />`;
+  if (refused) return html`<${Later} load=${() => import('./pages/sign_in.js').then(({ SignIn }) => SignIn)} />`;
   if (!who) return html`<main class="alone"><${Problem} error=${failure} /></main>`;
   const Frame = kioskPage(params) ? Kiosk : Shell;
   return html`<${Frame}><${Page} /><//>`;

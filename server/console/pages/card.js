@@ -6,8 +6,8 @@ import { hrefOf } from '../core/route.js';
 import { actionsFor, ActionButtons, cardTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer } from '../parts/notice.js';
-import { selectedThing } from '../parts/palette.js';
 import { Rows } from '../parts/rows.js';
+import { selectedThing } from '../parts/selected.js';
 import { Age, RunLink, Status } from '../parts/status.js';
 import { Reasons } from './reasons.js';
 

@@ -81,7 +81,7 @@ export function Timeline({ from: asked, to: until, group }) {
       <div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(next(step))}>${step}</button>`)}
           ${until && html`<button class="chip" onClick=${() => change({ from: undefined, to: undefined })}>all of it</button>`}</span></div>
       ${rows.length === 0 ? html`<${Empty} text="No run was there in this time." command="signalbox run list" />`
-    : html`<${Brush} range=${range}><${VirtualList} rows=${rows} rowPx=${ROW_PX} label="Runs over time" row=${(/** @type {any} */ row) => html`
+    : html`<${Brush} range=${range}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
         <span class="timeline-name cut" role="cell" title=${row.goal ?? row.name}>${row.goal ?? row.name}</span><${Bars} row=${row} from=${range.from} whole=${Math.max(1, range.to - range.from)} />`} /><//>`}`;
   }}<//>`;
 }

@@ -9,7 +9,7 @@ import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, actionsFor, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
 import { Answer } from '../parts/notice.js';
-import { selectedThing } from '../parts/palette.js';
+import { selectedThing } from '../parts/selected.js';
 import { Age, CardLink, Status } from '../parts/status.js';
 import { RunArtifacts } from './run_artifacts.js';
 import { RunChange } from './run_change.js';

@@ -1,5 +1,5 @@
 /** All runs: filters in the address, a virtual list, and actions on many of them. */
-import { html, useState } from '../vendor/htm-preact.js';
+import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { countText, plural, tailOf } from '../core/figures.js';
 import { has, whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
@@ -62,11 +62,16 @@ function Took({ run }) {
 
 /**
  * How many runs there are of each status, of all that match where the service counts them: it looks at so many and
- * no more.
- * @param {{rows: any[], isWhole: boolean, filter: Record<string, string>}} props
+ * no more. That takes longer than the first rows, which are asked for before.
+ * @param {{rows: any[], isWhole: boolean, isOld: boolean, filter: Record<string, string>}} props `isOld`: other rows
+ *   are about to come
  */
-function Counts({ rows, isWhole, filter: { status: wanted, ...filter } }) {
-  const { data } = useQuery(isWhole ? null : 'run.list', { ...filter, totals: true, limit: 1 });
+function Counts({ rows, isWhole, isOld, filter: { status: wanted, ...filter } }) {
+  const question = isWhole ? '' : JSON.stringify(filter);
+  const answer = useQuery(isWhole || isOld ? null : 'run.list', { ...filter, totals: true, limit: 1 });
+  const kept = useRef({ question, data: /** @type {any} */ (undefined) });
+  if (answer.data || kept.current.question !== question) kept.current = { question, data: answer.data };
+  const { data } = kept.current;
   const counts = new Map(STATUSES.map((status) => [status, wanted && status !== wanted ? 0 : data?.totals[status] ?? 0]));
   if (!data) for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
   return html`<p class="kinds">${[...counts].filter(([, count]) => count > 0).map(([status, count]) =>
@@ -128,7 +133,7 @@ export function Runs({ params }) {
     ${chosenRuns.length > 0 ? html`<div class="bulk"><b>${plural(chosenRuns.length, 'run')} selected</b>
         ${offered.map((action) => html`<${ActionButtons} key=${action.name} actions=${[action]} targets=${chosenRuns.filter(action.allows).map(runTarget)} small=${true} />`)}
         <button class="quiet" onClick=${() => setChosen(new Set())}>none</button></div>`
-      : rows && html`<div class="head"><${Counts} rows=${shown} isWhole=${isWhole} filter=${filter} />
+      : rows && html`<div class="head"><${Counts} rows=${shown} isWhole=${isWhole} isOld=${isOld} filter=${filter} />
         ${shown.length > 0 && html`<button class="quiet" onClick=${chooseAll}>select ${isWhole && shown.length <= CHOSEN_MAX ? 'all' : `the first ${Math.min(CHOSEN_MAX, shown.length)}`}</button>`}</div>`}
     ${rows && shown.length === 0 && !isWhole && html`<p class="faint">None of the newest runs matches; not all runs were looked at. <button class="quiet" onClick=${more}>look at older ones</button></p>`}
     ${rows && shown.length === 0 && isWhole && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}

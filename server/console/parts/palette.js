@@ -3,7 +3,6 @@
  * console teaches it.
  */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { signal } from '../vendor/signals-core.js';
 import { call } from '../core/rpc.js';
 import { tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
@@ -12,11 +11,9 @@ import { has } from '../core/identity.js';
 import { ACTIONS, THE_SERVICE, actionsFor, cardTarget, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { placesHere } from './places.js';
+import { selectedThing } from './selected.js';
 
 /** @typedef {{text: string, about: string, command: string, run: () => void}} Entry */
-
-/** The run or card on screen, of which the box offers the actions. */
-export const selectedThing = signal(/** @type {{subject: 'run' | 'card', thing: any} | null} */ (null));
 
 const FOUND_MAX = 12;
 /** The service looks through all goals for a word that is as long as this. */

@@ -11,14 +11,22 @@ import { go, hrefOf, route } from '../core/route.js';
 import { nextTheme, theme } from '../core/theme.js';
 import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { DialogPlace, openDialog } from './dialog.js';
+import { closeDialog, DialogPlace, openDialog } from './dialog.js';
 import { Said } from './focus.js';
 import { Later } from './later.js';
-import { openPalette } from './palette.js';
 import { PauseNotice } from './pause_notice.js';
 import { BELONGS, placesHere } from './places.js';
 import { Age } from './status.js';
 import { TimeBar } from './time_bar.js';
+
+const loadPalette = () => import('./palette.js');
+/** The search is loaded after the first look: until it is there, its dialog takes the keys. */
+let isPaletteHere = false;
+
+async function openPalette() {
+  if (!isPaletteHere) openDialog(() => html`<h2 id="dialog-title">Search or command</h2><p class="loading">loading …</p>`);
+  await loadPalette().then((palette) => palette.openPalette(), closeDialog);
+}
 
 /** The only page of a capsule. */
 const THE_RUN = { page: 'run', name: 'Run', mark: '≡' };
@@ -99,6 +107,9 @@ export function Shell({ children }) {
     ...(has('run.list') ? [{ keys: '/', text: 'Search, or do something', run: openPalette }] : []),
     { keys: '?', text: 'These keys', run: () => openDialog(Help) },
   ], []);
+  useEffect(() => {
+    loadPalette().then(() => { isPaletteHere = true; }, () => {});
+  }, []);
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       if (!(event.metaKey || event.ctrlKey) || event.key !== 'k' || !has('run.list')) return;

@@ -7,12 +7,30 @@ const EXTRA_ROWS = 6;
 const STEP_ROWS = 6;
 
 /**
- * @param {{rows: any[], row: (row: any, index: number) => any, label: string, onEnd?: () => void,
- *   selected?: number, isAtEnd?: boolean, isBusy?: boolean, rowPx?: number}} props
- * `onEnd` is called when the last row comes near. The row `selected` is kept in view, or the end.
- * `isBusy`: other rows are about to come.
+ * Returns a key for each row of the window. A row that was there before has its own again, and one that comes
+ * takes that of one that has left: its elements are changed, which is cheaper than making new ones.
+ * @param {Map<any, number>} places of the rows that were there; those of these rows afterwards
+ * @param {any[]} keys of the rows, none twice
  */
-export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = false, isBusy = false, rowPx = ROW_PX }) {
+function takePlaces(places, keys) {
+  const staying = new Set(keys);
+  const free = [...places].filter(([key]) => !staying.has(key)).map(([, place]) => place);
+  let next = Math.max(-1, ...places.values()) + 1;
+  const taken = keys.map((key) => /** @type {[any, number]} */ ([key, places.get(key) ?? free.shift() ?? next++]));
+  places.clear();
+  taken.forEach(([key, place]) => places.set(key, place));
+  return taken.map(([, place]) => place);
+}
+
+/**
+ * @param {{rows: any[], row: (row: any, index: number) => any, label: string, onEnd?: () => void,
+ *   selected?: number, isAtEnd?: boolean, isBusy?: boolean, rowPx?: number, isReused?: boolean}} props
+ * `onEnd` is called when the last row comes near. The row `selected` is kept in view, or the end.
+ * `isBusy`: other rows are about to come. `isReused`: the elements of a row that leaves become those of
+ * another one, which isn't for rows with fields that have a state of their own.
+ */
+export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = false, isBusy = false, rowPx = ROW_PX, isReused = false }) {
+  const places = useRef(/** @type {Map<any, number>} */ (new Map()));
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [view, setView] = useState({ top: 0, height: 800 });
   const look = () => {
@@ -41,10 +59,13 @@ export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = 
   useLayoutEffect(() => {
     if (onEnd && last >= rows.length - EXTRA_ROWS) onEnd();
   }, [last, rows.length]);
+  const shown = rows.slice(first, last);
+  const keys = shown.map((each, offset) => each.key ?? first + offset);
+  const elements = isReused ? takePlaces(places.current, keys) : keys;
   return html`<div class="virtual" ref=${box} onScroll=${look} tabindex="0" role="table" aria-label=${label} aria-rowcount=${rows.length} aria-busy=${isBusy ? 'true' : null}>
     <div class="virtual-all" role="rowgroup" style=${{ height: `${rows.length * rowPx}px` }}>
-      ${rows.slice(first, last).map((each, offset) => html`<div class="virtual-row ${first + offset === selected ? 'selected' : ''}"
-        role="row" aria-rowindex=${first + offset + 1} key=${each.key ?? first + offset}
+      ${shown.map((each, offset) => html`<div class="virtual-row ${first + offset === selected ? 'selected' : ''}"
+        role="row" aria-rowindex=${first + offset + 1} key=${elements[offset]}
         style=${{ top: `${(first + offset) * rowPx}px`, height: `${rowPx}px` }}>${row(each, first + offset)}</div>`)}
     </div></div>`;
 }
