@@ -1,6 +1,7 @@
 #include "server/rpc/event_feed.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "domain/run_span.h"
@@ -12,6 +13,29 @@
 #include "server/text/time_text.h"
 
 namespace signalbox {
+
+// Making JSON of a record takes longer than writing it for one subscriber, so it is made once for
+// all of them: for those from whom tokens are hidden, and for the others.
+class EventFeed::ShownRecord {
+ public:
+  explicit ShownRecord(const Record& record) : record_(record) {}
+
+  [[nodiscard]] const Record& record() const { return record_; }
+  // Returns the params of its notification, all but for the subscription.
+  boost::json::object& params(bool hides_tokens) {
+    std::optional<boost::json::object>& shown = hides_tokens ? without_tokens_ : whole_;
+    if (!shown) {
+      shown = record_to_json(record_);
+      if (hides_tokens) hide_tokens(*shown);
+    }
+    return *shown;
+  }
+
+ private:
+  const Record& record_;
+  std::optional<boost::json::object> whole_;
+  std::optional<boost::json::object> without_tokens_;
+};
 
 bool EventFilter::matches(const Record& record) const {
   if (run_id && (record.stream.kind != StreamKind::run || record.stream.run_id != *run_id)) {
@@ -66,7 +90,8 @@ bool EventFilter::wants(const Broadcast& broadcast) const {
   return !span_id || broadcast.params.at("span_id") == boost::json::value(to_string(*span_id));
 }
 
-void EventFeed::send(Subscriber& subscriber, const Record& record) {
+void EventFeed::send(Subscriber& subscriber, ShownRecord& shown) {
+  const Record& record = shown.record();
   std::vector<Broadcast> broadcasts;
   if (subscriber.filter.wants_broadcasts()) {
     broadcasts = subscriber.broadcasts.of(record);
@@ -80,8 +105,7 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
     broadcasts.push_back({attention_changed_name, std::move(params)});
   }
   if (subscriber.filter.matches(record)) {
-    boost::json::object params = record_to_json(record);
-    if (subscriber.hides_tokens) hide_tokens(params);
+    boost::json::object& params = shown.params(subscriber.hides_tokens);
     params["subscription"] = subscriber.subscription;
     subscriber.peer->notify("event", params, broadcasts.empty());
   }
@@ -175,7 +199,10 @@ void EventFeed::finish_read(const std::shared_ptr<Subscriber>& subscriber, const
   --reads_;
   subscriber->reading = false;
   if (!subscriber->peer->closed() && !subscriber->ended) {
-    for (const Record& record : backlog.records) send(*subscriber, record);
+    for (const Record& record : backlog.records) {
+      ShownRecord shown(record);
+      send(*subscriber, shown);
+    }
     subscriber->next = backlog.next;
     if (backlog.error && subscriber->next < subscriber->from) {
       subscriber->next = subscriber->from;  // the history of its broadcasts isn't owed
@@ -220,21 +247,27 @@ void EventFeed::publish(std::span<const Commit> batch) {
   drop_closed();
   const Position first = batch.front().front().position;
   const Position last = batch.back().back().position;
+  std::vector<std::shared_ptr<Subscriber>> followers;
   for (const auto& subscriber : subscribers_) {
     if (subscriber->ended) continue;
     const bool has_room = !subscriber->paused && !subscriber->reading &&
                           subscriber->peer->outgoing_bytes() <= subscriber_outgoing_bytes_max;
     if (subscriber->next == first && has_room) {
-      for (const Commit& commit : batch) {
-        for (const Record& record : commit) send(*subscriber, record);
-      }
-      subscriber->next = last + 1;
+      followers.push_back(subscriber);
     } else if (subscriber->caught_up && subscriber->next + subscriber_lag_events_max <= last) {
       end_lagging(*subscriber);
     } else {
       pump(subscriber);
     }
   }
+  if (followers.empty()) return;
+  for (const Commit& commit : batch) {
+    for (const Record& record : commit) {
+      ShownRecord shown(record);
+      for (const auto& subscriber : followers) send(*subscriber, shown);
+    }
+  }
+  for (const auto& subscriber : followers) subscriber->next = last + 1;
 }
 
 void EventFeed::drop_closed() {

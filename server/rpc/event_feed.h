@@ -91,6 +91,7 @@ class EventFeed {
     bool caught_up = false;   // has reached the tail at least once
     bool ended = false;       // has got its last notification
   };
+  class ShownRecord;
   // What was read for a subscriber.
   struct Backlog {
     std::vector<Record> records;  // those that its filter or its broadcasts may want
@@ -105,7 +106,7 @@ class EventFeed {
   void pump(const std::shared_ptr<Subscriber>& subscriber);
   void begin_reads();
   void finish_read(const std::shared_ptr<Subscriber>& subscriber, const Backlog& backlog);
-  void send(Subscriber& subscriber, const Record& record);
+  void send(Subscriber& subscriber, ShownRecord& shown);
   static void end_lagging(Subscriber& subscriber);
   void end_unreadable(Subscriber& subscriber, const StoreError& error);
   void drop_closed();

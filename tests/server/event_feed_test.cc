@@ -79,6 +79,33 @@ TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
   EXPECT_EQ(feed.size(), 1U);
 }
 
+// A record is made into JSON once for all who follow the log: nobody may get what is another's.
+TEST(EventFeed, EachFollowerHasItsOwnSubscriptionAndSeesTheTokensThatItMay) {  // C6 G4
+  MemoryEventLog log;
+  EventFeed feed(
+      log, [](const StoreError&) {}, BlockingPool(at_once, at_once));
+  std::vector<std::shared_ptr<ListeningPeer>> peers;
+  for (const bool hides_tokens : {true, false, true, false}) {
+    peers.push_back(std::make_shared<ListeningPeer>());
+    feed.subscribe(peers.back(), std::to_string(peers.size()), 1, {}, Broadcasts(), hides_tokens);
+  }
+  Record record;
+  record.position = 1;
+  record.stream = {StreamKind::lock, {}, "deploy"};
+  LockReleased released;
+  released.token = 7;
+  record.event = released;
+  const std::vector<Commit> batch{{record}};
+  ASSERT_EQ(log.append(0, batch).status, AppendStatus::ok);
+  feed.publish(batch);
+  for (std::size_t each = 0; each < peers.size(); ++each) {
+    ASSERT_EQ(peers[each]->delivered.size(), 1U);
+    const auto params = boost::json::parse(peers[each]->delivered[0]).at("params").as_object();
+    EXPECT_EQ(std::string(params.at("subscription").as_string()), std::to_string(each + 1));
+    EXPECT_EQ(params.at("data").at("token").is_null(), each % 2 == 0);
+  }
+}
+
 TEST(EventFeed, WhoMissesDroppedRecordsIsToldWhereTheLogGoesOn) {
   DamagedLog log;
   append_starts(log, 4);
