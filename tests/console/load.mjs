@@ -1,4 +1,4 @@
-// Starts many runs over one connection, with several requests under way.
+// Starts many runs over one connection, or writes many events, with several requests under way.
 import net from 'node:net';
 import path from 'node:path';
 
@@ -21,6 +21,7 @@ export class Load {
     this.underWay = 0;
     this.wanted = 0;
     this.done = () => {};
+    this.next = () => ({ method: 'run.start', params: PARAMS });
   }
 
   take(text) {
@@ -39,7 +40,7 @@ export class Load {
     let text = '';
     for (; this.wanted > 0 && this.underWay < UNDER_WAY; --this.wanted) {
       this.underWay += 1;
-      text += `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'run.start', params: PARAMS })}\n`;
+      text += `${JSON.stringify({ jsonrpc: '2.0', id: 1, ...this.next() })}\n`;
     }
     if (text) this.socket.write(text);
   }
@@ -62,6 +63,18 @@ export class Load {
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     return undefined;
+  }
+
+  /** Writes so many events and starts no run: one that is open is paused and resumed, again and again. */
+  async fill(events, runId) {
+    const start = this.next;
+    let isPaused = false;
+    this.next = () => {
+      isPaused = !isPaused;
+      return { method: isPaused ? 'run.pause' : 'run.resume', params: { run_id: runId } };
+    };
+    await this.finish(events + (events % 2));
+    this.next = start;
   }
 
   /** Returns how many runs are started in a second, as fast as possible, in this time. */
