@@ -1,6 +1,6 @@
 /** One card: its brief, why it stands where it does, its runs and its history. */
 import { html, useEffect } from '../vendor/htm-preact.js';
-import { plural, wordsOf } from '../core/figures.js';
+import { plural, tailOf, wordsOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { actionsFor, ActionButtons, cardTarget } from '../parts/actions.js';
@@ -9,7 +9,11 @@ import { Answer } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { selectedThing } from '../parts/selected.js';
 import { Age, RunLink, Status } from '../parts/status.js';
+import { Waterfall } from '../parts/waterfall.js';
 import { Reasons } from './reasons.js';
+
+/** So many of its runs, the latest, are drawn. */
+const DRAWN_MAX = 3;
 
 /** Why the card is blocked or failed, without saying so twice. @param {any} card */
 export function stateOf({ code, message, status }) {
@@ -17,12 +21,20 @@ export function stateOf({ code, message, status }) {
   return code.toLowerCase() === status ? message : `${wordsOf(code)}: ${message}`;
 }
 
+/** What one run of the card did over time; nothing of one whose records are gone. @param {{run: any}} props */
+function RunOverTime({ run: { run_id: id } }) {
+  const { data } = useQuery('run.trace', { run_id: id });
+  return data ? html`<${Waterfall} trace=${data} label="Run ${tailOf(id)} over time" />` : null;
+}
+
 /** @param {{card: any}} props */
 function CardRuns({ card }) {
   if (card.runs.length === 0) return null;
+  const latest = [...card.runs].sort((a, b) => b.started_at.localeCompare(a.started_at)).slice(0, DRAWN_MAX);
   return html`<section aria-label="Runs"><h2>Runs</h2><${Rows} label="Runs of the card" heads=${['run', 'kind', 'started']} isHeadUnseen=${true}>
     <tbody>${card.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}><td><${RunLink} id=${run.run_id} /></td>
-      <td class="wide">${run.kind === 'merge' ? 'merges it' : `attempt ${run.attempt ?? ''}`}</td><td class="number"><${Age} time=${run.started_at} /> ago</td></tr>`)}</tbody><//></section>`;
+      <td class="wide">${run.kind === 'merge' ? 'merges it' : `attempt ${run.attempt ?? ''}`}</td><td class="number"><${Age} time=${run.started_at} /> ago</td></tr>`)}</tbody><//>
+    ${latest.map((run) => html`<${RunOverTime} key=${run.run_id} run=${run} />`)}</section>`;
 }
 
 /** @param {{params: Record<string, string>}} props */

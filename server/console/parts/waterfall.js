@@ -73,8 +73,8 @@ function Bar({ span, asOf, at, gaps, depth }) {
     <span class="fall-took">${durationText(to - from)}</span></div>`;
 }
 
-/** @param {{trace: any}} props the result of run.trace */
-export function Waterfall({ trace }) {
+/** @param {{trace: any, label?: string}} props `trace`: the result of run.trace */
+export function Waterfall({ trace, label = 'Attempts over time' }) {
   const present = useSignal(now);
   /** @type {any[]} */
   const spans = trace.spans;
@@ -86,7 +86,7 @@ export function Waterfall({ trace }) {
   const work = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Date.parse(span.started_at), to: endOf(span) }));
   const { at, gaps } = foldedScale(work, begin, end);
   const depthOf = (/** @type {any} */ span) => ({ run: 0, attempt: 1, step: 2 })[/** @type {'run'} */ (span.kind)] ?? 0;
-  return html`<div class="fall" role="group" aria-label="Attempts over time">
+  return html`<div class="fall" role="group" aria-label=${label}>
     ${spans.map((span) => html`<${Bar} key=${span.span_id} span=${span} asOf=${asOf} at=${at} gaps=${gaps} depth=${depthOf(span)} />`)}
     <div class="fall-row fall-axis"><span></span><span class="fall-track">
       <${Gaps} gaps=${gaps} at=${at} isNamed=${true} />
