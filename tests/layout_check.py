@@ -247,6 +247,25 @@ def check_imports(path):
                 problems.append(f"{path}:{number}: {CONSOLE}/{room}/ may not import {name}")
 
 
+# What the console is made of, without blank lines and comments, and without what is vendored.
+CONSOLE_LINES_MAX = 6000
+CONSOLE_FILE_LINES_MAX = 400
+
+
+def check_console_size(paths):
+    """Checks that the console stays small enough to be read."""
+    total = 0
+    for path in paths:
+        if not path.startswith(f"{CONSOLE}/") or path.startswith(f"{CONSOLE}/vendor/") or not path.endswith((".js", ".css", ".html")):
+            continue
+        lines = (ROOT / path).read_text().split("\n")
+        total += sum(1 for line in lines if line.strip() and not re.match(r"\s*(//|/?\*)", line))
+        if len(lines) > CONSOLE_FILE_LINES_MAX:
+            problems.append(f"{path}: more than {CONSOLE_FILE_LINES_MAX} lines")
+    if total > CONSOLE_LINES_MAX:
+        problems.append(f"{CONSOLE}/: {total} lines, more than {CONSOLE_LINES_MAX}")
+
+
 def check_document(path):
     """Checks that each path in backticks in the document exists; `*` matches any name."""
     for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
@@ -305,6 +324,7 @@ check_rooms()
 check_suppressions("tests/thread_sanitizer.supp")
 check_document("tests/README.md")
 check_limits(files())
+check_console_size(files())
 for listed in files():
     top = listed.split("/")[0]
     if not top.startswith(".") and top not in TOP_LEVEL:

@@ -21,4 +21,4 @@ export const tailOf = (/** @type {string} */ id) => id.slice(-8);
 export const wordsOf = (/** @type {string} */ name) => name.replaceAll('_', ' ').toLowerCase();
 
 export const plural = (/** @type {number} */ count, /** @type {string} */ noun) =>
-  `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+  `${countText(count)} ${noun}${count === 1 ? '' : /(s|sh|ch|x)$/.test(noun) ? 'es' : 's'}`;

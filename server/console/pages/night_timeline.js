@@ -1,6 +1,7 @@
 /** Runs as bars over a span of time, of which a part is chosen with the pointer or with buttons. */
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { countText, plural, wordsOf } from '../core/figures.js';
+import { has } from '../core/identity.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
 import { between, STEP_NAMES, stepped } from '../core/time_range.js';
@@ -32,8 +33,25 @@ function Bars({ row, from, whole }) {
   })}</span>`;
 }
 
-/** Lets the pointer choose a part of the time. @param {{range: import('../core/time_range.js').Range, children: any}} props */
-function Brush({ range, children }) {
+const MARKS_MAX = 100;
+const MARK_TONES = /** @type {Record<string, string>} */ ({ crash: 'bad', clock_jump: 'wait', start: 'line' });
+
+/**
+ * Returns the marks of the log as lines through all rows. A background, which costs a row nothing.
+ * @param {any[]} marks @param {import('../core/time_range.js').Range} range
+ */
+const linesOf = (marks, { from, to }) => marks.map(({ kind, at }) =>
+  `linear-gradient(var(--${MARK_TONES[kind]}) 0 0) ${percent((Date.parse(at) - from) / Math.max(1, to - from))} 0 / 2px 100% no-repeat`).join(', ');
+
+/** What the lines are, in words. @param {{marks: any[]}} props */
+function MarkWords({ marks }) {
+  const countOf = (/** @type {string} */ kind) => marks.filter((mark) => mark.kind === kind).length;
+  return html`${countOf('crash') > 0 && html`<span class="tone-bad">✖ ${plural(countOf('crash'), 'crash')}</span>`}
+    ${countOf('clock_jump') > 0 && html`<span class="tone-wait">↷ the clock was set${countOf('clock_jump') > 1 ? ` ${countOf('clock_jump')} times` : ''}</span>`}`;
+}
+
+/** Lets the pointer choose a part of the time. @param {{range: import('../core/time_range.js').Range, lines: string, children: any}} props */
+function Brush({ range, lines, children }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [drawn, setDrawn] = useState(/** @type {{begin: number, end: number} | null} */ (null));
   const wasDrawn = useRef(false);
@@ -61,7 +79,7 @@ function Brush({ range, children }) {
   // The end of a choice isn't a click on the bar where it ends.
   const onClick = (/** @type {MouseEvent} */ event) => wasDrawn.current && event.preventDefault();
   const left = box.current?.getBoundingClientRect().left ?? 0;
-  return html`<div class="timeline" ref=${box} onPointerDown=${onDown} onPointerMove=${onMove} onPointerUp=${onUp} onPointerLeave=${() => setDrawn(null)} onClick=${onClick}>${children}
+  return html`<div class="timeline" ref=${box} style=${{ '--marks': lines || 'none' }} onPointerDown=${onDown} onPointerMove=${onMove} onPointerUp=${onUp} onPointerLeave=${() => setDrawn(null)} onClick=${onClick}>${children}
     ${drawn && html`<i class="brush" style=${{ left: `${Math.min(drawn.begin, drawn.end) - left}px`, width: `${Math.abs(drawn.end - drawn.begin)}px` }}></i>`}</div>`;
 }
 
@@ -71,17 +89,20 @@ export function Timeline({ from: asked, to: until, group }) {
   // What was there stays until the next part is: who goes on by keys keeps the focus.
   const kept = useRef(/** @type {any} */ (undefined));
   if (answer.data) kept.current = answer.data;
+  const marked = useQuery(has('log.marks') && kept.current ? 'log.marks' : null, kept.current ? { from: kept.current.from, to: kept.current.to, kinds: 'crash,clock_jump,start', limit: MARKS_MAX } : {});
+  const marks = useRef(/** @type {any[]} */ ([]));
+  if (marked.data) marks.current = marked.data.marks;
   return html`<${Answer} answer=${{ error: answer.error, data: kept.current }}>${(/** @type {any} */ data) => {
     const range = { from: Date.parse(data.from), to: Date.parse(data.to) };
     const wanted = { from: Date.parse(asked), to: Date.parse(until ?? '') };
     const next = (/** @type {string} */ step) => stepped(Number.isFinite(wanted.to - wanted.from) ? wanted : range, step, now.peek());
     const rows = data.rows.map((/** @type {any} */ row) => ({ key: row.name, ...row }));
-    return html`<p class="kinds" aria-busy=${answer.data || answer.error ? null : 'true'}><span>${plural(data.runs_total, 'run')}</span><span>${clockText(data.from)} to ${clockText(data.to)}</span>
+    return html`<p class="kinds" aria-busy=${answer.data || answer.error ? null : 'true'}><span>${plural(data.runs_total, 'run')}</span><span>${clockText(data.from)} to ${clockText(data.to)}</span> <${MarkWords} marks=${marks.current} />
         ${data.rows_total > data.rows.length && html`<span>the latest ${countText(data.rows.length)} of ${countText(data.rows_total)} rows</span>`}</p>
       <div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(next(step))}>${step}</button>`)}
           ${until && html`<button class="chip" onClick=${() => change({ from: undefined, to: undefined })}>all of it</button>`}</span></div>
       ${rows.length === 0 ? html`<${Empty} text="No run was there in this time." command="signalbox run list" />`
-    : html`<${Brush} range=${range}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
+    : html`<${Brush} range=${range} lines=${linesOf(marks.current, range)}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
         <span class="timeline-name cut" role="cell" title=${row.goal ?? row.name}>${row.goal ?? row.name}</span><${Bars} row=${row} from=${range.from} whole=${Math.max(1, range.to - range.from)} />`} /><//>`}`;
   }}<//>`;
 }

@@ -2,11 +2,9 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { call, commandId } from '../core/rpc.js';
 import { go } from '../core/route.js';
+import { shellWord } from '../core/shell_word.js';
 import { closeDialog } from '../parts/dialog.js';
 import { Command, Problem } from '../parts/notice.js';
-
-/** @param {string} word as one word of a shell */
-const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 export function StartRun() {
   const [fields, setFields] = useState({ goal: '', project: '', repository: '' });
@@ -24,8 +22,8 @@ export function StartRun() {
       setError(refused);
     }
   };
-  const options = [fields.project && `--project ${quoted(fields.project)}`, fields.repository && `--repository ${quoted(fields.repository)}`];
-  const command = ['signalbox run start', quoted(fields.goal || 'GOAL'), ...options.filter(Boolean)].join(' ');
+  const options = [fields.project && `--project ${shellWord(fields.project)}`, fields.repository && `--repository ${shellWord(fields.repository)}`];
+  const command = ['signalbox run start', shellWord(fields.goal || 'GOAL'), ...options.filter(Boolean)].join(' ');
   return html`<form class="action" onSubmit=${submit}>
     <h2 id="dialog-title">Start a run</h2>
     <label>Goal<textarea rows="3" required autofocus value=${fields.goal} onInput=${set('goal')}></textarea></label>

@@ -8,6 +8,7 @@ import { tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
 import { nextRuns } from '../core/run_pages.js';
 import { has } from '../core/identity.js';
+import { shellWord } from '../core/shell_word.js';
 import { ACTIONS, THE_SERVICE, actionsFor, cardTarget, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { placesHere } from './places.js';
@@ -40,7 +41,7 @@ function fixedEntries() {
 }
 
 /** @param {any} found @returns {Entry[]} */
-function foundEntries({ runs, cards }) {
+function foundEntries({ runs, cards, projects, locks }) {
   return [
     ...runs.map((/** @type {any} */ run) => ({
       text: run.goal, about: `run ${tailOf(run.run_id)} · ${run.status}`,
@@ -49,6 +50,12 @@ function foundEntries({ runs, cards }) {
     ...cards.map((/** @type {any} */ card) => ({
       text: card.title, about: `card · ${card.status}`,
       command: `signalbox card get ${card.card_id}`, run: () => go('card', { id: card.card_id }),
+    })),
+    ...projects.map((/** @type {any} */ { name }) => ({
+      text: name, about: 'project', command: `signalbox project get ${shellWord(name)}`, run: () => go('projects', { name }),
+    })),
+    ...locks.map((/** @type {any} */ { key }) => ({
+      text: key, about: 'lock', command: `signalbox lock get ${shellWord(key)}`, run: () => go('events', { stream: `lock/${key}` }),
     })),
   ];
 }
@@ -72,11 +79,12 @@ function useOlderRuns(word) {
 function Palette() {
   const [word, setWord] = useState('');
   const [at, setAt] = useState(0);
-  const [known, setKnown] = useState({ runs: [], cards: [] });
+  const [known, setKnown] = useState({ runs: [], cards: [], projects: [], locks: [] });
   useEffect(() => {
-    Promise.all([call('run.list', { limit: 500 }), call('card.list', { limit: 500 })])
-      .then(([{ runs }, { cards }]) => setKnown({ runs, cards }))
-      .catch(() => {});  // the pages are there all the same
+    // What can't be asked for isn't found; the pages are there all the same.
+    for (const noun of ['run', 'card', 'project', 'lock']) {
+      call(`${noun}.list`, { limit: 500 }).then((page) => setKnown((old) => ({ ...old, [`${noun}s`]: page[`${noun}s`] })), () => {});
+    }
   }, []);
   const older = useOlderRuns(word);
   const latest = /** @type {any[]} */ (known.runs).filter((run) => matches(word, run.goal, run.run_id, run.project, ...Object.values(run.labels)));
@@ -84,6 +92,8 @@ function Palette() {
   const found = word ? foundEntries({
     runs: [...latest, ...older.runs.filter(({ run_id: id }) => !ids.has(id))],
     cards: known.cards.filter((/** @type {any} */ card) => matches(word, card.title, card.card_id, card.project, card.key ?? '')),
+    projects: known.projects.filter((/** @type {any} */ { name }) => matches(word, name)),
+    locks: known.locks.filter((/** @type {any} */ { key, owner }) => matches(word, key, owner ?? '')),
   }) : [];
   const entries = [...fixedEntries().filter(({ text }) => matches(word, text)), ...found].slice(0, FOUND_MAX);
   useEffect(() => document.getElementById(`palette-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
@@ -101,13 +111,13 @@ function Palette() {
   };
   return html`<div class="palette">
     <h2 id="dialog-title" class="unseen">Search or command</h2>
-    <input type="text" autofocus placeholder="a page, a run by its goal or id, an action" value=${word} onKeyDown=${onKeyDown}
+    <input type="text" autofocus placeholder="a page, a run, a card, a project, a lock, an action" value=${word} onKeyDown=${onKeyDown}
       aria-label="Search or command" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant="palette-${at}"
       onInput=${(/** @type {any} */ event) => { setWord(event.target.value); setAt(0); }} />
     <ul id="palette-list" role="listbox" aria-label="Results">${entries.map((entry, index) => html`
       <li id="palette-${index}" role="option" aria-selected=${index === at ? 'true' : 'false'} onClick=${() => choose(entry)}>
         <span class="cut">${entry.text}</span> <span class="faint">${entry.about}</span><code class="cut">${entry.command}</code></li>`)}</ul>
-    ${entries.length === 0 && html`<p class="faint">Nothing matches. ${older.isWhole ? 'All goals of runs are searched' : 'Not all runs were looked at: the goals of the newest are searched'}, and of the latest 500 runs and cards everything else.</p>`}
+    ${entries.length === 0 && html`<p class="faint">Nothing matches. ${older.isWhole ? 'All goals of runs are searched' : 'Not all runs were looked at: the goals of the newest are searched'}, and of 500 runs, cards, projects and locks everything else.</p>`}
   </div>`;
 }
 

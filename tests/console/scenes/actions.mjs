@@ -131,6 +131,8 @@ export async function an_action_after_a_kill(stage) {
 /** The search finds a run by its goal and shows the command that does the same. */
 export async function the_search_finds_runs_and_commands(stage) {
   const id = await stage.service.startRun('a needle in the hay', [['review']]);
+  await stage.service.call('lock.acquire', { key: 'deploy/the site', owner: 'bot', lease_ms: 600_000 });
+  await stage.service.call('project.put', { name: 'orchard', repository: repository(path.dirname(stage.service.data)) });
   const page = await stage.open('?page=inbox');
   await page.keyboard.press('/');
   await page.keyboard.type('needle');
@@ -139,6 +141,10 @@ export async function the_search_finds_runs_and_commands(stage) {
   await page.getByRole('heading', { name: 'a needle in the hay' }).waitFor();
   await page.keyboard.press('Control+k');
   await page.getByRole('option').getByText(`signalbox run pause ${id}`).waitFor();
+  await page.keyboard.type('orch');
+  await page.getByRole('option').getByText('signalbox project get orchard').waitFor();
+  await page.getByRole('combobox').fill('the site');
+  await page.getByRole('option').getByText("signalbox lock get 'deploy/the site'").waitFor();
   await page.keyboard.press('Escape');
   await eventually(async () => (await page.locator('dialog[open]').count()) === 0, 'the dialog closes');
   hadNoComplaint(page);

@@ -50,6 +50,9 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   await page.getByRole('region', { name: 'Latest crash' }).getByText('in flight').waitFor();
   await page.getByRole('button', { name: 'dismiss' }).click();
   check(await page.getByText('The service crashed').count() === 0, 'the crash is announced for ever');
+  await stage.turn(page, '?page=night&since=1h', 'after the kill');
+  await page.locator('.night .kinds').getByText('1 crash').waitFor();
+  check((await page.locator('.timeline .fall-track').first().evaluate((track) => getComputedStyle(track).backgroundImage)).includes('linear-gradient'), 'the crash is no line through the runs');
 }
 
 /** Turns a page into one that nobody sees, or back. */
