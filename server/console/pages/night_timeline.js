@@ -34,13 +34,14 @@ function Bars({ row, from, whole }) {
 }
 
 const MARKS_MAX = 100;
+/** Those that come first are drawn above the others: after a crash is a start. */
 const MARK_TONES = /** @type {Record<string, string>} */ ({ crash: 'bad', clock_jump: 'wait', start: 'line' });
 
 /**
  * Returns the marks of the log as lines through all rows. A background, which costs a row nothing.
  * @param {any[]} marks @param {import('../core/time_range.js').Range} range
  */
-const linesOf = (marks, { from, to }) => marks.map(({ kind, at }) =>
+const linesOf = (marks, { from, to }) => Object.keys(MARK_TONES).flatMap((kind) => marks.filter((mark) => mark.kind === kind)).map(({ kind, at }) =>
   `linear-gradient(var(--${MARK_TONES[kind]}) 0 0) ${percent((Date.parse(at) - from) / Math.max(1, to - from))} 0 / 2px 100% no-repeat`).join(', ');
 
 /** What the lines are, in words. @param {{marks: any[]}} props */
