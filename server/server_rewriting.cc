@@ -60,9 +60,11 @@ Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {
   return {engine_,
           log_,
           rewriting_turn_,
-          config_.data,
           blocking_pool(lanes_.retentions, /*while_serving=*/false),
-          plan,
+          [this, plan](const RedactionRequest& request, const std::atomic<bool>& stopped) {
+            return plan(log_, config_.data, request, stopped);
+          },
+          secure_random(),
           [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
           [this] { return snapshotter_.suspend(); },
           [this] { snapshotter_.resume(); },

@@ -7,12 +7,14 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "domain/check.h"
 #include "domain/try.h"
 #include "store/entry.h"
 #include "store/merkle_tree.h"
+#include "store/sha256.h"
 
 namespace signalbox {
 namespace {
@@ -25,6 +27,16 @@ RandomSource counting() {
   };
 }
 
+// Entries are replaced as a whole, never changed: a walk may still read the former one.
+using KeptEntry = std::shared_ptr<const std::string>;
+
+KeptEntry kept_entry(const Commit& commit, const RandomSource& random, Sha256& sha256,
+                     MerkleFrontier& frontier) {
+  std::string bytes;
+  encode_entry(commit, random, sha256, frontier, bytes);
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
 StoreError no_entry_at(Position begin) {
   return damaged_at(begin, "no entry of the log begins there");
 }
@@ -35,7 +47,7 @@ struct MemoryEventLog::State {
   // The contents of the simulated disk: the entries by their first position, and the tree over
   // them.
   struct Kept {
-    std::map<Position, std::string> entries;
+    std::map<Position, KeptEntry> entries;
     MerkleFrontier frontier;
     Horizon horizon;
     std::string base;
@@ -48,7 +60,42 @@ struct MemoryEventLog::State {
   std::optional<Kept> after_restart;  // what an append of unknown outcome wrote, for restart()
   bool broken = false;  // an append had an unknown outcome: none succeeds until restart()
   std::uint64_t appends = 0;
+
+  // Returns the error of reading the record at `position`, or nothing.
+  [[nodiscard]] Stored<void> require(Position position) const;
+  // Has `change` change what is kept, or what restart() will show, or nothing, as the test wishes.
+  template <class Change>
+  AppendResult write(Change&& change);
 };
+
+Stored<void> MemoryEventLog::State::require(Position position) const {
+  if (position == 0 || position > kept.frontier.leaves) {
+    return tl::unexpected(no_such_position(position, kept.frontier.leaves));
+  }
+  if (kept.horizon.first_dropped(position, position)) {
+    return tl::unexpected(dropped_record(position, kept.horizon));
+  }
+  return {};
+}
+
+template <class Change>
+AppendResult MemoryEventLog::State::write(Change&& change) {
+  const Position tail = kept.frontier.leaves;
+  if (broken) return {AppendStatus::unknown, tail, "an earlier append failed"};
+  std::optional<AppendFault> fault;
+  if (options.fault) fault = options.fault(++appends);
+  if (!fault) {
+    change(kept);
+    return {AppendStatus::ok, kept.frontier.leaves, {}};
+  }
+  if (fault->status == AppendStatus::full) {
+    return {AppendStatus::full, tail, "no space left, as the test wishes"};
+  }
+  SIGNALBOX_CHECK(fault->status == AppendStatus::unknown);
+  broken = true;
+  if (fault->written) change(after_restart.emplace(kept));
+  return {AppendStatus::unknown, tail, "the write failed, as the test wishes"};
+}
 
 MemoryEventLog::MemoryEventLog() : MemoryEventLog(Options{}) {}
 MemoryEventLog::MemoryEventLog(Options options) : state_(std::make_unique<State>()) {
@@ -70,58 +117,57 @@ AppendResult MemoryEventLog::append(Position expected_tail, std::span<const Comm
   if (commits.empty()) return {AppendStatus::ok, tail, {}};
   if (state_->broken) return {AppendStatus::unknown, tail, "an earlier append failed"};
 
-  std::map<Position, std::string> entries;
+  std::map<Position, KeptEntry> entries;
   MerkleFrontier frontier = state_->kept.frontier;
   for (const Commit& commit : commits) {
-    encode_entry(commit, state_->options.random, state_->sha256, frontier,
-                 entries[commit.front().position]);
+    entries[commit.front().position] =
+        kept_entry(commit, state_->options.random, state_->sha256, frontier);
   }
-  std::optional<AppendFault> fault;
-  if (state_->options.fault) fault = state_->options.fault(++state_->appends);
-  if (fault && fault->status == AppendStatus::full) {
-    return {AppendStatus::full, tail, "no space left, as the test wishes"};
-  }
-  if (fault) {
-    SIGNALBOX_CHECK(fault->status == AppendStatus::unknown);
-    state_->broken = true;
-    if (fault->written) {
-      state_->after_restart = state_->kept;
-      state_->after_restart->entries.merge(entries);
-      state_->after_restart->frontier = std::move(frontier);
-    }
-    return {AppendStatus::unknown, tail, "the write failed, as the test wishes"};
-  }
-  state_->kept.entries.merge(entries);
-  state_->kept.frontier = std::move(frontier);
-  return {AppendStatus::ok, state_->kept.frontier.leaves, {}};
+  return state_->write([&](State::Kept& kept) {
+    kept.entries.merge(entries);
+    kept.frontier = std::move(frontier);
+  });
 }
 
 Stored<AppendResult> MemoryEventLog::redact(Position expected_tail, const Redaction& redaction) {
-  std::pair<Position, std::string> replaced;
+  if (expected_tail != tail()) return AppendResult{AppendStatus::conflict, tail(), {}};
+  Salt salt;
+  state_->options.random(salt);
+  const auto staged = TRY(stage_redaction(redaction.position, redaction.replacement, salt));
   Commit commit{redaction.note};
-  {
-    const std::shared_lock lock(state_->mutex);
-    const Position tail = state_->kept.frontier.leaves;
-    if (expected_tail != tail) return AppendResult{AppendStatus::conflict, tail, {}};
-    if (redaction.position == 0 || redaction.position > tail) {
-      return tl::unexpected(no_such_position(redaction.position, tail));
-    }
-    const auto entry = std::prev(state_->kept.entries.upper_bound(redaction.position));
-    Salt salt;
-    state_->options.random(salt);
-    auto redacted = TRY(
-        redact_entry(entry->second, entry->first, redaction.position, redaction.replacement, salt));
-    set_digests(commit.front(), redacted);
-    replaced = {entry->first, std::move(redacted.bytes)};
-  }
-  const AppendResult result = append(expected_tail, {&commit, 1});
+  set_digests(commit.front(), staged.redacted);
+  return commit_redaction(expected_tail, commit, staged);
+}
+
+Stored<StagedRedaction> MemoryEventLog::stage_redaction(Position position, const Event& replacement,
+                                                        const Salt& salt) const {
+  const std::shared_lock lock(state_->mutex);
+  TRY(state_->require(position));
+  const auto& [first, entry] = *std::prev(state_->kept.entries.upper_bound(position));
+  auto redacted = TRY(redact_entry(*entry, first, position, replacement, salt));
+  return StagedRedaction{position, std::move(redacted), first, sha256(*entry)};
+}
+
+Stored<AppendResult> MemoryEventLog::commit_redaction(Position expected_tail, const Commit& commit,
+                                                      const StagedRedaction& staged) {
   const std::unique_lock lock(state_->mutex);
-  if (result.status == AppendStatus::ok) {
-    state_->kept.entries[replaced.first] = std::move(replaced.second);
-  } else if (state_->after_restart) {
-    state_->after_restart->entries[replaced.first] = std::move(replaced.second);
-  }
-  return result;
+  const auto* event = event_as<PayloadRedacted>(commit.front().event);
+  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr);
+  SIGNALBOX_CHECK(event->redacted_position == staged.position);
+  SIGNALBOX_CHECK(event->payload_digest == staged.redacted.payload_digest);
+  SIGNALBOX_CHECK(event->replacement_digest == staged.redacted.replacement_digest);
+  const Position tail = state_->kept.frontier.leaves;
+  if (expected_tail != tail) return AppendResult{AppendStatus::conflict, tail, {}};
+  check_numbering(expected_tail, {&commit, 1});
+  // Another redaction of the entry, or its drop, would be undone.
+  const auto present = state_->kept.entries.find(staged.entry_first);
+  SIGNALBOX_CHECK(present != state_->kept.entries.end());
+  SIGNALBOX_CHECK(sha256(*present->second) == staged.replaced_sha256);
+  return state_->write([&](State::Kept& kept) {
+    kept.entries[staged.entry_first] = std::make_shared<const std::string>(staged.redacted.bytes);
+    kept.entries[commit.front().position] =
+        kept_entry(commit, state_->options.random, state_->sha256, kept.frontier);
+  });
 }
 
 void MemoryEventLog::restart() {
@@ -140,17 +186,16 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
   bool wanted = true;
   const Visit noted = [&](Record&& each) { return wanted = visit(std::move(each)); };
   while (next <= to && wanted) {
-    // Entries never change once they are written, and map nodes don't move, so only the map access
-    // needs the lock.
+    // Only the access to the map needs the lock.
     Position first = 0;
-    std::string_view entry;
+    KeptEntry entry;
     {
       const std::shared_lock lock(state_->mutex);
-      const auto place = std::prev(state_->kept.entries.upper_bound(next));
-      first = place->first;
-      entry = place->second;
+      // Dropped since the walk began.
+      TRY(state_->require(next));
+      std::tie(first, entry) = *std::prev(state_->kept.entries.upper_bound(next));
     }
-    const auto end = TRY(scan_entry(entry, first, next, to, record, noted));
+    const auto end = TRY(scan_entry(*entry, first, next, to, record, noted));
     next = end.next;
   }
   if (dropped && wanted) return tl::unexpected(dropped_record(*dropped, before));
@@ -159,14 +204,9 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
 
 Stored<Commit> MemoryEventLog::read_commit(Position position) const {
   const std::shared_lock lock(state_->mutex);
-  if (position == 0 || position > state_->kept.frontier.leaves) {
-    return tl::unexpected(no_such_position(position, state_->kept.frontier.leaves));
-  }
-  if (state_->kept.horizon.first_dropped(position, position)) {
-    return tl::unexpected(dropped_record(position, state_->kept.horizon));
-  }
+  TRY(state_->require(position));
   const auto place = std::prev(state_->kept.entries.upper_bound(position));
-  return decode_entry(place->second, place->first);
+  return decode_entry(*place->second, place->first);
 }
 
 MerkleFrontier MemoryEventLog::frontier() const {
@@ -201,7 +241,7 @@ Stored<StagedDrop> MemoryEventLog::stage_drop(HistoryDrop drop,
     }
     const auto entry = kept.entries.find(next);
     if (entry == kept.entries.end()) return tl::unexpected(no_entry_at(next));
-    const auto end = TRY(append_leaves(entry->second, next, next, drop.position, hashing,
+    const auto end = TRY(append_leaves(*entry->second, next, next, drop.position, hashing,
                                        staged.frontier, redactions));
     if (end.stopped) return tl::unexpected(no_entry_at(end.next));
     next = end.next;
@@ -243,36 +283,22 @@ Stored<AppendResult> MemoryEventLog::commit_drop(Position expected_tail, const C
     return tl::unexpected(
         damaged_at(drop.position, "what is to be dropped isn't what was archived"));
   }
-  if (state_->broken) return AppendResult{AppendStatus::unknown, tail, "an earlier append failed"};
-  std::optional<AppendFault> fault;
-  if (state_->options.fault) fault = state_->options.fault(++state_->appends);
-  if (fault && fault->status == AppendStatus::full) {
-    return AppendResult{AppendStatus::full, tail, "no space left, as the test wishes"};
-  }
-  State::Kept* kept = &state_->kept;
-  if (fault) {
-    state_->broken = true;
-    if (fault->written) kept = &state_->after_restart.emplace(state_->kept);
-  }
-  if (!fault || fault->written) {
-    kept->horizon = {drop.position,
-                     staged.frontier,
-                     expected_tail + 1,
-                     staged.base_sha256,
-                     drop.base.size(),
-                     staged.base_key,
-                     true,
-                     drop.kept};
-    std::erase_if(kept->entries, [&kept](const auto& entry) {
-      return kept->horizon.first_dropped(entry.first, entry.first).has_value();
+  return state_->write([&](State::Kept& kept) {
+    kept.horizon = {drop.position,
+                    staged.frontier,
+                    expected_tail + 1,
+                    staged.base_sha256,
+                    drop.base.size(),
+                    staged.base_key,
+                    true,
+                    drop.kept};
+    std::erase_if(kept.entries, [&kept](const auto& entry) {
+      return kept.horizon.first_dropped(entry.first, entry.first).has_value();
     });
-    encode_entry(commit, state_->options.random, state_->sha256, kept->frontier,
-                 kept->entries[commit.front().position]);
-    kept->base = drop.base;
-  }
-  if (fault)
-    return AppendResult{AppendStatus::unknown, tail, "the write failed, as the test wishes"};
-  return AppendResult{AppendStatus::ok, kept->frontier.leaves, {}};
+    kept.entries[commit.front().position] =
+        kept_entry(commit, state_->options.random, state_->sha256, kept.frontier);
+    kept.base = drop.base;
+  });
 }
 
 Stored<void> MemoryEventLog::purge_dropped(std::atomic<bool>* /*canceled*/) const { return {}; }

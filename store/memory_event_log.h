@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "store/droppable_log.h"
 #include "store/random_source.h"
+#include "store/redactable_log.h"
 
 namespace signalbox {
 
@@ -18,11 +18,11 @@ struct AppendFault {
   bool written = false;  // for unknown only: the records are there after restart()
 };
 
-class MemoryEventLog final : public DroppableLog {
+class MemoryEventLog final : public RedactableLog {
  public:
   struct Options {
-    // Called before every append and drop that would write, with its number (from 1). A result
-    // makes it fail.
+    // Called before every append, drop and redaction that would write, with its number (from 1). A
+    // result makes it fail.
     std::function<std::optional<AppendFault>(std::uint64_t append)> fault = nullptr;
     // Salts; by default a counter, so that equal histories have equal roots.
     RandomSource random = nullptr;
@@ -42,7 +42,7 @@ class MemoryEventLog final : public DroppableLog {
   [[nodiscard]] Stored<std::string> base() const override;
   Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
 
-  // There are no files: the last two steps do nothing.
+  // There are no files: what rewrites them does nothing.
   [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop,
                                               const std::atomic<bool>* canceled) const override;
   Stored<bool> store_base_part(StagedDrop& staged) override;
@@ -50,6 +50,17 @@ class MemoryEventLog final : public DroppableLog {
                                    const StagedDrop& staged) override;
   [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled) const override;
   Stored<void> note_purged() override;
+  [[nodiscard]] Stored<StagedRedaction> stage_redaction(Position position, const Event& replacement,
+                                                        const Salt& salt) const override;
+  Stored<AppendResult> commit_redaction(Position expected_tail, const Commit& commit,
+                                        const StagedRedaction& staged) override;
+  [[nodiscard]] Stored<Erasure> plan_erasure() const override { return Erasure{}; }
+  Stored<void> begin_erasure() override { return {}; }
+  [[nodiscard]] Stored<void> purge_replaced(const Erasure& /*erasure*/,
+                                            std::atomic<bool>* /*canceled*/) const override {
+    return {};
+  }
+  Stored<void> note_erased(const Erasure& /*erasure*/) override { return {}; }
 
   // Simulates a restart of the process: after `unknown` the log accepts appends again, and records
   // that were written in spite of the failure become visible.

@@ -13,12 +13,10 @@
 #include <optional>
 #include <vector>
 
-#include "store/droppable_log.h"
-#include "store/erasure.h"
 #include "store/frame.h"
 #include "store/leaf_groups.h"
 #include "store/random_source.h"
-#include "store/redaction.h"
+#include "store/redactable_log.h"
 
 namespace rocksdb {
 class Env;
@@ -30,14 +28,6 @@ namespace signalbox {
 struct Checkpoint {
   Position position = 0;
   MerkleFrontier frontier;  // over the records 1 … position
-};
-
-// A redaction that is ready to be committed. Its digests are those of the PayloadRedacted about it.
-struct StagedRedaction {
-  Position position = 0;  // of the record
-  RedactedEntry redacted;
-  Position entry_first = 0;  // of the entry that the record is in
-  Digest replaced_sha256;    // of that entry as it was
 };
 
 // The findings of opening a log.
@@ -53,7 +43,7 @@ struct OpenReport {
   bool erased_replaced = false;
 };
 
-class RocksEventLog final : public DroppableLog {
+class RocksEventLog final : public RedactableLog {
  public:
   struct Options {
     // For tools, also on the directory of a running server: takes no lock, writes nothing, and
@@ -101,32 +91,16 @@ class RocksEventLog final : public DroppableLog {
   // concurrently with append().
   Stored<void> erase_replaced();
 
-  // A redaction in steps, for a log that others append to and read meanwhile: stage_redaction(),
-  // commit_redaction(); then plan_erasure(), begin_erasure(), purge_replaced(), note_erased(). One
-  // redaction or drop at a time. It may be given up before commit_redaction(). After that an
-  // erasure that fails is repeated by the next one, or by the next opening.
-  //
-  // Reads the record's entry and returns what will replace it. `salt` must be random. Fails with
-  // `not_found`, `dropped` and `damaged`. Any thread.
+  // A walk that is under way when a redaction is committed goes on without it.
   [[nodiscard]] Stored<StagedRedaction> stage_redaction(Position position, const Event& replacement,
-                                                        const Salt& salt) const;
-  // Like EventLog::redact(). `commit` is one record with a PayloadRedacted that has the digests of
-  // `staged`. A walk that is under way goes on without the redaction. On the appending thread.
+                                                        const Salt& salt) const override;
   Stored<AppendResult> commit_redaction(Position expected_tail, const Commit& commit,
-                                        const StagedRedaction& staged);
-  // Returns what is to be erased; no keys if that is nothing. Blocks while what is in memory is
-  // written to tables. Any thread.
-  [[nodiscard]] Stored<Erasure> plan_erasure() const;
-  // Writes what the erasure needs between its plan and its purge. On the appending thread. After an
-  // error append() is as after a failed append.
-  Stored<void> begin_erasure();
-  // Rewrites the files without the replaced payloads, and blocks until the old files are gone,
-  // which walks that began before keep until they end. Fails with `io` soon after `canceled` is
-  // set, and if the files aren't gone in time. Any thread.
+                                        const StagedRedaction& staged) override;
+  [[nodiscard]] Stored<Erasure> plan_erasure() const override;
+  Stored<void> begin_erasure() override;
   [[nodiscard]] Stored<void> purge_replaced(const Erasure& erasure,
-                                            std::atomic<bool>* canceled = nullptr) const;
-  // Notes that purge_replaced() succeeded. On the appending thread; errors as begin_erasure().
-  Stored<void> note_erased(const Erasure& erasure);
+                                            std::atomic<bool>* canceled = nullptr) const override;
+  Stored<void> note_erased(const Erasure& erasure) override;
 
   // The visitor must not append.
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;

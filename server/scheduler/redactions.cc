@@ -7,7 +7,6 @@
 #include "domain/try.h"
 #include "server/engine/redacted_world.h"
 #include "server/scheduler/commit_step.h"
-#include "store/random_source.h"
 
 namespace signalbox {
 namespace {
@@ -73,7 +72,7 @@ void Redactions::redact(const Origin& origin, RedactionRequest request, Done don
 
 // On the lane.
 void Redactions::stage(Attempt& attempt) const {
-  auto planned = parts_.plan(parts_.log, parts_.data, attempt.request, *stopped_);
+  auto planned = parts_.plan(attempt.request, *stopped_);
   if (!planned) {
     attempt.refusal = std::move(planned.error());
     return;
@@ -82,7 +81,7 @@ void Redactions::stage(Attempt& attempt) const {
   if (attempt.plan.erased.empty()) return;
   const auto prepare = [&]() -> Stored<void> {
     Salt salt;
-    secure_random()(salt);
+    parts_.random(salt);
     const Position position = attempt.request.position;
     attempt.staged = TRY(parts_.log.stage_redaction(position, attempt.plan.replacement, salt));
     attempt.plan.event.payload_digest = attempt.staged.redacted.payload_digest;

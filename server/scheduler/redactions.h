@@ -29,9 +29,12 @@
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
 #include "server/scheduler/rewriting_turn.h"
-#include "store/rocks_event_log.h"
+#include "store/random_source.h"
+#include "store/redactable_log.h"
 
 namespace signalbox {
+
+class RocksEventLog;
 
 namespace limits {
 // Records that are applied to the redacted world on the engine thread, before it is exchanged. More
@@ -65,17 +68,21 @@ struct RedactionOutcome {
 class Redactions {
  public:
   // Plans a redaction of the log in the data directory `data` and proves, in a process of its own,
-  // that the log folds with it. Blocks; soon after `stopped` is set it fails. Any thread.
+  // that the log folds with it. Blocks; soon after `stopped` is set it fails. Any thread. The
+  // program passes in its implementation of `audit redact`, so that there is only one.
   using Plan = std::function<Decided<PlannedRedaction>(
       const RocksEventLog& log, const std::filesystem::path& data, const RedactionRequest& request,
       const std::atomic<bool>& stopped)>;
   struct Parts {
     Engine& engine;
-    RocksEventLog& log;
+    RedactableLog& log;
     RewritingTurn& turn;
-    std::filesystem::path data;
     BlockingPool blocking;  // a lane of its own
-    Plan plan;
+    // Plan for this log.
+    std::function<Decided<PlannedRedaction>(const RedactionRequest& request,
+                                            const std::atomic<bool>& stopped)>
+        plan;
+    RandomSource random;  // of salts; called on the lane
     // Runs a short step on the commit thread, between two batches. Any thread.
     Post on_commit_thread;
     // Removes all snapshots and makes none until the next one. Blocks. Any thread.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "projections/world_digest.h"
+#include "store/rocks_event_log.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/server/rpc_site.h"
@@ -25,29 +26,29 @@ class RedactionsTest : public ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     log_ = std::move(*opened);
     engine_.set_committer(committer_);
-    redactions_ = std::make_unique<Redactions>(Redactions::Parts{
-        engine_, *log_, turn_, data_.path(), BlockingPool(at_once, at_once),
-        [](const RocksEventLog& log, const std::filesystem::path&, const RedactionRequest& request,
-           const std::atomic<bool>&) { return plan_of(log, request); },
-        at_once,
-        [this]() -> Stored<void> {
-          steps_.emplace_back("suspend");
-          return {};
-        },
-        [this] { steps_.emplace_back("resume"); },
-        [this](const std::atomic<bool>&) -> Stored<void> {
-          steps_.emplace_back("rows");
-          if (rows_fail_) return store_failure(StoreError::Kind::io, "no rows");
-          return {};
-        },
-        [this] { steps_.emplace_back("exchanged"); },
-        [this](const std::string&) { steps_.emplace_back("failed"); }});
+    redactions_ = std::make_unique<Redactions>(
+        Redactions::Parts{engine_, *log_, turn_, BlockingPool(at_once, at_once),
+                          [this](const RedactionRequest& request, const std::atomic<bool>&) {
+                            return plan_of(*log_, request);
+                          },
+                          secure_random(), at_once,
+                          [this]() -> Stored<void> {
+                            steps_.emplace_back("suspend");
+                            return {};
+                          },
+                          [this] { steps_.emplace_back("resume"); },
+                          [this](const std::atomic<bool>&) -> Stored<void> {
+                            steps_.emplace_back("rows");
+                            if (rows_fail_) return store_failure(StoreError::Kind::io, "no rows");
+                            return {};
+                          },
+                          [this] { steps_.emplace_back("exchanged"); },
+                          [this](const std::string&) { steps_.emplace_back("failed"); }});
     for (const char* goal : {"one", goal_to_redact, "three"}) start_run(goal);
     commit_all();
   }
 
-  static Decided<PlannedRedaction> plan_of(const RocksEventLog& log,
-                                           const RedactionRequest& request) {
+  static Decided<PlannedRedaction> plan_of(const EventLog& log, const RedactionRequest& request) {
     PlannedRedaction plan;
     const auto scanned = log.scan(request.position, request.position, [&](Record&& record) {
       for (FoundText& each : free_texts(record.event)) {

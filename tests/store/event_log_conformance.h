@@ -20,12 +20,12 @@ namespace signalbox::test {
 // A log and its storage.
 struct LogUnderTest {
   virtual ~LogUnderTest() = default;
-  virtual DroppableLog& log() = 0;
+  virtual RedactableLog& log() = 0;
 };
 
 struct MemoryLogUnderTest final : LogUnderTest {
   MemoryEventLog memory;
-  DroppableLog& log() override { return memory; }
+  RedactableLog& log() override { return memory; }
 };
 
 struct RocksLogUnderTest final : LogUnderTest {
@@ -37,7 +37,7 @@ struct RocksLogUnderTest final : LogUnderTest {
     if (!opened) throw std::runtime_error(opened.error().message);
     rocks = std::move(*opened);
   }
-  DroppableLog& log() override { return *rocks; }
+  RedactableLog& log() override { return *rocks; }
 };
 
 struct LogKind {
@@ -50,7 +50,7 @@ inline void PrintTo(const LogKind& kind, std::ostream* out) { *out << kind.name;
 
 class EventLogConformance : public testing::TestWithParam<LogKind> {
  protected:
-  DroppableLog& log() { return fixture_->log(); }
+  RedactableLog& log() { return fixture_->log(); }
 
   // Appends commits of these sizes, in one batch.
   AppendResult append(const std::vector<std::size_t>& sizes) {

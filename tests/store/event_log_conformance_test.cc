@@ -229,6 +229,41 @@ TEST_P(EventLogConformance, RedactsInItsPlace) {
   EXPECT_EQ(log().frontier().subtrees.front(), before.subtrees.front());
 }
 
+// G17
+TEST_P(EventLogConformance, RedactsWhileOthersAppend) {
+  append_secret(log());
+  const Event replacement = redaction_of_secret(0, secret_position).replacement;
+  const auto missing = log().stage_redaction(9, replacement, Salt{});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, StoreError::Kind::not_found);
+  const auto staged = log().stage_redaction(secret_position, replacement, Salt{});
+  ASSERT_TRUE(staged) << staged.error().message;
+  ASSERT_EQ(append({2}).status, AppendStatus::ok);
+  EXPECT_FALSE(log().read(secret_position, 1)->front().redacted) << "it isn't committed";
+
+  Record note = redaction_of_secret(5, secret_position).note;
+  set_digests(note, staged->redacted);
+  const auto early = log().commit_redaction(3, {note}, *staged);
+  ASSERT_TRUE(early) << early.error().message;
+  EXPECT_EQ(early->status, AppendStatus::conflict);
+  const auto redacted = log().commit_redaction(5, {note}, *staged);
+  ASSERT_TRUE(redacted) << redacted.error().message;
+  EXPECT_EQ(redacted->status, AppendStatus::ok);
+  EXPECT_EQ(redacted->tail, 6U);
+  EXPECT_EQ(log().read(secret_position, 1)->front().event, replacement);
+  EXPECT_TRUE(log().read(secret_position, 1)->front().redacted);
+  EXPECT_EQ(log().read(6, 1)->front(), note);
+
+  const auto erasure = log().plan_erasure();
+  ASSERT_TRUE(erasure) << erasure.error().message;
+  ASSERT_TRUE(log().begin_erasure());
+  ASSERT_EQ(append({1}).status, AppendStatus::ok);
+  ASSERT_TRUE(log().purge_replaced(*erasure, nullptr));
+  ASSERT_TRUE(log().note_erased(*erasure));
+  EXPECT_TRUE(log().plan_erasure()->keys.empty());
+  EXPECT_EQ(log().read(secret_position, 1)->front().event, replacement);
+}
+
 TEST_P(EventLogConformance, RedactsNothingOfAnotherTail) {
   append_secret(log());
   Redaction redaction;
