@@ -37,6 +37,10 @@ class CommandBook {
   [[nodiscard]] std::size_t acknowledged() const { return acknowledged_; }
 
  private:
+  // Returns whether a repeated command is answered as at first.
+  [[nodiscard]] bool repeats(const boost::json::object& first,
+                             const boost::json::object& result) const;
+
   Environment& environment_;
   std::map<std::string, SentCommand> commands_;
   std::size_t acknowledged_ = 0;

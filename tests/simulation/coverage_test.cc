@@ -23,7 +23,6 @@ constexpr std::array<std::uint64_t, 12> seeds_with_rare_types{144, 41,  129, 137
 // Events that no simulation causes, with the reason. A new noun doesn't belong here: it gets a
 // client (client.h).
 const std::map<std::string_view, std::string_view> allowed_missing{
-    {"PayloadRedacted", "no client of a simulation redacts anything"},
     {"ProjectionRebuilt",
      "the read models of a simulation are in memory, where nothing is damaged"}};
 

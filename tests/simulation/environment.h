@@ -28,13 +28,14 @@ struct DroppedHistory {
 
 struct Environment {
   Environment(std::uint64_t seed_of_it, Mutant seeded_bug, std::size_t trace_lines,
-              bool has_retention = false)
+              bool has_retention = false, bool has_redactions = false)
       : seed(seed_of_it),
         random(seed_of_it),
         faults(random),
         trace(trace_lines),
         mutant(seeded_bug),
-        retains(has_retention) {}
+        retains(has_retention),
+        redacts(has_redactions) {}
 
   void note(std::string_view what) { trace.note(schedule.monotonic_ns(), what); }
 
@@ -73,6 +74,10 @@ struct Environment {
   const bool retains;
   SeededRandom retention_random{seed ^ 0x52657461};
   DroppedHistory dropped;
+
+  // Whether texts are redacted while the service serves, likewise with randomness of its own.
+  const bool redacts;
+  SeededRandom redaction_random{seed ^ 0x52656461};
 };
 
 }  // namespace signalbox::simulation

@@ -14,6 +14,22 @@ bool SimulatedDisk::has_space() const {
   return environment_.schedule.monotonic_ns() >= full_until_ns_ || environment_.faults.stopped();
 }
 
+void SimulatedDisk::reopen() {
+  log_.restart();
+  snapshots_suspended_ = false;
+  redactions_.examine_log();
+}
+
+void SimulatedDisk::keep_snapshot(std::string world) {
+  if (!snapshots_suspended_) snapshot_ = std::move(world);
+}
+
+void SimulatedDisk::suspend_snapshots() {
+  if (environment_.mutant == Mutant::text_left_in_snapshot) return;
+  snapshots_suspended_ = true;
+  snapshot_.clear();
+}
+
 void SimulatedDisk::copy() {
   if (!environment_.retains) return;
   while (whole_.tail() < log_.tail()) {
@@ -71,7 +87,9 @@ AppendResult SimulatedDisk::write_by(const LogWrite& write, Position expected_ta
 
 void SimulatedDisk::write_perhaps(const LogWrite& write, Position expected_tail,
                                   const Commit& commit) {
-  if (environment_.retention_random.one_in(2)) (void)write_by(write, expected_tail, commit);
+  SeededRandom& random =
+      environment_.redacts ? environment_.redaction_random : environment_.retention_random;
+  if (random.one_in(2)) (void)write_by(write, expected_tail, commit);
 }
 
 AppendResult SimulatedDisk::append_by(const LogWrite& write, Position expected_tail,

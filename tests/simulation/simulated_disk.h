@@ -1,16 +1,18 @@
-// Simulates the disk under the log, which may be full, fail, or lose what wasn't synced; and the
-// committer that writes batches to it at the pace of a disk.
+// Simulates the disk under the log, which may be full, fail, or lose what wasn't synced, with the
+// snapshot beside it; and the committer that writes batches to it at the pace of a disk.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "server/engine/committer.h"
 #include "store/memory_event_log.h"
 #include "tests/simulation/environment.h"
 #include "tests/simulation/retention.h"
+#include "tests/simulation/simulated_redactions.h"
 
 namespace signalbox::simulation {
 
@@ -30,12 +32,21 @@ class SimulatedDisk {
 
   [[nodiscard]] bool has_space() const;
   // Opens the log for a new life of the server.
-  void reopen() { log_.restart(); }
+  void reopen();
   [[nodiscard]] const MemoryEventLog& log() const { return log_; }
   [[nodiscard]] MemoryEventLog& log() { return log_; }
   // Returns the log with the records that retentions have dropped.
   [[nodiscard]] const EventLog& whole() const { return environment_.retains ? whole_ : log_; }
   [[nodiscard]] Retention& retention() { return retention_; }
+  [[nodiscard]] SimulatedRedactions& redactions() { return redactions_; }
+
+  // Returns the latest snapshot of the world, as bytes; empty: there is none.
+  [[nodiscard]] const std::string& snapshot() const { return snapshot_; }
+  // Keeps a snapshot, unless there may be none now.
+  void keep_snapshot(std::string world);
+  // Removes the snapshot, and allows none until resume_snapshots() or the next life.
+  void suspend_snapshots();
+  void resume_snapshots() { snapshots_suspended_ = false; }
 
  private:
   // Writes a random number of the first commits and returns the others.
@@ -54,6 +65,9 @@ class SimulatedDisk {
   MemoryEventLog whole_;  // stays empty if nothing is ever dropped
   std::int64_t full_until_ns_ = 0;
   Retention retention_{environment_, log_, whole_};
+  SimulatedRedactions redactions_{environment_, log_};
+  std::string snapshot_;
+  bool snapshots_suspended_ = false;
 };
 
 // Commits batches on simulated time, as one life of the server.

@@ -110,6 +110,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
               },
               [this](bool, const std::string& text) { environment_.note("board: " + text); }},
              read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),
+      redactions_(redaction_parts()),
       loops_(engine_),
       feed_(
           disk.log(),
@@ -148,6 +149,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
   engine_.set_committer(committer_);
   loops_.add(board_);
   if (environment_.retains) add_retention();
+  if (environment_.redacts) redact_later();
 }
 
 SimulatedServer::~SimulatedServer() = default;
@@ -159,6 +161,7 @@ Engine::Hooks SimulatedServer::hooks() {
         files_.applied(records);
         apply(records);
         if (retention_) retention_->note_applied(records);
+        redactions_.note_applied(records);
         if (environment_.mutant == Mutant::effect_before_commit) {
           jobs_.apply(Commit(records.begin(), records.end()));
         }

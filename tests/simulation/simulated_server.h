@@ -26,6 +26,7 @@
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
+#include "server/scheduler/redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/station_jobs.h"
 #include "server/timer_loop.h"
@@ -115,7 +116,13 @@ class SimulatedServer {
   void project_later();
   void add_retention();
   BlockingPool retention_pool();
+  BlockingPool rewriting_pool(std::function<std::int64_t()> duration_ns);
   Stored<void> renew_rows(const std::atomic<bool>& stopped);
+  Redactions::Parts redaction_parts();
+  BlockingPool redaction_pool();
+  Stored<void> renew_without_texts(const std::atomic<bool>& stopped);
+  void redact_later();
+  void redact();
 
   Environment& environment_;
   SimulatedDisk& disk_;
@@ -139,6 +146,7 @@ class SimulatedServer {
   BoardLoops board_;
   RewritingTurn rewriting_turn_;
   std::optional<RetentionLoop> retention_;  // nullopt: nothing is dropped
+  Redactions redactions_;
   ServiceLoops loops_;
   EventFeed feed_;
   ArtifactStore artifacts_;

@@ -53,8 +53,16 @@ BlockingPool SimulatedServer::board_files_pool() {
 }
 
 BlockingPool SimulatedServer::retention_pool() {
-  const auto later = [this](std::function<void()> action) {
-    environment_.schedule.after(disk_.retention().duration_ns(), owner_, std::move(action));
+  return rewriting_pool([this] { return disk_.retention().duration_ns(); });
+}
+
+BlockingPool SimulatedServer::redaction_pool() {
+  return rewriting_pool([this] { return disk_.redactions().duration_ns(); });
+}
+
+BlockingPool SimulatedServer::rewriting_pool(std::function<std::int64_t()> duration_ns) {
+  const auto later = [this, duration_ns = std::move(duration_ns)](std::function<void()> action) {
+    environment_.schedule.after(duration_ns(), owner_, std::move(action));
   };
   return {[later](std::function<void()> work) { later(std::move(work)); },
           [this, later](std::function<void()> then) {

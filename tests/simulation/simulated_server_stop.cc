@@ -16,6 +16,7 @@ const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping
 World SimulatedServer::roll_back() {
   environment_.note("disk: full; back to " + std::to_string(disk_.log().tail()));
   oracle_.rolled_back();
+  redactions_.note_rolled_back();
   digest_.forget();
   projector_.roll_back(disk_.log().tail());
   if (stopping_) {
@@ -49,6 +50,7 @@ void SimulatedServer::stop() {
   claims_.refuse_all(simulated_stop);
   locks_.refuse_all(simulated_stop);
   if (retention_) retention_->stop();
+  redactions_.stop();
   engine_.flush();
   stop_when_idle();
 }

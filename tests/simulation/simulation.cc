@@ -53,7 +53,8 @@ class Simulation {
   explicit Simulation(const SimulationOptions& options)
       : options_(options),
         environment_(options.seed, options.mutant, options.trace_lines,
-                     options.log.empty() && has_retention(options.seed, options.mutant)) {
+                     options.log.empty() && has_retention(options.seed, options.mutant),
+                     options.log.empty() && has_redactions(options.seed, options.mutant)) {
     machine_.when_submitted([this](const Job& job) { repositories_->begin_worktree(job); });
     repositories_->when_asked_for_open_runs(
         [this](const RunId& id) { return oracle_.board().is_open(id); });
@@ -174,8 +175,8 @@ class Simulation {
   // Recovers from the snapshot, as a start does, and from the whole log; they must agree.
   World recover() {
     World whole = fold(disk_.log(), options_.mutant);
-    if (snapshot_.empty()) return whole;
-    auto world = decode_world(snapshot_);
+    if (disk_.snapshot().empty()) return whole;
+    auto world = decode_world(disk_.snapshot());
     SIGNALBOX_CHECK(world.has_value());
     if (world->position < disk_.log().horizon().position) return whole;
     const auto scanned =
@@ -242,7 +243,7 @@ class Simulation {
     environment_.expect(live == world_digest(fold(disk_.log(), options_.mutant)),
                         "the digest of the replay isn't the living one");
     environment_.expect(live == world_digest(world), "the kept digest isn't the world's");
-    if (environment_.random.one_in(4)) snapshot_ = encode_world(world);
+    if (environment_.random.one_in(4)) disk_.keep_snapshot(encode_world(world));
   }
 
   void come_to_rest() {
@@ -260,6 +261,7 @@ class Simulation {
     oracle_.finished();
     compare_digests();
     files_.examine_all(disk_.whole());
+    disk_.redactions().examine_log();
     environment_.expect(server_ != nullptr, "the server never came back");
     if (server_ == nullptr || !is_able()) return;
     environment_.reading.run_until(environment_.schedule.monotonic_ns() + followers_ns_max);
@@ -332,7 +334,6 @@ class Simulation {
   Position checked_position_ = 0;
   std::int64_t next_stall_ns_ = 0;
   std::int64_t stop_by_ns_ = std::numeric_limits<std::int64_t>::max();
-  std::string snapshot_;  // a world as bytes; empty if none was taken
 };
 
 // A seed takes well under a second; under a sanitizer, on a busy machine, several.

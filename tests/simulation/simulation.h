@@ -18,7 +18,8 @@ struct SimulationOptions {
   std::uint64_t steps = 5000;  // with faults; after them everything has to come to rest
   Mutant mutant = Mutant::none;
   std::size_t trace_lines = 60;  // at most this many in a result
-  // Unless it is empty, a new data directory that gets the log. Then nothing is dropped from it.
+  // Unless it is empty, a new data directory that gets the log. Then nothing is dropped from it,
+  // and nothing is redacted.
   std::filesystem::path log;
 };
 
