@@ -171,6 +171,12 @@ std::optional<FailedProposal> failed_proposal(const Card& card) {
   return FailedProposal{code, card.message.substr(code.size() + after_code.size())};
 }
 
+bool depends_on_message(const Card& card, const std::string& message) {
+  Card before = card;
+  before.message = message;
+  return card.code == blocked_by_person_code && failed_proposal(before).has_value();
+}
+
 CardBlocked block_by_person(const Card& card, const std::string& reason) {
   CardBlocked blocked{RunId{}, std::string(blocked_by_person_code), reason, 0};
   if (card.status == CardStatus::verified) return blocked;

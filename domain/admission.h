@@ -72,6 +72,10 @@ struct FailedProposal {
 // reason of a person who has blocked the card since; nullopt if that isn't why the card stopped.
 std::optional<FailedProposal> failed_proposal(const Card& card);
 
+// Returns whether the card would forget that its push failed if its message, which is `message`,
+// were another text: its next run wouldn't be told of the work that is done.
+bool depends_on_message(const Card& card, const std::string& message);
+
 // Returns how a person's block follows on what the card has been. What its latest run left is still
 // to be handed on to the next one, so the message of that stays before the reason, and so does the
 // code if a person has to look into its worktree. A block of work that couldn't be proposed has the

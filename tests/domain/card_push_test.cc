@@ -172,6 +172,19 @@ TEST_F(CardOfAFailedPush, IsDoneAgainIfItHadFailedBeforeThatBlock) {  // A9
   expect_done_again(start_again());
 }
 
+// What a redaction of the message would take with it.
+TEST_F(CardOfAFailedPush, DependsOnItsMessageOnceAPersonHasBlockedIt) {  // G17
+  fail_first_push();
+  EXPECT_FALSE(depends_on_message(the_card(), the_card().message)) << "its code says so";
+  when(BlockCard{card, "take the key out of config.py"});
+  const std::string message = the_card().message;
+  EXPECT_TRUE(depends_on_message(the_card(), message));
+  EXPECT_FALSE(depends_on_message(the_card(), "take the key out of config.py"));
+  Card redacted = the_card();
+  redacted.message = "[redacted]";
+  EXPECT_TRUE(depends_on_message(redacted, message));
+}
+
 TEST_F(CardOfAFailedPush, IsNoneIfAPersonOnlySaysSo) {  // A9
   when(BlockCard{card, "PUSH_FAILED: no; blocked by a person: me"});
   EXPECT_EQ(the_card().code, "BLOCKED");

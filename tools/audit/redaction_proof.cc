@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "domain/admission.h"
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "projections/history_base.h"
@@ -22,6 +23,23 @@ namespace signalbox {
 namespace {
 
 constexpr std::string_view holds = "holds ";
+
+// Returns what goes wrong without the record's texts, though the log still folds; empty: nothing.
+std::string needed_by(const World& world, const RedactionPlan& plan) {
+  std::string broken;
+  for (const auto& [id, run] : world.runs) {
+    if (!run->attempt || !is_blank(run->attempt->external_ref)) continue;
+    broken = "run " + to_string(id) + " asks for its job by this external_ref until it has ended";
+  }
+  const auto* blocked = event_as<CardBlocked>(plan.record.event);
+  const Card* card = blocked == nullptr ? nullptr : world.board.find(plan.record.stream.run_id);
+  if (card != nullptr && is_blank(card->message) && depends_on_message(*card, blocked->message)) {
+    broken = "the next run of card " + to_string(card->id) +
+             " is told by this message of the work that couldn't be pushed; redact it once that "
+             "run has started";
+  }
+  return broken;
+}
 
 // Returns "holds TAIL", or the reason why the log doesn't fold.
 std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan& plan,
@@ -47,11 +65,7 @@ std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan
     evolve(world, *renewal);
   }
   evolve(world, redaction_note(plan, world.position + 1, reason));
-  std::string broken;
-  for (const auto& [id, run] : world.runs) {
-    if (!run->attempt || !is_blank(run->attempt->external_ref)) continue;
-    broken = "run " + to_string(id) + " asks for its job by this external_ref until it has ended";
-  }
+  std::string broken = needed_by(world, plan);
   for (const std::string& each : broken_invariants(world)) {
     broken += (broken.empty() ? "" : "; ") + each;
   }
