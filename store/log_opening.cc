@@ -189,12 +189,29 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
                  "the log in " + data.string() + " is gone or in parts: log/CURRENT is missing"));
 }
 
+namespace {
+
+StoreError anchor_missing(const std::filesystem::path& data) {
+  return damaged_in(anchor_file(data), 0,
+                    "the anchor of the log in " + data.string() +
+                        " is missing: it can't be known whether the log is complete");
+}
+
+}  // namespace
+
 Stored<void> check_tail(const std::filesystem::path& data, const std::optional<Anchor>& anchor,
                         const TornTail& wal, rocksdb::Env* env) {
-  if (!anchor || anchor->position == 0) return {};
+  if (anchor && anchor->position == 0) return {};
   const auto tail = tail_after(wal.last_batch);
-  if (tail && *tail >= anchor->position) return {};
+  if (anchor && tail && *tail >= anchor->position) return {};
   const auto log = RocksDatabase::open(log_directory(data), RocksDatabase::Mode::read_only, env);
+  if (!anchor) {
+    // A creation that was interrupted has no records, and perhaps nothing that can be opened.
+    if (!log) return {};
+    const auto head = (*log)->head();
+    if (head && head->leaves > 0) return tl::unexpected(anchor_missing(data));
+    return {};
+  }
   // RocksDB doesn't read some torn tails; verify_log() decides after they were cut off.
   if (!log && wal.bytes > 0) return {};
   if (!log) return tl::unexpected(log.error());
@@ -221,10 +238,7 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
     }
   }
   if (!anchor && tail > 0) {
-    return tl::unexpected(
-        damaged_in(anchor_file(data), 0,
-                   "the anchor of the log in " + data.string() +
-                       " is missing: it can't be known whether the log is complete"));
+    return tl::unexpected(anchor_missing(data));
   }
   if (anchor && tail < anchor->position) {
     return tl::unexpected(missing_after(data, tail, anchor->position, "the anchor"));

@@ -49,7 +49,7 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
 
 // Checks before anything is written that the log reaches its anchor. If the last batch of its
 // write-ahead log doesn't show it, the database is opened for reading. Fails with `damaged` if
-// records are missing.
+// records are missing, or the anchor of a log that has some.
 Stored<void> check_tail(const std::filesystem::path& data, const std::optional<Anchor>& anchor,
                         const TornTail& wal, rocksdb::Env* env);
 

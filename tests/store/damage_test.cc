@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/random_seed.h"
@@ -89,6 +91,30 @@ TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {  // P5
     flips += counts.flips;
   }
   EXPECT_GT(flips, 100U);
+}
+
+// G2: the refusal comes before what a kill left is written to tables.
+TEST_F(Damage, AMissingAnchorIsRefusedBeforeAnythingIsWritten) {
+  const TemporaryDirectory living;
+  const auto log = open_log(living.path());
+  append_commits(*log, 3);
+  copy_directory(living.path(), damaged_.path());
+  std::filesystem::remove(damaged_ / "anchor");
+  const auto files = [this] {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const char* kind : {".log", ".sst", "MANIFEST"}) {
+      for (const auto& file : database_files(damaged_.path(), kind)) {
+        found.emplace_back(file.filename().string(), content_of(file));
+      }
+    }
+    return found;
+  };
+  const auto before = files();
+  const auto opened = RocksEventLog::open(damaged_.path(), {});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(opened.error().message.find("anchor"), std::string::npos) << opened.error().message;
+  EXPECT_EQ(files(), before);
 }
 
 TEST_F(Damage, InTheAnchorIsAlwaysFound) { EXPECT_EQ(flip_all(closed_ / "anchor").harmless, 0U); }
