@@ -94,7 +94,8 @@ StoreError table_error(const rocksdb::Status& status, const std::filesystem::pat
   error.message = "the read models in " + directory.string() + ": " + status.ToString();
   if (status.IsNoSpace()) {
     error.kind = StoreError::Kind::full;
-  } else if (status.IsIOError() && error.message.find("/LOCK: ") != std::string::npos) {
+  } else if (status.IsIOError() && error.message.find("/LOCK: ") != std::string::npos &&
+             error.message.find("open a file for lock") == std::string::npos) {
     error.kind = StoreError::Kind::in_use;
   } else if (status.IsIOError() && !status.IsPathNotFound()) {
     error.kind = StoreError::Kind::io;
