@@ -130,7 +130,11 @@ Stored<void> RocksEventLog::State::settle() {
   if (auto finished = finish_drop(); !finished && finished.error().kind != StoreError::Kind::full) {
     return finished;
   }
-  return anchor_tail();
+  TRY(anchor_tail());
+  // The first append is noted at once: what it adds is in the new write-ahead log only, and nothing
+  // else would tell that the whole file is gone.
+  anchored_at = {};
+  return {};
 }
 
 Stored<void> RocksEventLog::State::anchor_tail() {

@@ -117,6 +117,20 @@ TEST_F(Damage, AMissingAnchorIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(files(), before);
 }
 
+// G2: its records are in no table, and no file that is left speaks of them but the anchor.
+TEST_F(Damage, AMissingWriteAheadLogIsFoundHoweverSoonAfterAnOpening) {
+  const TemporaryDirectory living;
+  const auto log = open_log(living.path());
+  append_commits(*log, 1);
+  copy_directory(living.path(), damaged_.path());
+  for (const auto& file : database_files(damaged_.path(), ".log")) {
+    ASSERT_TRUE(std::filesystem::remove(file));
+  }
+  const auto opened = RocksEventLog::open(damaged_.path(), {});
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().kind, StoreError::Kind::damaged) << opened.error().message;
+}
+
 TEST_F(Damage, InTheAnchorIsAlwaysFound) { EXPECT_EQ(flip_all(closed_ / "anchor").harmless, 0U); }
 
 TEST_F(Damage, InATableIsFoundWhereARecordLies) {  // P5
