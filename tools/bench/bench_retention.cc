@@ -2,7 +2,11 @@
 // runs to the log, then records older than thirty days are archived and dropped. Size and opening
 // time after a half and a whole year are compared with those after a quarter.
 #include <chrono>
+#include <fstream>
 #include <map>
+#include <optional>
+
+#include <boost/json/serialize.hpp>
 
 #include "domain/evolve.h"
 #include "domain/nanoseconds.h"
@@ -14,6 +18,7 @@
 #include "tools/bench/bench_history.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/bench/child_server.h"
+#include "tools/cli/client.h"
 
 namespace signalbox {
 namespace {
@@ -25,6 +30,7 @@ constexpr int days_kept = 30;
 constexpr std::int64_t day_ms = 24LL * 60 * 60 * 1000;
 constexpr std::uint64_t events_a_run = 12;
 constexpr double growth_max = 1.2;
+constexpr double wait_ms_max = 200;
 
 struct YearPoint {
   double log_bytes = 0;
@@ -55,6 +61,22 @@ Called<YearPoint> measure_year(const BenchPlan& plan, const fs::path& data) {
   return point;
 }
 
+// Retention takes only a key that the log has adopted.
+Called<void> adopt(Recovered& recovered, const NoteSigner& signer, std::int64_t now_ns) {
+  const NoteVerifier key = signer.verifier();
+  Record record;
+  record.position = recovered.world.position + 1;
+  record.stream = Stream::access();
+  record.recorded_at_ns = now_ns;
+  record.actor = "uid:0";
+  record.event = AccessEvent(AuditKeyAdopted{key.name, key.text(), ""});
+  evolve(recovered.world, record);
+  const Commit commit{record};
+  const auto appended = recovered.log->append(recovered.log->tail(), {&commit, 1});
+  if (appended.status != AppendStatus::ok) return tl::unexpected(io_error(appended.message));
+  return {};
+}
+
 class YearMaker {
  public:
   YearMaker(const BenchPlan& plan, fs::path data, std::vector<NoteSigner> signers)
@@ -68,7 +90,7 @@ class YearMaker {
       now_ns_ += day_ms * ns_per_ms;
       auto recovered = recover(data_);
       if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
-      if (!recovered->world.access.audit_key) TRY(adopt(*recovered));
+      if (!recovered->world.access.audit_key) TRY(adopt(*recovered, signers_.front(), now_ns_));
       const FixedClock clock(now_ns_);
       const Position events = recovered->world.position + plan_.events / (7 * weeks);
       TRY(continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock));
@@ -90,22 +112,6 @@ class YearMaker {
   }
 
  private:
-  // Retention takes only a key that the log has adopted.
-  Called<void> adopt(Recovered& recovered) {
-    const NoteVerifier key = signers_.front().verifier();
-    Record record;
-    record.position = recovered.world.position + 1;
-    record.stream = Stream::access();
-    record.recorded_at_ns = now_ns_;
-    record.actor = "uid:0";
-    record.event = AccessEvent(AuditKeyAdopted{key.name, key.text(), ""});
-    evolve(recovered.world, record);
-    const Commit commit{record};
-    const auto appended = recovered.log->append(recovered.log->tail(), {&commit, 1});
-    if (appended.status != AppendStatus::ok) return tl::unexpected(io_error(appended.message));
-    return {};
-  }
-
   const BenchPlan& plan_;
   const fs::path data_;
   const std::vector<NoteSigner> signers_;
@@ -120,6 +126,89 @@ std::vector<double> ratios_of(const std::vector<double>& some, const std::vector
   return ratios;
 }
 
+// Makes a log whose records are all old enough to be dropped, and whose runs are over.
+Called<void> make_old_log(const fs::path& data, const NoteSigner& signer, std::uint64_t events) {
+  const FixedClock clock(SystemClock().wall_ns() - 2 * days_kept * day_ms * ns_per_ms);
+  auto recovered = recover(data);
+  if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
+  TRY(adopt(*recovered, signer, clock.wall_ns()));
+  TRY(continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock));
+  return {};
+}
+
+struct Waits {
+  Quantiles commands, queries;
+  double seconds = 0;  // until the retention had ended; or for as long as was asked for
+};
+
+// Asks the server for a command and a query in turns, for `duration`, or, without one, until its
+// retention has ended. Fails if that failed.
+Called<Waits> ask_meanwhile(Client& client, std::optional<std::chrono::nanoseconds> duration) {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto timed_call = [&client](const char* method, boost::json::object params,
+                                    Quantiles& waits) -> Called<void> {
+    const auto before = SteadyClock::now();
+    TRY(client.call(method, std::move(params)));
+    waits.add(SteadyClock::now() - before);
+    return {};
+  };
+  Waits waits;
+  const auto start = SteadyClock::now();
+  for (;;) {
+    TRY(timed_call("lock.acquire", {{"key", "bench"}, {"owner", "bench"}, {"lease_ms", 60'000}},
+                   waits.commands));
+    TRY(timed_call("run.list", {{"limit", 10}}, waits.queries));
+    const auto elapsed = SteadyClock::now() - start;
+    waits.seconds = std::chrono::duration<double>(elapsed).count();
+    if (duration && elapsed >= *duration) return waits;
+    if (duration) continue;
+    const auto status = TRY(client.call("server.status", {}));
+    const auto& last = status.at("retention").at("last");
+    if (!last.is_object()) continue;
+    if (const auto* error = last.get_object().if_contains("error")) {
+      return tl::unexpected(io_error("the retention failed: " + boost::json::serialize(*error)));
+    }
+    return waits;
+  }
+}
+
+Called<std::vector<Measured>> measure_waits(const BenchPlan& plan, const fs::path& key,
+                                            const NoteSigner& signer) {
+  std::vector<double> commands, queries, alone, seconds;
+  for (std::size_t round = 0; round < plan.rounds; ++round) {
+    plan.report("retention: a service that serves, round " + std::to_string(round + 1) + " of " +
+                std::to_string(plan.rounds));
+    const fs::path data = plan.directory / ("served-" + std::to_string(round));
+    const fs::path archives = plan.directory / "served-archives";
+    TRY(make_old_log(data, signer, plan.events));
+    std::ofstream(data / "signalbox.toml")
+        << "[retention]\nolder_than = \"" << days_kept << "d\"\narchive = \"" << archives.string()
+        << "\"\nkey = \"" << key.string() << "\"\n";
+    {
+      const auto server = TRY(ChildServer::start(data, {}));
+      ServerAddress address;
+      address.socket = server->socket();
+      auto client = TRY(Client::connect(address));
+      auto before = TRY(ask_meanwhile(client, plan.duration / 4));
+      TRY(client.call("loop.trigger", {{"loop", "retention"}}));
+      auto meanwhile = TRY(ask_meanwhile(client, std::nullopt));
+      alone.push_back(before.commands.us(1) / 1000);
+      commands.push_back(meanwhile.commands.us(1) / 1000);
+      queries.push_back(meanwhile.queries.us(1) / 1000);
+      seconds.push_back(meanwhile.seconds);
+    }
+    fs::remove_all(data);
+    fs::remove_all(archives);
+  }
+  return std::vector<Measured>{
+      measured("served_retention_seconds", seconds, "s", "a retention of all of it while serving"),
+      measured("wait_ms_alone", alone, "ms", "the longest wait for a command before"),
+      at_most(wait_ms_max, measured("wait_ms_of_commands", commands, "ms",
+                                    "the longest wait for a command meanwhile")),
+      at_most(wait_ms_max, measured("wait_ms_of_queries", queries, "ms",
+                                    "the longest wait for a query meanwhile"))};
+}
+
 }  // namespace
 
 Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
@@ -127,6 +216,7 @@ Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
   const fs::path key = plan.directory / "audit.key";
   TRY(make_key_file(key, "example.com/bench"));
   auto signers = TRY(read_signers({key.string()}));
+  const auto waits = TRY(measure_waits(plan, key, signers.front()));
   YearMaker year(plan, data, std::move(signers));
   std::map<int, YearPoint> points;
   for (int week = 1; week <= weeks; ++week) {
@@ -142,7 +232,7 @@ Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
   const YearPoint& half = points.at(26);
   const YearPoint& whole = points.at(52);
   const double events = static_cast<double>(plan.events);
-  return std::vector<Measured>{
+  std::vector<Measured> all{
       measured("year_events", {events}, "", "events of a year, of which a month is kept"),
       measured("year_runs", {events / events_a_run}, "", "runs in it, about"),
       measured("log_bytes_day_91", {quarter.log_bytes}, "bytes", "the log after a quarter"),
@@ -157,6 +247,8 @@ Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
       at_most(growth_max,
               measured("opening_growth_day_364", ratios_of(whole.opening_ms, quarter.opening_ms),
                        "×", "a start after a year, of one after a quarter"))};
+  all.insert(all.end(), waits.begin(), waits.end());
+  return all;
 }
 
 }  // namespace signalbox
