@@ -27,7 +27,8 @@ class ReportSeries {
   ReportSeries(std::int64_t since_ns, std::int64_t until_ns, std::size_t spans);
 
   // Notes a change, in the order of the log: a time before that of the change before counts as
-  // that one, because clocks are set back.
+  // that one, because clocks are set back. Changes of one time are one: only what is there after
+  // the last of them counts.
   void add(std::int64_t at_ns, std::int64_t runs, std::int64_t attempts,
            std::int64_t cost_microusd);
   // Returns the series. What was open when the period began follows from what is open at its end.
@@ -42,8 +43,10 @@ class ReportSeries {
   };
 
   void move_to(std::size_t span);
+  void end_moment();
 
   const std::int64_t since_ns_;
+  std::int64_t latest_ns_ = 0;  // of the latest change
   std::int64_t span_ms_ = 1;
   Level now_;
   std::size_t span_ = 0;

@@ -103,8 +103,8 @@ void refuse_redaction(Api& api, Call& call);
 struct AuditParts {
   std::shared_ptr<LogTiles> tiles{};  // nullptr: the log isn't on a disk, and they refuse
   std::filesystem::path key{};        // the file of the key that signs; empty: there is none
-  // Those who wait for one. Whoever ends their output over TCP still reads it.
-  std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*counts_end_of_output=*/false);
+  // The callers that wait for one. One that ends its output over TCP still reads the answer.
+  std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*gives_up_doubtful=*/false);
 };
 
 // What `what_if.run` needs.
