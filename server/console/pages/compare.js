@@ -48,10 +48,11 @@ function Fields({ stream, from, to }) {
 }
 
 /**
- * @typedef {{stream: string, name: string, events: number, latest: any}} Changed
- * @param {{changed: Changed, from: number, to: number}} props
+ * @typedef {{stream: string, name: string, events: number, latest: any, last: number}} Changed `last`: the position
+ *   of its last event
+ * @param {{changed: Changed, from: number, to: number | null}} props `to`: null for the present
  */
-function Thing({ changed: { stream, name, events, latest }, from, to }) {
+function Thing({ changed: { stream, name, events, latest, last }, from, to }) {
   const [isOpen, setOpen] = useState(false);
   const [noun, ...rest] = stream.split('/');
   const id = rest.join('/');
@@ -59,7 +60,7 @@ function Thing({ changed: { stream, name, events, latest }, from, to }) {
   const title = noun === 'run' || noun === 'card' ? html`<a class="cut" href=${hrefOf(noun, { id })}>${text}</a>` : html`<a class="cut" href=${hrefOf('events', { stream })}>${text}</a>`;
   return html`<li><div class="changed-thing">${has('state.diff') && noun !== 'plan' ? html`<button class="quiet" aria-expanded=${isOpen ? 'true' : 'false'} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
     ${title} <span class="cut">${wordsOf(latest.type.replace(/(?<=[a-z])(?=[A-Z])/g, ' '))} <${EventLink} position=${latest.position} /></span> <span class="faint number">${plural(events, 'event')}</span></div>
-    ${isOpen && html`<${Fields} stream=${stream} from=${from} to=${to} />`}</li>`;
+    ${isOpen && html`<${Fields} stream=${stream} from=${from} to=${to ?? last} />`}</li>`;
 }
 
 /** Returns each thing with events in this list, which has the newest first. @param {any[]} events @param {Map<string, string>} names @returns {Changed[]} */
@@ -67,7 +68,7 @@ function changedIn(events, names) {
   const found = /** @type {Map<string, Changed>} */ (new Map());
   for (const event of events) {
     const { stream, type, data } = event;
-    const known = found.get(stream) ?? { stream, name: names.get(stream) ?? '', events: 0, latest: event };
+    const known = found.get(stream) ?? { stream, name: names.get(stream) ?? '', events: 0, latest: event, last: event.position };
     if (BEATS.includes(known.latest.type)) known.latest = event;
     known.events += 1;
     if (type === 'RunStarted') known.name ||= data.goal ?? '';
@@ -87,9 +88,9 @@ function Things({ from, to, at }) {
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ { events: read }) => {
     const events = read.filter((/** @type {any} */ { position }) => position > from && position <= to);
     const changed = changedIn(events, names);
-    return html`${read.length === EVENTS_MAX && events.length === read.length && html`<p class="faint">The latest ${countText(EVENTS_MAX)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
+    return html`${read.length === EVENTS_MAX && read[read.length - 1].position > from + 1 && html`<p class="faint">The latest ${countText(events.length)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
       ${NOUNS.map(([noun, title]) => [noun, title, changed.filter(({ stream }) => stream.split('/')[0] === noun)]).map(([noun, title, list]) => list.length > 0 && html`<section key=${noun} aria-label=${title}><h2>${title} <span class="faint">${list.length}</span></h2>
-        <ul class="changed-things">${/** @type {Changed[]} */ (/** @type {unknown} */ (list)).map((each) => html`<${Thing} key=${each.stream} changed=${each} from=${from} to=${to} />`)}</ul></section>`)}`;
+        <ul class="changed-things">${/** @type {Changed[]} */ (/** @type {unknown} */ (list)).map((each) => html`<${Thing} key=${each.stream} changed=${each} from=${from} to=${at === null ? null : to} />`)}</ul></section>`)}`;
   }}<//>`;
 }
 
@@ -110,11 +111,13 @@ export function Compare({ params: { vs } }) {
   const [from, to] = [Math.min(here, there), Math.max(here, there)];
   // The present moves on by itself; a moment is asked about as of its position.
   const later = to === here && at === null ? null : String(to);
-  const isKnown = Number.isSafeInteger(there) && there > 0 && here > 0;
+  const isAsked = Number.isSafeInteger(Number(vs)) && Number(vs) > 0;
+  // Without the present a later moment would be taken for it.
+  const isKnown = present > 0 && isAsked && Number.isSafeInteger(there) && here > 0;
   const runs = [usePresentQuery(isKnown ? 'run.list' : null, { limit: 1, totals: true }, String(from)), usePresentQuery(isKnown ? 'run.list' : null, { limit: 1, totals: true }, later)];
   const cards = [usePresentQuery(isKnown ? 'board.get' : null, { limit: 1 }, String(from)), usePresentQuery(isKnown ? 'board.get' : null, { limit: 1 }, later)];
   const isThere = [...runs, ...cards].every(({ data }) => data);
-  if (!isKnown) return html`<div class="page"><h1>What changed</h1>${vs && (there > 0 || at !== null) ? html`<p class="loading" aria-busy="true">asking …</p>` : html`<${Empty} text="Which moments are compared isn’t known: show one on the bar below, and press “compare” there." />`}</div>`;
+  if (!isKnown) return html`<div class="page"><h1>What changed</h1><${Problem} error=${status.error} />${isAsked ? html`${!status.error && html`<p class="loading" aria-busy="true">asking …</p>`}` : html`<${Empty} text="Which moments are compared isn’t known: show one on the bar below, and press “compare” there." />`}</div>`;
   return html`<div class="page compare"><div class="head"><h1>What changed <span class="faint">${plural(to - from, 'event')}</span></h1></div>
     <p class="kinds"><span>from <${When} key=${from} position=${from} /></span><span>to ${later === null ? 'now' : html`<${When} key=${to} position=${to} />`}</span><span class="faint">Both ends are handles on the bar below.</span></p>
     <${Problem} error=${[...runs, ...cards].find(({ error }) => error)?.error} />

@@ -115,3 +115,33 @@ export async function two_moments_are_compared(stage) {  // C1 C2
   }
   hadNoComplaint(page);
 }
+
+/** What others do changes nothing of a thing, and asks for nothing of it again. Both moments are known before either is shown. */
+export async function a_comparison_with_the_present_stays_readable(stage) {  // C1
+  const { service } = stage;
+  const begin = async () => (await service.call('server.status')).position;
+  const first = await begin();
+  const failing = await service.startRun('stays as it is', [['go', 'exit 3']]);
+  await service.runIs(failing, 'failed');
+  const page = await stage.open(`?page=compare&vs=${first}`);
+  const asked = [];
+  page.on('request', (request) => request.postData()?.includes('state.diff') && asked.push(request.postData()));
+  const list = page.getByRole('region', { name: 'Runs' });
+  await list.getByRole('button', { name: 'Fields of stays as it is' }).press('Enter');
+  await page.getByRole('row', { name: /^status .*failed/ }).waitFor();
+  await service.startRun('something else', [['review']]);
+  await list.getByText('something else').waitFor();
+  await page.getByRole('row', { name: /^status .*failed/ }).waitFor();
+  check(asked.length === 1, `asked again: ${asked.join('; ')}`);
+  hadNoComplaint(page);
+  const visitor = await stage.visitor();
+  await visitor.addInitScript(() => {
+    new MutationObserver(() => {
+      if (document.body?.textContent.includes('The two moments are the same')) globalThis.wereTheSame = true;
+    }).observe(document, { childList: true, subtree: true });
+  });
+  const loaded = await stage.open(`?page=compare&vs=${await begin()}&at=${first}`, { visitor });
+  await loaded.getByText('stays as it is').waitFor();
+  check(!await loaded.evaluate(() => globalThis.wereTheSame), 'a moment was compared with itself');
+  hadNoComplaint(loaded);
+}
