@@ -65,9 +65,11 @@ void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, 
 }
 
 // Closing a connection doesn't change the list.
-void EventFeed::close_gone(const Peer& asking) {
+void EventFeed::close_gone(const Peer& asking, bool of_all_callers) {
   for (const auto& each : subscribers_) {
-    if (each->peer.get() != &asking && each->peer->has_gone(true)) each->peer->close_now();
+    Peer& peer = *each->peer;
+    const bool is_wanted = of_all_callers || peer.counted_caller() == asking.counted_caller();
+    if (&peer != &asking && is_wanted && peer.has_gone(true)) peer.close_now();
   }
   drop_closed();
 }

@@ -55,8 +55,9 @@ class EventFeed {
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
   // Closes the connections of subscribers whose peers have gone, or have ended their output over
-  // TCP, which looks the same, except `asking`. Others are waiting for their places.
-  void close_gone(const Peer& asking);
+  // TCP, which looks the same, except `asking`: those of its caller, who needs their places, or of
+  // all callers.
+  void close_gone(const Peer& asking, bool of_all_callers);
 
   // Subscribes `peer` to the records from `from` on. `broadcasts` has applied no record yet.
   // With `hides_tokens`, what hide_tokens() hides is null (responder.h).

@@ -41,6 +41,10 @@ class Peer {
   }
   // Counts a subscription to the connection's caller. Returns false if there are too many.
   virtual bool take_subscription() { return true; }
+  // Returns whether the caller has all the subscriptions that one may have.
+  [[nodiscard]] virtual bool is_caller_full() const { return false; }
+  // Returns the caller that the connection is counted to; empty if it isn't counted.
+  [[nodiscard]] virtual std::string_view counted_caller() const { return {}; }
   // Uses this access token for the connection's further requests. Returns false if each request has
   // to bring its own, as over HTTP.
   virtual bool use_token(const Uuid& token_id) {

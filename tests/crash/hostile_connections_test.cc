@@ -240,6 +240,27 @@ TEST_F(HostileConnections, SubscribersWhoClosedTheirConnectionsKeepNoPlace) {  /
   EXPECT_TRUE(everybody_is_served());
 }
 
+// Whoever has too many subscriptions loses what it has left behind, and nobody else does.
+TEST_F(HostileConnections, ASubscriberWhoOnlyReadsKeepsItsPlaceFromOthers) {  // G5
+  const auto subscribe = [](RawConnection& connection) {
+    connection.send(request_line(2, "events.subscribe", {{"types", {"AuditKeyAdopted"}}}));
+    return connection.line();
+  };
+  RawConnection reading(port_);
+  reading.send(authentication(issue("only reads", "viewer")));
+  reading.line();
+  ASSERT_NE(subscribe(reading).find("\"result\""), std::string::npos);
+  reading.end_output();
+  RawConnection greedy(port_);
+  greedy.send(authentication(issue("has too many", "viewer")));
+  greedy.line();
+  for (std::size_t number = 0; number < caller_subscriptions_max; ++number) {
+    ASSERT_NE(subscribe(greedy).find("\"result\""), std::string::npos) << number;
+  }
+  EXPECT_NE(subscribe(greedy).find("OVERLOADED"), std::string::npos);
+  EXPECT_FALSE(reading.is_closed());
+}
+
 // Returns true if the kernel will probe the open connections at a local port, of which there are
 // some (proc(5): `tr` is 2).
 bool are_probed(std::uint16_t port) {

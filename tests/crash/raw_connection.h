@@ -51,6 +51,8 @@ class RawConnection {
     }
     return true;
   }
+  // Nothing more is sent, but what comes is still read.
+  void end_output() { ::shutdown(descriptor_, SHUT_WR); }
   // Returns what comes up to the end of a line, or of the connection, or of patience.
   std::string line() {
     std::string text;

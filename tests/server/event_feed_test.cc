@@ -132,7 +132,9 @@ class LeavingPeer final : public ListeningPeer {
   [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
     return is_closed || (leaves && counts_end_of_output);
   }
+  [[nodiscard]] std::string_view counted_caller() const override { return caller; }
   bool leaves = false;
+  std::string caller = "token:one";
 };
 
 TEST(EventFeed, WhoHasGoneGivesItsPlaceToWhoAsks) {  // G5
@@ -146,11 +148,18 @@ TEST(EventFeed, WhoHasGoneGivesItsPlaceToWhoAsks) {  // G5
   }
   peers[0]->leaves = true;
   peers[1]->leaves = true;
-  feed.close_gone(*peers[1]);
+  feed.close_gone(*peers[1], /*of_all_callers=*/false);
   EXPECT_TRUE(peers[0]->closed());
   EXPECT_FALSE(peers[1]->closed()) << "it asks";
   EXPECT_FALSE(peers[2]->closed()) << "it is there";
   EXPECT_EQ(feed.size(), 2U);
+  // A caller that has too many itself is no reason to close what is another's.
+  peers[2]->leaves = true;
+  peers[2]->caller = "token:other";
+  feed.close_gone(*peers[1], /*of_all_callers=*/false);
+  EXPECT_FALSE(peers[2]->closed());
+  feed.close_gone(*peers[1], /*of_all_callers=*/true);
+  EXPECT_TRUE(peers[2]->closed());
 }
 
 TEST(EventFeed, WhoFallsTooFarBehindIsToldWhereToGoOn) {  // G7, P8

@@ -117,10 +117,11 @@ void read(Api& api, Call& call) {
 }
 
 // Whoever closes a TCP connection to which nothing is sent keeps its place until the kernel
-// notices. A caller that comes and goes would have taken all of its places by then.
+// notices. A caller that comes and goes would have taken all of its places by then. Others who have
+// ended their output, and still read, lose theirs only if everybody has too many.
 bool take_subscription(EventFeed& feed, Peer& peer) {
   if (!feed.full() && peer.take_subscription()) return true;
-  feed.close_gone(peer);
+  feed.close_gone(peer, /*of_all_callers=*/feed.full() || !peer.is_caller_full());
   return !feed.full() && peer.take_subscription();
 }
 

@@ -322,11 +322,18 @@ void Admission::Place::set_output(std::size_t bytes, bool has_progress) {
   set_bytes(output_bytes_, bytes);
 }
 
+std::string_view Admission::Place::caller() const {
+  return share_ == nullptr ? std::string_view() : share_->name;
+}
+
+bool Admission::Place::is_caller_full() const {
+  return share_ != nullptr && !is_owner_ && share_->subscriptions >= caller_subscriptions_max;
+}
+
 bool Admission::Place::take_subscription() {
   if (share_ == nullptr) return false;
   const std::size_t reserve = is_owner_ ? 0 : owner_subscriptions_max;
-  if ((!is_owner_ && share_->subscriptions >= caller_subscriptions_max) ||
-      admission_->subscriptions_ + reserve >= subscriptions_max) {
+  if (is_caller_full() || admission_->subscriptions_ + reserve >= subscriptions_max) {
     admission_->count(DropReason::subscription, share_->name);
     return false;
   }

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/access/caller.h"
 #include "server/limits.h"
@@ -142,6 +143,10 @@ class Admission::Place {
   void set_output(std::size_t bytes, bool has_progress);
   // Returns false if the caller, or everybody together, has too many subscriptions.
   bool take_subscription();
+  // Returns whether the caller has all the subscriptions that one may have.
+  [[nodiscard]] bool is_caller_full() const;
+  // Returns the name of whom the connection is counted to; empty once the place was given back.
+  [[nodiscard]] std::string_view caller() const;
   // Gives the place back now.
   void leave() { admission_->leave(*this); }
 

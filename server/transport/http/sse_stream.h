@@ -45,6 +45,10 @@ class SseStream final : public Peer,
   void keep_open() override {}
   bool identify(const std::string& actor) override { return session_->identify(actor); }
   bool take_subscription() override { return session_->place().take_subscription(); }
+  [[nodiscard]] bool is_caller_full() const override { return session_->place().is_caller_full(); }
+  [[nodiscard]] std::string_view counted_caller() const override {
+    return session_->place().caller();
+  }
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
