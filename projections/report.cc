@@ -7,6 +7,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/nanoseconds.h"
+#include "domain/run_span.h"
 #include "domain/service_loops.h"
 
 namespace signalbox {
@@ -86,9 +87,12 @@ struct ReportMeter::RecordVisitor {
     ++report().attempts.deferred;
     meter.end_attempt(record, meter.tally_of_attempt(record));
   }
+  // Of an attempt, or of a run that waits for one.
   void operator()(const StationCanceled&) const {
     ++report().attempts.canceled;
-    meter.end_attempt(record, meter.tally_of(record));
+    const bool is_of_attempt = parent_span(record).has_value();
+    meter.end_attempt(record,
+                      is_of_attempt ? meter.tally_of_attempt(record) : meter.tally_of(record));
   }
 
   void operator()(const CardSubmitted&) const { ++report().cards.submitted; }

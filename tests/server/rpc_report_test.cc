@@ -264,6 +264,27 @@ TEST_F(RpcReport, TheQueueTheWorkAndTheMoneyAreThereOverTime) {  // O3 C1
   EXPECT_EQ(numbers(last, "cost_microusd"), (Numbers{0}));
 }
 
+// Nothing else in the period says that it was under way.
+TEST_F(RpcReport, AnAttemptFromBeforeWorksUntilItIsCanceled) {  // O3 C1
+  using Numbers = std::vector<std::int64_t>;
+  const std::string waiting = start_working("waits for nobody");
+  const json::object claimed = claim();
+  clock.advance_ms(1000);
+  const Position before = log.tail();
+  const std::string never_claimed = start_working("is never claimed");
+  EXPECT_EQ(claimed.at("run_id"), json::value(waiting));
+  clock.advance_ms(600'000);
+  for (const std::string& run : {waiting, never_claimed}) {
+    EXPECT_EQ(code_of(ask("run.cancel", R"({"run_id":")" + run + "\"}")), "");
+  }
+  clock.advance_ms(600'000);
+  const json::object shown = report(R"({"since":")" + std::to_string(before) + R"(","spans":4})");
+  EXPECT_EQ(number(shown.at("attempts").as_object(), "worked_ms"), 601'000);
+  const json::object& over_time = shown.at("over_time").as_object();
+  EXPECT_EQ(numbers(over_time, "at_work"), (Numbers{1, 1, 1, 0}));
+  EXPECT_EQ(numbers(over_time, "waiting"), (Numbers{1, 1, 1, 0}));
+}
+
 TEST_F(RpcReport, ThePeriodBeginsAtATimeAnAgeOrAfterAPosition) {  // O3
   start_working("old");
   work("build");
