@@ -33,6 +33,7 @@ function Bars({ row, from, whole }) {
   })}</span>`;
 }
 
+/** So many are drawn, the latest. */
 const MARKS_MAX = 100;
 /** Those that come first are drawn above the others: after a crash is a start. */
 const MARK_TONES = /** @type {Record<string, string>} */ ({ crash: 'bad', clock_jump: 'wait', start: 'line' });
@@ -44,11 +45,12 @@ const MARK_TONES = /** @type {Record<string, string>} */ ({ crash: 'bad', clock_
 const linesOf = (marks, { from, to }) => Object.keys(MARK_TONES).flatMap((kind) => marks.filter((mark) => mark.kind === kind)).map(({ kind, at }) =>
   `linear-gradient(var(--${MARK_TONES[kind]}) 0 0) ${percent((Date.parse(at) - from) / Math.max(1, to - from))} 0 / 2px 100% no-repeat`).join(', ');
 
-/** What the lines are, in words. @param {{marks: any[]}} props */
-function MarkWords({ marks }) {
+/** What the lines are, in words. @param {{marks: any[], isCut: boolean}} props `isCut`: there may be more than these */
+function MarkWords({ marks, isCut }) {
   const countOf = (/** @type {string} */ kind) => marks.filter((mark) => mark.kind === kind).length;
-  return html`${countOf('crash') > 0 && html`<span class="tone-bad">✖ ${plural(countOf('crash'), 'crash')}</span>`}
-    ${countOf('clock_jump') > 0 && html`<span class="tone-wait">↷ the clock was set${countOf('clock_jump') > 1 ? ` ${countOf('clock_jump')} times` : ''}</span>`}`;
+  const atLeast = isCut ? 'at least ' : '';
+  return html`${countOf('crash') > 0 && html`<span class="tone-bad">✖ ${atLeast}${plural(countOf('crash'), 'crash')}</span>`}
+    ${countOf('clock_jump') > 0 && html`<span class="tone-wait">↷ the clock was set${countOf('clock_jump') > 1 ? ` ${atLeast}${countOf('clock_jump')} times` : ''}</span>`}`;
 }
 
 /** Lets the pointer choose a part of the time. @param {{range: import('../core/time_range.js').Range, lines: string, children: any}} props */
@@ -90,20 +92,20 @@ export function Timeline({ from: asked, to: until, group }) {
   // What was there stays until the next part is: who goes on by keys keeps the focus.
   const kept = useRef(/** @type {any} */ (undefined));
   if (answer.data) kept.current = answer.data;
-  const marked = useQuery(has('log.marks') && kept.current ? 'log.marks' : null, kept.current ? { from: kept.current.from, to: kept.current.to, kinds: 'crash,clock_jump,start', limit: MARKS_MAX } : {});
-  const marks = useRef(/** @type {any[]} */ ([]));
-  if (marked.data) marks.current = marked.data.marks;
+  const marked = useQuery(has('log.marks') && kept.current ? 'log.marks' : null, kept.current ? { from: kept.current.from, to: kept.current.to, kinds: 'crash,clock_jump,start', backwards: true, limit: MARKS_MAX } : {});
+  const marks = useRef(/** @type {{marks: any[], next_cursor: string | null}} */ ({ marks: [], next_cursor: null }));
+  if (marked.data) marks.current = marked.data;
   return html`<${Answer} answer=${{ error: answer.error, data: kept.current }}>${(/** @type {any} */ data) => {
     const range = { from: Date.parse(data.from), to: Date.parse(data.to) };
     const wanted = { from: Date.parse(asked), to: Date.parse(until ?? '') };
     const next = (/** @type {string} */ step) => stepped(Number.isFinite(wanted.to - wanted.from) ? wanted : range, step, now.peek());
     const rows = data.rows.map((/** @type {any} */ row) => ({ key: row.name, ...row }));
-    return html`<p class="kinds" aria-busy=${answer.data || answer.error ? null : 'true'}><span>${plural(data.runs_total, 'run')}</span><span>${clockText(data.from)} to ${clockText(data.to)}</span> <${MarkWords} marks=${marks.current} />
+    return html`<p class="kinds" aria-busy=${answer.data || answer.error ? null : 'true'}><span>${plural(data.runs_total, 'run')}</span><span>${clockText(data.from)} to ${clockText(data.to)}</span> <${MarkWords} marks=${marks.current.marks} isCut=${marks.current.next_cursor !== null} />
         ${data.rows_total > data.rows.length && html`<span>the latest ${countText(data.rows.length)} of ${countText(data.rows_total)} rows</span>`}</p>
       <div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(next(step))}>${step}</button>`)}
           ${until && html`<button class="chip" onClick=${() => change({ from: undefined, to: undefined })}>all of it</button>`}</span></div>
       ${rows.length === 0 ? html`<${Empty} text="No run was there in this time." command="signalbox run list" />`
-    : html`<${Brush} range=${range} lines=${linesOf(marks.current, range)}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
+    : html`<${Brush} range=${range} lines=${linesOf(marks.current.marks, range)}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
         <span class="timeline-name cut" role="cell" title=${row.goal ?? row.name}>${row.goal ?? row.name}</span><${Bars} row=${row} from=${range.from} whole=${Math.max(1, range.to - range.from)} />`} /><//>`}`;
   }}<//>`;
 }

@@ -53,6 +53,19 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   await stage.turn(page, '?page=night&since=1h', 'after the kill');
   await page.locator('.night .kinds').getByText('1 crash').waitFor();
   check((await page.locator('.timeline .fall-track').first().evaluate((track) => getComputedStyle(track).backgroundImage)).includes('linear-gradient'), 'the crash is no line through the runs');
+  // A service that crashes again and again has more marks than are drawn: the latest are, and no number is too small.
+  const asked = [];
+  await page.route(/\/rpc$/, async (route) => {
+    const { method, params } = route.request().postDataJSON();
+    if (method !== 'log.marks' || params.kinds !== 'crash,clock_jump,start') return route.continue();
+    asked.push(params.backwards);
+    const answer = await (await route.fetch()).json();
+    answer.result.next_cursor = '1';
+    return route.fulfill({ json: answer });
+  });
+  await stage.turn(page, '?page=night&since=8h', 'after the kill');
+  await page.locator('.night .kinds').getByText('at least 1 crash').waitFor();
+  check(asked.every((isBackwards) => isBackwards === true), 'the oldest marks are drawn');
 }
 
 /** Turns a page into one that nobody sees, or back. */
