@@ -117,12 +117,17 @@ class OperatorJobs : public RepositoryTest {
                std::to_string(shown.exit_code) + "\n\n";
   }
 
+  // Waits until the run has a job, which its cancel has to end first.
+  void await_job(const std::string& run_id) const {
+    await([&] { return !events(run_id, "StationSubmitIntended").empty(); });
+  }
+
   std::string played_;
 };
 
 TEST_F(OperatorJobs, TakeOneCommandEachAndNoId) {  // O1, O2, O3, O6
   make_repository_and_remote({{"README.md", "a project\n"}});
-  (void)start_run_of(pipeline_of_hours, "index the archive");
+  await_job(start_run_of(pipeline_of_hours, "index the archive"));
   await_status(start_run_of(pipeline_that_fails_once, "mend the upload"), "failed");
   (void)start_run_of(pipeline_that_asks, "rename the option",
                      {"--repository", repository().string()});
@@ -139,7 +144,7 @@ TEST_F(OperatorJobs, TakeOneCommandEachAndNoId) {  // O1, O2, O3, O6
   add_job("What did it print?", "run logs last --grep edited");
   add_job("Decide what waits.", "run approve", "a\n");
   add_job("Try again what failed.", "run retry --all --status failed --since 8h --yes");
-  (void)start_run_of(pipeline_of_hours, "clean the cache");
+  await_job(start_run_of(pipeline_of_hours, "clean the cache"));
   add_job("Stop the one that I have just started.", "run cancel last --reason 'not today'");
   add_job("Stop everything for a while.", "pause --all --reason maintenance");
 
