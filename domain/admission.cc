@@ -144,8 +144,15 @@ const Card* next_to_start(const World& world, const std::set<CardId>& left_out) 
   return best;
 }
 
+bool hands_on_worktree(const Card& card) {
+  if (needs_look_at_worktree(card.code)) return true;
+  // Its run may have failed before it committed anything, unlike one whose push failed.
+  const auto proposal = failed_proposal(card);
+  return card.code == blocked_by_person_code && proposal && proposal->code == not_proposed_code;
+}
+
 bool waits_for_worktree(const World& world, const Card& card) {
-  return needs_look_at_worktree(card.code) && world.worktrees.contains(card.run_id);
+  return world.worktrees.contains(card.run_id) && hands_on_worktree(card);
 }
 
 bool waits_for_look(const World& world, const RunId& run_id) {

@@ -50,9 +50,13 @@ inline constexpr const char* resume_service_command = "signalbox resume --all";
 // length of the backlog.
 const Card* next_to_start(const World& world, const std::set<CardId>& left_out = {});
 
-// Returns whether a card of the backlog is to go on with what its latest run left in its worktree,
-// and that isn't removed yet: only then is there the ref that the next run is given. Meanwhile it
-// holds up the cards behind it that have the same key, or that have none, either.
+// Returns whether the card's next run is to go on with what its latest run left in its worktree,
+// and maybe in no commit: a person had to look into it, or has given up on proposing what it holds.
+bool hands_on_worktree(const Card& card);
+
+// Returns whether a card of the backlog hands its worktree on, and that isn't removed yet: only
+// then is there the ref that the next run is given. Meanwhile it holds up the cards behind it that
+// have the same key, or that have none, either.
 bool waits_for_worktree(const World& world, const Card& card);
 
 // Returns whether the worktree of an ended run stays because a person has yet to look into it: its

@@ -9,7 +9,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
-#include "domain/attempt_end.h"
 #include "domain/service_loops.h"
 #include "server/board/card_run_input.h"
 #include "server/engine/engine.h"
@@ -123,8 +122,7 @@ bool BoardLoops::is_end_of_wait(const Record& record) const {
   if (removed == nullptr && left == nullptr) return false;
   const RunId& run_id = removed != nullptr ? removed->run_id : left->run_id;
   const Card* card = parts_.engine.world().board.find_by_run(run_id);
-  return card != nullptr && card->status == CardStatus::backlog &&
-         needs_look_at_worktree(card->code);
+  return card != nullptr && card->status == CardStatus::backlog && hands_on_worktree(*card);
 }
 
 bool BoardLoops::has_startable_card() const {

@@ -99,6 +99,12 @@ TEST_P(CardOfADoneWork, IsDoneAgainAfterAPersonHasBlockedIt) {  // A9
   EXPECT_EQ(failed_proposal(the_card())->message, message + "; blocked by a person: begin again");
   when(UnblockCard{card, {}});
   EXPECT_FALSE(goes_on_with_run(world, the_card()));
+  const bool may_be_uncommitted = code == "NOT_PROPOSED";
+  EXPECT_EQ(waits_for_worktree(world, the_card()), may_be_uncommitted);
+  EXPECT_EQ(hands_on_worktree(the_card()), may_be_uncommitted);
+  EXPECT_EQ(next_to_start(world), may_be_uncommitted ? nullptr : &the_card());
+  given({ProjectEvent{WorktreeRemoved{run, "/worktree", "refs/signalbox/rescue"}}});
+  EXPECT_EQ(next_to_start(world), &the_card());
 }
 
 INSTANTIATE_TEST_SUITE_P(Codes, CardOfADoneWork,

@@ -263,6 +263,9 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     if (sent == nullptr || sent->method != "card.block") wrong(record, "nobody has said so");
     if (card.in_work() || !card.merge.is_nil()) wrong(record, "its run goes on");
     if (blocked.retry_at_ns != 0) wrong(record, "somebody has to unblock it");
+    // A9: its next run is given what the worktree holds, which a push that failed has in a commit.
+    const bool is_given_up = card.has_only_to_propose && failed_[card.run].code != "PUSH_FAILED";
+    card.needs_look = card.needs_look || is_given_up;
     card.has_only_to_propose = false;
   } else {
     const bool merge = !card.merge.is_nil();
@@ -274,6 +277,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     // A retry mends neither a missing configuration nor a cancellation nor a rejection, and what
     // kept finished work from being proposed is no reason to do it again.
     const auto failed = failed_.find(blocked.run_id);
+    card.needs_look = is_of_worktree(blocked.code);
     card.has_only_to_propose =
         !merge && failed != failed_.end() && is_failed_proposal(failed->second);
     const bool by_itself = failed != failed_.end() && failed->second.code != "REJECTED" &&
@@ -293,7 +297,6 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
     wrong(record, "the policy says something else about the next try");
   }
   card.column = CardStatus::blocked;
-  card.needs_look = is_of_worktree(blocked.code);
   card.merge = {};
   card.retry_at_ns = blocked.retry_at_ns;
   card.blocked_at_ns = record.recorded_at_ns;
