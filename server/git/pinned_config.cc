@@ -134,7 +134,8 @@ std::string location_of_remote(const std::filesystem::path& repository, const st
   const bool is_path = url.substr(0, url.find('/')).find(':') == std::string::npos;
   if (url.empty() || !is_path || url.front() == '/') return url;
   const std::filesystem::path meant = repository / url;
-  return has_target(meant) ? meant.lexically_normal().string() : url;
+  // As the kernel finds it: after a link, ".." isn't the directory that the link is in.
+  return has_target(meant) ? resolved_path(meant).string() : url;
 }
 
 std::string pinned_config_text(std::string_view listed, ConfigTrust trust,

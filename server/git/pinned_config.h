@@ -31,8 +31,8 @@ bool is_pinned_key(std::string_view key, ConfigTrust trust);
 std::vector<std::string> programs_of_config(std::string_view listed);
 
 // Returns where a remote is, by its URL or path. A path that is relative to the top of the
-// repository, and leads to something, becomes absolute: git would take it as relative to the
-// worktree in which it runs.
+// repository, and leads to something, becomes absolute and without links: git would take it as
+// relative to the worktree in which it runs.
 std::string location_of_remote(const std::filesystem::path& repository, const std::string& url);
 
 // Converts the output of `git config --list -z`, of the repository at this path, to the text of a

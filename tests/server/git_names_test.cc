@@ -1,11 +1,13 @@
 // Tests which texts may be handed to git as commits, branches and configuration.
 #include "server/git/git_names.h"
 
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "server/git/pinned_config.h"
+#include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
 namespace {
@@ -67,6 +69,22 @@ TEST(PinnedConfig, WritesValuesThatGitReadsBack) {  // G12
             "[user]\n\tflag\n");
   EXPECT_EQ(programs_of_config(listed),
             (std::vector<std::string>{"core.fsmonitor\n/evil", "remote.a \"b\\c.url\nx;y\n#z\""}));
+}
+
+// A push must not go to another repository that happens to be beside the link.
+TEST(PinnedConfig, ARemoteBesideALinkedRepositoryIsWhereItsFilesAre) {  // A9, G12
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  const fs::path root = fs::canonical(directory.path());
+  for (const char* each : {"real/site", "real/remote.git", "remote.git"}) {
+    fs::create_directories(root / each);
+  }
+  fs::create_directory_symlink(root / "real/site", root / "site");
+  for (const char* repository : {"site", "real/site"}) {
+    EXPECT_EQ(location_of_remote(root / repository, "../remote.git"),
+              (root / "real/remote.git").string());
+  }
+  EXPECT_EQ(location_of_remote(root / "site", "../absent.git"), "../absent.git");
 }
 
 }  // namespace
