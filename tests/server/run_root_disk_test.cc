@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "tests/server/executor_fixture.h"
@@ -99,6 +102,26 @@ TEST_F(LargeFiles, ALargeLedgerKeepsItsRowsAndLosesAnUnfinishedOne) {  // T7
   std::ofstream(file(run_root_path::tick_ledger)) << rows << "old\nunfini";
   apply(run_root_path::tick_ledger, FileChange::Kind::append, "old\nnew\n");
   EXPECT_TRUE(content_of(file(run_root_path::tick_ledger)) == rows + "old\nnew\n");
+}
+
+// Runs as another user, because root may write to any file.
+TEST_F(LargeFiles, ALargeLedgerThatCantBeWrittenIsSetAsideAsItIs) {  // T7
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms::all);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(3);
+    make_sparse(run_root_path::tick_ledger);
+    const auto ledger = file(run_root_path::tick_ledger);
+    std::filesystem::permissions(ledger, std::filesystem::perms::owner_read);
+    apply(run_root_path::tick_ledger, FileChange::Kind::append, "row\n");
+    std::error_code missing;
+    const bool is_kept =
+        std::filesystem::file_size(ledger.string() + ".replaced-7", missing) == sparse_bytes;
+    ::_exit(is_kept && content_of(ledger) == "row\n" ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

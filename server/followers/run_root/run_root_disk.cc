@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "domain/try.h"
 #include "server/platform/atomic_file.h"
@@ -121,6 +122,12 @@ bool is_directory(const RootFile& place) {
          S_ISDIR(status.st_mode);
 }
 
+bool is_regular_file(const RootFile& place) {
+  struct stat status {};
+  return ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(status.st_mode);
+}
+
 // Writes the whole file. The temporary file always has the same name: only one thread of one server
 // writes it, and it overwrites what a crash left.
 Stored<void> replace(const RootFile& place, std::string_view content, const FileChange& change,
@@ -197,9 +204,12 @@ std::string rows_not_in(std::string_view text, std::string_view rows) {
   return fresh;
 }
 
-// Rewrites the whole ledger, without a last row that a crash of the machine cut short.
+// Rewrites the whole ledger, without a last row that a crash of the machine cut short. One that
+// can't be read now, or is large and can't be written, is renamed, and the ledger begins anew.
 Stored<void> rewrite(const RootFile& place, const FileChange& change, const std::string& tag) {
-  std::string content = content_of(place, ledger_rewritten_bytes_max).value_or("");
+  auto read = content_of(place, ledger_rewritten_bytes_max);
+  if (!read && is_regular_file(place)) TRY(move_aside(place, change.position));
+  std::string content = std::move(read).value_or("");
   content.resize(content.rfind('\n') + 1);  // npos + 1 is 0
   content += rows_not_in(content, change.bytes);
   return replace(place, content, change, tag);
