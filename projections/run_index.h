@@ -82,7 +82,7 @@ class RunIndex {
   static constexpr std::uint32_t format_min = 5;
   // Format number of the table; increases with every change of its layout or of its rows. It has
   // the rows of a base, and those that are computed from the remaining records alone.
-  static constexpr std::uint32_t table_format = 8;
+  static constexpr std::uint32_t table_format = 9;
 
   // `table` must outlive the index.
   explicit RunIndex(Table& table);
