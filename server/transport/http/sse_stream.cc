@@ -88,7 +88,9 @@ std::string sse_event(std::string_view method, const json::object& params, bool 
   if (!form.is_message) text.append("event: ").append(name).append("\n");
   text += "data: ";
   const bool is_as_it_is = !form.is_message && !form.is_summary;
-  text += json::serialize(is_as_it_is ? params : form_data(name, is_record, params, form));
+  // Not in one expression: that would copy the params.
+  text += is_as_it_is ? json::serialize(params)
+                      : json::serialize(form_data(name, is_record, params, form));
   text += "\n\n";
   return text;
 }
