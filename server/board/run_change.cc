@@ -132,8 +132,7 @@ class ChangeIndex {
  private:
   void remove() const {
     std::error_code ignored;
-    fs::remove(path_, ignored);
-    fs::remove(path_.string() + ".lock", ignored);
+    for (const char* end : {"", ".lock", ".set-aside"}) fs::remove(path_.string() + end, ignored);
   }
 
   fs::path path_;

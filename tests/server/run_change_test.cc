@@ -111,12 +111,27 @@ TEST_F(IndexOfAnAgent, KeepsItsTimeInTheCopy) {  // O2
   expect_only(job, "+two\n");
 }
 
-TEST_F(IndexOfAnAgent, ThatIsNoIndexIsNamed) {  // O2
+TEST_F(IndexOfAnAgent, ThatIsNoneCountsAsMissing) {  // A1, O2
   const Job job = begun();
+  write_text(workspace_of(job) / "file.txt", "two\n");
   const std::filesystem::path index = index_of(job);
   std::filesystem::remove(index);
   std::filesystem::create_symlink("/dev/zero", index);
-  EXPECT_NE(failure_of(job).find("can't copy the index"), std::string::npos) << failure_of(job);
+  expect_only(job, "+two\n");
+  EXPECT_TRUE(std::filesystem::is_symlink(index));
+  std::filesystem::remove(index);
+  write_text(index, "no index at all\n");
+  expect_only(job, "+two\n");
+  EXPECT_EQ(content_of(index), "no index at all\n");
+  const auto pins = site.root() / "workspaces" / to_string(job.run_id);
+  for (const auto& each : std::filesystem::directory_iterator(pins)) {
+    EXPECT_FALSE(each.path().filename().string().starts_with("change-index")) << each.path();
+  }
+}
+
+TEST_F(IndexOfAnAgent, ThatIsTooLargeIsNamed) {  // O2
+  const Job job = begun();
+  const std::filesystem::path index = index_of(job);
   std::filesystem::remove(index);
   write_text(index, "");
   std::filesystem::resize_file(index, std::uintmax_t{1} << 40);  // with nothing in it
