@@ -35,6 +35,8 @@ const VARIABLE = [
   // So may it before the moment, of which the log has no schedules.
   [/(row "(heartbeat|synthesizer|prune)) SPAN the/g, '$1 the'],
   [/( +- cell "(?:heartbeat|synthesizer|prune)"\n +- cell\n +- cell\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
+  // On a busy machine a run waits until others wait as well.
+  [/\b(runs that wait|attempts at work) at most \d+/g, '$1 at most N'],
   [/127\.0\.0\.1:\d+/g, 'ADDRESS'], [/\buid:\d+/g, 'uid:N'], [/\bversion: \S+/g, 'version: VERSION'],
 ];
 
