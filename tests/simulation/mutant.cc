@@ -64,7 +64,6 @@ constexpr auto mutant_names = std::to_array<const char*>({"none",
                                                           "open_run_dropped",
                                                           "grant_dropped",
                                                           "young_record_dropped",
-                                                          "text_left_in_rows",
                                                           "text_left_in_snapshot"});
 static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::text_left_in_snapshot) + 1);
 

@@ -66,7 +66,6 @@ enum class Mutant : std::uint8_t {
   open_run_dropped,           // a retention drops the start of a run that is open
   grant_dropped,              // a retention drops the grant of a lock that is held
   young_record_dropped,       // a retention drops what is younger than its age
-  text_left_in_rows,          // a redaction doesn't renew the read models
   text_left_in_snapshot,      // a redaction leaves the snapshot that was made before it
 };
 

@@ -36,11 +36,9 @@ Redactions::Parts SimulatedServer::redaction_parts() {
 
 Stored<void> SimulatedServer::renew_without_texts(const std::atomic<bool>& stopped) {
   if (disk_.redactions().crashes("before the read models are renewed")) return {};
-  if (environment_.mutant != Mutant::text_left_in_rows) {
-    auto rows = std::make_unique<MemoryTable>();
-    TRY(fill_rows(disk_.log(), *rows, stopped));
-    projector_.replace_rows(std::move(rows));
-  }
+  auto rows = std::make_unique<MemoryTable>();
+  TRY(fill_rows(disk_.log(), *rows, stopped));
+  projector_.replace_rows(std::move(rows));
   TRY(projector_.catch_up());
   post([this] { feed_.renew_facts(); });
   return {};
