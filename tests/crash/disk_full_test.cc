@@ -144,11 +144,11 @@ TEST_F(ProjectionsFull, TheServerGoesOnAndTheyCatchUp) {
   const std::size_t sent = record_.sent_count();
   wait_until([&] { return record_.sent_count() > sent + 2000; }, "the clients go on");
   expect_reads_up_to_date("while the disk is full");
-  workers_->finish();  // snapshots have the lowest priority
   wait_until([this] { return reports_failure("no snapshot"); }, "the snapshot is missed");
   check_log();
   EXPECT_EQ(record_.repeated_count("STORAGE_FULL"), 0U) << "the log has space";
 
+  workers_->finish();  // snapshots have the lowest priority
   disk_.make_space();
   wait_until([this] { return !reports_failure("o"); }, "all is well again");
   EXPECT_TRUE(has_snapshot());
