@@ -148,6 +148,8 @@ GOOD = {
         pause("b", 0, 1), claim("a", 2, 3, None, 0, 0), pause("c", 4, 5, changed=False), resume("b", 6, 7),
         claim("a", 8, 9, "plan", 1, 5), pause("b", 10, 11), complete("a", 12, 13, "plan", 5, SUCCEEDED),
         claim("a", 14, 15, None, 0, 0)],
+    "a wait that a resume ends": [
+        claim("a", 0, 1, "plan", 1, 5, lease_ms=10), resume("b", 50, 51), claim("a", 52, 53, "plan", 2, 9)],
     "a step for each": [step("a", 0, 1, "s0", 1, 5), step("b", 0, 1, "s1", 1, 6),
                         step_done("a", 2, 3, "s0", 5, ok())],
     "one key, one run": [start("a", 0, 5, "k", "r", False), start("b", 0, 4, "k", "r", True)],
@@ -197,6 +199,7 @@ BAD = {
                                claim("b", 70, 71, "plan", 2, 9)], KILLED),
     "a claim of a paused run": [pause("b", 0, 1), claim("a", 2, 3, "plan", 1, 5)],
     "a pause that is lost": ([pause("b", 0, 1), pause("c", 70, 71)], KILLED),
+    "a resume of a run that is under way": [claim("a", 0, 1, "plan", 1, 5), resume("b", 2, 3)],
     "a run that nobody gets after its pause": [
         pause("b", 0, 1), resume("b", 2, 3), claim("a", 4, 5, None, 0, 0)],
     "a pause that only the second makes": [pause("b", 0, 1, changed=False), pause("c", 2, 3)],

@@ -87,6 +87,10 @@ class RunModel(LeasedModel):
 
     def resume(self, state, operation, _):
         yield from self.set_paused(state, operation, False)
+        # A station that waits for its next attempt is tried now.
+        waits = state.attempts > 0 and not (state.attempt or state.ended or state.paused)
+        if waits and operation.outcome and operation.outcome["changed"]:
+            yield state
 
     @staticmethod
     def set_paused(state, operation, paused):
