@@ -51,6 +51,7 @@ std::string on_80_columns(const std::string& words, const std::filesystem::path&
   std::istringstream lines(shown.out);
   for (std::string line; std::getline(lines, line);) {
     while (line.ends_with('\r')) line.pop_back();
+    if (line.starts_with("run root")) continue;  // a path stays whole
     const auto characters =
         std::count_if(line.begin(), line.end(), [](char each) { return (each & 0xC0) != 0x80; });
     EXPECT_LE(characters, 80) << words << ": " << line;

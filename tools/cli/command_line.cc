@@ -159,7 +159,9 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
     return each.starts_with('-') && each != "--";
   });
   if (option != unknown.end()) return unknown_option(*command, *option);
-  if (word != unknown.end() && error.get_name() == "ExtrasError") {
+  // The name of such an error is that of the command, unlike other errors' names.
+  const bool has_too_many = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (word != unknown.end() && has_too_many) {
     return usage_error(wrapped_message("`" + name + "` takes no further word: `" + *word + "`"),
                        {name + " --help"});
   }
