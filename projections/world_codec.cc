@@ -8,8 +8,8 @@
 #include "domain/remote_work.h"
 #include "domain/sorted_entries.h"
 #include "store/described_archive.h"
+#include "store/frozen_project_events.h"
 #include "store/pipeline_definition_v2.h"
-#include "store/policy_adopted_v1.h"
 
 namespace signalbox {
 namespace {

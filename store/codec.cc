@@ -9,16 +9,11 @@
 
 #include "domain/try.h"
 #include "store/described_archive.h"
+#include "store/frozen_project_events.h"
+#include "store/frozen_run_events.h"
+#include "store/frozen_tick_events.h"
 #include "store/history.h"
-#include "store/policy_adopted_v1.h"
-#include "store/project_put_v1.h"
-#include "store/run_cancel_requested_v1.h"
-#include "store/run_retried_v1.h"
-#include "store/run_started_v1.h"
 #include "store/sha256.h"
-#include "store/station_claimed_v1.h"
-#include "store/station_submit_intended_v1.h"
-#include "store/tick_events_v1.h"
 
 namespace signalbox {
 namespace {

@@ -96,15 +96,9 @@ INTERNAL = {
     "store/log_opening.h",
     "store/moved_fields.h",
     "store/pipeline_definition_v2.h",
-    "store/policy_adopted_v1.h",
-    "store/project_put_v1.h",
-    "store/run_cancel_requested_v1.h",
-    "store/run_retried_v1.h",
-    "store/run_started_v1.h",
-    "store/run_started_v2.h",
-    "store/station_claimed_v1.h",
-    "store/station_submit_intended_v1.h",
-    "store/tick_events_v1.h",
+    "store/frozen_project_events.h",
+    "store/frozen_run_events.h",
+    "store/frozen_tick_events.h",
     "projections/row_codec.h",
 }
 

@@ -14,9 +14,9 @@
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"
 #include "store/described_archive.h"
+#include "store/frozen_project_events.h"
 #include "store/little_endian.h"
 #include "store/pipeline_definition_v2.h"
-#include "store/policy_adopted_v1.h"
 #include "tests/projections/golden_base.h"
 
 namespace signalbox::test {

@@ -8,13 +8,9 @@
 
 #include "domain/event_parts.h"
 #include "store/codec.h"
-#include "store/policy_adopted_v1.h"
-#include "store/project_put_v1.h"
-#include "store/run_cancel_requested_v1.h"
-#include "store/run_retried_v1.h"
-#include "store/run_started_v1.h"
+#include "store/frozen_project_events.h"
+#include "store/frozen_run_events.h"
 #include "store/sha256.h"
-#include "store/station_claimed_v1.h"
 
 namespace signalbox {
 

@@ -1,17 +1,22 @@
-// PolicyAdopted as it was stored before a policy said what a change of checks needs. Frozen: logs
-// with this shape exist on users' disks. Worlds up to format 7 contain its policy.
+// The events of a project as they were stored in earlier versions. Frozen: logs with these shapes
+// exist on users' disks.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/project_events.h"
 #include "store/history.h"
+#include "store/pipeline_definition_v2.h"
 
 namespace signalbox {
 
+// PolicyAdopted as it was stored before a policy said what a change of checks needs. Worlds up to
+// format 7 contain its policy.
 struct PolicyV1 {
   std::uint32_t max_concurrent_agents = 2;
   std::uint32_t max_concurrent_agents_per_project = 1;
@@ -48,6 +53,25 @@ inline PolicyAdopted upcast(const PolicyAdoptedV1& old) { return {old.digest, up
 template <>
 struct History<PolicyAdopted> {
   using Frozen = std::tuple<PolicyAdoptedV1>;
+};
+
+// ProjectPut as it was stored before its pipeline said whether a station names max_retries.
+struct ProjectPutV1 {
+  std::string repository;
+  std::string base;
+  std::string remote;
+  PipelineDefinitionV2 pipeline;
+};
+BOOST_DESCRIBE_STRUCT(ProjectPutV1, (), (repository, base, remote, pipeline))
+
+inline ProjectPut upcast(ProjectPutV1 old) {
+  return {std::move(old.repository), std::move(old.base), std::move(old.remote),
+          upcast(std::move(old.pipeline))};
+}
+
+template <>
+struct History<ProjectPut> {
+  using Frozen = std::tuple<ProjectPutV1>;
 };
 
 }  // namespace signalbox
