@@ -19,7 +19,7 @@
 #include "projections/table_database.h"
 #include "store/durable_file.h"
 #include "store/little_endian.h"
-#include "store/private_env.h"
+#include "store/rocks_environment.h"
 
 namespace signalbox {
 namespace {

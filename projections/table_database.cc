@@ -16,7 +16,7 @@
 #include "domain/try.h"
 #include "projections/manifest_length.h"
 #include "store/durable_file.h"
-#include "store/rocks_info_log.h"
+#include "store/rocks_environment.h"
 #include "store/table_properties.h"
 
 namespace signalbox {

@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "store/droppable_log.h"
-#include "store/erasure.h"
 #include "store/frame.h"
 #include "store/redaction.h"
 

@@ -10,7 +10,6 @@
 #include "store/entry.h"
 
 namespace signalbox {
-
 namespace {
 
 // Limit for the header plus the replacement of its payload.

@@ -7,6 +7,7 @@
 // doesn't match it is damage.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -84,6 +85,12 @@ class RedactionLedger {
   // From the latest event about each record, by the record's position.
   std::map<Position, Digests> from_events_;
   std::map<Position, Digests> from_records_;  // from the redacted records themselves
+};
+
+// What an erasure of replaced payloads works on (rocks_erasure.cc).
+struct Erasure {
+  std::string keys;  // of the replaced entries, concatenated; empty: there is nothing to erase
+  std::vector<std::filesystem::path> files;  // those that may hold the replaced bytes
 };
 
 }  // namespace signalbox

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "store/head.h"
-#include "store/private_env.h"
-#include "store/rocks_info_log.h"
+#include "store/rocks_environment.h"
 
 namespace signalbox {
 namespace {

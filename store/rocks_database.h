@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "store/erasure.h"
 #include "store/merkle_tree.h"
+#include "store/redaction.h"
 #include "store/store_error.h"
 
 namespace signalbox {
