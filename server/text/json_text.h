@@ -1,7 +1,9 @@
 // Strict parsing of JSON text from clients: RFC 8259, with limits of our own. It is separate
-// because Boost.JSON's parser accepts duplicate keys.
+// because Boost.JSON's parser accepts duplicate keys. Text of agents, which cut JSON where they
+// like, is mended before it is parsed.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <boost/json/error.hpp>
@@ -26,5 +28,11 @@ Decided<boost::json::value> parse_json(std::string_view text,
 boost::json::value parse_answer(std::string_view text, boost::json::error_code& error);
 // Returns the object in an answer that this process has made itself.
 boost::json::object parse_own_answer(std::string_view text);
+
+// Returns the text as UTF-8 that a JSON parser takes, if its structure is that of JSON: U+FFFD
+// replaces invalid bytes, escaped halves of surrogate pairs, and NUL; raw control characters in
+// strings become escapes. Agents cut the output of tools where they like, and a result is never
+// thrown away for that.
+std::string readable_json(std::string_view json);
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 // Makes text of others safe for a terminal and for a log that people read in one. A control
 // character in it could move the cursor, hide or rename what stands beside it, or type commands.
+// Likewise for Markdown, in which it could be markup.
 #pragma once
 
 #include <string>
@@ -16,5 +17,14 @@ std::string printable_lines(std::string_view text);
 
 // Returns whether printable_lines() would return the text unchanged.
 bool is_printable_lines(std::string_view text);
+
+// Returns the text as a code span of Markdown (CommonMark), of one line, which nothing in the text
+// ends: somebody else's program shows it, and nothing in it shall be a link, a mention, HTML or a
+// heading. Replaces what printable() replaces.
+std::string markdown_code(std::string_view text);
+
+// Returns the lines as a block of code, from the beginning of a line to its end, in the same
+// way.
+std::string markdown_code_block(std::string_view lines);
 
 }  // namespace signalbox

@@ -4,7 +4,7 @@
 
 #include "server/executors/coderunner/agent_verdict.h"
 #include "server/executors/coderunner/line_splitter.h"
-#include "server/text/readable_json.h"
+#include "server/text/json_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {

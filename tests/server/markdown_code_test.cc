@@ -1,5 +1,5 @@
 // Tests that nothing in text of others ends the code in which it is shown.
-#include "server/text/markdown_code.h"
+#include "server/text/printable_text.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,6 @@
 
 #include "domain/limits.h"
 #include "server/text/json_text.h"
-#include "server/text/readable_json.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {

@@ -21,7 +21,6 @@
 #include "server/git/verified_object.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
-#include "server/text/markdown_code.h"
 #include "server/text/printable_text.h"
 #include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"

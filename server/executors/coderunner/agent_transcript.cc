@@ -2,7 +2,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/text/readable_json.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 namespace {
