@@ -16,7 +16,7 @@
 #include "domain/try.h"
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
-#include "server/access/job_secret.h"
+#include "server/access/secret.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
 #include "server/limits.h"

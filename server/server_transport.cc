@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/access/job_secret.h"
+#include "server/access/secret.h"
 #include "server/executors/process/job_processes.h"
 #include "server/limits.h"
 #include "server/rpc/kept_output.h"

@@ -6,12 +6,10 @@
 #include <boost/asio/post.hpp>
 
 #include "domain/try.h"
-#include "server/access/job_secret.h"
+#include "server/access/secret.h"
 #include "server/board/git_board_files.h"
 #include "server/executors/process/project_warnings.h"
-#include "server/followers/failed_run.h"
-#include "server/followers/recorded_commit.h"
-#include "server/followers/runs_over.h"
+#include "server/followers/recorded_run.h"
 #include "server/git/pinned_repository.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"

@@ -6,7 +6,6 @@
 #include <openssl/crypto.h>
 
 #include "domain/refusals.h"
-#include "server/access/job_secret.h"
 #include "server/access/secret.h"
 #include "server/text/time_text.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "domain/ids.h"
-#include "server/access/job_secret.h"
+#include "server/access/secret.h"
 
 namespace signalbox {
 

@@ -26,6 +26,18 @@ class SystemClock final : public Clock {
   [[nodiscard]] std::int64_t monotonic_ns() const override;
 };
 
+// A clock that always returns one moment, for answering queries about the past.
+class FixedClock final : public Clock {
+ public:
+  // `wall_ns` is in UTC; the monotonic time is always 0.
+  explicit FixedClock(std::int64_t wall_ns) : wall_ns_(wall_ns) {}
+  [[nodiscard]] std::int64_t wall_ns() const override { return wall_ns_; }
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return 0; }
+
+ private:
+  const std::int64_t wall_ns_;
+};
+
 // Returns why nothing can be recorded at this wall clock time, and what to do; nullopt for a time
 // that may be right. RocksDB aborts at a time before 1970, and 64-bit nanoseconds end in 2262.
 std::optional<std::string> clock_problem(std::int64_t wall_ns);

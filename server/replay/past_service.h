@@ -6,6 +6,7 @@
 // timeouts have their full length, as after a start at that moment. One thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,17 +18,33 @@
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "domain/ids.h"
 #include "projections/table.h"
 #include "server/replay/past_leases.h"
-#include "server/replay/present_facts.h"
+#include "server/rpc/api.h"
+#include "server/rpc/methods/families.h"
 #include "store/store_error.h"
 
 namespace signalbox {
 
 class EventLog;
+class JobOwnership;
+class RunRootRule;
 struct Method;
 struct Principal;
 struct World;
+
+// What answers show that isn't in the log: settings, and what is on the disk, as they are now.
+// Answers about a moment of the past show them, too. The defaults are those of a data directory
+// without a service. What is shared is called on the thread of the past.
+struct PresentFacts {
+  ServerFacts server{};
+  std::uint64_t incarnation = 0;  // that `server.started_at_ns` is of
+  std::optional<AccessParts::RolesWithoutToken> roles_without_token{};
+  std::shared_ptr<const RunRootRule> run_root_rule{};
+  std::shared_ptr<const JobOwnership> ownership{};
+  std::function<bool(const RunId&)> are_files_removed{};
+};
 
 class PastService {
  public:

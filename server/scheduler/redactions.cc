@@ -6,7 +6,7 @@
 
 #include "domain/try.h"
 #include "server/engine/redacted_world.h"
-#include "server/scheduler/commit_step.h"
+#include "server/scheduler/rewriting_turn.h"
 
 namespace signalbox {
 namespace {

@@ -9,7 +9,7 @@
 #include "domain/service_loops.h"
 #include "domain/try.h"
 #include "projections/retention_plan.h"
-#include "server/scheduler/commit_step.h"
+#include "server/scheduler/rewriting_turn.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {

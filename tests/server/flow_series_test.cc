@@ -1,5 +1,5 @@
 // Tests the series behind the charts of a forecast: bounded, and no peak is lost.
-#include "server/replay/what_if/flow_series.h"
+#include "server/replay/what_if/flow_measures.h"
 
 #include <gtest/gtest.h>
 

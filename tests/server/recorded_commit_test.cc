@@ -1,5 +1,5 @@
 // Tests which commit the log says that a station declared.
-#include "server/followers/recorded_commit.h"
+#include "server/followers/recorded_run.h"
 
 #include <gtest/gtest.h>
 

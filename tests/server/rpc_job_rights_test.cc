@@ -4,7 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/access/job_secret.h"
+#include "server/access/secret.h"
 #include "tests/server/principals_site.h"
 
 namespace signalbox {

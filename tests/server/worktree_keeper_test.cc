@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/followers/runs_over.h"
+#include "server/followers/recorded_run.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {

@@ -12,7 +12,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/engine/recovery.h"
-#include "server/replay/fixed_clock.h"
+#include "server/platform/clock.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/retention.h"
 #include "tools/bench/bench_history.h"

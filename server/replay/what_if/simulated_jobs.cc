@@ -40,6 +40,14 @@ JobResult result_of(const RecordedAttempt& attempt, std::int64_t now_ns) {
 
 }  // namespace
 
+void SimulatedQuestions::ask(const RunId& run_id, const std::string& station, Token token,
+                             const RecordedQuestion& question) {
+  const auto asked =
+      engine_.begin(by_the_service).apply(RequestApproval{run_id, station, token, "recorded"});
+  if (!asked || *asked == 0 || !question.decision) return;
+  plan_decision_(question.waited_ns, ResumeRun{run_id, {}, question.decision, {}, station});
+}
+
 void SimulatedJobs::track(Job job) {
   const auto [place, added] = under_way_.emplace(job.id, job);
   if (!added) return;

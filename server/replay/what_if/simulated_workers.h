@@ -13,7 +13,7 @@
 
 #include "server/engine/engine.h"
 #include "server/replay/what_if/attempt_pool.h"
-#include "server/replay/what_if/simulated_questions.h"
+#include "server/replay/what_if/simulated_jobs.h"
 #include "server/replay/what_if/simulated_time.h"
 #include "server/replay/what_if/what_if_policy.h"
 

@@ -9,7 +9,7 @@
 #include "domain/run_retry.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
-#include "server/followers/failed_run.h"
+#include "server/followers/recorded_run.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/read_models.h"
 #include "store/event_log.h"

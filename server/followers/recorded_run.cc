@@ -1,0 +1,118 @@
+#include "server/followers/recorded_run.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "domain/evolving_run.h"
+#include "domain/run.h"
+#include "domain/try.h"
+#include "projections/run_history.h"
+#include "projections/run_index.h"
+#include "server/text/json_text.h"
+
+namespace signalbox {
+namespace {
+
+Stored<FailedRun> find_in_rows(const RunIndex& index, const EventLog& log, const RunId& run_id) {
+  const auto row = TRY(index.find(run_id));
+  if (!row || row->status != RunStatus::failed) return FailedRun{};
+  return read_failed_run(log, index, *row);
+}
+
+Stored<bool> is_over(const RunIndex& index, const RunId& run_id) {
+  const auto row = TRY(index.find(run_id));
+  if (!row) return true;
+  if (!is_terminal(row->status)) return false;
+  if (row->status != RunStatus::failed) return true;
+  return TRY(index.cards().find_by_run(run_id)).has_value();
+}
+
+// Returns the result that the event gives the station; nullptr if it gives none.
+const AttemptResult* result_for(const Event& event, const std::string& station) {
+  if (const auto* done = event_as<StationSucceeded>(event)) {
+    return done->station == station ? &done->result : nullptr;
+  }
+  if (const auto* held = event_as<StationResultHeld>(event)) {
+    return held->station == station ? &held->result : nullptr;
+  }
+  return nullptr;
+}
+
+std::string commit_in(const AttemptResult& result, const std::string& field) {
+  const auto metadata = parse_json(result.metadata);
+  if (!metadata || !metadata->is_object()) return {};
+  const boost::json::value* const commit = metadata->get_object().if_contains(field);
+  return commit != nullptr && commit->is_string() ? std::string(commit->get_string())
+                                                  : std::string();
+}
+
+}  // namespace
+
+Stored<FailedRun> read_failed_run(const EventLog& log, const RunIndex& index, const RunRow& row) {
+  const auto pipeline = TRY(index.find_pipeline(row.pipeline_digest));
+  const auto positions = TRY(index.run_positions(row.run_id));
+  const auto records = TRY(read_records(log, positions));
+  FailedRun failed;
+  if (pipeline) failed.run = evolved_failed_run(records, *pipeline);
+  failed.failed_at = records.empty() ? 0 : records.back().position;
+  return failed;
+}
+
+tl::expected<FailedRun, std::string> find_failed_run(Projector& projector, const EventLog& log,
+                                                     Position position, const RunId& run_id) {
+  if (!projector.wait_for(position)) {
+    return tl::unexpected(std::string("the read models stay behind the log, or are rebuilt"));
+  }
+  auto found = find_in_rows(projector.index(), log, run_id);
+  if (found) return *std::move(found);
+  if (found.error().kind == StoreError::Kind::dropped) return FailedRun{};
+  return tl::unexpected(found.error().message);
+}
+
+tl::expected<std::set<std::string>, std::string> runs_over(Projector& projector, Position position,
+                                                           const std::set<std::string>& run_ids) {
+  std::set<std::string> over;
+  if (run_ids.empty()) return over;
+  if (!projector.wait_for(position)) {
+    return tl::unexpected(std::string("the read models stay behind the log"));
+  }
+  for (const std::string& text : run_ids) {
+    const auto run_id = parse_uuid(text);
+    const auto found = run_id ? is_over(projector.index(), *run_id) : Stored<bool>(true);
+    if (!found) return tl::unexpected(found.error().message);
+    if (*found) over.insert(text);
+  }
+  return over;
+}
+
+Stored<std::string> recorded_commit(const EventLog& log, const RunIndex& index, Position applied,
+                                    const DeclaredCommit& wanted) {
+  const Stream stream = Stream::run(wanted.run_id);
+  const auto positions = index.run_positions(wanted.run_id);
+  // Without the index, as while it is computed anew, the run's part of the log has to be read.
+  const Position unread = positions ? applied + 1 : wanted.started;
+  std::optional<std::string> newest;
+  if (unread < wanted.before) {
+    TRY(log.scan(unread, wanted.before - 1, [&](Record&& record) {
+      const auto* result =
+          record.stream == stream ? result_for(record.event, wanted.station) : nullptr;
+      if (result != nullptr) newest = commit_in(*result, wanted.field);
+      return true;
+    }));
+  }
+  if (newest) return *newest;
+  if (!positions) return std::string();
+  auto next = std::lower_bound(positions->begin(), positions->end(), wanted.before);
+  while (next != positions->begin()) {
+    const auto records = TRY(log.read(*--next, 1));
+    if (records.empty()) break;
+    const auto* result = result_for(records.front().event, wanted.station);
+    if (result != nullptr) return commit_in(*result, wanted.field);
+  }
+  return std::string();
+}
+
+}  // namespace signalbox
