@@ -4,8 +4,8 @@
 
 #include "domain/check.h"
 #include "domain/job_machine.h"
+#include "domain/pipeline.h"
 #include "domain/refusals.h"
-#include "domain/remote_work.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {

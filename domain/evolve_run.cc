@@ -6,7 +6,7 @@
 #include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/evolve.h"
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 #include "domain/run_retry.h"
 #include "domain/station_turn.h"
 

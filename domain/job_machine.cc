@@ -1,6 +1,6 @@
 #include "domain/job_machine.h"
 
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 
 namespace signalbox {
 

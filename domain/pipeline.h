@@ -231,4 +231,19 @@ Decided<void> validate(const PipelineDefinition& pipeline);
 // with each retry, up to limits::backoff_ms_max.
 std::int64_t backoff_ms(const RetryPolicy& policy, std::uint32_t failures);
 
+// Returns whether the station's work is done on another machine: its executor is modal, or
+// coderunner in mode modal. That needs no local process, and so has slots, threads and a queue of
+// its own.
+[[nodiscard]] inline bool is_remote(const StationDefinition& station) {
+  if (station.executor == ExecutorKind::modal) return true;
+  return station.executor == ExecutorKind::coderunner && station.coderunner &&
+         station.coderunner->mode == CoderunnerMode::modal;
+}
+
+// Returns the executor under which the ready stations (ready_stations.h) hold it. All remote work
+// is in one queue, so that it never delays local work.
+[[nodiscard]] inline ExecutorKind ready_queue_of(const StationDefinition& station) {
+  return is_remote(station) ? ExecutorKind::modal : station.executor;
+}
+
 }  // namespace signalbox

@@ -1,5 +1,5 @@
 // An index of the stations that can be claimed now, oldest first, by executor and station name.
-// (Remote work of another executor is indexed under `modal`: remote_work.h.)
+// (Remote work of another executor is indexed under `modal`: ready_queue_of().)
 //
 // It is derived from the runs: a station is in it exactly while its ready_at isn't 0. So the cost
 // of a claim doesn't grow with the number of runs. check_invariants() compares it with the runs.

@@ -11,7 +11,6 @@
 
 #include "domain/boxed.h"
 #include "domain/evolve.h"
-#include "domain/evolving_run.h"
 #include "domain/try.h"
 #include "projections/card_row.h"
 #include "projections/history_base.h"
@@ -19,7 +18,7 @@
 #include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
 #include "projections/run_row.h"
-#include "projections/tick_row.h"
+#include "projections/tick_ledger.h"
 
 namespace signalbox {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "domain/evolving_run.h"
+#include "domain/evolve.h"
 #include "domain/try.h"
 
 namespace signalbox {

@@ -7,8 +7,8 @@
 
 #include "domain/admission.h"
 #include "domain/check.h"
+#include "domain/pipeline.h"
 #include "domain/refusals.h"
-#include "domain/remote_work.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <utility>
 
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 #include "domain/sorted_entries.h"
 #include "store/described_archive.h"
 #include "store/frozen_project_events.h"

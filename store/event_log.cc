@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "domain/check.h"
 #include "domain/try.h"
@@ -40,6 +41,26 @@ Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns) {
     (moment <= utc_ns ? before : after) = middle;
   }
   return before;
+}
+
+AppendResult InterruptibleLog::append(Position, std::span<const Commit>) {
+  return {AppendStatus::unknown, tail(), "this view of the log is for reading"};
+}
+
+Stored<AppendResult> InterruptibleLog::redact(Position, const Redaction&) {
+  return store_failure(StoreError::Kind::unsupported, "this view of the log is for reading");
+}
+
+Stored<Position> InterruptibleLog::scan(Position from, Position to, const Visit& visit) const {
+  bool interrupted = false;
+  auto scanned = log_.scan(from, to, [&](Record&& record) {
+    interrupted = stopped_;
+    return !interrupted && visit(std::move(record));
+  });
+  if (interrupted) {
+    return store_failure(StoreError::Kind::io, "reading the log ended because the service stops");
+  }
+  return scanned;
 }
 
 }  // namespace signalbox

@@ -5,6 +5,7 @@
 // a compare-and-set on the tail, a shared log that fences a deposed writer could be added.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -108,5 +109,29 @@ Stored<std::int64_t> recorded_at(const EventLog& log, Position position);
 // none. Uses binary search: if the clock was set back while the log was written, several positions
 // qualify and any one of them is returned.
 Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns);
+
+// A view of a log for long work beside a service, which only reads: that ends once the service
+// stops. Refers to the log and to `stopped`, which outlive it.
+class InterruptibleLog final : public EventLog {
+ public:
+  InterruptibleLog(const EventLog& log, const std::atomic<bool>& stopped)
+      : log_(log), stopped_(stopped) {}
+
+  [[nodiscard]] Position tail() const override { return log_.tail(); }
+  AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+  // Fails with `io` once `stopped` is set.
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
+  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
+    return log_.read_commit(position);
+  }
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
+  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
+  [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
+  [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
+
+ private:
+  const EventLog& log_;
+  const std::atomic<bool>& stopped_;
+};
 
 }  // namespace signalbox

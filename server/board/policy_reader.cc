@@ -13,7 +13,6 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/board/policy_keys.h"
-#include "server/board/whole_reading.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/path_facts.h"
@@ -23,6 +22,12 @@
 #include "store/sha256.h"
 
 namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
 // The attributes by which a change of a file is detected. All zero: there is no file.
 struct Stamp {
   dev_t device = 0;
@@ -37,8 +42,6 @@ struct Stamp {
 using Stamps = std::vector<Stamp>;
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int read_attempts_max = 8;
 

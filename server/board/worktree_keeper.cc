@@ -6,7 +6,6 @@
 
 #include "domain/admission.h"
 #include "domain/attempt_end.h"
-#include "server/board/worktree_lane.h"
 #include "server/engine/engine.h"
 
 namespace signalbox {

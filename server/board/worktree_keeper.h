@@ -25,6 +25,12 @@
 
 namespace signalbox {
 
+// Returns the lane of everything that reads or removes worktrees of a repository: one that hangs
+// keeps no worktree of another, and nobody reads a worktree that is being removed.
+inline Lane worktree_lane(const std::string& repository) {
+  return {.name = "worktrees of " + repository};
+}
+
 // Returns those of `run_ids` (as text) that can't go on any more after `position`, which is
 // durable, not even by a retry. Error: a sentence that says why nobody can tell. May block; called
 // on a thread of the blocking pool.

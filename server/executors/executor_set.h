@@ -2,7 +2,7 @@
 // the local one.
 #pragma once
 
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 #include "server/executors/executor.h"
 
 namespace signalbox {

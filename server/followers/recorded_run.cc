@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include "domain/evolving_run.h"
+#include "domain/evolve.h"
 #include "domain/run.h"
 #include "domain/try.h"
 #include "projections/run_history.h"

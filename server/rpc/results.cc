@@ -4,7 +4,7 @@
 
 #include "domain/admission.h"
 #include "domain/attempt_end.h"
-#include "domain/evolving_run.h"
+#include "domain/evolve.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
 #include "projections/run_history.h"

@@ -4,8 +4,8 @@
 #include <boost/json/serialize.hpp>
 #include "domain/job_machine.h"
 #include "domain/limits.h"
+#include "domain/pipeline.h"
 #include "domain/refusals.h"
-#include "domain/remote_work.h"
 #include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"

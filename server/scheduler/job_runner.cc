@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 
 namespace signalbox {
 namespace {

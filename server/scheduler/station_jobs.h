@@ -36,7 +36,7 @@ class StationJobs {
     JobOwnership ownership;
     std::filesystem::path runs_root;   // <data>/runs
     std::size_t jobs_max = 8;          // concurrent jobs on this machine
-    std::size_t remote_jobs_max = 32;  // concurrent remote jobs (remote_work.h)
+    std::size_t remote_jobs_max = 32;  // concurrent remote jobs
   };
   using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 #include "domain/service_loops.h"
 
 namespace signalbox {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "domain/evolving_run.h"
+#include "domain/evolve.h"
 #include "domain/retry_policy.h"
 #include "tests/domain/card_fixture.h"
 

@@ -14,7 +14,6 @@
 
 #include "domain/decide.h"
 #include "domain/evolve.h"
-#include "domain/evolving_run.h"
 
 namespace signalbox {
 

@@ -1,7 +1,7 @@
 // The retry of a failed run: at the station that failed, and at no other.
 #include <gtest/gtest.h>
 
-#include "domain/evolving_run.h"
+#include "domain/evolve.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {

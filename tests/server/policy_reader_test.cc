@@ -11,7 +11,6 @@
 
 #include "domain/nanoseconds.h"
 #include "server/board/policy_keys.h"
-#include "server/board/whole_reading.h"
 #include "server/git/git_command.h"
 #include "store/sha256.h"
 #include "tests/fixtures/git_repository.h"

@@ -8,7 +8,7 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 #include "projections/history_base.h"
 #include "server/engine/engine.h"
 #include "server/followers/recorded_run.h"

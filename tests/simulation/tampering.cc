@@ -5,7 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "domain/remote_work.h"
+#include "domain/pipeline.h"
 #include "server/scheduler/service_loops.h"
 #include "tests/simulation/schedule.h"
 

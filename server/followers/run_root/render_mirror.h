@@ -7,7 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/event.h"
-#include "projections/tick_row.h"
+#include "projections/tick_ledger.h"
 #include "server/followers/run_root/run_root_state.h"
 
 namespace signalbox {

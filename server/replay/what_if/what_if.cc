@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/evolving_run.h"
+#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 #include "domain/service_loops.h"
 #include "server/board/board_loops.h"

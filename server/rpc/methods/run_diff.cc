@@ -6,7 +6,7 @@
 #include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/board/run_change.h"
-#include "server/board/worktree_lane.h"
+#include "server/board/worktree_keeper.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"

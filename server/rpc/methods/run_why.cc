@@ -7,8 +7,8 @@
 
 #include "domain/admission.h"
 #include "domain/nanoseconds.h"
+#include "domain/pipeline.h"
 #include "domain/refusals.h"
-#include "domain/remote_work.h"
 #include "projections/run_history.h"
 #include "projections/why.h"
 #include "server/engine/dropped_history.h"
