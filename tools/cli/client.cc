@@ -1,17 +1,19 @@
 #include "tools/cli/client.h"
 
-#include "domain/try.h"
-#include "server/text/json_text.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <boost/json/serialize.hpp>
+
+#include "domain/try.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 namespace {
@@ -20,6 +22,33 @@ namespace json = boost::json;
 
 // Far above any answer of a Signalbox server; only another program would send more.
 constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
+
+// Longer than any wait that a caller asks of the server.
+constexpr std::chrono::seconds answer_timeout{90};
+constexpr std::chrono::milliseconds pause_min{50};
+constexpr std::chrono::milliseconds pause_max{1000};
+
+// Returns whether the error says nothing about the request itself, so that a repetition may
+// succeed.
+bool is_retryable(const CallError& error) {
+  switch (error.exit_code) {
+    case ExitCode::unreachable:
+    case ExitCode::io:
+    case ExitCode::try_again:
+      return true;
+    case ExitCode::ok:
+    case ExitCode::refused:
+    case ExitCode::usage:
+    case ExitCode::other_data:
+    case ExitCode::protocol:
+    case ExitCode::not_allowed:
+    case ExitCode::damaged:
+      break;
+  }
+  const std::string code = code_of(error);
+  return code == "STORAGE_FULL" || code == "UNKNOWN_OUTCOME" || code == "TIMED_OUT" ||
+         code == "OVERLOADED" || code == "SHUTTING_DOWN";
+}
 
 }  // namespace
 
@@ -151,6 +180,26 @@ CallError Client::connection_lost(const std::string& why) const {
                          " closed the connection before it answered (" + why +
                          "); the requested change may have been made",
                      {"signalbox status", server_.start_command()});
+}
+
+Called<boost::json::object> PatientClient::call(std::string_view method,
+                                                const boost::json::object& params) {
+  for (auto pause = pause_min;; pause = std::min(2 * pause, pause_max)) {
+    if (!client_) {
+      auto connected = Client::connect(socket_, answer_timeout);
+      if (connected) {
+        client_.emplace(std::move(*connected));
+      } else if (!is_retryable(connected.error())) {
+        return tl::unexpected(std::move(connected.error()));
+      }
+    }
+    if (client_) {
+      auto answer = client_->call(method, params);
+      if (answer || !is_retryable(answer.error())) return answer;
+      client_.reset();
+    }
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 }  // namespace signalbox

@@ -20,7 +20,6 @@
 #include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
 #include "tools/views/event_view.h"
-#include "tools/views/log_view.h"
 
 namespace signalbox {
 namespace {

@@ -12,7 +12,6 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
-#include "tools/commands/budget_options.h"
 #include "tools/commands/run_bulk.h"
 #include "tools/commands/run_start.h"
 #include "tools/views/run_view.h"

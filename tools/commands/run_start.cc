@@ -1,12 +1,13 @@
 // `signalbox run start` and `run watch`: starts a run, and follows it to its end.
 #include "tools/commands/run_start.h"
 
+#include <unistd.h>
+
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <unistd.h>
 
 #include "domain/try.h"
 #include "tools/cli/commands.h"
@@ -15,16 +16,20 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
-#include "tools/commands/budget_options.h"
 #include "tools/commands/pipeline_file.h"
 #include "tools/views/event_view.h"
-#include "tools/views/log_view.h"
 #include "tools/views/run_view.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+// An amount below the smallest one is that: rounded to 0 it would be no bound at all.
+std::int64_t microusd_of(double usd) {
+  const std::int64_t rounded = std::llround(usd * 1'000'000);
+  return rounded == 0 && usd > 0 ? 1 : rounded;
+}
 
 bool ends_run(const json::object& event) {
   const std::string type = text_at(event, "type");
@@ -147,6 +152,27 @@ ExitCode start(const Invocation& invocation, const StartOptions& options) {
 }
 
 }  // namespace
+
+void add_budget_options(ToolCommand command, BudgetOptions& options) {
+  command
+      .add_option("--max-cost-usd", options.max_cost_usd,
+                  "Budget of the whole run in US dollars; 0: no bound")
+      .range(0.0, 1'000'000.0);
+  command.add_option("--max-tokens", options.max_tokens,
+                     "Budget of the whole run in tokens; 0: no bound");
+  command.add_option("--max-turns", options.max_turns,
+                     "Budget of the whole run in agent turns; 0: no bound");
+}
+
+void set_budget(boost::json::object& params, const BudgetOptions& options) {
+  boost::json::object budget;
+  if (options.max_cost_usd) {
+    budget["cost_microusd"] = microusd_of(*options.max_cost_usd);
+  }
+  set_param(budget, "tokens", options.max_tokens);
+  set_param(budget, "turns", options.max_turns);
+  if (!budget.empty()) params["budget"] = std::move(budget);
+}
 
 Called<json::object> wait_for_end(const Invocation& invocation, const std::string& run_id) {
   return follow_run(invocation, run_id, [](const json::object&) {});

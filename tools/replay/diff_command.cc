@@ -8,7 +8,6 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/past_call.h"
 #include "tools/replay/change_list.h"
-#include "tools/replay/world_difference.h"
 
 namespace signalbox {
 namespace {

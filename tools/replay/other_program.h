@@ -1,5 +1,5 @@
 // Another signalbox, of any version, that is asked about a log: runs it within a deadline and reads
-// its answers without trusting them.
+// its answers without trusting them. Two versions are compared by the states that they fold.
 #pragma once
 
 #include <cstddef>
@@ -55,5 +55,15 @@ class OtherProgram {
   std::string program_;
   std::int64_t deadline_ms_;
 };
+
+// Compares `ours`, the result of `replay --json --digest-every N`, with that of another program on
+// the log in `data`. Returns how many digests were compared, at least one, if the other program
+// read the same log (the root of its tree at the end) and has the same digest at each position of
+// ours. A program without --digest-every is compared only at the end. Fails with AGAINST_OTHER_LOG,
+// with AGAINST_INCOMPLETE for a position without a digest, as OtherProgram, and with
+// STORAGE_DAMAGED and the first event after which the states differ; it is found by bisection, by
+// running the program again with --to.
+Called<std::size_t> compare_replay(const std::filesystem::path& data, const OtherProgram& other,
+                                   const boost::json::object& ours);
 
 }  // namespace signalbox

@@ -11,7 +11,7 @@
 #include "store/codec.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
-#include "tools/replay/world_difference.h"
+#include "tools/replay/change_list.h"
 #include "tools/views/event_view.h"
 
 namespace signalbox {

@@ -1,7 +1,8 @@
-// Formats one event as one line for people.
+// Formats events, and the output of running agents, as lines for people.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include <boost/json/object.hpp>
@@ -10,8 +11,8 @@
 
 namespace signalbox {
 
-// Returns position, time, stream (for a run the end of its id), type and the important fields of
-// the data, with a line break.
+// Returns an event as one line: position, time, stream (for a run the end of its id), type and the
+// important fields of the data, with a line break.
 std::string event_line(const boost::json::object& event, const Terminal& terminal,
                        std::int64_t now_ns);
 
@@ -23,5 +24,20 @@ std::string run_event_line(const boost::json::object& event, const Terminal& ter
 // Returns the same for a broadcast, with its name as the type.
 std::string broadcast_line(const std::string& name, const boost::json::object& params,
                            const Terminal& terminal, std::int64_t now_ns);
+
+// Formats the output of running agents.
+class LogView {
+ public:
+  // With `named`, each line begins with its run and station.
+  explicit LogView(bool named) : named_(named) {}
+
+  // Returns the new lines of one `agent.log`, each with a line break. Bytes that were skipped
+  // before it give a line with their number; bytes that were shown already are left out.
+  std::string lines(const boost::json::object& excerpt, const Terminal& terminal);
+
+ private:
+  const bool named_;
+  std::map<std::string, std::uint64_t> next_;  // next byte to show, by span and stream
+};
 
 }  // namespace signalbox
