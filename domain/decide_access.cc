@@ -17,12 +17,8 @@ Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, c
                   {{"field", std::string("role")}}, {"signalbox access issue --help"});
   }
   if (command.expires_in_ms) {
-    if (auto ok =
-            require_between("expires_in_ms", *command.expires_in_ms,
-                            limits::access_token_life_ms_min, limits::access_token_life_ms_max);
-        !ok) {
-      return tl::unexpected(ok.error());
-    }
+    TRY(require_between("expires_in_ms", *command.expires_in_ms, limits::access_token_life_ms_min,
+                        limits::access_token_life_ms_max));
   }
   std::size_t usable = 0;
   for (const AccessToken& token : world.access.tokens) {

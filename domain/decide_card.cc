@@ -19,14 +19,9 @@ Decided<void> require_priority(std::int32_t priority) {
 }
 
 Decided<void> validate(const SubmitCard& command) {
-  if (auto ok = require_line("title", command.title, limits::card_title_bytes_max); !ok) return ok;
-  if (auto ok = require_at_most("brief", command.brief.value_or(""), limits::card_brief_bytes_max);
-      !ok) {
-    return ok;
-  }
-  if (auto ok = require_at_most("key", command.key.value_or(""), limits::name_bytes_max); !ok) {
-    return ok;
-  }
+  TRY(require_line("title", command.title, limits::card_title_bytes_max));
+  TRY(require_at_most("brief", command.brief.value_or(""), limits::card_brief_bytes_max));
+  TRY(require_at_most("key", command.key.value_or(""), limits::name_bytes_max));
   return require_priority(command.priority.value_or(0));
 }
 

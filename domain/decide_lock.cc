@@ -17,13 +17,10 @@ std::vector<std::string> lock_get_command(const std::string& key) {
 }
 
 Decided<void> validate(const AcquireLock& command) {
-  if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = require_line("owner", command.owner, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = require_lease(command.lease_ms); !ok) return ok;
-  if (auto ok = require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max);
-      !ok) {
-    return ok;
-  }
+  TRY(require_line("key", command.key, limits::name_bytes_max));
+  TRY(require_line("owner", command.owner, limits::name_bytes_max));
+  TRY(require_lease(command.lease_ms));
+  TRY(require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max));
   return require_absolute("run_root", command.run_root);
 }
 

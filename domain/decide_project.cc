@@ -9,25 +9,22 @@ namespace signalbox {
 namespace {
 
 Decided<void> validate(const PutProject& command) {
-  if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = require_absolute("repository", command.repository); !ok) return ok;
+  TRY(require_line("name", command.name, limits::name_bytes_max));
+  TRY(require_absolute("repository", command.repository));
   if (command.keep_pipeline && command.pipeline) {
     return reject(ErrorCode::INVALID_PARAMS, "keep_pipeline keeps the one that there is",
                   {{"field", std::string("pipeline")}});
   }
   if (command.base) {
-    if (auto ok = require_line("base", *command.base, limits::name_bytes_max); !ok) return ok;
+    TRY(require_line("base", *command.base, limits::name_bytes_max));
     if (command.base->starts_with('-')) {
       return reject(ErrorCode::INVALID_PARAMS, "base must be a branch",
                     {{"field", std::string("base")}, {"value", *command.base}});
     }
   }
-  if (auto ok = require_no_credentials("remote", command.remote.value_or(""),
-                                       "give them to git's credential helper, as the server's user",
-                                       "git config --global credential.helper store");
-      !ok) {
-    return ok;
-  }
+  TRY(require_no_credentials("remote", command.remote.value_or(""),
+                             "give them to git's credential helper, as the server's user",
+                             "git config --global credential.helper store"));
   return require_at_most("remote", command.remote.value_or(""), limits::path_bytes_max);
 }
 

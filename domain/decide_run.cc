@@ -19,15 +19,13 @@ Decided<void> validate(const StartRun& command) {
                        std::size_t bytes_max) -> Decided<void> {
     return value ? require_at_most(field, *value, bytes_max) : Decided<void>{};
   };
-  if (auto ok = require_name("goal", command.goal, limits::goal_bytes_max); !ok) return ok;
-  if (auto ok = text("input", command.input, limits::input_bytes_max); !ok) return ok;
-  if (auto ok = text("project", command.project, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = text("idempotency_key", command.idempotency_key, limits::name_bytes_max); !ok) {
-    return ok;
-  }
-  if (auto ok = text("base", command.base, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = require_absolute("run_root", command.run_root); !ok) return ok;
-  if (auto ok = require_absolute("repository", command.repository); !ok) return ok;
+  TRY(require_name("goal", command.goal, limits::goal_bytes_max));
+  TRY(text("input", command.input, limits::input_bytes_max));
+  TRY(text("project", command.project, limits::name_bytes_max));
+  TRY(text("idempotency_key", command.idempotency_key, limits::name_bytes_max));
+  TRY(text("base", command.base, limits::name_bytes_max));
+  TRY(require_absolute("run_root", command.run_root));
+  TRY(require_absolute("repository", command.repository));
   if (command.base && command.base->starts_with('-')) {
     return reject(ErrorCode::INVALID_PARAMS, "base must be a commit or a branch",
                   {{"field", std::string("base")}, {"value", *command.base}});
@@ -38,16 +36,12 @@ Decided<void> validate(const StartRun& command) {
                    {"labels_max", static_cast<std::int64_t>(limits::labels_max)}});
   }
   if (command.budget) {
-    if (auto ok = validate(*command.budget); !ok) return ok;
+    TRY(validate(*command.budget));
   }
-  if (auto ok =
-          require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max);
-      !ok) {
-    return ok;
-  }
+  TRY(require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max));
   for (const auto& [key, value] : command.labels) {
-    if (auto ok = require_name("labels", key, limits::label_bytes_max); !ok) return ok;
-    if (auto ok = require_at_most("labels", value, limits::label_bytes_max); !ok) return ok;
+    TRY(require_name("labels", key, limits::label_bytes_max));
+    TRY(require_at_most("labels", value, limits::label_bytes_max));
     if (key.find_first_of("=\n") != std::string::npos) {
       return reject(ErrorCode::INVALID_PARAMS, "a label's name has no '=' and no line break",
                     {{"label", key}});
@@ -119,7 +113,7 @@ Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::
     return reject(ErrorCode::DECISION_REQUIRED, "station " + station + " waits for a decision",
                   {{"run_id", to_string(run.id)}, {"station", station}}, decision_commands(run));
   }
-  if (auto ok = require_asking(run, command); !ok) return ok;
+  TRY(require_asking(run, command));
   const Stream stream = Stream::run(run.id);
   // The question is the cause of its decision: so the log says which one was answered.
   switch (*command.decision) {

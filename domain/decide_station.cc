@@ -37,36 +37,20 @@ StationClaimed claim_of(const Run& run, const std::string& worker, std::int64_t 
 }
 
 Decided<void> require_fitting(const AttemptResult& result, const Failure& failure) {
-  if (auto ok = require_at_most("summary", result.summary, limits::summary_bytes_max); !ok)
-    return ok;
-  if (auto ok = require_at_most("logs_inline", result.logs_inline, limits::logs_inline_bytes_max);
-      !ok) {
-    return ok;
-  }
-  if (auto ok = require_at_most("metadata", result.metadata, limits::metadata_bytes_max); !ok) {
-    return ok;
-  }
-  if (auto ok = require_at_most("external_ref", result.external_ref, limits::path_bytes_max); !ok) {
-    return ok;
-  }
-  if (auto ok = require_token("error_code", failure.code, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = require_at_most("error_message", failure.message, limits::reason_bytes_max); !ok) {
-    return ok;
-  }
+  TRY(require_at_most("summary", result.summary, limits::summary_bytes_max));
+  TRY(require_at_most("logs_inline", result.logs_inline, limits::logs_inline_bytes_max));
+  TRY(require_at_most("metadata", result.metadata, limits::metadata_bytes_max));
+  TRY(require_at_most("external_ref", result.external_ref, limits::path_bytes_max));
+  TRY(require_token("error_code", failure.code, limits::name_bytes_max));
+  TRY(require_at_most("error_message", failure.message, limits::reason_bytes_max));
   if (result.artifacts.size() > limits::artifacts_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
                   {{"artifacts", static_cast<std::int64_t>(result.artifacts.size())},
                    {"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
   }
   for (const Artifact& artifact : result.artifacts) {
-    if (auto ok = require_name("artifacts.name", artifact.name, limits::name_bytes_max); !ok) {
-      return ok;
-    }
-    if (auto ok =
-            require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max);
-        !ok) {
-      return ok;
-    }
+    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
+    TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
   }
   return {};
 }

@@ -14,20 +14,13 @@ namespace signalbox {
 namespace {
 
 Decided<void> validate(const BeginTick& command) {
-  if (auto ok = require_line("loop", command.loop, limits::name_bytes_max); !ok) return ok;
+  TRY(require_line("loop", command.loop, limits::name_bytes_max));
   if (command.stage) {
-    if (auto ok = require_line("stage", *command.stage, limits::name_bytes_max); !ok) return ok;
+    TRY(require_line("stage", *command.stage, limits::name_bytes_max));
   }
-  if (auto ok = require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max);
-      !ok) {
-    return ok;
-  }
+  TRY(require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max));
   if (command.lease_ms) {
-    if (auto ok = require_between("lease_ms", *command.lease_ms, limits::lease_ms_min,
-                                  limits::lease_ms_max);
-        !ok) {
-      return ok;
-    }
+    TRY(require_between("lease_ms", *command.lease_ms, limits::lease_ms_min, limits::lease_ms_max));
   }
   return require_absolute("run_root", command.run_root);
 }

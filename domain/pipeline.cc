@@ -10,6 +10,7 @@
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
 #include "domain/station_turn.h"
+#include "domain/try.h"
 #include "domain/url_parts.h"
 
 namespace signalbox {
@@ -92,9 +93,7 @@ Decided<void> validate_checks(const StationDefinition& station) {
       return pipeline_invalid(station.name, "checks.name",
                               "must be there, at most 64 bytes, and once");
     }
-    if (auto ok = require_command(station, "checks.command of " + check.name, check.command); !ok) {
-      return ok;
-    }
+    TRY(require_command(station, "checks.command of " + check.name, check.command));
     if (check.timeout_ms < 1 || check.timeout_ms > limits::timeout_ms_max) {
       return pipeline_invalid(station.name, "checks.timeout", "must lie between 1 ms and 7 days");
     }
@@ -147,19 +146,10 @@ Decided<void> validate_deep_work(const StationDefinition& station) {
 Decided<void> validate_executor(const StationDefinition& station) {
   const ExecutorKind kind = station.executor;
   const bool agent = kind == ExecutorKind::coderunner;
-  if (auto ok = require_own(station, "coderunner", station.coderunner, agent); !ok) return ok;
-  if (auto ok = require_own(station, "modal", station.modal, agent || kind == ExecutorKind::modal);
-      !ok) {
-    return ok;
-  }
-  if (auto ok = require_own(station, "checks", station.checks, kind == ExecutorKind::checks); !ok) {
-    return ok;
-  }
-  if (auto ok =
-          require_own(station, "deep_work", station.deep_work, kind == ExecutorKind::deep_work);
-      !ok) {
-    return ok;
-  }
+  TRY(require_own(station, "coderunner", station.coderunner, agent));
+  TRY(require_own(station, "modal", station.modal, agent || kind == ExecutorKind::modal));
+  TRY(require_own(station, "checks", station.checks, kind == ExecutorKind::checks));
+  TRY(require_own(station, "deep_work", station.deep_work, kind == ExecutorKind::deep_work));
   if (kind == ExecutorKind::process) return require_command(station, "command", station.command);
   if (!station.command.empty() && !agent) {
     return pipeline_invalid(station.name, "command",
@@ -173,10 +163,10 @@ Decided<void> validate_executor(const StationDefinition& station) {
     return pipeline_invalid(station.name, "modal.endpoint", "must be given");
   }
   if (station.coderunner) {
-    if (auto ok = validate_coderunner(station); !ok) return ok;
+    TRY(validate_coderunner(station));
   }
   if (station.modal) {
-    if (auto ok = validate_endpoint(station); !ok) return ok;
+    TRY(validate_endpoint(station));
   }
   if (station.checks) return validate_checks(station);
   if (station.deep_work) return validate_deep_work(station);
@@ -207,8 +197,8 @@ Decided<void> validate(const StationDefinition& station) {
   if (!is_name(name)) {
     return pipeline_invalid(name, "name", "must be 1 to 64 letters, digits and '_'");
   }
-  if (auto ok = validate_executor(station); !ok) return ok;
-  if (auto ok = validate_allowances(station); !ok) return ok;
+  TRY(validate_executor(station));
+  TRY(validate_allowances(station));
   const auto& variables = station.environment;
   if (std::find(variables.begin(), variables.end(), "SIGNALBOX_ACCESS_TOKEN") != variables.end()) {
     return pipeline_invalid(name, "environment",
@@ -336,11 +326,11 @@ Decided<void> validate(const PipelineDefinition& pipeline) {
     return pipeline_invalid(
         "", "station", "must be there 1 to " + std::to_string(limits::stations_max) + " times");
   }
-  if (auto ok = validate(pipeline.budget); !ok) return ok;
+  TRY(validate(pipeline.budget));
   std::set<std::string> names;
   std::size_t bytes = 0;
   for (const StationDefinition& station : pipeline.stations) {
-    if (auto ok = validate(station); !ok) return ok;
+    TRY(validate(station));
     if (!names.insert(station.name).second)
       return pipeline_invalid(station.name, "name", "is there twice");
     bytes += text_bytes(station);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -189,8 +190,8 @@ bool steps_are_for_workers(const DeepWorkDefinition& work) { return work.step.co
 Decided<void> validate(const std::vector<StepDefinition>& steps,
                        const std::vector<std::string>& done) {
   if (steps.empty()) return plan_invalid("a plan has at least one step", "empty", {});
-  if (auto ok = check_ids(steps, done); !ok) return ok;
-  if (auto ok = check_dependencies(steps, done); !ok) return ok;
+  TRY(check_ids(steps, done));
+  TRY(check_dependencies(steps, done));
   const auto order = topological_order(steps);
   if (order.size() == steps.size()) return {};
   return plan_invalid("these steps depend on each other", "cycle", cycle_among(steps, order));

@@ -65,10 +65,7 @@ void add_plan(const Run& failed, NewEvents& events) {
 }
 
 Decided<void> validate(const RetryRun& command) {
-  if (auto ok = require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max);
-      !ok) {
-    return ok;
-  }
+  TRY(require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max));
   return require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max);
 }
 

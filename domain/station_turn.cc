@@ -4,6 +4,7 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 template <class Figures>
 Decided<void> require_figures(const char* cost, const char* tokens, const char* turns,
                               const Figures& figures) {
-  if (auto ok = require_between(cost, figures.cost_microusd, 0, limits::usage_max); !ok) return ok;
-  if (auto ok = require_between(tokens, figures.tokens, 0, limits::usage_max); !ok) return ok;
+  TRY(require_between(cost, figures.cost_microusd, 0, limits::usage_max));
+  TRY(require_between(tokens, figures.tokens, 0, limits::usage_max));
   return require_between(turns, figures.turns, 0, limits::usage_max);
 }
 

@@ -325,7 +325,7 @@ Stored<std::string> redacted_base(const EventLog& log, const Record& record,
     case StreamKind::project:
       break;  // the state has no free text of theirs
   }
-  if (!carried) return tl::unexpected(carried.error());
+  TRY(carried);
   return encode_history_base(base);
 }
 

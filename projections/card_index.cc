@@ -67,7 +67,7 @@ Stored<void> CardIndex::apply(const Record& record) {
   }
   const auto changed = TRY(rows_.change(record));
   CardRow& row = changed->row;
-  if (auto applied = signalbox::apply(row, record); !applied) return applied;
+  TRY(signalbox::apply(row, record));
   changed->add_position(record.position);
   if (const auto* started = event_as<CardStarted>(record.event)) {
     positions_.insert_or_assign(card_run_key(started->run_id), row.submitted_position);

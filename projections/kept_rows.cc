@@ -39,7 +39,7 @@ class KeptRowFilter {
       return done;
     }
     for (const char kind : std::string_view("ev")) {
-      if (auto done = positions(kind); !done) return done;
+      TRY(positions(kind));
     }
     if (auto done = each("k", [this](auto key, auto value) { return idempotency_key(key, value); });
         !done) {

@@ -49,7 +49,7 @@ Stored<World> evolve_to_horizon(const EventLog& log, Position horizon, Table& ta
     return records.size() < index_records_at_once || apply_records();
   }));
   if (applied) apply_records();
-  if (!applied) return tl::unexpected(applied.error());
+  TRY(applied);
   return world;
 }
 
@@ -189,7 +189,7 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
     if (scanned) scanned = log.scan(range.first, range.last, visit);
   }
   if (scanned) scanned = log.scan(plan.from, plan.horizon, visit);
-  if (!scanned) return tl::unexpected(scanned.error());
+  TRY(scanned);
   for (const auto& [project, position] : latest_puts) {
     wanted.insert(std::upper_bound(wanted.begin(), wanted.end(), position), position);
   }

@@ -287,7 +287,7 @@ Position RocksTable::applied() const { return state_->applied; }
 
 Stored<void> RocksTable::reopen() {
   if (!state_->refusal) return {};
-  if (auto ok = check_writable(state_->directory); !ok) return ok;
+  TRY(check_writable(state_->directory));
   state_->close();
   auto again = open_or_recreate(state_->directory, state_->format);
   if (!again) return reopen_read_only(std::move(again.error()));

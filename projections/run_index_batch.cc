@@ -49,7 +49,7 @@ Stored<void> RunIndex::Batch::apply(const Record& record) {
   if (event_as<StationHeartbeat>(record.event) != nullptr) return {};
   const auto run = TRY(index_.rows_.change(record));
   index_.strategies_.apply(run->row, record);
-  if (auto applied = signalbox::apply(run->row, record); !applied) return applied;
+  TRY(signalbox::apply(run->row, record));
   run->add_position(record.position);
   return {};
 }
@@ -115,16 +115,15 @@ Stored<void> RunIndex::Batch::put_hours() {
 }
 
 Stored<void> RunIndex::Batch::write(Position applied) {
-  auto counts = index_.counts();
-  if (!counts) return tl::unexpected(std::move(counts.error()));
+  auto counts = TRY(index_.counts());
   for (ChangedRow<RunRow>& run : index_.rows_.changed()) {
-    if (auto put = put_run(run, *counts); !put) return put;
+    TRY(put_run(run, counts));
   }
-  if (auto put = put_hours(); !put) return put;
-  if (auto put = index_.strategies_.put(out_); !put) return put;
-  if (auto put = index_.cards_.put(out_); !put) return put;
-  if (auto put = index_.calendar_.put(out_); !put) return put;
-  out_.put(keys::counts, encode_row(*counts));
+  TRY(put_hours());
+  TRY(index_.strategies_.put(out_));
+  TRY(index_.cards_.put(out_));
+  TRY(index_.calendar_.put(out_));
+  out_.put(keys::counts, encode_row(counts));
   return index_.table_.write(out_, applied);
 }
 

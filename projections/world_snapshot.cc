@@ -99,9 +99,7 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   append_integer(bytes, static_cast<std::uint64_t>(body.size()));
   bytes.append(body);
   append_integer(bytes, crc32c(bytes));
-  if (auto written = replace_file(file_of(directory, world.position), bytes); !written) {
-    return written;
-  }
+  TRY(replace_file(file_of(directory, world.position), bytes));
   const auto all = snapshots_in(directory);
   for (std::size_t index = snapshots_kept; index < all.size(); ++index) {
     std::error_code ignored;

@@ -124,7 +124,7 @@ Stored<void> sync_parent_directories(const std::filesystem::path& directory) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || status.st_dev != own.st_dev) return {};
     if (::access(path.c_str(), R_OK) != 0) continue;
-    if (auto synced = sync_directory(path); !synced) return synced;
+    TRY(sync_directory(path));
   }
   return {};
 }

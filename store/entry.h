@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "domain/try.h"
 #include "store/event_log.h"
 #include "store/frame.h"
 #include "store/random_source.h"
@@ -71,9 +72,7 @@ Stored<EntryEnd> for_each_frame(std::string_view entry, Position first, Visit&& 
                                    std::to_string(frame->position)));
     }
     const std::size_t bytes = frame->bytes;
-    const Stored<bool> more = visit(*frame);
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) {
+    if (!TRY(visit(*frame))) {
       end.stopped = true;
       return end;
     }

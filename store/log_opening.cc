@@ -145,15 +145,13 @@ Stored<void> note_redactions(const RocksDatabase& database, const PositionRange&
 Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
                               Position from, Position next, const Horizon& horizon) {
   if (redactions.lacks_event()) {
-    if (auto noted = note_redactions(database, {next, position_max}, redactions); !noted) {
-      return noted;
-    }
+    TRY(note_redactions(database, {next, position_max}, redactions));
   }
   for (const Position position : redactions.missing_before(from)) {
     if (horizon.first_dropped(position, position)) {
       redactions.forget(position);
-    } else if (auto noted = note_redactions(database, {position, position}, redactions); !noted) {
-      return noted;
+    } else {
+      TRY(note_redactions(database, {position, position}, redactions));
     }
   }
   return redactions.check_log();

@@ -55,7 +55,7 @@ Stored<void> RedactionLedger::note_rare(const Frame& frame) {
   }
   if (frame.number != PayloadRedacted::tag.number) return {};
   Record record;
-  if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
+  TRY(decode_frame(frame, record));
   const auto* event = event_as<PayloadRedacted>(record.event);
   if (event->redacted_position == 0 || event->redacted_position >= frame.position) {
     return tl::unexpected(damaged_at(frame.position, "it redacts what doesn't lie before it"));

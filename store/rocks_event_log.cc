@@ -66,13 +66,12 @@ Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
 Stored<void> RocksEventLog::State::recover() {
   // The anchor is read before the database: a log that is opened later can only be longer.
   const auto anchor = TRY(read_anchor(anchor_file(data)));
-  const auto create = may_create(data, anchor);
-  if (!create) return tl::unexpected(create.error());
-  if (*create && options.read_only) {
+  const bool create = TRY(may_create(data, anchor));
+  if (create && options.read_only) {
     return store_failure(StoreError::Kind::not_found, "there is no log in " + data.string(),
                          log_directory(data).string());
   }
-  if (!*create) {
+  if (!create) {
     const auto torn = TRY(inspect_wal_files(log_directory(data)));
     report.torn_bytes = torn.bytes;
     if (!options.read_only) {
@@ -80,14 +79,14 @@ Stored<void> RocksEventLog::State::recover() {
       if (auto whole = check_tail(data, anchor, torn, options.env); !whole) {
         return tl::unexpected(located(std::move(whole.error())));
       }
-      if (auto cut = cut_torn_tail(torn); !cut) return cut;
+      TRY(cut_torn_tail(torn));
     }
   }
   // Without an anchor no opening was ever completed, so a creation that a crash interrupted is
   // completed now.
   const bool finished = anchor.has_value();
   if (!finished && !options.read_only) {
-    if (auto synced = sync_parent_directories(data); !synced) return synced;
+    TRY(sync_parent_directories(data));
   }
   auto opened = open_database(options.read_only ? RocksDatabase::Mode::read_only
                               : finished        ? RocksDatabase::Mode::read_write
@@ -124,7 +123,7 @@ Stored<void> RocksEventLog::State::settle() {
   // Recovery wrote the write-ahead logs to tables and removed them. Their removal must be durable
   // before later batches are written: a power loss could bring back a log that was read from memory
   // only, after a sync that failed.
-  if (auto removed = sync_directory(log_directory(data)); !removed) return removed;
+  TRY(sync_directory(log_directory(data)));
   // Rewriting files needs space. On a full disk the dropped records stay in the files until the
   // next opening.
   if (auto finished = finish_drop(); !finished && finished.error().kind != StoreError::Kind::full) {
@@ -169,8 +168,9 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
     state->lock = std::move(lock);
     if (read_only) {
       state->writing = State::Writing::never;
-    } else
+    } else {
       TRY(state->settle());
+    }
     return std::unique_ptr<RocksEventLog>(new RocksEventLog(std::move(state)));
   }
 }

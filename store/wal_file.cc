@@ -233,7 +233,7 @@ Stored<void> cut_wal_files_after(const std::filesystem::path& directory,
     for (; batch && batch->sequence <= last_sequence; batch = batch_at(bytes, end)) {
       end = batch->end;
     }
-    if (auto done = cut(path, end); !done) return done;
+    TRY(cut(path, end));
   }
   return {};
 }

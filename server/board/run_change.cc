@@ -159,9 +159,7 @@ tl::expected<RunChange, std::string> change_of_worktree(const RunChangePlace& pl
     return git(place.workspace, std::move(arguments), options);
   };
   TRY(mend_index(place.workspace, options, index.path()));
-  if (auto revealed = reveal_hidden_files(place.workspace, options, place.pin); !revealed) {
-    return tl::unexpected(revealed.error());
-  }
+  TRY(reveal_hidden_files(place.workspace, options, place.pin));
   const auto status = read_worktree_status(place.workspace, options, place.pin, IgnoredFiles::skip);
   if (!status) return tl::unexpected("git status: " + status.error());
   // git refuses to name a repository without commits, and would name any other as a link.
@@ -197,9 +195,8 @@ tl::expected<std::optional<RunChange>, std::string> run_change(const RunChangePl
   if (base.empty()) base = TRY(commit_named(in_repository, base_ref_of(run_id)));
   if (base.empty()) return std::nullopt;
   if (pinned && fs::is_directory(place.workspace, error)) {
-    const auto there = pinned->place_of(place.workspace);
-    if (!there) return tl::unexpected(there.error());
-    return TRY(change_of_worktree(place, *there, base, path, from));
+    const auto there = TRY(pinned->place_of(place.workspace));
+    return TRY(change_of_worktree(place, there, base, path, from));
   }
   const std::pair<const char*, std::string> refs[] = {
       {"rescue", rescue_ref_of(run_id)},

@@ -131,7 +131,7 @@ std::optional<std::string> Projector::held() const {
 // Loads the rows of dropped history: they are in the log's base and nowhere else.
 Stored<void> Projector::begin() {
   if (begun_) return {};
-  if (auto begun = index_.begin(log_); !begun) return begun;
+  TRY(index_.begin(log_));
   begun_ = true;
   set_applied(index_.applied());
   return {};
@@ -142,7 +142,7 @@ Stored<void> Projector::begin() {
 Stored<void> Projector::follow_to_tail() {
   const Position tail = log_.tail();
   do {
-    if (auto ok = apply_up_to(next_stop(tail)); !ok) return ok;
+    TRY(apply_up_to(next_stop(tail)));
     answer_queries();
   } while (applied_.load() < tail && !place_held_);
   return {};

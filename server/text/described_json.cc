@@ -7,6 +7,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "domain/try.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -194,7 +195,7 @@ Decided<void> read_value(const json::value& value, const Path& path, const Type&
       for (const auto& each : *object) {
         const std::string_view key = each.key();
         std::string& text = as<StringMapValue>(out)[std::string(key)];
-        if (auto ok = read_string(each.value(), Path{&path, key}, text); !ok) return ok;
+        TRY(read_string(each.value(), Path{&path, key}, text));
       }
       return {};
     }

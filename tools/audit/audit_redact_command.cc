@@ -92,7 +92,7 @@ Called<void> remove_projections(const std::filesystem::path& data) {
 
 Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& data,
                              const RedactionPlan& plan, const RedactOptions& options) {
-  if (auto removed = remove_projections(data); !removed) return removed;
+  TRY(remove_projections(data));
   if (!plan.base.empty()) {
     // First the base: a crash before the record is redacted leaves its texts only in the record.
     const Horizon horizon = log.horizon();
@@ -245,9 +245,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
     // Read-only, which also works beside a running server.
     const auto log = RocksEventLog::open(data, {.read_only = true});
     if (!log) return tl::unexpected(from_store_error(log.error()));
-    auto planned = plan_redaction(**log, options.position, options.fields);
-    if (!planned) return tl::unexpected(planned.error());
-    plan = *std::move(planned);
+    plan = TRY(plan_redaction(**log, options.position, options.fields));
   }
   json::object result{{"position", options.position},
                       {"type", tag_of(plan.record.event).name},

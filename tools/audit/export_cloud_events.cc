@@ -18,7 +18,7 @@ std::string_view digest_view(const Digest& digest) {
 RenderLeaf cloud_event_renderer(const std::string& origin) {
   return [origin, record = Record(), sha256 = std::make_shared<Sha256>()](
              const Frame& frame, const Digest& leaf, LeafChunk& chunk) mutable -> Stored<void> {
-    if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
+    TRY(decode_frame(frame, record));
     const std::size_t begin = chunk.text.size();
     append_cloud_event(frame, record, leaf, origin, chunk.text);
     const Digest line = sha256->update(std::string_view(chunk.text).substr(begin)).finish();
@@ -42,8 +42,8 @@ class SegmentWriter {
       lines_ = std::move(lines);
       digests_ = std::move(digests);
     }
-    if (auto written = lines_->write(chunk.text); !written) return written;
-    if (auto written = digests_->write(chunk.text_digests); !written) return written;
+    TRY(lines_->write(chunk.text));
+    TRY(digests_->write(chunk.text_digests));
     sha256_.update(chunk.text_digests);
     segment_.last = chunk.last();
     if (segment_.last + 1 - segment_.first == segment_records_max) end();
@@ -92,7 +92,7 @@ Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::pat
     }
     return writer.take(chunk);
   };
-  if (auto scanned = scan_leaves(log, scan); !scanned) return scanned;
+  TRY(scan_leaves(log, scan));
   writer.end();
   return {};
 }

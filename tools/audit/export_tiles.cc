@@ -45,7 +45,7 @@ class TileWriter {
     entries_.append(entry);
     ++leaves_;
     if (leaves_ % tile_width == 0) {
-      if (auto put = write_entries(tile_width); !put) return put;
+      TRY(write_entries(tile_width));
     }
     return add_hash(0, leaf);
   }
@@ -68,12 +68,12 @@ class TileWriter {
   // Writes the partial tiles.
   Called<void> end() {
     if (const std::uint64_t rest = leaves_ % tile_width; rest != 0) {
-      if (auto put = write_entries(rest); !put) return put;
+      TRY(write_entries(rest));
     }
     for (unsigned level = 0; level < levels_.size(); ++level) {
       const Level& each = levels_[level];
       if (each.leaves == 0) continue;
-      if (auto put = write_hashes(level, each.leaves); !put) return put;
+      TRY(write_hashes(level, each.leaves));
     }
     return {};
   }
@@ -91,7 +91,7 @@ class TileWriter {
     each.hashes.append(tile_hash_view(hash));
     append_leaf(each.tree, hash, sha256_);
     if (++each.leaves < tile_width) return {};
-    if (auto put = write_hashes(level, tile_width); !put) return put;
+    TRY(write_hashes(level, tile_width));
     const Digest root = merkle_root(each.tree, sha256_);
     each.hashes.clear();
     each.tree = {};
@@ -161,11 +161,11 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
       const std::size_t end = chunk.text_ends[index];
       const std::string_view entry = std::string_view(chunk.text).substr(begin, end - begin);
       begin = end;
-      if (auto added = writer.add(chunk.leaves[index], entry); !added) return added;
+      TRY(writer.add(chunk.leaves[index], entry));
     }
     return {};
   };
-  if (auto scanned = scan_leaves(log, scan); !scanned) return scanned;
+  TRY(scan_leaves(log, scan));
   return writer.end();
 }
 

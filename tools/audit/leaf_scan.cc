@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "store/merkle_tree.h"
 #include "store/redaction.h"
@@ -158,7 +159,7 @@ Called<void> scan_leaves(const AuditLog& log, const LeafScan& requested_scan) {
   if (scan.to < horizon.position) {
     return tl::unexpected(from_rejection(history_dropped(*log.log, scan.to)));
   }
-  if (auto taken = consume_dropped(log, scan, horizon); !taken) return taken;
+  TRY(consume_dropped(log, scan, horizon));
   scan.cut_at.push_back(scan.to);
   const Position believed = log.believed ? log.believed->position : 0;
   scan.cut_at.push_back(believed);

@@ -43,7 +43,7 @@ RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
                                   sizeof run_id);
     const bool of_run = frame.stream == StreamKind::run && frame.run_id == wanted;
     if (!of_run && frame.number != PayloadRedacted::tag.number) return {};
-    if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
+    TRY(decode_frame(frame, record));
     append_cloud_event(frame, record, leaf, origin, chunk.text);
     return {};
   };
@@ -99,7 +99,7 @@ Stored<void> add_pipeline_of_base(const AuditLog& log, RunGathering& gathering) 
   if (started == nullptr || gathering.pipelines.contains(started->pipeline_digest)) return {};
   MemoryTable table;
   RunIndex index(table);
-  if (auto begun = index.begin(*log.log); !begun) return begun;
+  TRY(index.begin(*log.log));
   auto pipeline = TRY(index.find_pipeline(started->pipeline_digest));
   if (pipeline) gathering.pipelines.insert_or_assign(started->pipeline_digest, *pipeline);
   return {};
@@ -270,12 +270,11 @@ Called<CapsuleWritten> write_capsule(const CapsuleRequest& request) {
   const auto log = TRY(open_audit_log(request.data));
   const auto gathering = TRY(gather_run(log, request, request.signers.front().verifier().name));
   const std::filesystem::path part = request.file.string() + ".part";
-  auto file = ExportFile::create(part);
-  if (!file) return tl::unexpected(file.error());
+  auto file = TRY(ExportFile::create(part));
   CapsuleWritten written;
   std::error_code ignored;
   {
-    CapsuleWriter writer(*std::move(file));
+    CapsuleWriter writer(std::move(file));
     if (auto done = write_lines(request, gathering, writer, written); !done) {
       std::filesystem::remove(part, ignored);
       return tl::unexpected(done.error());

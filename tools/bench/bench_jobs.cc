@@ -128,12 +128,12 @@ Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& d
   auto client = TRY(Client::connect(server.socket()));
   auto events = TRY(JobEvents::subscribe(server.socket()));
 
-  if (auto quiet = await_followers(client); !quiet) return quiet;
+  TRY(await_followers(client));
   const auto idle = TRY(status_p99_us(client, plan.duration / 2));
 
   auto start = JobsClock::now();
   const auto runs = TRY(start_sleepers(client));
-  if (auto running = events.await("StationExternalRefSet"); !running) return running;
+  TRY(events.await("StationExternalRefSet"));
   rounds.start_seconds.push_back(seconds_since(start));
   const Supervisors supervisors = find_supervisors(data / "jobs");
   if (supervisors.count != concurrent_jobs) {
@@ -142,7 +142,7 @@ Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& d
   }
   rounds.job_bytes.push_back(supervisors.private_bytes / concurrent_jobs);
 
-  if (auto quiet = await_followers(client); !quiet) return quiet;
+  TRY(await_followers(client));
   const auto loaded = TRY(status_p99_us(client, plan.duration));
   rounds.idle_us.push_back(idle);
   rounds.loaded_us.push_back(loaded);
@@ -152,7 +152,7 @@ Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& d
   for (const std::string& run : runs) {
     TRY(client.call("run.cancel", {{"run_id", run}}));
   }
-  if (auto ended = events.await("RunCanceled"); !ended) return ended;
+  TRY(events.await("RunCanceled"));
   rounds.end_seconds.push_back(seconds_since(start));
   return {};
 }

@@ -40,7 +40,7 @@ class Epoll {
     }
     for (int index = 0; index < ready; ++index) {
       auto* worker = static_cast<BenchWorker*>(events[static_cast<std::size_t>(index)].data.ptr);
-      if (auto taken = worker->on_readable(count); !taken) return taken;
+      TRY(worker->on_readable(count));
     }
     return {};
   }
@@ -69,7 +69,7 @@ Called<LoadResult> run_load(const Load& load) {
   const auto run_for = [&](std::chrono::nanoseconds duration) -> Called<void> {
     const auto end = SteadyClock::now() + duration;
     while (SteadyClock::now() < end) {
-      if (auto turned = epoll.poll(count); !turned) return turned;
+      TRY(epoll.poll(count));
     }
     return {};
   };
@@ -97,8 +97,8 @@ Called<void> start_runs(const std::filesystem::path& socket, std::size_t runs) {
       worker.start_run(false);
       --runs;
     }
-    if (auto sent = worker.flush(); !sent) return sent;
-    if (auto turned = epoll.poll(count); !turned) return turned;
+    TRY(worker.flush());
+    TRY(epoll.poll(count));
   }
   return {};
 }

@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "domain/try.h"
+
 namespace signalbox {
 namespace {
 
@@ -153,7 +155,7 @@ Called<void> BenchWorker::on_readable(LoadCount& count) {
   for (std::size_t end = 0; (end = incoming_.find('\n', start)) != std::string::npos;
        start = end + 1) {
     const std::string_view line(incoming_.data() + start, end - start);
-    if (auto taken = on_answer(line, count); !taken) return taken;
+    TRY(on_answer(line, count));
   }
   incoming_.erase(0, start);
   return flush();

@@ -10,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/executors/declared_result.h"
 #include "server/executors/deep_work_command.h"
 #include "server/platform/atomic_file.h"
@@ -164,7 +165,7 @@ class DeepWorker {
     }
     json::object plan = default_plan(job_variable("SIGNALBOX_GOAL"));
     if (!phase.command.empty()) {
-      if (auto ok = prepare_files(nullptr); !ok) return ok;
+      TRY(prepare_files(nullptr));
       const DeepCommandEnd end = command(name, phase, settings_.work.step_timeout_ms);
       if (end.canceled) return tl::unexpected(WorkEnded{end.failure, true});
       if (end.outcome != Outcome::succeeded) {
@@ -220,14 +221,14 @@ class DeepWorker {
         continue;  // repeats the call with the same command_id, since it had no effect
       }
       ++steps_taken_;
-      if (auto ok = do_step(step->get_object()); !ok) return ok;
+      TRY(do_step(step->get_object()));
     }
   }
 
   Done do_step(const json::object& step) {
     const std::string id = text_at(step, "step");
     const std::string token = text_at(step, "token");
-    if (auto ok = prepare_files(&step); !ok) return ok;
+    TRY(prepare_files(&step));
     const DeepCommandEnd end = command("step-" + id + "-" + text_at(step, "attempt"),
                                        settings_.work.step, settings_.work.step_timeout_ms);
     if (end.canceled) return tl::unexpected(WorkEnded{end.failure, true});
@@ -282,14 +283,10 @@ class DeepWorker {
       return {};
     };
     const json::value* const exploration = plan->if_contains("exploration");
-    if (auto ok = write("exploration.json",
-                        exploration == nullptr ? "{}" : json::serialize(*exploration));
-        !ok) {
-      return ok;
-    }
+    TRY(write("exploration.json", exploration == nullptr ? "{}" : json::serialize(*exploration)));
     set("SIGNALBOX_EXPLORATION_FILE", (place_.own() / "exploration.json").string());
     if (step == nullptr) return {};
-    if (auto ok = write("previous_error.txt", text_at(*step, "previous_error")); !ok) return ok;
+    TRY(write("previous_error.txt", text_at(*step, "previous_error")));
     set("SIGNALBOX_PREVIOUS_ERROR_FILE", (place_.own() / "previous_error.txt").string());
     set("SIGNALBOX_STEP_ID", text_at(*step, "step"));
     set("SIGNALBOX_STEP_TYPE", text_at(*step, "type"));

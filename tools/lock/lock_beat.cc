@@ -118,7 +118,7 @@ Called<void> LockBeat::connect() {
 
 Called<void> LockBeat::refresh() {
   if (!client_) {
-    if (auto connected = connect(); !connected) return connected;
+    TRY(connect());
   }
   TRY(client_->call(
       "lock.refresh",

@@ -65,11 +65,10 @@ struct ReplayStep::Words {
 Called<void> ReplayStep::run(std::istream& lines, std::ostream& out, Position position,
                              bool prompt) {
   const auto print = [&](const Output& output) -> Called<void> {
-    if (!output) return tl::unexpected(output.error());
-    out << *output << std::flush;
+    out << TRY(output) << std::flush;
     return {};
   };
-  if (auto first = print(move_to(position)); !first) return first;
+  TRY(print(move_to(position)));
   for (std::string line;;) {
     if (prompt) out << "(" << walk_.position() << " of " << walk_.tail() << ") " << std::flush;
     if (!std::getline(lines, line)) return {};
@@ -78,7 +77,7 @@ Called<void> ReplayStep::run(std::istream& lines, std::ostream& out, Position po
     const Words words(line);
     if (words.is("quit")) return {};
     if (words.command.empty()) continue;
-    if (auto output = print(execute(line)); !output) return output;
+    TRY(print(execute(line)));
   }
 }
 

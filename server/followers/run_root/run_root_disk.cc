@@ -173,7 +173,7 @@ Stored<void> remove(const FileChange& change, const RunRootRule* rule) {
   if (::unlinkat(place->directory.get(), place->name.c_str(), 0) != 0) {
     if (errno == ENOENT) return {};
     if (!is_directory(*place)) return failed("remove", place->shown);
-    if (auto ok = move_aside(*place, change.position); !ok) return ok;
+    TRY(move_aside(*place, change.position));
   }
   return sync(place->directory.get(), place->shown);
 }

@@ -2,6 +2,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -81,7 +82,7 @@ Stored<void> save_progress(const std::filesystem::path& file, const RunRootProgr
                                progress.runs,   progress.failed};
   for (const auto& [key, lock] : progress.state.locks) stored.locks.push_back(lock);
   for (const auto& [loop, tick] : progress.state.ticks) stored.ticks.push_back(tick);
-  if (auto made = make_directories(file.parent_path()); !made) return made;
+  TRY(make_directories(file.parent_path()));
   return replace_file(file, boost::json::serialize(to_json(stored)) + "\n");
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "domain/nanoseconds.h"
+#include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
@@ -180,7 +181,7 @@ std::optional<Position> read_trace_cursor(const std::filesystem::path& file) {
 }
 
 Stored<void> write_trace_cursor(const std::filesystem::path& file, Position position) {
-  if (auto made = make_directories(file.parent_path()); !made) return made;
+  TRY(make_directories(file.parent_path()));
   return write_file_atomically(file, std::to_string(position) + "\n");
 }
 

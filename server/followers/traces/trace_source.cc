@@ -55,7 +55,7 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
   // Records that were applied must not be applied again: the batch so far is returned, and an error
   // comes with the next call.
   if (batch.through > after) return batch;
-  if (!scanned) return tl::unexpected(scanned.error());
+  TRY(scanned);
   if (behind) {
     return store_failure(StoreError::Kind::io, "the read models are behind");
   }

@@ -77,9 +77,9 @@ Decided<void> require_count(const char* field, std::optional<std::uint32_t> valu
 }
 
 Decided<void> read_limits(const LimitsTable& table, WhatIfPolicy& policy) {
-  if (auto ok = require_count("limits.workers", table.workers); !ok) return ok;
-  if (auto ok = require_count("limits.jobs_max", table.jobs_max); !ok) return ok;
-  if (auto ok = require_count("limits.remote_jobs_max", table.remote_jobs_max); !ok) return ok;
+  TRY(require_count("limits.workers", table.workers));
+  TRY(require_count("limits.jobs_max", table.jobs_max));
+  TRY(require_count("limits.remote_jobs_max", table.remote_jobs_max));
   policy.workers = table.workers;
   policy.jobs_max = table.jobs_max;
   policy.remote_jobs_max = table.remote_jobs_max;
@@ -87,20 +87,12 @@ Decided<void> read_limits(const LimitsTable& table, WhatIfPolicy& policy) {
 }
 
 Decided<void> read_board(const BoardTable& table, WhatIfPolicy& policy) {
-  if (auto ok = require_count("board.max_concurrent_agents", table.max_concurrent_agents); !ok) {
-    return ok;
-  }
-  if (auto ok = require_count("board.max_concurrent_agents_per_project",
-                              table.max_concurrent_agents_per_project);
-      !ok) {
-    return ok;
-  }
-  if (auto ok = require_count("board.max_attempts", table.max_attempts); !ok) return ok;
-  if (auto ok = require_between("board.blocked_retry_minutes",
-                                table.blocked_retry_minutes.value_or(1), 1, 366LL * 24 * 60);
-      !ok) {
-    return ok;
-  }
+  TRY(require_count("board.max_concurrent_agents", table.max_concurrent_agents));
+  TRY(require_count("board.max_concurrent_agents_per_project",
+                    table.max_concurrent_agents_per_project));
+  TRY(require_count("board.max_attempts", table.max_attempts));
+  TRY(require_between("board.blocked_retry_minutes", table.blocked_retry_minutes.value_or(1), 1,
+                      366LL * 24 * 60));
   policy.max_concurrent_agents = table.max_concurrent_agents;
   policy.max_concurrent_agents_per_project = table.max_concurrent_agents_per_project;
   policy.max_attempts = table.max_attempts;
