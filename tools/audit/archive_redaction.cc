@@ -47,9 +47,7 @@ Called<CarriedRecord> record_of_line(const std::string& line, const std::string&
       std::memcmp(hash.bytes.data(), leaf.data(), leaf.size()) != 0) {
     return tl::unexpected(tampered(file, position, "its record isn't the one in the tree"));
   }
-  if (auto decoded = decode_frame(*frame, carried.record); !decoded) {
-    return tl::unexpected(from_store_error(decoded.error()));
-  }
+  TRY(called(decode_frame(*frame, carried.record)));
   return carried;
 }
 
@@ -83,25 +81,21 @@ Called<Event> blanked_event(const ArchiveRedaction& request, const Record& recor
 Called<std::string> redacted_line(const CarriedRecord& carried, Event replacement,
                                   const std::vector<std::string>& fields,
                                   const std::string& origin) {
-  const auto whole = parse_frame(carried.frame_bytes);
-  if (!whole) return tl::unexpected(from_store_error(whole.error()));
-  if (!fits_as_replacement(*whole, replacement)) {
+  const auto whole = TRY(called(parse_frame(carried.frame_bytes)));
+  if (!fits_as_replacement(whole, replacement)) {
     replacement = without_free_texts(carried.record.event, fields, Blank::shortest);
   }
   Salt salt;
   secure_random()(salt);
   const Position position = carried.record.position;
-  const auto entry = redact_entry(carried.frame_bytes, position, position, replacement, salt);
-  if (!entry) return tl::unexpected(from_store_error(entry.error()));
-  const auto frame = parse_frame(entry->bytes);
-  if (!frame) return tl::unexpected(from_store_error(frame.error()));
+  const auto entry =
+      TRY(called(redact_entry(carried.frame_bytes, position, position, replacement, salt)));
+  const auto frame = TRY(called(parse_frame(entry.bytes)));
   Record record;
-  if (auto decoded = decode_frame(*frame, record); !decoded) {
-    return tl::unexpected(from_store_error(decoded.error()));
-  }
+  TRY(called(decode_frame(frame, record)));
   Sha256 sha256;
   std::string line;
-  append_cloud_event(*frame, record, leaf_hash(*frame, sha256), origin, line);
+  append_cloud_event(frame, record, leaf_hash(frame, sha256), origin, line);
   return line;
 }
 
@@ -129,9 +123,7 @@ Called<std::string> line_at(const fs::path& file, std::uint64_t index) {
 
 Called<void> write_notes(const fs::path& archive, const ExportManifest& manifest,
                          const std::vector<NoteSigner>& signers) {
-  const auto written =
-      replace_file(archive / manifest_name, sign_note(manifest_text(manifest), signers));
-  if (!written) return tl::unexpected(from_store_error(written.error()));
+  TRY(called(replace_file(archive / manifest_name, sign_note(manifest_text(manifest), signers))));
   return {};
 }
 
@@ -156,17 +148,15 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
   }
   const std::uint64_t index = request.position - segment->first;
   const fs::path lines_file = request.archive / segment->lines_name();
-  auto digests = read_file(request.archive / segment->digests_name(),
-                           segment_records_max * record_digests_bytes);
-  if (!digests) return tl::unexpected(from_store_error(digests.error()));
-  if (digests->size() < (index + 1) * record_digests_bytes) {
+  auto digests = TRY(called(read_file(request.archive / segment->digests_name(),
+                                      segment_records_max * record_digests_bytes)));
+  if (digests.size() < (index + 1) * record_digests_bytes) {
     return tl::unexpected(tampered(segment->digests_name(), 0, "it is cut short"));
   }
   const std::size_t place = index * record_digests_bytes;
   auto line = TRY(line_at(lines_file, index));
-  const auto carried =
-      TRY(record_of_line(line, segment->lines_name(), request.position,
-                         std::string_view(*digests).substr(place, sizeof(Digest))));
+  const auto carried = TRY(record_of_line(line, segment->lines_name(), request.position,
+                                          std::string_view(digests).substr(place, sizeof(Digest))));
   RedactedInArchive done{std::string(tag_of(carried.record.event).name), {}};
   auto replacement = TRY(blanked_event(request, carried.record, done.fields));
   if (request.dry_run) return done;
@@ -178,11 +168,10 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
   }
   // Also repeats what a crash after the new line left undone.
   const Digest line_digest = sha256(line);
-  std::memcpy(digests->data() + place + sizeof(Digest), line_digest.bytes.data(), sizeof(Digest));
-  const Digest digests_digest = sha256(*digests);
+  std::memcpy(digests.data() + place + sizeof(Digest), line_digest.bytes.data(), sizeof(Digest));
+  const Digest digests_digest = sha256(digests);
   if (digests_digest == segment->digests_sha256) return done;
-  const auto put = replace_file(request.archive / segment->digests_name(), *digests);
-  if (!put) return tl::unexpected(from_store_error(put.error()));
+  TRY(called(replace_file(request.archive / segment->digests_name(), digests)));
   segment->digests_sha256 = digests_digest;
   TRY(write_notes(request.archive, manifest, request.signers));
   return done;

@@ -201,9 +201,7 @@ void add_trusted_keys(ToolCommand command, std::vector<std::string>& words) {
 
 Called<void> write_output(const std::string& file, std::string_view bytes) {
   std::error_code ignored;
-  if (auto written = replace_file(std::filesystem::absolute(file, ignored), bytes); !written) {
-    return tl::unexpected(from_store_error(written.error()));
-  }
+  TRY(called(replace_file(std::filesystem::absolute(file, ignored), bytes)));
   return {};
 }
 

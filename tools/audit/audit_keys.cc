@@ -42,18 +42,15 @@ Called<NoteVerifier> make_key_file(const std::filesystem::path& file, const std:
   if (::fsync(out.get()) != 0) return give_up("sync");
   std::error_code ignored;
   const auto directory = std::filesystem::absolute(file, ignored).parent_path();
-  if (auto synced = sync_directory(directory); !synced) {
-    return tl::unexpected(from_store_error(synced.error()));
-  }
+  TRY(called(sync_directory(directory)));
   return signer.verifier();
 }
 
 Called<std::vector<NoteSigner>> read_signers(const std::vector<std::string>& files) {
   std::vector<NoteSigner> signers;
   for (const std::string& file : files) {
-    const auto text = signalbox::read_file(file, limits::signing_key_bytes_max);
-    if (!text) return tl::unexpected(from_store_error(text.error()));
-    auto signer = NoteSigner::parse(without_line_break(*text));
+    const auto text = TRY(called(signalbox::read_file(file, limits::signing_key_bytes_max)));
+    auto signer = NoteSigner::parse(without_line_break(text));
     if (!signer) {
       return tl::unexpected(
           usage_error(file + " holds no private key of `signalbox audit keygen`"));

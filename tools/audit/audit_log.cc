@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "domain/try.h"
 #include "projections/world_snapshot.h"
 #include "server/rpc/error_json.h"
 
@@ -18,9 +19,8 @@ Called<AuditLog> open_audit_log(const std::filesystem::path& data) {
           Checkpoint{loaded.snapshot->world.position, std::move(loaded.snapshot->frontier)};
     }
   }
-  auto log = RocksEventLog::open(data, {.read_only = true, .verified = opened.believed});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  opened.log = std::move(*log);
+  opened.log =
+      TRY(called(RocksEventLog::open(data, {.read_only = true, .verified = opened.believed})));
   if (opened.believed && opened.believed->position < opened.log->horizon().position) {
     opened.believed.reset();  // its records were dropped, so that it can't be verified
   }

@@ -84,9 +84,7 @@ Called<void> remove_projections(const std::filesystem::path& data) {
     return tl::unexpected(
         io_error("can't remove " + (data / "projections").string() + ": " + failed.message()));
   }
-  if (auto synced = sync_directory(data); !synced) {
-    return tl::unexpected(from_store_error(synced.error()));
-  }
+  TRY(called(sync_directory(data)));
   return {};
 }
 
@@ -96,22 +94,18 @@ Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& da
   if (!plan.base.empty()) {
     // First the base: a crash before the record is redacted leaves its texts only in the record.
     const Horizon horizon = log.horizon();
-    const auto renewal = renewal_note(log, plan.base);
-    if (!renewal) return tl::unexpected(from_store_error(renewal.error()));
+    const auto renewal = TRY(called(renewal_note(log, plan.base)));
     const auto renewed =
-        log.drop(log.tail(), {*renewal}, {horizon.position, horizon.kept, plan.base});
+        log.drop(log.tail(), {renewal}, {horizon.position, horizon.kept, plan.base});
     if (!renewed) return tl::unexpected(from_store_error(renewed.error()));
   }
   Redaction redaction;
   redaction.position = plan.record.position;
   redaction.replacement = plan.replacement;
   redaction.note = redaction_note(plan, log.tail() + 1, options.reason);
-  const auto appended = log.redact(log.tail(), redaction);
-  if (!appended) return tl::unexpected(from_store_error(appended.error()));
-  if (appended->status != AppendStatus::ok) return tl::unexpected(io_error(appended->message));
-  if (auto erased = log.erase_replaced(); !erased) {
-    return tl::unexpected(from_store_error(erased.error()));
-  }
+  const auto appended = TRY(called(log.redact(log.tail(), redaction)));
+  if (appended.status != AppendStatus::ok) return tl::unexpected(io_error(appended.message));
+  TRY(called(log.erase_replaced()));
   return {};
 }
 
@@ -219,9 +213,8 @@ Called<void> redact_in_log(const std::filesystem::path& data, const RedactionPla
 Called<void> add_remaining(const std::filesystem::path& data, const RedactionPlan& plan,
                            const RedactOptions& options, json::object& result) {
   const auto pieces = search_pieces(plan.erased);
-  const auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto remaining = TRY(search_erased(data, **log, pieces));
+  const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+  const auto remaining = TRY(search_erased(data, *log, pieces));
   json::array places;
   for (const RemainingPlace& each : remaining.kept) {
     places.push_back(describe_place(each, data, options));
@@ -243,9 +236,8 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   RedactionPlan plan;
   {
     // Read-only, which also works beside a running server.
-    const auto log = RocksEventLog::open(data, {.read_only = true});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    plan = TRY(plan_redaction(**log, options.position, options.fields));
+    const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+    plan = TRY(plan_redaction(*log, options.position, options.fields));
   }
   json::object result{{"position", options.position},
                       {"type", tag_of(plan.record.event).name},

@@ -17,9 +17,7 @@ namespace json = boost::json;
 
 Called<void> write_artifact(const std::filesystem::path& directory,
                             const CapsuleArtifact& artifact) {
-  if (auto put = replace_file(directory / to_hex(artifact.sha256), artifact.content); !put) {
-    return tl::unexpected(from_store_error(put.error()));
-  }
+  TRY(called(replace_file(directory / to_hex(artifact.sha256), artifact.content)));
   return {};
 }
 
@@ -30,9 +28,7 @@ Called<json::object> capsule_run(const Capsule& capsule, const std::string& arti
   RunRow row = row_of(first, *event_as<RunStarted>(first.event), capsule.pipeline);
   for (const Record& record : capsule.records) {
     if (record.position == first.position) continue;
-    if (auto folded = apply(row, record); !folded) {
-      return tl::unexpected(from_store_error(folded.error()));
-    }
+    TRY(called(apply(row, record)));
   }
   const RunTimeline timeline = fold_timeline(capsule.records, capsule.pipeline);
   return timeline_to_json(row, timeline, timeline.started.run_root, [&](const Digest& digest) {

@@ -100,8 +100,7 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
   std::vector<PositionRange> there = horizon.kept;
   there.push_back({horizon.position + 1, log.tail()});
   for (const PositionRange& range : there) {
-    const auto scanned = log.scan_frames(range.first, range.last, search_frame);
-    if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+    TRY(called(log.scan_frames(range.first, range.last, search_frame)));
     if (!decoding) return tl::unexpected(from_store_error(decoding.error()));
   }
   return {};

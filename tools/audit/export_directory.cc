@@ -89,9 +89,8 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
   const fs::path marker = path / incomplete_name;
   const bool interrupted = fs::exists(marker, failed);
   if (fs::exists(path / manifest_name, failed)) {
-    const auto note = read_file(path / manifest_name, manifest_bytes_max);
-    if (!note) return tl::unexpected(from_store_error(note.error()));
-    const auto opened = open_note(*note, verifiers_of(signers));
+    const auto note = TRY(called(read_file(path / manifest_name, manifest_bytes_max)));
+    const auto opened = open_note(note, verifiers_of(signers));
     if (!opened) {
       return not_ours(path, "its manifest isn't one of " + signers.front().verifier().label() +
                                 ": " + opened.error().message);
@@ -106,9 +105,7 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
   } else if (!interrupted && !is_unused(path)) {
     return not_ours(path, "it isn't empty and no export");
   }
-  if (auto written = replace_file(marker, std::string(name_of(format)) + "\n"); !written) {
-    return tl::unexpected(from_store_error(written.error()));
-  }
+  TRY(called(replace_file(marker, std::string(name_of(format)) + "\n")));
   if (interrupted) {
     TRY(remove_leftovers(directory));
   }
@@ -166,9 +163,7 @@ Called<void> place_file(const fs::path& part, const fs::path& file) {
     return tl::unexpected(from_store_error(system_error("rename", part)));
   }
   std::error_code ignored;
-  if (auto synced = sync_directory(fs::absolute(file, ignored).parent_path()); !synced) {
-    return tl::unexpected(from_store_error(synced.error()));
-  }
+  TRY(called(sync_directory(fs::absolute(file, ignored).parent_path())));
   return {};
 }
 

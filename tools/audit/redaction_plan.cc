@@ -86,8 +86,7 @@ Called<void> plan_base(const RocksEventLog& log, RedactionPlan& plan) {
   if (plan.record.position > log.horizon().position) return {};
   plan.archive = find_archive(log, plan.record.position);
   if (plan.fields.empty()) return {};
-  const auto present = log.base();
-  if (!present) return tl::unexpected(from_store_error(present.error()));
+  const auto present = TRY(called(log.base()));
   auto base = redacted_base(log, plan.record, plan.replacement);
   if (!base && base.error().kind == StoreError::Kind::unsupported) {
     return tl::unexpected(redaction_refused(
@@ -102,7 +101,7 @@ Called<void> plan_base(const RocksEventLog& log, RedactionPlan& plan) {
         {"signalbox audit retain --help"}));
   }
   if (!base) return tl::unexpected(from_store_error(base.error()));
-  if (*base != *present) plan.base = *std::move(base);
+  if (*base != present) plan.base = *std::move(base);
   return {};
 }
 
@@ -174,9 +173,7 @@ Called<RedactionPlan> plan_record(const RocksEventLog& log, Position position,
 
 Called<void> find_earlier_redaction(const RocksEventLog& log, RedactionPlan& plan) {
   if (!plan.record.redacted) return {};
-  const auto earlier = find_redaction(log, plan.record.position);
-  if (!earlier) return tl::unexpected(from_store_error(earlier.error()));
-  plan.redacted_at = *earlier;
+  plan.redacted_at = TRY(called(find_redaction(log, plan.record.position)));
   return {};
 }
 

@@ -63,9 +63,7 @@ Called<std::unique_ptr<RocksEventLog>> open_log_exclusively(const fs::path& data
 
 // Opens the log read-only, which is possible beside a running server.
 Called<std::unique_ptr<RocksEventLog>> read_log(const fs::path& data) {
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  return std::move(*log);
+  return TRY(called(RocksEventLog::open(data, {.read_only = true})));
 }
 
 // Requires that the key which the log has adopted is among the signers: verifiers that follow the
@@ -206,12 +204,10 @@ Called<Archived> archive_old(const EventLog& log, const RetentionRequest& reques
   if (!request.archive_lost) {
     TRY(require_continued_archive(log, request.signers.front().verifier().text()));
   }
-  auto plan = plan_on_disk(
+  report.plan = TRY(called(plan_on_disk(
       log, age_begin_ns(request, request.older_than_ms),
       age_begin_ns(request, request.failed_runs_ms),
-      request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"));
-  if (!plan) return tl::unexpected(from_store_error(plan.error()));
-  report.plan = std::move(*plan);
+      request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"))));
   const bool is_idle = request.only_worthwhile && !report.plan.is_worthwhile();
   if (report.plan.drops_nothing() || is_idle) return archived;
   TRY(require_adopted_key(request.signers, report.plan.audit_key));
@@ -234,9 +230,7 @@ Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& re
   RetentionReport& report = archived.report;
   report.log_bytes_before = report.log_bytes_after = log_bytes;
   if (archived.event) {
-    if (auto dropped = drop_records(log, request, *archived.event, report.plan.drop); !dropped) {
-      return tl::unexpected(from_store_error(dropped.error()));
-    }
+    TRY(called(drop_records(log, request, *archived.event, report.plan.drop)));
     report.dropped_at = log.horizon().dropped_at;
   }
   // An earlier retention may have been killed between the drop and this step.
@@ -274,9 +268,7 @@ Called<StagedRetention> stage_of_service(const DroppableLog& log, const fs::path
   staged.outcome.horizon = plan.horizon;
   if (!archived.event) return staged;
   TRY(require_space(data, plan.drop));
-  auto drop = log.stage_drop(std::move(plan.drop), &stopped);
-  if (!drop) return tl::unexpected(from_store_error(drop.error()));
-  staged.drop = std::move(*drop);
+  staged.drop = TRY(called(log.stage_drop(std::move(plan.drop), &stopped)));
   staged.event = std::move(archived.event);
   staged.dropped_nouns = std::move(plan.dropped_nouns);
   staged.audit_key = std::move(plan.audit_key);
@@ -294,9 +286,7 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
   auto log = TRY(request.dry_run ? read_log(request.data) : open_log_exclusively(request.data));
   auto report = retain_in(*log, request);
   if (!report || report->dropped_at == 0) return report;
-  if (auto closed = log->close(); !closed) {
-    return tl::unexpected(from_store_error(closed.error()));
-  }
+  TRY(called(log->close()));
   report->log_bytes_after = bytes_below(request.data / "log");
   return report;
 }

@@ -158,9 +158,7 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
   }
   if (scanned) scanned = log.log->scan(horizon.position + 1, last, fold);
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
-  if (auto based = add_pipeline_of_base(log, gathering); !based) {
-    return tl::unexpected(from_store_error(based.error()));
-  }
+  TRY(called(add_pipeline_of_base(log, gathering)));
   return gathering;
 }
 

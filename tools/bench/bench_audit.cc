@@ -89,10 +89,9 @@ Called<AuditRound> audit_round(const std::filesystem::path& directory, std::uint
   std::filesystem::create_directories(data);
   double count = 0;
   {
-    auto log = RocksEventLog::open(data, {});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    TRY(make_history(**log, {.events = events, .open_runs = 128}));
-    count = static_cast<double>((*log)->tail());
+    auto log = TRY(called(RocksEventLog::open(data, {})));
+    TRY(make_history(*log, {.events = events, .open_runs = 128}));
+    count = static_cast<double>(log->tail());
   }
   TRY(write_snapshot_at_tail(data));
   const std::string key_file = (directory / "audit.key").string();

@@ -24,9 +24,8 @@ Called<void> run_round(const BenchPlan& plan, const std::filesystem::path& direc
   std::filesystem::create_directories(data);
   double engine = 0;
   {
-    auto log = RocksEventLog::open(data, {});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    const auto made = TRY(make_history(**log, {.events = plan.events, .open_runs = 128}));
+    auto log = TRY(called(RocksEventLog::open(data, {})));
+    const auto made = TRY(make_history(*log, {.events = plan.events, .open_runs = 128}));
     engine = made;
   }
   const auto raw = TRY(rewrite_raw(data, directory / "raw", bench_batch_events));

@@ -8,6 +8,7 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "domain/try.h"
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
 #include "server/engine/committer.h"
@@ -200,17 +201,15 @@ Called<double> continue_history(EventLog& log, const HistoryPlan& history, World
 }
 
 Called<void> write_snapshot_at_tail(const std::filesystem::path& data) {
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
+  auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
   World world;
-  const auto folded = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
+  const auto folded = log->scan(1, log->tail(), [&](Record&& record) {
     evolve(world, record);
     return true;
   });
   if (!folded) return tl::unexpected(from_store_error(folded.error()));
-  const auto written = write_snapshot(data / "projections" / "snapshots", world, (*log)->frontier(),
-                                      world_digest(world));
-  if (!written) return tl::unexpected(from_store_error(written.error()));
+  TRY(called(write_snapshot(data / "projections" / "snapshots", world, log->frontier(),
+                            world_digest(world))));
   return {};
 }
 

@@ -121,10 +121,9 @@ Called<std::vector<Measured>> bench_night(const BenchPlan& plan) {
   NightClock clock(SystemClock().wall_ns() - 3 * 24 * 60 * 60 * 1000 * ns_per_ms);
   const std::int64_t begin_ns = clock.wall_ns();
   {
-    auto log = RocksEventLog::open(data, {});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    TRY(continue_history(**log, {.events = night_events, .open_runs = 128, .end_all = true},
-                         World{}, clock));
+    auto log = TRY(called(RocksEventLog::open(data, {})));
+    TRY(continue_history(*log, {.events = night_events, .open_runs = 128, .end_all = true}, World{},
+                         clock));
   }
   const std::int64_t resolution_ms = (clock.wall_ns() - begin_ns) / ns_per_ms / night_columns;
   plan.report("night: what has changed");

@@ -140,9 +140,8 @@ Called<std::vector<Measured>> bench_past(const BenchPlan& plan) {
   fs::create_directories(data);
   plan.report("past: a log of " + std::to_string(plan.events) + " events");
   {
-    auto log = RocksEventLog::open(data, {});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    TRY(make_history(**log, {.events = plan.events, .open_runs = 128}));
+    auto log = TRY(called(RocksEventLog::open(data, {})));
+    TRY(make_history(*log, {.events = plan.events, .open_runs = 128}));
   }
   const auto server = TRY(ChildServer::start(data, {}));
   ServerAddress address;

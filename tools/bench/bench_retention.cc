@@ -88,12 +88,11 @@ class YearMaker {
   Called<void> add_week() {
     for (int day = 0; day < 7; ++day) {
       now_ns_ += day_ms * ns_per_ms;
-      auto recovered = recover(data_);
-      if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
-      if (!recovered->world.access.audit_key) TRY(adopt(*recovered, signers_.front(), now_ns_));
+      auto recovered = TRY(called(recover(data_)));
+      if (!recovered.world.access.audit_key) TRY(adopt(recovered, signers_.front(), now_ns_));
       const FixedClock clock(now_ns_);
-      const Position events = recovered->world.position + plan_.events / (7 * weeks);
-      TRY(continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock));
+      const Position events = recovered.world.position + plan_.events / (7 * weeks);
+      TRY(continue_history(*recovered.log, {events, 8, true}, std::move(recovered.world), clock));
     }
     return {};
   }
@@ -129,10 +128,9 @@ std::vector<double> ratios_of(const std::vector<double>& some, const std::vector
 // Makes a log whose records are all old enough to be dropped, and whose runs are over.
 Called<void> make_old_log(const fs::path& data, const NoteSigner& signer, std::uint64_t events) {
   const FixedClock clock(SystemClock().wall_ns() - 2 * days_kept * day_ms * ns_per_ms);
-  auto recovered = recover(data);
-  if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
-  TRY(adopt(*recovered, signer, clock.wall_ns()));
-  TRY(continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock));
+  auto recovered = TRY(called(recover(data)));
+  TRY(adopt(recovered, signer, clock.wall_ns()));
+  TRY(continue_history(*recovered.log, {events, 8, true}, std::move(recovered.world), clock));
   return {};
 }
 

@@ -36,16 +36,14 @@ constexpr std::size_t debugger_steps_timed = 30;
 // Returns the ms of single steps of the debugger, backward and forward in the middle of the log,
 // far from any snapshot.
 Called<std::vector<double>> debugger_steps(const std::filesystem::path& data) {
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  ReplayWalk walk(**log, data);
-  const Position middle = (*log)->tail() / 2;
-  if (auto there = walk.go(middle); !there) return tl::unexpected(from_store_error(there.error()));
+  auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+  ReplayWalk walk(*log, data);
+  const Position middle = log->tail() / 2;
+  TRY(called(walk.go(middle)));
   std::vector<double> steps_ms;
   for (std::size_t step = 0; step < debugger_steps_timed; ++step) {
     const auto start = std::chrono::steady_clock::now();
-    const auto there = walk.go(step % 3 == 2 ? walk.position() + 1 : walk.position() - 1);
-    if (!there) return tl::unexpected(from_store_error(there.error()));
+    TRY(called(walk.go(step % 3 == 2 ? walk.position() + 1 : walk.position() - 1)));
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     steps_ms.push_back(took.count());
   }
@@ -64,9 +62,8 @@ Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
   std::filesystem::create_directories(data);
   plan.report("scale: a log of " + std::to_string(events) + " events");
   {
-    auto log = RocksEventLog::open(data, {});
-    if (!log) return tl::unexpected(from_store_error(log.error()));
-    TRY(make_history(**log, {.events = events, .open_runs = 128}));
+    auto log = TRY(called(RocksEventLog::open(data, {})));
+    TRY(make_history(*log, {.events = events, .open_runs = 128}));
   }
   TRY(write_snapshot_at_tail(data));
   Opened opened;

@@ -53,10 +53,8 @@ CallError failed(const rocksdb::Status& status) {
 }
 
 Called<std::unique_ptr<RocksDatabase>> open_log(const std::filesystem::path& data) {
-  auto database =
-      RocksDatabase::open(data / "log", RocksDatabase::Mode::read_only, /*env=*/nullptr);
-  if (!database) return tl::unexpected(from_store_error(database.error()));
-  return std::move(*database);
+  return TRY(
+      called(RocksDatabase::open(data / "log", RocksDatabase::Mode::read_only, /*env=*/nullptr)));
 }
 
 // Calls `visit` with the first position and the bytes of each entry.
@@ -64,9 +62,8 @@ template <class Visit>
 Called<void> for_each_entry(const RocksDatabase& database, Visit&& visit) {
   const auto entries = database.entries(/*whole_log=*/true);
   for (entries->SeekToFirst(); entries->Valid(); entries->Next()) {
-    const auto first = entry_position(entries->key());
-    if (!first) return tl::unexpected(from_store_error(first.error()));
-    visit(*first, entries->value());
+    const auto first = TRY(called(entry_position(entries->key())));
+    visit(first, entries->value());
   }
   if (!entries->status().ok()) return tl::unexpected(failed(entries->status()));
   return {};
@@ -94,9 +91,8 @@ Called<double> rewrite_raw(const std::filesystem::path& data,
     TRY(for_each_entry(*log, [&](Position first, const rocksdb::Slice& bytes) {
       entries.push_back({first, bytes.ToString()});
     }));
-    const auto head = log->head();
-    if (!head) return tl::unexpected(from_store_error(head.error()));
-    tail = head->leaves;
+    const auto head = TRY(called(log->head()));
+    tail = head.leaves;
   }
   rocksdb::Options options;
   options.create_if_missing = true;
@@ -126,14 +122,13 @@ Called<double> rewrite_raw(const std::filesystem::path& data,
 
 Called<double> scan_raw(const std::filesystem::path& data) {
   auto log = TRY(open_log(data));
-  const auto head = log->head();
-  if (!head) return tl::unexpected(from_store_error(head.error()));
+  const auto head = TRY(called(log->head()));
   std::uint64_t bytes = 0;
   const auto start = SteadyClock::now();
   TRY(for_each_entry(*log, [&](Position, const rocksdb::Slice& entry) { bytes += entry.size(); }));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
   SIGNALBOX_CHECK(bytes > 0);
-  return static_cast<double>(head->leaves) / elapsed.count();
+  return static_cast<double>(head.leaves) / elapsed.count();
 }
 
 }  // namespace signalbox

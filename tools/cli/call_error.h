@@ -4,10 +4,11 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 #include <boost/json/object.hpp>
+#include <tl/expected.hpp>
 
 #include "domain/error.h"
 #include "store/store_error.h"
@@ -52,6 +53,12 @@ CallError still_in_flight(std::string message);
 CallError io_error(std::string message);
 CallError from_rejection(const Rejection& rejection);
 CallError from_store_error(const StoreError& error);
+
+// Returns a result of the store as one of a command, for TRY: its error is from_store_error().
+template <class T>
+Called<T> called(Stored<T> result) {
+  return std::move(result).map_error(from_store_error);
+}
 
 // Returns `data.code`, or "".
 std::string code_of(const CallError& error);

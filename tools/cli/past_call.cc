@@ -71,15 +71,13 @@ PastDirectory::~PastDirectory() = default;
 Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& invocation) {
   const std::filesystem::path data = invocation.data_directory();
   const std::string moment = invocation.at.value_or("");
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto at = find_shown_moment(**log, moment, age_origin_ns(invocation, **log, moment));
+  auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+  const auto at = find_shown_moment(*log, moment, age_origin_ns(invocation, *log, moment));
   if (!at) return tl::unexpected(no_moment(at.error()));
-  auto service = PastService::open(**log, data, *at);
-  if (!service) return tl::unexpected(from_store_error(service.error()));
+  auto service = TRY(called(PastService::open(*log, data, *at)));
   auto parts = std::make_unique<Parts>();
-  parts->log = std::move(*log);
-  parts->service = std::move(*service);
+  parts->log = std::move(log);
+  parts->service = std::move(service);
   return std::shared_ptr<PastDirectory>(new PastDirectory(std::move(parts)));
 }
 

@@ -7,6 +7,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "domain/try.h"
 #include "server/replay/own_methods.h"
 #include "server/transport/http/openapi.h"
 #include "tools/cli/commands.h"
@@ -42,9 +43,8 @@ void name_method(json::object& error, const std::string& given) {
 
 // Returns the methods of this program: no server is asked.
 Called<json::object> describe_methods() {
-  const auto document = describe_own_methods(openapi_text());
-  if (!document) return tl::unexpected(from_store_error(document.error()));
-  return json::parse(*document).as_object();
+  const auto document = TRY(called(describe_own_methods(openapi_text())));
+  return json::parse(document).as_object();
 }
 
 ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {

@@ -68,14 +68,12 @@ StoppedLog::StoppedLog(std::filesystem::path data, std::unique_ptr<RocksEventLog
 StoppedLog::~StoppedLog() = default;
 
 Called<std::unique_ptr<StoppedLog>> StoppedLog::open(const std::filesystem::path& data) {
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  if ((*log)->tail() == 0) {
+  auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+  if (log->tail() == 0) {
     return tl::unexpected(usage_error("the log in " + data.string() + " has no event"));
   }
-  auto newest = PastService::open(**log, data, (*log)->tail());
-  if (!newest) return tl::unexpected(from_store_error(newest.error()));
-  return std::unique_ptr<StoppedLog>(new StoppedLog(data, std::move(*log), std::move(*newest)));
+  auto newest = TRY(called(PastService::open(*log, data, log->tail())));
+  return std::unique_ptr<StoppedLog>(new StoppedLog(data, std::move(log), std::move(newest)));
 }
 
 void StoppedLog::stop() { static_cast<void>(forecasts_.stop(CallBounds::never_ms)); }

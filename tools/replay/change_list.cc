@@ -235,15 +235,14 @@ std::string view_changes(const json::object& changes, const Terminal& terminal) 
 }
 
 Called<json::object> world_difference(ReplayWalk& walk, Position from, Position to) {
-  const auto streams = walk.streams_between(from, to);
-  if (!streams) return tl::unexpected(from_store_error(streams.error()));
-  if (auto there = walk.go(from); !there) return tl::unexpected(from_store_error(there.error()));
+  const auto streams = TRY(called(walk.streams_between(from, to)));
+  TRY(called(walk.go(from)));
   std::vector<std::optional<json::object>> before;
-  for (const auto& each : *streams) before.push_back(noun_state(walk.world(), each.stream));
-  if (auto there = walk.go(to); !there) return tl::unexpected(from_store_error(there.error()));
+  for (const auto& each : streams) before.push_back(noun_state(walk.world(), each.stream));
+  TRY(called(walk.go(to)));
   json::array changes;
   auto state = before.begin();
-  for (const auto& [stream, last_event, end] : *streams) {
+  for (const auto& [stream, last_event, end] : streams) {
     const auto was = std::move(*state++);
     const auto is = noun_state(walk.world(), stream);
     const auto fields = differences_of(stream, was, is, end ? &*end : nullptr);

@@ -20,17 +20,16 @@ struct DiffOptions {
 
 Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOptions& options) {
   const auto data = invocation.data_directory();
-  const auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto from = TRY(position_of_moment(invocation, **log, options.from));
-  const auto to = TRY(options.to.empty() ? Called<Position>((*log)->tail())
-                                         : position_of_moment(invocation, **log, options.to));
+  const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+  const auto from = TRY(position_of_moment(invocation, *log, options.from));
+  const auto to = TRY(options.to.empty() ? Called<Position>(log->tail())
+                                         : position_of_moment(invocation, *log, options.to));
   if (from > to) {
     return tl::unexpected(usage_error("--from is at " + std::to_string(from) + ", after --to at " +
                                       std::to_string(to)));
   }
-  if (!options.all) return list_changes(**log, data, from, to);
-  ReplayWalk walk(**log, data);
+  if (!options.all) return list_changes(*log, data, from, to);
+  ReplayWalk walk(*log, data);
   return world_difference(walk, from, to);
 }
 

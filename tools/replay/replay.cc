@@ -65,20 +65,18 @@ Called<std::optional<Digest>> root_at(const RocksEventLog& log, Position to,
   Sha256 sha256;
   if (to == log.tail()) return merkle_root(log.frontier(), sha256);
   if (!request.verify && request.digest_every == 0) return std::nullopt;
-  const auto frontier = log.verify(to);
-  if (!frontier) return tl::unexpected(from_store_error(frontier.error()));
-  return merkle_root(*frontier, sha256);
+  const auto frontier = TRY(called(log.verify(to)));
+  return merkle_root(frontier, sha256);
 }
 
 }  // namespace
 
 Called<Replayed> replay(const ReplayRequest& request) {
-  auto log = RocksEventLog::open(request.data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const Position tail = (*log)->tail();
+  auto log = TRY(called(RocksEventLog::open(request.data, {.read_only = true})));
+  const Position tail = log->tail();
   const Position to = request.to.value_or(tail);
-  if (const Horizon horizon = (*log)->horizon(); horizon.position > 0 && to < horizon.position) {
-    return tl::unexpected(from_rejection(history_dropped(**log, to)));
+  if (const Horizon horizon = log->horizon(); horizon.position > 0 && to < horizon.position) {
+    return tl::unexpected(from_rejection(history_dropped(*log, to)));
   }
   if (to > tail) {
     return tl::unexpected(
@@ -88,19 +86,15 @@ Called<Replayed> replay(const ReplayRequest& request) {
                         {}}));
   }
   if (request.verify) {
-    if (auto verified = (*log)->verify(tail); !verified) {
-      return tl::unexpected(from_store_error(verified.error()));
-    }
+    TRY(called(log->verify(tail)));
   }
   Replayed replayed;
-  replayed.report = (*log)->report();
-  auto root = TRY(root_at(**log, to, request));
+  replayed.report = log->report();
+  auto root = TRY(root_at(*log, to, request));
   replayed.root = root;
-  auto first = initial_world(**log);
-  if (!first) return tl::unexpected(from_store_error(first.error()));
-  replayed.world = std::move(*first);
+  replayed.world = TRY(called(initial_world(*log)));
   replayed.from = replayed.world.position;
-  TRY(visit_kept(**log, request));
+  TRY(visit_kept(*log, request));
   auto loaded = request.from_snapshot || request.verify
                     ? load_newest_snapshot(request.data / "projections" / "snapshots", to)
                     : LoadedSnapshot{};
@@ -114,13 +108,13 @@ Called<Replayed> replay(const ReplayRequest& request) {
     replayed.from = replayed.world.position;
   } else if (loaded.snapshot) {
     const Position position = loaded.snapshot->world.position;
-    TRY(fold(**log, position, request, replayed));
+    TRY(fold(*log, position, request, replayed));
     TRY(compare(replayed.world, *loaded.snapshot));
     replayed.snapshot_compared = position;
   }
-  TRY(fold(**log, to, request, replayed));
+  TRY(fold(*log, to, request, replayed));
   // The invariants needn't hold between the events of one command.
-  const auto commit = (*log)->read_commit(to);
+  const auto commit = log->read_commit(to);
   if (!commit || commit->back().position == to) check_invariants(replayed.world);
   return replayed;
 }

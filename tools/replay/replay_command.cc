@@ -58,9 +58,9 @@ Called<void> find_end(const Invocation& invocation, ReplayOptions& options) {
     options.to = position;
     return {};
   }
-  const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto found = TRY(position_of_moment(invocation, **log, options.until));
+  const auto log =
+      TRY(called(RocksEventLog::open(invocation.data_directory(), {.read_only = true})));
+  const auto found = TRY(position_of_moment(invocation, *log, options.until));
   if (found == 0) {
     return tl::unexpected(
         usage_error("--to " + options.until + " is before the log's first record"));

@@ -148,11 +148,10 @@ ReplayStep::Output ReplayStep::next_rejection() { return next_matching(is_reject
 
 ReplayStep::Output ReplayStep::next_matching(const std::function<bool(const Record&)>& wanted,
                                              const std::string& what) {
-  const auto found = walk_.find(wanted);
-  if (!found) return tl::unexpected(from_store_error(found.error()));
-  if (!*found) return "there is no further " + what + "\n";
-  stream_ = (*found)->record.stream;
-  return shown(**found);
+  const auto found = TRY(called(walk_.find(wanted)));
+  if (!found) return "there is no further " + what + "\n";
+  stream_ = found->record.stream;
+  return shown(*found);
 }
 
 ReplayStep::Output ReplayStep::show_state(const Words& words) {
@@ -178,18 +177,15 @@ ReplayStep::Output ReplayStep::show_difference(const Words& words) {
   }
   const Position here = walk_.position();
   const auto found = TRY(world_difference(walk_, std::min(here, *other), std::max(here, *other)));
-  if (auto returned = walk_.go(here); !returned) {
-    return tl::unexpected(from_store_error(returned.error()));
-  }
+  TRY(called(walk_.go(here)));
   return view_world_difference(printable_fields(found), terminal_);
 }
 
 ReplayStep::Output ReplayStep::move_to(Position position) {
-  const auto step = walk_.go(position);
-  if (!step) return tl::unexpected(from_store_error(step.error()));
-  if (!*step) return std::string("before the first event\n");
-  stream_ = (*step)->record.stream;
-  return shown(**step);
+  const auto step = TRY(called(walk_.go(position)));
+  if (!step) return std::string("before the first event\n");
+  stream_ = step->record.stream;
+  return shown(*step);
 }
 
 std::string ReplayStep::shown(const WalkStep& step) const {

@@ -35,9 +35,9 @@ struct RecordedFlow {
 
 Called<Position> first_position(const Invocation& invocation, const std::string& moment) {
   if (moment.empty()) return 1;
-  const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto before = TRY(position_of_moment(invocation, **log, moment));
+  const auto log =
+      TRY(called(RocksEventLog::open(invocation.data_directory(), {.read_only = true})));
+  const auto before = TRY(position_of_moment(invocation, *log, moment));
   return before + 1;
 }
 
