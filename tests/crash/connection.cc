@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,7 +13,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "domain/check.h"
+#include "tests/fixtures/connected_socket.h"
 
 namespace signalbox::test {
 namespace {
@@ -37,18 +36,9 @@ bool ready(int file_descriptor, short event, Clock::time_point until) {
 }  // namespace
 
 std::optional<Connection> Connection::open(const std::filesystem::path& socket) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  SIGNALBOX_CHECK(socket.native().size() < sizeof address.sun_path);
-  std::memcpy(address.sun_path, socket.c_str(), socket.native().size());
-  const int file_descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  SIGNALBOX_CHECK(file_descriptor >= 0);
-  if (::connect(file_descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
-      0) {
-    ::close(file_descriptor);
-    return std::nullopt;
-  }
-  return Connection(file_descriptor);
+  FileDescriptor connected = connected_socket(socket);
+  if (!connected) return std::nullopt;
+  return Connection(connected.release());
 }
 
 Connection::Connection(Connection&& other) noexcept

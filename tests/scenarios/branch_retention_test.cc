@@ -65,12 +65,7 @@ class BranchRetention : public WithFileRetention<CliTest> {
     await([&] { return !fs::exists(server_.data() / "runs" / run_id / "workspace"); });
     return run_id;
   }
-  [[nodiscard]] std::size_t adopted_policies() const {
-    return rpc("events.read", {{"types", json::array{"PolicyAdopted"}}, {"limit", 100}})
-        .at("events")
-        .as_array()
-        .size();
-  }
+  [[nodiscard]] std::size_t adopted_policies() const { return all_events("PolicyAdopted").size(); }
   [[nodiscard]] json::object measured() const { return status().at("measured").as_object(); }
   static std::string refs_of(const fs::path& directory, const std::string& pattern) {
     return git(directory, {"for-each-ref", "--format=%(refname)", pattern}).output;

@@ -100,6 +100,12 @@ class CliTest : public testing::Test {
         .at("events")
         .as_array();
   }
+  // Returns the events of one type of the whole log, oldest first.
+  [[nodiscard]] boost::json::array all_events(const std::string& type) const {
+    return rpc("events.read", {{"types", boost::json::array{type}}, {"limit", 1000}})
+        .at("events")
+        .as_array();
+  }
   // Calls a method, which has to succeed. Returns its result.
   [[nodiscard]] boost::json::object rpc(const std::string& method,
                                         const boost::json::object& params) const {

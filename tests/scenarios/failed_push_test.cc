@@ -34,9 +34,7 @@ class FailedPush : public CardTestOfRepository {
   void SetUp() override {
     CardTestOfRepository::SetUp();
     make_repository_and_remote({{"file.txt", "one\n"}});
-    std::string stations = pipeline_of_counted_agent;
-    stations.replace(stations.find("SCRATCH"), 7, scratch_.path().string());
-    put_project(stations);
+    put_project(pipeline_of_counted_agent);
     fs::create_directories(hook().parent_path());
     write_text(hook(), "#!/bin/sh\necho closed for today >&2\nexit 1\n");
     fs::permissions(hook(), fs::perms::owner_all);
@@ -55,29 +53,17 @@ class FailedPush : public CardTestOfRepository {
     const std::string lines = content_of(scratch_.path() / "agents");
     return std::count(lines.begin(), lines.end(), '\n');
   }
-  [[nodiscard]] fs::path workspace_of(const std::string& run_id) const {
-    return server_.data() / "runs" / run_id / "workspace";
-  }
-  void unblock(const std::string& id) const {
-    EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);
-  }
   // Blocks until the card is merged, and expects its work in the remote's base.
   void expect_merged(const std::string& id) const {
     await_card(id, "merged");
     EXPECT_EQ(run_git(remote(), {"show", "main:done.txt"}), "done");
-  }
-  [[nodiscard]] std::size_t count_of(const std::string& type) const {
-    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
-        .at("events")
-        .as_array()
-        .size();
   }
 };
 
 TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
   const std::string id = refused_card();
   const std::string run = text(card(id), "run_id");
-  EXPECT_TRUE(fs::exists(workspace_of(run) / "done.txt"));
+  EXPECT_TRUE(fs::exists(workspace_of_run(run) / "done.txt"));
   const std::string why_run = json::serialize(rpc("run.why", {{"run_id", run}}));
   EXPECT_NE(why_run.find("this run goes on and pushes its work"), std::string::npos) << why_run;
   const std::string why_card = json::serialize(rpc("card.why", {{"card_id", id}}));
@@ -101,13 +87,12 @@ TEST_F(FailedPush, IsAllThatAnUnblockedCardDoesAgain) {  // A9
   EXPECT_EQ(card(id).at("runs").as_array().size(), 2U) << "one that works and one that merges";
   EXPECT_EQ(count_of("RunRetried"), 2U);
   EXPECT_EQ(run_git(remote(), {"show", "main:other.txt"}), "two");
-  await([&] { return !fs::exists(workspace_of(run)); });
+  await([&] { return !fs::exists(workspace_of_run(run)); });
 }
 
 // Nobody who has mended the remote waits for the rest of an hour, or cancels the run to be faster.
 TEST_F(FailedPush, IsMadeAgainAtOnceIfSomebodyResumesTheRun) {  // A9, A14
   std::string stations = pipeline_of_counted_agent;
-  stations.replace(stations.find("SCRATCH"), 7, scratch_.path().string());
   const std::string none = "max_retries = 0";
   stations.replace(stations.rfind(none), none.size(), "max_retries = 1, backoff = \"1h\"");
   put_project(stations);
@@ -128,7 +113,6 @@ TEST_F(FailedPush, OrAnythingElseInItsProposalThatPasses) {  // A9
   fs::remove(hook());
   const fs::path away = repository().string() + ".away";
   std::string stations = pipeline_of_counted_agent;
-  stations.replace(stations.find("SCRATCH"), 7, scratch_.path().string());
   const std::string move = "mv " + repository().string() + " " + away.string() + "; ";
   stations.insert(stations.find("echo done"), move);
   put_project(stations);
@@ -166,7 +150,7 @@ TEST_F(FailedPush, IsDoneAgainByAnAgentOnceAPersonHasBlockedTheCard) {  // A9
   EXPECT_NE(starts.find("earlier_work"), std::string::npos) << starts;
   EXPECT_NE(starts.find("closed for today"), std::string::npos) << starts;
   EXPECT_NE(starts.find("add it in another file"), std::string::npos) << starts;
-  await([&] { return !fs::exists(workspace_of(run)); });
+  await([&] { return !fs::exists(workspace_of_run(run)); });
 }
 
 TEST_F(FailedPush, GoesOnAfterKillsBeforeAndAfterThat) {  // A9
@@ -175,7 +159,7 @@ TEST_F(FailedPush, GoesOnAfterKillsBeforeAndAfterThat) {  // A9
   server_.kill();
   fs::remove(hook());
   server_.start();
-  EXPECT_TRUE(fs::exists(workspace_of(run) / "done.txt"));
+  EXPECT_TRUE(fs::exists(workspace_of_run(run) / "done.txt"));
   unblock(id);
   server_.kill();
   server_.start();
@@ -187,7 +171,7 @@ TEST_F(FailedPush, GoesOnAfterKillsBeforeAndAfterThat) {  // A9
 TEST_F(FailedPush, WithoutItsWorktreeTheWorkIsDoneAgain) {  // A9
   const std::string id = refused_card();
   const std::string run = text(card(id), "run_id");
-  run_git(repository(), {"worktree", "remove", "--force", workspace_of(run).string()});
+  run_git(repository(), {"worktree", "remove", "--force", workspace_of_run(run).string()});
   fs::remove(hook());
   unblock(id);
   expect_merged(id);

@@ -7,8 +7,6 @@
 namespace signalbox {
 namespace {
 
-namespace fs = std::filesystem;
-
 // The agent takes the remote away once the test lets it, so that the push fails.
 constexpr const char* pipeline_without_remote = R"(
 name = "card"
@@ -28,18 +26,9 @@ executor = "builtin"
 class FreedPlace : public CardTestOfRepository {
  protected:
   void SetUp() override {
-    fs::create_directories(server_.data());
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n");
-    server_.start();
+    serve_board("366d", "366d");
     make_repository_and_remote({{"file.txt", "one\n"}});
-    std::string stations = pipeline_without_remote;
-    const std::string placeholder = "SCRATCH";
-    for (std::size_t at = stations.find(placeholder); at != std::string::npos;
-         at = stations.find(placeholder)) {
-      stations.replace(at, placeholder.size(), scratch_.path().string());
-    }
-    put_project(stations);
+    put_project(pipeline_without_remote);
   }
 };
 

@@ -12,14 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
@@ -32,6 +28,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "tests/fixtures/connected_socket.h"
 #include "tests/scenarios/described_answer.h"
 
 namespace signalbox {
@@ -61,35 +58,20 @@ class HttpClient {
  public:
   static constexpr int patience_ms = 30'000;
 
-  explicit HttpClient(const std::filesystem::path& socket) : host_("signalbox") {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, socket.c_str(), sizeof address.sun_path - 1);
-    connect(AF_UNIX, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  }
-  explicit HttpClient(std::uint16_t port) : host_("127.0.0.1:" + std::to_string(port)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connect(AF_INET, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  }
-  HttpClient(HttpClient&& other) noexcept
-      : host_(std::move(other.host_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-  HttpClient& operator=(HttpClient&&) = delete;
-  ~HttpClient() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  explicit HttpClient(const std::filesystem::path& socket)
+      : HttpClient("signalbox", test::connected_socket(socket)) {}
+  explicit HttpClient(std::uint16_t port)
+      : HttpClient("127.0.0.1:" + std::to_string(port), test::connected_socket(port)) {}
 
   // Returns true if the server has read all that was sent. Only for a Unix socket.
   [[nodiscard]] bool all_is_read() const {
     int bytes = 0;
-    return ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes == 0;
+    return ::ioctl(socket_.get(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
   }
 
   // Returns true if an answer has begun, or the connection has ended.
   [[nodiscard]] bool has_input() const {
-    pollfd state{descriptor_, POLLIN, 0};
+    pollfd state{socket_.get(), POLLIN, 0};
     return ::poll(&state, 1, 0) > 0;
   }
 
@@ -134,16 +116,9 @@ class HttpClient {
   }
 
   // Returns false if the server accepts no more bytes.
-  bool send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return false;
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    }
-    return true;
-  }
+  bool send(std::string_view bytes) { return test::send_all(socket_, bytes); }
   // Closes the connection for writing.
-  void end_output() { ::shutdown(descriptor_, SHUT_WR); }
+  void end_output() { ::shutdown(socket_.get(), SHUT_WR); }
 
   // Returns the next answer, which has no body if the request was a HEAD.
   HttpReply reply(bool is_head = false) {
@@ -186,22 +161,22 @@ class HttpClient {
   // within `patience_ms`.
   bool closed_by_server() {
     char byte = 0;
-    pollfd state{descriptor_, POLLIN, 0};
+    pollfd state{socket_.get(), POLLIN, 0};
     if (::poll(&state, 1, patience_ms) <= 0) return false;
-    return ::recv(descriptor_, &byte, 1, 0) <= 0;
+    return ::recv(socket_.get(), &byte, 1, 0) <= 0;
   }
 
   // The interface of a SyncReadStream, for boost::beast::http::read().
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers, boost::system::error_code& error) {
     const boost::asio::mutable_buffer room(*boost::asio::buffer_sequence_begin(buffers));
-    pollfd state{descriptor_, POLLIN, 0};
+    pollfd state{socket_.get(), POLLIN, 0};
     error = {};
     if (::poll(&state, 1, patience_ms) <= 0) {
       error = boost::asio::error::timed_out;
       return 0;
     }
-    const ssize_t bytes = ::recv(descriptor_, room.data(), room.size(), 0);
+    const ssize_t bytes = ::recv(socket_.get(), room.data(), room.size(), 0);
     if (bytes > 0) return static_cast<std::size_t>(bytes);
     error = boost::asio::error::connection_reset;
     if (bytes == 0) error = boost::asio::error::eof;
@@ -216,15 +191,13 @@ class HttpClient {
   }
 
  private:
-  void connect(int family, const sockaddr* address, socklen_t size) {
-    descriptor_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(descriptor_, address, size) != 0) {
-      throw std::runtime_error(std::string("can't connect: ") + std::strerror(errno));
-    }
+  HttpClient(std::string host, FileDescriptor socket)
+      : host_(std::move(host)), socket_(std::move(socket)) {
+    if (!socket_) throw std::runtime_error(std::string("can't connect: ") + std::strerror(errno));
   }
 
   std::string host_;
-  int descriptor_ = -1;
+  FileDescriptor socket_;
   boost::beast::flat_buffer buffer_;
 };
 

@@ -39,12 +39,6 @@ class PrincipalTest : public CliTest {
             "\n[station.retry]\nmax_retries = 0\nstrategies = [\"original\"]\n",
         "work");
   }
-  // Returns the events of a type of the whole log.
-  [[nodiscard]] json::array all_events(const std::string& type) const {
-    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
-        .at("events")
-        .as_array();
-  }
   [[nodiscard]] bool waits_for_approval(const std::string& run_id) const {
     return all_events("StationApproved").empty() && text(run(run_id), "status") != "succeeded";
   }

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "server/git/repository_lock.h"
-#include "tests/fixtures/git_repository.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/repository_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -66,14 +65,10 @@ name = "create_pr"
 executor = "builtin"
 )";
 
-class LeftWorktree : public CliTest {
+class LeftWorktree : public CardTestOfRepository {
  protected:
-  LeftWorktree() : CliTest(std::vector<std::string>{}) {}
   void SetUp() override {
-    fs::create_directories(server_.data());
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"1s\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n");
-    server_.start();
+    serve_board("1s", "366d");
     make_repository(repository(), {{"file.txt", "one\n"}});
     set_identity(repository());
     std::string stations = pipeline_of_agent;
@@ -83,19 +78,6 @@ class LeftWorktree : public CliTest {
         {"project", "put", "web", "--repository", repository().string(), "--pipeline", pipeline()});
   }
   [[nodiscard]] fs::path agent() const { return scratch_.path() / "agent.sh"; }
-  [[nodiscard]] fs::path repository() const { return scratch_.path() / "web"; }
-  [[nodiscard]] fs::path workspace_of_run(const std::string& run_id) const {
-    return server_.data() / "runs" / run_id / "workspace";
-  }
-  [[nodiscard]] json::object card(const std::string& id) const {
-    return result({"card", "get", id}).at("card").as_object();
-  }
-  [[nodiscard]] std::size_t count_of(const std::string& type) const {
-    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
-        .at("events")
-        .as_array()
-        .size();
-  }
   // Submits a card for this agent and blocks until it waits for a person. Returns the card.
   [[nodiscard]] json::object blocked_card(const std::string& script) const {
     write_text(agent(), script);
@@ -138,10 +120,7 @@ class LeftWorktree : public CliTest {
     EXPECT_EQ(run_git(repository(), {"show", ref + ":" + kept}), "precious");
     const std::string why = git(repository(), {"log", "-1", "--format=%B", ref}).output;
     EXPECT_NE(why.find("its branch was signalbox/" + first + "-"), std::string::npos) << why;
-    const json::array removed =
-        rpc("events.read", {{"types", json::array{"WorktreeRemoved"}}, {"limit", 100}})
-            .at("events")
-            .as_array();
+    const json::array removed = all_events("WorktreeRemoved");
     ASSERT_FALSE(removed.empty());
     const json::object data = removed.at(0).at("data").as_object();
     EXPECT_EQ(text(data, "rescue_ref"), ref) << json::serialize(data);

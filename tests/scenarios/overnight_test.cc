@@ -148,24 +148,17 @@ class Overnight : public CliTest {
     return lines_of(ledger() / file).size();
   }
 
-  // Returns all events of a type.
-  [[nodiscard]] json::array events_of_type(const std::string& type) const {
-    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
-        .at("events")
-        .as_array();
-  }
-
   // Returns how many clock jumps with this cause were recorded.
   [[nodiscard]] std::int64_t jumps(const std::string& cause) const {
     std::int64_t count = 0;
-    for (const json::value& each : events_of_type("ClockJumped"))
+    for (const json::value& each : all_events("ClockJumped"))
       count += each.at("data").at("cause") == json::value(cause);
     return count;
   }
   // Returns how many events of a type concern the loop or lock with this name.
   [[nodiscard]] std::int64_t count_of(const std::string& name, const std::string& type) const {
     std::int64_t count = 0;
-    for (const json::value& each : events_of_type(type)) {
+    for (const json::value& each : all_events(type)) {
       count += text(each.as_object(), "stream").ends_with("/" + name);
     }
     return count;

@@ -3,18 +3,16 @@
 #pragma once
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/crash/server_process.h"
+#include "tests/fixtures/connected_socket.h"
 #include "tests/scenarios/child_process.h"
 
 namespace signalbox {
@@ -45,19 +43,7 @@ class RealServer {
   int stop() { return process_.stop().exit_code.value_or(-1); }
 
   // Returns a connected socket, which the caller closes, or -1.
-  [[nodiscard]] int connect() const {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = socket().string();
-    if (path.size() >= sizeof address.sun_path) throw std::runtime_error("socket path too long");
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-      return descriptor;
-    }
-    ::close(descriptor);
-    return -1;
-  }
+  [[nodiscard]] int connect() const { return test::connected_socket(socket()).release(); }
 
   // Runs `signalbox WORDS… --data <its data>` to its end.
   [[nodiscard]] Output cli(std::vector<std::string> words,

@@ -24,6 +24,18 @@ class RepositoryTest : public CliTest {
   }
   [[nodiscard]] std::filesystem::path repository() const { return scratch_.path() / "repository"; }
   [[nodiscard]] std::filesystem::path remote() const { return scratch_.path() / "remote.git"; }
+  [[nodiscard]] std::filesystem::path workspace_of_run(const std::string& run_id) const {
+    return server_.data() / "runs" / run_id / "workspace";
+  }
+  // Returns the text with the test's directory in place of each SCRATCH.
+  [[nodiscard]] std::string with_scratch(std::string text) const {
+    const std::string placeholder = "SCRATCH";
+    std::size_t at = 0;
+    while ((at = text.find(placeholder, at)) != std::string::npos) {
+      text.replace(at, placeholder.size(), scratch_.path().string());
+    }
+    return text;
+  }
 
   // Runs a shell script in the test's directory, which has to succeed. Returns its first line.
   [[nodiscard]] std::string line(const std::string& script) const {
@@ -37,16 +49,20 @@ class CardTestOfRepository : public RepositoryTest {
  protected:
   CardTestOfRepository() : RepositoryTest(std::vector<std::string>{}) {}
   // Starts a server whose board looks every second for cards to start and to merge.
-  void SetUp() override {
+  void SetUp() override { serve_board("1s", "1s"); }
+  // Starts a server whose board looks this often for cards to start, and to merge.
+  void serve_board(const std::string& heartbeat, const std::string& synthesizer) {
     std::filesystem::create_directories(server_.data());
-    write_text(server_.data() / "signalbox.toml",
-               "[board]\nheartbeat = \"1s\"\nsynthesizer = \"1s\"\nprune = \"366d\"\n");
+    write_text(server_.data() / "signalbox.toml", "[board]\nheartbeat = \"" + heartbeat +
+                                                      "\"\nsynthesizer = \"" + synthesizer +
+                                                      "\"\nprune = \"366d\"\n");
     server_.start();
   }
 
-  // Puts the project `site`: the repository, its remote, and the pipeline with this text.
+  // Puts the project `site`: the repository, its remote, and the pipeline with this text, in which
+  // SCRATCH is the test's directory.
   void put_project(const std::string& toml) const {
-    write_text(pipeline(), toml);
+    write_text(pipeline(), with_scratch(toml));
     (void)result({"project", "put", "site", "--repository", repository().string(), "--remote",
                   "origin", "--pipeline", pipeline()});
   }
@@ -56,6 +72,12 @@ class CardTestOfRepository : public RepositoryTest {
   }
   [[nodiscard]] boost::json::object card(const std::string& id) const {
     return result({"card", "get", id}).at("card").as_object();
+  }
+  void unblock(const std::string& id) const {
+    EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);
+  }
+  [[nodiscard]] std::size_t count_of(const std::string& type) const {
+    return all_events(type).size();
   }
   void await_card(const std::string& id, const std::string& status) const {
     await([&] { return text(card(id), "status") == status; });
