@@ -88,11 +88,9 @@ void PastWorlds::compare(PastComparison question, const Responder& responder) {
   run(responder, caller, has_place,
       [this, question = std::move(question),
        responder](const Present& present) -> std::function<void()> {
-        return [responder, result = answer(question, present)]() mutable {
-          if (!result) return responder.reject(result.error());
-          const auto shown = result->at("to").to_number<Position>();
-          responder.result(std::move(*result), shown);
-        };
+        auto compared = answer(question, present);
+        const Position shown = compared ? compared->at("to").to_number<Position>() : 0;
+        return responder.prepare(std::move(compared), shown);
       });
 }
 

@@ -20,9 +20,7 @@ void answer_from_read_models(Api& api, const Responder& responder, RowsView view
   query_read_models(api, responder, api.engine.world().position,
                     [responder, view = std::move(view)](const RunIndex& index) {
                       const Position shown = index.applied();
-                      return [responder, shown, outcome = view(index)]() mutable {
-                        responder.answer(std::move(outcome), shown);
-                      };
+                      return responder.prepare(view(index), shown);
                     });
 }
 
@@ -37,9 +35,7 @@ void answer_from_moment(Api& api, const Responder& responder, std::function<Rows
                           answer_from_moment(api, responder, capture);
                         };
                       }
-                      return [responder, moment, outcome = view(index)]() mutable {
-                        responder.answer(std::move(outcome), moment);
-                      };
+                      return responder.prepare(view(index), moment);
                     });
 }
 

@@ -100,7 +100,12 @@ void Responder::result(boost::json::object object) const {
 }
 
 void Responder::result(boost::json::object object, Position shown) const {
-  if (id_text_.empty()) return send({});
+  send(result_line(std::move(object), shown));
+}
+
+// Returns the empty line for a notification, whose answer nobody reads.
+std::string Responder::result_line(boost::json::object object, Position shown) const {
+  if (id_text_.empty()) return {};
   if (hides_tokens_) signalbox::hide_tokens(object);
   object["position"] = shown;
   std::string line = R"({"jsonrpc":"2.0","id":)";
@@ -108,20 +113,17 @@ void Responder::result(boost::json::object object, Position shown) const {
   line += R"(,"result":)";
   line += boost::json::serialize(object);
   line += '}';
-  send(std::move(line));
+  return line;
 }
 
-void Responder::result_text(std::string object, Position shown) const {
-  if (id_text_.empty()) return send({});
-  object.pop_back();
-  std::string line = R"({"jsonrpc":"2.0","id":)";
-  line += id_text_;
-  line += R"(,"result":)";
-  line += object;
-  line += R"(,"position":)";
-  line += std::to_string(shown);
-  line += "}}";
-  send(std::move(line));
+std::function<void()> Responder::prepare(Decided<boost::json::object> outcome,
+                                         Position shown) const {
+  if (!outcome) {
+    return [responder = *this, why = std::move(outcome).error()] { responder.reject(why); };
+  }
+  return [responder = *this, line = result_line(*std::move(outcome), shown)]() mutable {
+    responder.relay(std::move(line));
+  };
 }
 
 void Responder::relay(std::string line) const { send(std::move(line)); }

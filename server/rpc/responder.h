@@ -56,9 +56,10 @@ class Responder {
   void result(boost::json::object object) const;
   // The same for an object that shows the state after `shown`, an earlier position.
   void result(boost::json::object object, Position shown) const;
-  // The same for an object that another thread has made into JSON text, because it is large.
-  // `object` isn't empty.
-  void result_text(std::string object, Position shown) const;
+  // Makes the answer into text on the calling thread, which may be any: as text a large one keeps
+  // the engine's thread busy for long. Returns what sends it, to be called on the engine's thread.
+  [[nodiscard]] std::function<void()> prepare(Decided<boost::json::object> outcome,
+                                              Position shown) const;
   // Sends `line`, a whole response to a request with the same id that another dispatcher made.
   void relay(std::string line) const;
   void reject(const Rejection& rejection) const;
@@ -68,6 +69,7 @@ class Responder {
   [[nodiscard]] const std::shared_ptr<Peer>& peer() const { return peer_; }
 
  private:
+  [[nodiscard]] std::string result_line(boost::json::object object, Position shown) const;
   void send(std::string line) const;
 
   Engine& engine_;

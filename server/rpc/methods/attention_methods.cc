@@ -39,10 +39,7 @@ void answer_attention(Api& api, const Responder& responder, const AttentionQuest
             answer_attention(api, responder, question, sources);
           });
         }
-        api.post(
-            [responder, position, page = attention_page(api, &index, *moment, question)]() mutable {
-              responder.result(std::move(page), position);
-            });
+        api.post(responder.prepare(attention_page(api, &index, *moment, question), position));
       },
       [&api, responder, question, moment, position](const StoreError&) {
         api.post([&api, responder, question, moment, position] {

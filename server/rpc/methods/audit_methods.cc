@@ -116,7 +116,7 @@ void answer_from_tiles(Api& api, Call& call, const AuditParts& parts,
       [&api, responder = call.responder, parts, read = std::move(read)]() -> std::function<void()> {
         auto outcome = read(parts);
         const Position tail = api.log.tail();
-        return [responder, tail, outcome = std::move(outcome)] { responder.answer(outcome, tail); };
+        return responder.prepare(std::move(outcome), tail);
       });
 }
 

@@ -74,13 +74,7 @@ void answer_page(Api& api, const Responder& responder, EventPage page) {
     api.log_readers.run({.name = "connection " + std::to_string(connection)},
                         [&api, responder, page]() -> std::function<void()> {
                           const Position tail = api.log.tail();
-                          auto read = read_event_page(api.log, tail, page);
-                          if (read && responder.hides_tokens()) hide_tokens(*read);
-                          if (!read)
-                            return [responder, why = read.error()] { responder.reject(why); };
-                          return [responder, tail, text = json::serialize(*read)]() mutable {
-                            responder.result_text(std::move(text), tail);
-                          };
+                          return responder.prepare(read_event_page(api.log, tail, page), tail);
                         });
   });
 }

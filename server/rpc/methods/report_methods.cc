@@ -289,8 +289,7 @@ void answer_with_period(Api& api, const Responder& responder, const std::string&
   pool.run(std::move(lane), [&api, responder, moment, waiting]() -> std::function<void()> {
     auto outcome = read_report(api, *moment);
     if (outcome) (*outcome)["waiting"] = waiting;
-    return
-        [responder, position = moment->position, outcome] { responder.answer(outcome, position); };
+    return responder.prepare(std::move(outcome), moment->position);
   });
 }
 

@@ -131,10 +131,7 @@ void run_git(Api& api, const Responder& responder, const ChangeQuestion& questio
   };
   api.repositories.run(std::move(lane),
                        [&api, responder, question, position]() -> std::function<void()> {
-                         auto outcome = answer_of(api, question);
-                         return [responder, position, outcome = std::move(outcome)] {
-                           responder.answer(outcome, position);
-                         };
+                         return responder.prepare(answer_of(api, question), position);
                        });
 }
 

@@ -133,10 +133,7 @@ void read_run_log(Api& api, Call& call) {
                         api.blocking.run(
                             {.name = "output of " + found->job_id},
                             [&api, responder, position, about = *found]() -> std::function<void()> {
-                              auto outcome = read_output(api, about);
-                              return [responder, position, outcome = std::move(outcome)] {
-                                responder.answer(outcome, position);
-                              };
+                              return responder.prepare(read_output(api, about), position);
                             });
                       };
                     });
