@@ -38,14 +38,12 @@ struct ChangeSummary::RecordVisitor {
   const Record& record;
 
   void operator()(const RunStarted& event) const {
-    set("started", {});
-    StreamChange& change = summary.change_of(record);
+    StreamChange& change = set("started", {});
     change.is_new = true;
     change.name = name_text(event.goal);
   }
   void operator()(const RunRetried& event) const {
-    set("retried", event.reason);
-    summary.change_of(record).name = name_text(event.goal);
+    set("retried", event.reason).name = name_text(event.goal);
   }
   void operator()(const RunSucceeded&) const { set("succeeded", {}); }
   void operator()(const RunFailed& event) const {
@@ -54,8 +52,8 @@ struct ChangeSummary::RecordVisitor {
   void operator()(const RunCanceled& event) const { set("canceled", event.reason); }
   void operator()(const RunPaused& event) const { set("paused", event.reason); }
   void operator()(const RunResumed&) const { set("resumed", {}); }
-  void operator()(const StationClaimed& event) const { go_on(event.station + " under way"); }
-  void operator()(const StationSucceeded& event) const { go_on(event.station + " done"); }
+  void operator()(const StationClaimed& event) const { go_on(event.station, " under way"); }
+  void operator()(const StationSucceeded& event) const { go_on(event.station, " done"); }
   void operator()(const StationAttemptFailed& event) const {
     go_on(state_and_reason(event.station + " failed, to be retried",
                            state_and_reason(event.failure.code, event.failure.message)));
@@ -69,12 +67,11 @@ struct ChangeSummary::RecordVisitor {
   void operator()(const StationApprovalRequested& event) const {
     set(waits_state, state_and_reason(event.station, event.question));
   }
-  void operator()(const StationApproved& event) const { go_on(event.station + " approved"); }
-  void operator()(const StationApprovalGiven& event) const { go_on(event.station + " approved"); }
+  void operator()(const StationApproved& event) const { go_on(event.station, " approved"); }
+  void operator()(const StationApprovalGiven& event) const { go_on(event.station, " approved"); }
 
   void operator()(const CardSubmitted& event) const {
-    set("submitted", {});
-    StreamChange& change = summary.change_of(record);
+    StreamChange& change = set("submitted", {});
     change.is_new = true;
     change.name = name_text(event.title);
   }
@@ -137,15 +134,27 @@ struct ChangeSummary::RecordVisitor {
   }
 
  private:
-  void set(std::string_view state, std::string text) const {
-    summary.set(record, state, std::move(text));
+  StreamChange& set(std::string_view state, std::string text) const {
+    StreamChange& change = summary.change_of(record);
+    set_state(change, state);
+    change.text = std::move(text);
+    return change;
   }
-  // What a paused run still does doesn't resume it.
-  void go_on(std::string text) const {
-    if (summary.change_of(record).state != "paused") set("open", std::move(text));
+  // What a paused run still does doesn't resume it. Most records of a night come here, so the text
+  // keeps its memory.
+  void go_on(std::string_view what, std::string_view more = {}) const {
+    StreamChange& change = summary.change_of(record);
+    if (change.state == "paused") return;
+    set_state(change, "open");
+    change.text.assign(what).append(more);
   }
   void set_tick(std::string_view state, std::string text) const {
     if (!is_service_loop(record.stream.name)) set(state, std::move(text));
+  }
+  void set_state(StreamChange& change, std::string_view state) const {
+    change.state = state;
+    change.position = record.position;
+    change.at_ns = record.recorded_at_ns;
   }
 };
 
@@ -166,14 +175,6 @@ StreamChange& ChangeSummary::change_of(const Record& record) {
     if (!has_id) added.name = stream.name;
   }
   return changes_[index];
-}
-
-void ChangeSummary::set(const Record& record, std::string_view state, std::string text) {
-  StreamChange& change = change_of(record);
-  change.state = state;
-  change.text = std::move(text);
-  change.position = record.position;
-  change.at_ns = record.recorded_at_ns;
 }
 
 }  // namespace signalbox

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -34,7 +34,7 @@ class ChangeSummary {
 
   // Returns the changes in the order in which the streams were first concerned, without heartbeats,
   // refreshed leases, and ticks of the service's own loops.
-  [[nodiscard]] const std::vector<StreamChange>& changes() const { return changes_; }
+  [[nodiscard]] const std::deque<StreamChange>& changes() const { return changes_; }
   // Returns how often what happened to the service itself and to access: "started", "crashed", ….
   [[nodiscard]] const std::map<std::string_view, std::uint64_t>& of_service() const {
     return of_service_;
@@ -47,9 +47,8 @@ class ChangeSummary {
   struct RecordVisitor;
 
   StreamChange& change_of(const Record& record);
-  void set(const Record& record, std::string_view state, std::string text);
 
-  std::vector<StreamChange> changes_;
+  std::deque<StreamChange> changes_;                              // never moved: there are many
   boost::unordered_flat_map<Uuid, std::size_t, UuidHash> by_id_;  // runs and cards
   std::map<std::pair<StreamKind, std::string>, std::size_t> by_name_;
   std::map<std::string_view, std::uint64_t> of_service_;

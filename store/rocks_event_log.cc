@@ -71,7 +71,7 @@ Stored<void> RocksEventLog::State::recover() {
     return store_failure(StoreError::Kind::not_found, "there is no log in " + data.string(),
                          log_directory(data).string());
   }
-  if (!create) {
+  if (!create && !believes_head()) {
     const auto torn = TRY(inspect_wal_files(log_directory(data)));
     report.torn_bytes = torn.bytes;
     if (!options.read_only) {
@@ -97,6 +97,11 @@ Stored<void> RocksEventLog::State::recover() {
     options.verified.reset();
     if (horizon.position > 0)
       options.verified.emplace(Checkpoint{horizon.position, horizon.frontier});
+  }
+  if (believes_head()) {
+    const auto believed = database->head();
+    if (!believed) return tl::unexpected(located(believed.error()));
+    options.verified.emplace(Checkpoint{believed->leaves, *believed});
   }
   auto head = verify_log(*database, options.verified, anchor, horizon, data);
   if (!head) return tl::unexpected(located(std::move(head.error())));

@@ -49,6 +49,11 @@ class RocksEventLog final : public RedactableLog {
     // For tools, also on the directory of a running server: takes no lock, writes nothing, and
     // shows the log as of the opening.
     bool read_only = false;
+    // With read_only: reads neither all records to recompute the tree, which is taken from the
+    // head, nor the write-ahead logs to find torn batches. What is read later is checked record by
+    // record, and the head is compared with the anchor. For tools that show a part of the log and
+    // prove nothing.
+    bool believes_head = false;
     // The command that opens the log for writing, in one line. Shown to whoever finds the directory
     // in use.
     std::string command = "signalbox serve";

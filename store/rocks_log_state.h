@@ -73,6 +73,7 @@ struct RocksEventLog::State {
   std::uint64_t wal_sequence = 0;
   bool closed = false;
 
+  [[nodiscard]] bool believes_head() const { return options.read_only && options.believes_head; }
   AppendResult refuse(AppendStatus status) const { return {status, tail, failure}; }
   // Adds file and record to an error from within an entry.
   [[nodiscard]] StoreError located(StoreError error) const;

@@ -187,8 +187,9 @@ TEST_F(RocksEventLogTest, RefusesALogThatIsShorterThanItsAnchor) {
   }
   std::filesystem::copy_file(data_ / "anchor", short_log / "anchor",
                              std::filesystem::copy_options::overwrite_existing);
-  for (const bool read_only : {false, true}) {
-    const StoreError error = failure_of_opening(short_log.path(), {.read_only = read_only});
+  for (const RocksEventLog::Options& options : std::vector<RocksEventLog::Options>{
+           {}, {.read_only = true}, {.read_only = true, .believes_head = true}}) {
+    const StoreError error = failure_of_opening(short_log.path(), options);
     EXPECT_EQ(error.kind, StoreError::Kind::damaged);
     EXPECT_NE(error.message.find("ends at 6 but the anchor says 9"), std::string::npos)
         << error.message;

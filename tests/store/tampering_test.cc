@@ -70,6 +70,23 @@ TEST_F(Tampering, WithARecordShowsInTheTree) {
   EXPECT_NE(error.message.find("Merkle roots differ"), std::string::npos) << error.message;
 }
 
+// A reader that proves nothing needn't read the whole log first. Each record is checked as it is
+// read, and whoever verifies recomputes the tree.
+TEST_F(Tampering, IsNotLookedForByAReaderThatBelievesTheHead) {
+  Commit commit = sample_commit(4, 3);
+  commit[1].actor = "uid:0";
+  put(4, entry_of(commit));
+  const auto reader = open_log(data_.path(), {.read_only = true, .believes_head = true});
+  EXPECT_EQ(reader->report().records_verified, 0U);
+  EXPECT_EQ(reader->tail(), 12U);
+  EXPECT_EQ(all_records(*reader)->at(4).actor, "uid:0");
+  EXPECT_FALSE(reader->verify(reader->tail()));
+  // Records that are missing show all the same.
+  put(4, entry_of(sample_commit(4, 2)));
+  const auto shorter = open_log(data_.path(), {.read_only = true, .believes_head = true});
+  EXPECT_EQ(all_records(*shorter).error().kind, StoreError::Kind::damaged);
+}
+
 TEST_F(Tampering, WithASaltShowsInTheTree) {
   put(4, entry_of(sample_commit(4, 3)));
   EXPECT_EQ(failure_of_opening().kind, StoreError::Kind::damaged);

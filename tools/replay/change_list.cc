@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "projections/change_summary.h"
 #include "server/replay/replay_walk.h"
 #include "server/text/time_text.h"
+#include "store/entry.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 
@@ -40,20 +42,24 @@ constexpr std::array<ChangeGroup, 5> change_groups = {{{StreamKind::run, "runs"}
                                                        {StreamKind::tick, "loops"}}};
 
 // Returns the first items of a group: by what they need, then the latest first.
-std::vector<StreamChange> first_changes(const std::vector<StreamChange>& changes, StreamKind kind) {
-  std::vector<const StreamChange*> all;
+std::vector<StreamChange> first_changes(const std::deque<StreamChange>& changes, StreamKind kind) {
+  struct Ranked {
+    std::size_t rank;
+    const StreamChange* change;
+  };
+  std::vector<Ranked> all;
   for (const StreamChange& change : changes) {
-    if (change.stream.kind == kind && !change.state.empty()) all.push_back(&change);
+    if (change.stream.kind != kind || change.state.empty()) continue;
+    all.push_back({rank_of_state(change.state), &change});
   }
   const std::size_t shown = std::min(all.size(), group_items_max);
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
-                    [](const StreamChange* a, const StreamChange* b) {
-                      const auto rank_a = rank_of_state(a->state);
-                      const auto rank_b = rank_of_state(b->state);
-                      return std::tie(rank_a, b->position) < std::tie(rank_b, a->position);
+                    [](const Ranked& a, const Ranked& b) {
+                      return std::tie(a.rank, b.change->position) <
+                             std::tie(b.rank, a.change->position);
                     });
   std::vector<StreamChange> first;
-  for (std::size_t each = 0; each < shown; ++each) first.push_back(*all[each]);
+  for (std::size_t each = 0; each < shown; ++each) first.push_back(*all[each].change);
   return first;
 }
 
@@ -82,7 +88,7 @@ json::object item_json(const StreamChange& change) {
   return item;
 }
 
-json::object counts_json(const std::vector<StreamChange>& changes, StreamKind kind,
+json::object counts_json(const std::deque<StreamChange>& changes, StreamKind kind,
                          std::uint64_t& total) {
   std::map<std::pair<std::size_t, std::string_view>, std::uint64_t> counts;
   for (const StreamChange& change : changes) {
@@ -181,6 +187,10 @@ Called<json::object> list_changes(const EventLog& log, const std::filesystem::pa
     return true;
   });
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  if (*scanned < to) {
+    return tl::unexpected(from_store_error(
+        damaged_at(*scanned + 1, "the log's records end before its head says so")));
+  }
   json::array groups;
   for (const ChangeGroup& group : change_groups) {
     std::uint64_t total = 0;

@@ -20,7 +20,8 @@ struct DiffOptions {
 
 Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOptions& options) {
   const auto data = invocation.data_directory();
-  const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+  const auto log =
+      TRY(called(RocksEventLog::open(data, {.read_only = true, .believes_head = true})));
   const auto from = TRY(position_of_moment(invocation, *log, options.from));
   const auto to = TRY(options.to.empty() ? Called<Position>(log->tail())
                                          : position_of_moment(invocation, *log, options.to));
