@@ -76,19 +76,35 @@ void add_paused_run(const Run& run, AttentionSelection& selection) {
   selection.add(std::move(item));
 }
 
+void add_lost_job(const Run& run, std::string text, std::vector<std::string> next_commands,
+                  AttentionSelection& selection) {
+  if (!selection.wants(AttentionKind::lost_job, run.attempt->token)) return;
+  AttentionItem item = item_of(AttentionKind::lost_job, run.attempt->token, run);
+  item.text = std::move(text);
+  item.next_commands = std::move(next_commands);
+  selection.add(std::move(item));
+}
+
+// Adds the job of the run's attempt if nobody can see how it ends.
+void add_job(const Run& run, const AttentionBounds& bounds, AttentionSelection& selection) {
+  if (!run.attempt || run.attempt->job_id.empty()) return;
+  if (bounds.is_elsewhere && bounds.is_elsewhere(run)) {
+    return add_lost_job(run, job_elsewhere_text(*run.attempt), commands_to_settle(run), selection);
+  }
+  if (!bounds.job_trouble) return;
+  const std::string trouble = bounds.job_trouble(run);
+  if (trouble.empty()) return;
+  const std::string id = to_string(run.id);
+  add_lost_job(run, "its job can't be asked how it is: " + trouble,
+               {"signalbox run why " + id, "signalbox run cancel " + id}, selection);
+}
+
 void add_run(const Run& run, const AttentionBounds& bounds, AttentionSelection& selection) {
   const auto wait = wait_of_station(run);
   if (wait == AttentionKind::approval) add_decision(run, selection);
   if (wait == AttentionKind::budget) add_budget(run, selection);
   if (waits_paused(run)) add_paused_run(run, selection);
-  const bool has_job = run.attempt && !run.attempt->job_id.empty();
-  if (has_job && bounds.is_elsewhere && bounds.is_elsewhere(run) &&
-      selection.wants(AttentionKind::lost_job, run.attempt->token)) {
-    AttentionItem item = item_of(AttentionKind::lost_job, run.attempt->token, run);
-    item.text = job_elsewhere_text(*run.attempt);
-    item.next_commands = commands_to_settle(run);
-    selection.add(std::move(item));
-  }
+  add_job(run, bounds, selection);
 }
 
 AttentionItem failed_run_item(const RunId& id, Position ended_at, std::int64_t ended_at_ns) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "domain/world.h"
@@ -23,6 +24,9 @@ struct AttentionBounds {
   std::size_t failures_examined_max = std::numeric_limits<std::size_t>::max();
   // Returns whether the job of a run's attempt was given to another machine. Empty: none was.
   std::function<bool(const Run&)> is_elsewhere = nullptr;
+  // Returns why nobody can see how the job of a run's attempt is, although it was given to this
+  // machine; "" if it can be seen. Empty: all can.
+  std::function<std::string(const Run&)> job_trouble = nullptr;
 };
 
 // Offers everything in the world that waits for a person. The cost grows with the open runs,

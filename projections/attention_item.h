@@ -18,7 +18,8 @@ enum class AttentionKind : std::uint8_t {
   budget,    // a run has used up its budget
   paused_run,
   failed_run,    // of no card
-  lost_job,      // nobody can see how the job of a run's attempt ended: it was another machine's
+  lost_job,      // nobody can see how the job of a run's attempt is: it was another machine's, or
+                 // its executor fails
   blocked_card,  // and nothing retries it; or its merge was deferred often
   failed_card,
   halted_loop,     // its tick has no end

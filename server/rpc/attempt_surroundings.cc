@@ -1,10 +1,12 @@
 #include "server/rpc/attempt_surroundings.h"
 
 #include "domain/nanoseconds.h"
+#include "domain/pipeline.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/api.h"
 #include "server/scheduler/job_ownership.h"
+#include "server/scheduler/job_troubles.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -22,6 +24,19 @@ std::string trouble_of(const Api& api, const std::string& job_id) {
 
 AttemptSurroundings attempt_surroundings(const Api& api, const Run& run) {
   return {api.ownership && api.ownership->is_elsewhere(run), trouble_of(api, run.attempt->job_id)};
+}
+
+std::string lasting_job_trouble(const Api& api, const Run& run) {
+  if (!api.job_trouble || is_remote(run.definition())) return {};
+  const auto trouble = api.job_trouble(run.attempt->job_id);
+  const auto ago_ms = [](std::int64_t from_ns, std::int64_t to_ns) {
+    return (to_ns - from_ns) / ns_per_ms;
+  };
+  if (!trouble || ago_ms(trouble->at_ns, api.clock.wall_ns()) > JobTroubles::repeated_ms_max ||
+      ago_ms(trouble->since_ns, trouble->at_ns) < job_trouble_waits_ms_min) {
+    return {};
+  }
+  return trouble->text;
 }
 
 }  // namespace signalbox

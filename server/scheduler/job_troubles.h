@@ -1,5 +1,6 @@
 // The latest failed call of an executor for each job under way, for the question why a run isn't
-// moving. The log doesn't have them: a call that failed is repeated, and decides nothing.
+// moving, and for the inbox. The log doesn't have them: a call that failed is repeated, and decides
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 namespace signalbox {
 
 struct JobTrouble {
-  std::string text;        // code and message of the error
-  std::int64_t at_ns = 0;  // UTC
+  std::string text;           // code and message of the error
+  std::int64_t at_ns = 0;     // UTC
+  std::int64_t since_ns = 0;  // of the first of the failed calls that followed each other, UTC
 
   friend bool operator==(const JobTrouble&, const JobTrouble&) = default;
 };
@@ -20,8 +22,12 @@ struct JobTrouble {
 // Any thread may call it.
 class JobTroubles {
  public:
-  // A job may end without a report of its own, such as one of another machine or one that was
-  // rolled back, so at most job_troubles_max are kept: the oldest goes.
+  // A call for a job in trouble is repeated after a second, so one that failed longer ago was
+  // followed by others that didn't.
+  static constexpr std::int64_t repeated_ms_max = 30'000;
+
+  // Sets the trouble's since_ns. A job may end without a report of its own, such as one of another
+  // machine or one that was rolled back, so at most job_troubles_max are kept: the oldest goes.
   void note(const std::string& job_id, JobTrouble trouble);
   // Called when the job is over.
   void forget(const std::string& job_id);

@@ -1,9 +1,11 @@
-// Tests what `run.why` says about a job whose executor fails.
+// Tests what `run.why` and `attention.list` say about a job whose executor fails.
 #include "server/scheduler/job_troubles.h"
 
 #include <gtest/gtest.h>
 
+#include "domain/nanoseconds.h"
 #include "server/limits.h"
+#include "server/rpc/attempt_surroundings.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -44,14 +46,50 @@ TEST_F(RpcRunWhy, TellsWhatTheExecutorWasAnsweredLately) {  // A14
   EXPECT_EQ(text_of(why()).find("(HTTP 401)"), std::string::npos) << "it may be over by now";
 }
 
+// A crash report says of such a job that it needs an operator.
+TEST_F(RpcRunWhy, AJobThatCannotBeAskedWaitsForAPersonOnceThatLasts) {  // O1, T8
+  const auto waiting = [this] {
+    const auto answer = ask("attention.list", "{}");
+    EXPECT_EQ(code_of(answer), "");
+    return answer.at("result").at("items").as_array();
+  };
+  std::int64_t lasts_ms = job_trouble_waits_ms_min - 1;
+  api.job_trouble = [&lasts_ms, at_ns = clock.wall_ns()](const std::string&) {
+    return JobTrouble{"IO_FAILED: can't read its directory", at_ns, at_ns - lasts_ms * ns_per_ms};
+  };
+  EXPECT_TRUE(waiting().empty()) << "it may be over at the next call";
+  lasts_ms = job_trouble_waits_ms_min;
+  const auto items = waiting();
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items.at(0).at("kind"), "lost_job");
+  EXPECT_EQ(items.at(0).at("text"),
+            "its job can't be asked how it is: IO_FAILED: can't read its directory");
+  EXPECT_EQ(std::string(items.at(0).at("next_commands").at(0).as_string()),
+            "signalbox run why " + run_);
+  clock.advance_ms(JobTroubles::repeated_ms_max);
+  EXPECT_EQ(waiting().size(), 1U);
+  clock.advance_ms(1);
+  EXPECT_TRUE(waiting().empty()) << "calls for it succeed again";
+}
+
 TEST(JobTroubles, KeepTheLatestOfEachJobUntilItsEnd) {  // A14
   JobTroubles troubles;
   troubles.note("one", {"A: first", 1});
   troubles.note("one", {"B: second", 2});
-  EXPECT_EQ(troubles.find("one"), (JobTrouble{"B: second", 2}));
+  EXPECT_EQ(troubles.find("one"), (JobTrouble{"B: second", 2, 1}));
   EXPECT_FALSE(troubles.find("two"));
   troubles.forget("one");
   EXPECT_FALSE(troubles.find("one"));
+}
+
+TEST(JobTroubles, KnowHowLongTheyHaveLasted) {  // O1
+  constexpr std::int64_t apart_ns = JobTroubles::repeated_ms_max * ns_per_ms;
+  JobTroubles troubles;
+  troubles.note("one", {"A: first", 1});
+  troubles.note("one", {"A: again", 1 + apart_ns});
+  EXPECT_EQ(troubles.find("one")->since_ns, 1);
+  troubles.note("one", {"A: another", 2 + 2 * apart_ns});
+  EXPECT_EQ(troubles.find("one")->since_ns, 2 + 2 * apart_ns);
 }
 
 // A job that is never reported as over doesn't stay for ever.

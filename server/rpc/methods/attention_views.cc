@@ -15,6 +15,7 @@
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
 #include "server/scheduler/job_ownership.h"
@@ -125,6 +126,7 @@ AttentionBounds attention_bounds(const Api& api) {
   if (api.ownership) {
     bounds.is_elsewhere = [&api](const Run& run) { return api.ownership->is_elsewhere(run); };
   }
+  bounds.job_trouble = [&api](const Run& run) { return lasting_job_trouble(api, run); };
   return bounds;
 }
 
