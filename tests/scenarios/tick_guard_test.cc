@@ -101,6 +101,32 @@ TEST_F(TickScenario, ATickThatTheServerDidntOutliveIsIncomplete) {  // T4
   EXPECT_GT(std::stoull(next), std::stoull(token));
 }
 
+TEST_F(TickScenario, AMistypedLoopIsNotSaidToBeRecovered) {  // T5
+  const auto recover = [this](const std::string& loop) {
+    return server_.cli({"tick", "recover", loop, "--reason", "checked"});
+  };
+  const std::string token = begin("nightly");
+  server_.kill();
+  server_.start();
+  refused({"tick", "begin", "nightly"}, 1);
+  const Output mistyped = recover("nigthly");
+  EXPECT_EQ(mistyped.exit_code, 2) << mistyped.out;
+  EXPECT_NE(mistyped.err.find("the log has no tick of a loop nigthly; did you mean nightly?"),
+            std::string::npos)
+      << mistyped.err;
+  EXPECT_NE(mistyped.err.find("try: signalbox tick list --loop 'nightly'"), std::string::npos);
+  const Output other = recover("deploy");
+  EXPECT_EQ(other.exit_code, 2) << other.out;
+  EXPECT_NE(other.err.find("; there are "), std::string::npos) << other.err;
+  EXPECT_EQ(recover("nightly").out, "recovered\n");
+  // There is nothing more to do, nor for a loop of the service that never ticked.
+  for (const char* known : {"nightly", "retention"}) {
+    const Output again = recover(known);
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(again.out, "nothing to recover\n");
+  }
+}
+
 TEST_F(TickScenario, TheMarkerOfSomebodyElseIsHeeded) {  // T4
   const auto logs = scratch_.path() / "root" / "logs";
   std::filesystem::create_directories(logs);

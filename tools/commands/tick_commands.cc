@@ -1,11 +1,16 @@
 // `signalbox tick …`: begins, ends, recovers and lists ticks, the iterations of a loop.
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
+#include "domain/service_loops.h"
 #include "domain/try.h"
+#include "server/text/printable_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/nearest_word.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
 
@@ -161,6 +166,55 @@ void add_end(ToolCommand tick, Invocation& invocation) {
   });
 }
 
+// Returns the loops that are known: those that have had a tick lately, and the service's own.
+Called<std::vector<std::string>> known_loops(const Invocation& invocation) {
+  constexpr int rows_read_max = 500;
+  const auto ticks = TRY(call_server(invocation, "tick.list", {{"limit", rows_read_max}}));
+  const auto service = TRY(call_server(invocation, "loop.list", {}));
+  std::set<std::string> known;
+  for (const json::array* each :
+       {&array_at(ticks, "open"), &array_at(ticks, "rows"), &array_at(service, "loops")}) {
+    for (const json::value& row : *each) {
+      if (row.is_object()) known.insert(text_at(row.get_object(), "loop"));
+    }
+  }
+  return std::vector<std::string>(known.begin(), known.end());
+}
+
+CallError unknown_loop(const std::string& loop, const std::vector<std::string>& known) {
+  constexpr std::size_t named_max = 8;
+  std::string message = "the log has no tick of a loop " + printable(loop);
+  std::vector<std::string> next{"signalbox tick list"};
+  if (const auto meant = nearest_word(loop, known)) {
+    message += "; did you mean " + printable(*meant) + "?";
+    next = {"signalbox tick list --loop " + for_the_shell(*meant)};
+  } else if (!known.empty()) {
+    message += "; there are ";
+    for (std::size_t each = 0; each < std::min(known.size(), named_max); ++each) {
+      message += (each == 0 ? "" : ", ") + printable(known[each]);
+    }
+    if (known.size() > named_max) message += ", …";
+  }
+  return usage_error(std::move(message), std::move(next));
+}
+
+// Recovers a loop. A name that nobody has given a loop is a mistyped one: whoever believed that it
+// was recovered would find the loop that was meant halted in the morning.
+Called<json::object> recover_loop(const Invocation& invocation, const json::object& params) {
+  auto result = call_server(invocation, "tick.recover", params);
+  if (!result || true_at(*result, "recovered")) return result;
+  const std::string loop = text_at(params, "loop");
+  if (is_service_loop(loop)) return result;
+  const auto ticks = call_server(invocation, "tick.list", {{"loop", loop}, {"limit", 1}});
+  // Without an answer nothing is known of the name; nothing was recovered in any case.
+  if (!ticks || !array_at(*ticks, "open").empty() || !array_at(*ticks, "rows").empty()) {
+    return result;
+  }
+  const auto known = known_loops(invocation);
+  if (!known) return result;
+  return tl::unexpected(unknown_loop(loop, *known));
+}
+
 void add_recover(ToolCommand tick, Invocation& invocation) {
   struct Options {
     std::string loop, reason;
@@ -175,6 +229,8 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
   command.add_flag("--force", options->force, "Resume even if its tick may still be in progress");
   add_command_id(command, options->command_id);
   command.footer(
+      "Exits with 0 for a loop that has nothing to recover, and with 2 for a name of\n"
+      "which the log has no tick.\n\n"
       "Examples:\n"
       "  signalbox tick recover nightly --reason \"its machine was switched off\"\n"
       "  signalbox tick recover nightly --reason \"killed it\" --force");
@@ -182,8 +238,8 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
     json::object params{{"loop", options->loop}, {"reason", options->reason}};
     if (options->force) params["force"] = true;
     set_param(params, "command_id", options->command_id);
-    return call_and_answer(
-        invocation, "tick.recover", std::move(params),
+    return answer(
+        invocation, recover_loop(invocation, params),
         [](const json::object& result, const Terminal&) {
           return std::string(true_at(result, "recovered") ? "recovered\n" : "nothing to recover\n");
         });
