@@ -74,7 +74,8 @@ std::string_view command_word(int argc, char** argv) {
 }
 
 // Adds the commands of the family that is meant, or all of them for a word that no family begins
-// with: a fifth of the time in which the program started went into the options of the others.
+// with: a fifth of the time in which the program started went into the options of the others. These
+// are added later if the command line is refused: what was typed may be a word of theirs.
 void add_commands(CommandLine& line, Invocation& invocation, std::string_view word) {
   const ToolCommand app = line.root();
   add_shared_options(app, invocation);
@@ -87,6 +88,14 @@ void add_commands(CommandLine& line, Invocation& invocation, std::string_view wo
     if (!only_one || is_meant(family)) family.add(app, invocation);
   }
   if (!only_one || is_version) add_help_commands(line, invocation);
+  if (only_one) {
+    line.add_rest_with([&line, &invocation, is_meant, is_version] {
+      for (const CommandFamily& family : families) {
+        if (!is_meant(family)) family.add(line.root(), invocation);
+      }
+      if (!is_version) add_help_commands(line, invocation);
+    });
+  }
   app.footer(
       "Every command takes --data, --socket, --server, --token-file and --json, every\n"
       "query --at; they may follow the command. Exit codes: 0 done, 1 refused, 2 usage,\n"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -359,7 +360,10 @@ Called<CommandAction> CommandLine::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return tl::unexpected(usage_error_from(*app_, error));
+    if (error.get_exit_code() != 0) {
+      if (add_rest_) std::exchange(add_rest_, nullptr)();
+      return tl::unexpected(usage_error_from(*app_, error));
+    }
     std::ostringstream asked_for;
     app_->exit(error, asked_for, asked_for);
     std::cout << wrapped_help(asked_for.str());

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/cli/call_error.h"
@@ -105,6 +106,10 @@ class CommandLine {
   // Returns "signalbox 1.2.3".
   [[nodiscard]] const std::string& version() const { return version_; }
 
+  // Sets what adds the commands that were left out. It is called before a word is refused, which
+  // may be the name of one of them.
+  void add_rest_with(std::function<void()> add_rest) { add_rest_ = std::move(add_rest); }
+
   // Parses the words into the options' targets. Returns the action of the command that was given,
   // or a usage error. For --help and --version, prints the text and returns an action that does
   // nothing.
@@ -114,6 +119,7 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
   std::string version_;
   CommandAction action_;
+  std::function<void()> add_rest_;
 };
 
 }  // namespace signalbox
