@@ -64,9 +64,10 @@ tl::expected<void, std::string> read_path(const std::filesystem::path& file, std
 tl::expected<void, std::string> read_audit_key(const std::filesystem::path& file,
                                                const toml::node& node, Config& config) {
   TRY(read_path(file, "audit_key", node, config.audit_key));
-  if (signer_in(config.audit_key)) return {};
-  const std::string why = "audit_key: " + config.audit_key.string() + " holds no private key; ";
-  return tl::unexpected(at_line(file, node, why + "`signalbox audit keygen -o FILE` makes one"));
+  const std::string fault = signing_key_fault(config.audit_key);
+  if (fault.empty()) return {};
+  return tl::unexpected(
+      at_line(file, node, "audit_key: " + fault + "; `signalbox audit keygen -o FILE` makes one"));
 }
 
 tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,

@@ -18,12 +18,21 @@ tl::unexpected<std::string> missing_retention_setting(const char* key, const cha
 tl::expected<void, std::string> require_signing_key(const std::string& file) {
   const std::string next =
       "; `signalbox audit keygen -o " + file + " --name example.com/box` makes one";
-  const auto text = read_file(file, limits::signing_key_bytes_max);
-  if (!text) return tl::unexpected("retention.key: " + text.error().message + next);
-  if (!signer_in(file)) {
-    return tl::unexpected("retention.key: " + file + " holds no private key" + next);
+  const std::string fault = signing_key_fault(file);
+  if (fault.empty()) return {};
+  return tl::unexpected("retention.key: " + fault + next);
+}
+
+// Returns the text of a key's file. What is no regular file is never opened: a FIFO would be waited
+// for without end.
+Stored<std::string> read_key_file(const fs::path& file) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(file, unknown);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return store_failure(StoreError::Kind::io, file.string() + " is no regular file",
+                         file.string());
   }
-  return {};
+  return read_file(file, limits::signing_key_bytes_max);
 }
 
 }  // namespace
@@ -87,10 +96,16 @@ std::string unadopted_key_text(const NoteVerifier& key, const std::optional<Audi
 }
 
 std::optional<NoteSigner> signer_in(const fs::path& file) {
-  const auto text = read_file(file, limits::signing_key_bytes_max);
+  const auto text = read_key_file(file);
   if (!text) return std::nullopt;
   const std::string_view line(*text);
   return NoteSigner::parse(line.substr(0, line.find_first_of("\r\n")));
+}
+
+std::string signing_key_fault(const fs::path& file) {
+  const auto text = read_key_file(file);
+  if (!text) return text.error().message;
+  return signer_in(file) ? "" : file.string() + " holds no private key";
 }
 
 std::optional<NoteVerifier> verifier_in(const fs::path& file) {

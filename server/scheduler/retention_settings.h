@@ -52,8 +52,11 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(
 // Returns "" if the log has adopted the key, else a sentence that says what it has adopted instead.
 std::string unadopted_key_text(const NoteVerifier& key, const std::optional<AuditKey>& adopted);
 
-// Returns the private key in `file`; nullopt if it can't be read.
+// Returns the private key in `file`; nullopt if it can't be read, or is no regular file.
 std::optional<NoteSigner> signer_in(const std::filesystem::path& file);
+
+// Returns why there is no private key in `file`, without quoting it; "" if there is one.
+std::string signing_key_fault(const std::filesystem::path& file);
 
 // Returns the public half of the private key in `file`; nullopt if it can't be read.
 std::optional<NoteVerifier> verifier_in(const std::filesystem::path& file);

@@ -1,5 +1,8 @@
 // `signalbox console --capsule`: a run's capsule without a server, and one that was tampered with.
+#include <sys/stat.h>
+
 #include <csignal>
+#include <filesystem>
 
 #include "tests/scenarios/audit_fixture.h"
 #include "tests/scenarios/http_client.h"
@@ -103,6 +106,14 @@ TEST_F(ConsoleCapsuleTest, OneThatWasTamperedWithIsNotShown) {
   const Output refused = run_process(words(verifier_key_), {});
   EXPECT_EQ(refused.exit_code, 1) << refused.out << refused.err;
   EXPECT_EQ(refused.out.find("127.0.0.1"), std::string::npos) << refused.out;
+}
+
+TEST_F(ConsoleCapsuleTest, WhatIsNoRegularFileIsRefusedAndNotWaitedFor) {
+  std::filesystem::remove(at("run.capsule"));
+  ASSERT_EQ(::mkfifo(at("run.capsule").c_str(), 0600), 0);
+  const Output refused = run_process(words(verifier_key_), {});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_NE(refused.err.find("run.capsule is no regular file"), std::string::npos) << refused.err;
 }
 
 TEST_F(ConsoleCapsuleTest, AnotherKeyVouchesForNothing) {

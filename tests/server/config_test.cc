@@ -2,6 +2,7 @@
 #include "server/config.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <string>
 #include <tuple>
@@ -146,6 +147,18 @@ TEST_F(ConfigTest, TheKeyThatSignsCheckpointsIsReadAtTheStart) {  // C4
     EXPECT_NE(error.find("signalbox.toml:2: audit_key: "), std::string::npos) << error;
     EXPECT_NE(error.find("signalbox audit keygen -o "), std::string::npos) << error;
   }
+}
+
+TEST_F(ConfigTest, AKeyThatIsNoRegularFileIsRefusedAndNotWaitedFor) {  // G6
+  ASSERT_EQ(::mkfifo((directory_.path() / "audit.fifo").c_str(), 0600), 0);
+  EXPECT_NE(error_of("audit_key = \"audit.fifo\"\n").find("audit.fifo is no regular file; "),
+            std::string::npos);
+  const std::string archive = (directory_.path().parent_path() / "archive").string();
+  EXPECT_NE(error_of("[retention]\nolder_than = \"30d\"\nkey = \"audit.fifo\"\narchive = \"" +
+                     archive + "\"\n")
+                .find("retention.key: " + (directory_.path() / "audit.fifo").string() +
+                      " is no regular file; "),
+            std::string::npos);
 }
 
 // [retention]: errors are reported at the start, not when retention first runs at half past three.

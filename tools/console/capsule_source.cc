@@ -82,6 +82,12 @@ CapsuleSource::CapsuleSource(std::filesystem::path file, std::vector<NoteVerifie
 
 Called<std::unique_ptr<CapsuleSource>> CapsuleSource::open(const std::string& file,
                                                            const std::vector<std::string>& keys) {
+  // It is read again for each artifact, which a pipe can't be, and a FIFO may have no writer.
+  std::error_code unknown;
+  const auto status = std::filesystem::status(file, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return tl::unexpected(usage_error(file + " is no regular file; copy the capsule into one"));
+  }
   auto trusted = TRY(read_verifiers(keys));
   auto capsule = TRY(read_capsule(file, trusted, {}));
   auto run = TRY(capsule_run(capsule, ""));
