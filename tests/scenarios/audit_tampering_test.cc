@@ -94,7 +94,7 @@ class TamperingTest : public AuditTest {
     }
   }
 
-  const FaultRotation rotation_{5};
+  const FaultRotation rotation_{10};
   std::size_t tampered_ = 0;
 };
 

@@ -108,7 +108,7 @@ TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6
   }
   ASSERT_GE(lines.size(), 6U);
   // Three programs are started for each change, so the changes take turns.
-  const FaultRotation rotation(4);
+  const FaultRotation rotation(8);
   std::size_t changes = 0;
   std::size_t tried = 0;
   const auto refused = [&](const std::string& name, const std::vector<std::string>& changed) {

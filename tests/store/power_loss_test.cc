@@ -84,7 +84,7 @@ class PowerLossTest : public testing::Test {
   }
 
   std::mt19937_64 random_;
-  const std::size_t stride_ = FaultRotation(12).stride;
+  const std::size_t stride_ = FaultRotation(24).stride;
   std::size_t losses_ = 0;
 };
 
