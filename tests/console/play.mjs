@@ -17,7 +17,8 @@ const folder = new URL('./scenes/', import.meta.url);
 const scenes = [];
 for (const file of fs.readdirSync(folder).sort()) {
   const found = Object.values(await import(new URL(file, folder)));
-  scenes.push(...found.filter(({ name }) => !only || name === only));
+  // Some are played in turns (turns.mjs), and whenever they are asked for.
+  scenes.push(...found.filter(({ name, hasTurn = true }) => (only ? name === only : hasTurn || pictures)));
 }
 /** @type {Map<string, Stage>} those that are played now, by the scenes' names */
 const stages = new Map();

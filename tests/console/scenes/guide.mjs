@@ -6,6 +6,7 @@ import { playEvening } from '../evening.mjs';
 import { workOutside } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
+import { hasTurn } from '../turns.mjs';
 
 const CONSOLE = fileURLToPath(new URL('../../../server/console/', import.meta.url));
 const WIDTH = 1180;
@@ -59,19 +60,36 @@ async function take(stage, page, guide, [name, query, text]) {
   await page.getByText(query.includes('at=') ? 'as of' : '● live').first().waitFor();
   await eventually(async () => (await page.locator('[aria-busy]').count()) === 0, `all of ${query}`);
   check(guide.includes(`(pictures/${name}.png)`), `the guide has no picture of ${query}`);
-  check(fs.statSync(path.join(CONSOLE, 'pictures', `${name}.png`)).size <= PICTURE_BYTES_MAX, `the picture ${name} is too large`);
+  check(fs.existsSync(path.join(CONSOLE, 'pictures', `${name}.png`)), `there is no picture ${name}`);
   if (!stage.pictures) return;
   await fit(page);
   fs.mkdirSync(path.join(stage.pictures, 'guide'), { recursive: true });
   await page.screenshot({ path: path.join(stage.pictures, 'guide', `${name}.png`) });
 }
 
+const guideText = () => fs.readFileSync(path.join(CONSOLE, 'GUIDE.md'), 'utf8');
+
+/** The guide has a chapter of each page, and no picture is too large or shown nowhere. */
+export async function each_page_has_a_chapter(stage) {
+  const guide = guideText();
+  const page = await stage.open();
+  for (const name of await page.getByRole('navigation').getByRole('link').allInnerTexts()) {
+    const title = name.split('\n').find((line) => /\w{3}/.test(line))?.trim() ?? name;
+    check(guide.includes(`\n## ${title}\n`), `the guide has no chapter “${title}”`);
+  }
+  for (const file of fs.readdirSync(path.join(CONSOLE, 'pictures'))) {
+    check(guide.includes(`(pictures/${file})`), `the guide doesn’t show ${file}`);
+    check(fs.statSync(path.join(CONSOLE, 'pictures', file)).size <= PICTURE_BYTES_MAX, `the picture ${file} is too large`);
+  }
+  hadNoComplaint(page);
+}
+
 /**
- * The guide has each picture that is made here, and a chapter of each page. With --pictures the
- * pictures are made anew: DIRECTORY/guide/ then has what server/console/pictures/ should have.
+ * The guide has each picture that is made here. With --pictures the pictures are made anew:
+ * DIRECTORY/guide/ then has what server/console/pictures/ should have.
  */
 export async function the_pictures_of_the_guide(stage) {
-  const guide = fs.readFileSync(path.join(CONSOLE, 'GUIDE.md'), 'utf8');
+  const guide = guideText();
   // Before the evening, some of which goes on: a forecast is of work that ended.
   await workOutside(stage.service, ['Check the links', 'Sort the photos', 'Read the invoices', 'Tidy the changelog', 'Compare the prices'], 300);
   const early = await stage.open('', { width: WIDTH, height: HEIGHT_MAX });
@@ -80,11 +98,9 @@ export async function the_pictures_of_the_guide(stage) {
   await early.context().close();
   const ids = await playEvening(stage, path.dirname(stage.service.data));
   const page = await stage.open('', { width: WIDTH, height: HEIGHT_MAX });
-  for (const name of await page.getByRole('navigation').getByRole('link').allInnerTexts()) {
-    const title = name.split('\n').find((line) => /\w{3}/.test(line))?.trim() ?? name;
-    check(guide.includes(`\n## ${title}\n`), `the guide has no chapter “${title}”`);
-  }
   const pictures = await picturesOf(stage, ids);
   for (const picture of pictures) await take(stage, page, guide, picture);
   hadNoComplaint(page);
 }
+// An evening is played here and for its prefixes (prefixes.mjs), which have their turn in other runs.
+the_pictures_of_the_guide.hasTurn = hasTurn(3, 1);

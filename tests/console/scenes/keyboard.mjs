@@ -4,6 +4,7 @@ import path from 'node:path';
 import { allPages, fillLog } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
+import { inTurn } from '../turns.mjs';
 
 const EXTRA_STOPS = 3;
 // Each brings the next rows of a long list.
@@ -43,7 +44,8 @@ export async function every_stop_of_the_tab_key(stage) {  // C2
   const page = await stage.open('', { scheme: 'dark' });
   await page.evaluate(noteStops);
   const session = await page.context().newCDPSession(page);
-  for (const [query, text] of await allPages(stage, ids)) {
+  // Each page has its turn in two runs.
+  for (const [query, text] of inTurn(await allPages(stage, ids), 2)) {
     await stage.turn(page, query, text);
     await page.evaluate(() => {
       document.activeElement?.blur();

@@ -8,7 +8,7 @@ import { playEvening } from '../evening.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 import { StoppedLog } from '../stopped_log.mjs';
-import { inTurn } from '../turns.mjs';
+import { hasTurn, inTurn, triesAll } from '../turns.mjs';
 
 const PREFIXES = fileURLToPath(new URL('../prefixes.mjs', import.meta.url));
 const SEEDS = [7, 19];  // in turns: half a minute each
@@ -19,6 +19,9 @@ const tryPrefixes = (binary, data) => promisify(execFile)(process.execPath, [PRE
   throw new Error(stdout || message);
 });
 
+/** Two runs in three try a simulated log, the others that of the evening. */
+const PREFIX_TURNS = 3;
+
 /** What the simulator recorded, with its crashes, quotas, locks, lost jobs and full disks. */
 export async function each_prefix_of_simulated_logs(stage) {  // C7
   const simulate = path.join(path.dirname(stage.service.binary), 'simulate');
@@ -28,6 +31,8 @@ export async function each_prefix_of_simulated_logs(stage) {  // C7
     await tryPrefixes(stage.service.binary, data);
   }
 }
+
+each_prefix_of_simulated_logs.hasTurn = !hasTurn(PREFIX_TURNS) || triesAll;
 
 /** What a real server recorded; and some moments of it in the browser. */
 export async function each_prefix_of_an_evening(stage) {  // C7
@@ -60,3 +65,4 @@ export async function each_prefix_of_an_evening(stage) {  // C7
     fs.rmSync(path.join(path.dirname(service.data), 'site'), { recursive: true });
   }
 }
+each_prefix_of_an_evening.hasTurn = hasTurn(PREFIX_TURNS);
