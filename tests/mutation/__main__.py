@@ -2,6 +2,7 @@
 
     python3 tests/mutation                                   every mutant, for days
     python3 tests/mutation --sample 300 --seed 7             300 of them
+    python3 tests/mutation --sample 300 --minutes 60         as many of them as begin within an hour
     python3 tests/mutation domain/decide_lock.cc             those of one file
     python3 tests/mutation --list domain/decide_lock.cc      prints them and builds nothing
     python3 tests/mutation --again                           tries survivors again, after new tests
@@ -9,10 +10,11 @@
 
 All mutants are compiled into one build (build-mutation/build), and an environment variable turns one on.
 A mutant that a test fails with is killed; one with which all tests pass survives. Results go into
-build-mutation/results.jsonl as they come, and the next run goes on from there. equivalent.txt has the
-mutants that change nothing that can be seen.
+build-mutation/results.jsonl as they come, and the next run goes on from there. The report ends with the
+score of each folder. equivalent.txt has the mutants that change nothing that can be seen.
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
@@ -111,8 +113,8 @@ def equivalents():
     return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
 
 
-def try_all(options, suites, results, mutants):
-    """Tries the mutants that have no result yet."""
+def try_all(options, suites, results, mutants, deadline):
+    """Tries the mutants that have no result yet; none is begun after the deadline, unless it is None."""
     again = {SURVIVED, UNREACHED} if options.again else set()
     left = [mutant for mutant in mutants if results.status_of(mutant) in {None, *again}]
     # Sampled in any order, so that a run that is interrupted has seen a bit of everything.
@@ -120,6 +122,8 @@ def try_all(options, suites, results, mutants):
     begin = time.monotonic()
 
     def try_one(mutant):
+        if deadline is not None and time.monotonic() > deadline:
+            return None, ""
         if mutant.number not in suites.reached_by:
             return UNREACHED, "no test executes it"
         outcome = suites.try_mutant(mutant.number)
@@ -131,6 +135,8 @@ def try_all(options, suites, results, mutants):
             for done, future in enumerate(concurrent.futures.as_completed(under_way), 1):
                 mutant = under_way[future]
                 status, why = future.result()
+                if status is None:
+                    continue
                 results.add(mutant, status, why)
                 if status != KILLED:
                     say(f"{status}: {mutant.path}:{mutant.line}: {mutant.operator}: {mutant.shown}")
@@ -145,24 +151,36 @@ def try_all(options, suites, results, mutants):
 def report(results, mutants):
     """Prints the survivors and the score; returns the score in percent."""
     known_equivalents = equivalents()
-    counts = {SURVIVED: [], KILLED: [], UNREACHED: [], REFUSED: [], "equivalent": []}
+    counts = {SURVIVED: [], KILLED: [], UNREACHED: [], REFUSED: [], "equivalent": [], "not tried": []}
     for mutant in mutants:
-        status = results.status_of(mutant)
+        status = results.status_of(mutant) or "not tried"
         if status in (SURVIVED, UNREACHED) and mutant.key in known_equivalents:
             status = "equivalent"
-        if status is not None:
-            counts[status].append(mutant)
+        counts[status].append(mutant)
     for status in (UNREACHED, SURVIVED):
         if counts[status]:
             say(f"\n{status}:")
         for mutant in counts[status]:
             say(f"  {mutant.path}:{mutant.line}: {mutant.operator}: {mutant.shown}")
-    alive = len(counts[SURVIVED]) + len(counts[UNREACHED])
-    judged = len(counts[KILLED]) + alive
-    score = 100 * len(counts[KILLED]) / judged if judged else 100.0
     say("\n" + ", ".join(f"{len(its)} {status}" for status, its in counts.items()))
-    say(f"score: {score:.1f} % of {judged} mutants are killed")
-    return score
+    killed = by_folder(counts[KILLED])
+    alive = by_folder(counts[SURVIVED] + counts[UNREACHED])
+    for folder in sorted(killed | alive):
+        say(f"  {folder}: {score_text(killed[folder], alive[folder])}")
+    say(f"score: {score_text(killed.total(), alive.total())}")
+    return score_of(killed.total(), alive.total())
+
+
+def by_folder(mutants):
+    return collections.Counter(str(pathlib.PurePosixPath(mutant.path).parent) for mutant in mutants)
+
+
+def score_of(killed, alive):
+    return 100 * killed / (killed + alive) if killed + alive else 100.0
+
+
+def score_text(killed, alive):
+    return f"{score_of(killed, alive):.1f} % of {killed + alive} mutants are killed"
 
 
 def parse_arguments():
@@ -172,6 +190,8 @@ def parse_arguments():
     parser.add_argument("paths", nargs="*", help=f"files or folders; default: {' '.join(MUTATED)}")
     parser.add_argument("--sample", type=int, help="how many mutants, chosen by the seed; default: all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float,
+                        help="begins no mutant later than this after the start, the build included")
     parser.add_argument("--operators", type=lambda text: text.split(","), default=OPERATORS,
                         help=f"some of {','.join(OPERATORS)}")
     parser.add_argument("--programs", type=lambda text: text.split(","), default=PROGRAMS,
@@ -194,6 +214,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    deadline = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     if options.self_test:
         return self_test.run(ROOT, options.compiler, all_mutants([]))
     plans = plan(options)
@@ -218,7 +239,7 @@ def main():
     for entry in suites.measure(work / "reached.json", say):
         if not entry["passed"]:
             say(f"left out, fails without a mutant: {entry['program']} {entry['name']}: {entry['why']}")
-    try_all(options, suites, results, mutants)
+    try_all(options, suites, results, mutants, deadline)
     return 0 if report(results, mutants) >= options.score_min else 1
 
 
