@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include "tests/scenarios/audit_fixture.h"
+#include "tools/audit/export_manifest.h"
+#include "tools/audit/tlog_proof.h"
 
 namespace signalbox {
 namespace {
@@ -207,6 +209,31 @@ TEST_F(AuditTest, ARecordIsProvenWithoutItsPayload) {  // R5
   EXPECT_EQ(server_.cli({"audit", "prove", "0", "--signing-key", at("audit.key")}).exit_code, 1);
   EXPECT_EQ(server_.cli({"audit", "prove", "99999", "--signing-key", at("audit.key")}).exit_code,
             1);
+}
+
+// What is longer isn't read: it is no file of an audit, whatever its first line says.
+TEST_F(AuditTest, FilesHaveALimit) {
+  const auto verified = [this](const std::vector<std::string>& words) {
+    std::vector<std::string> all{"audit", "verify"};
+    all.insert(all.end(), words.begin(), words.end());
+    all.insert(all.end(), {"--key", verifier_key_});
+    return server_.cli(std::move(all));
+  };
+  const std::string proof = at("long.tlog-proof");
+  const std::string title(proof_title);
+  write_text(proof, title + std::string(proof_bytes_max - title.size(), 'x'));
+  EXPECT_EQ(verified({proof}).exit_code, 1) << "it is a proof of nothing";
+  write_text(proof, title + std::string(proof_bytes_max + 1 - title.size(), 'x'));
+  const Output too_long = verified({proof});
+  EXPECT_EQ(too_long.exit_code, 2) << too_long.err;
+  EXPECT_NE(too_long.err.find("neither an export's directory"), std::string::npos) << too_long.err;
+
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  const std::string old = at("old.checkpoint");
+  write_text(old, std::string(checkpoint_bytes_max, 'x'));
+  EXPECT_EQ(verified({at("export"), "--old-checkpoint", old}).exit_code, 1) << "nobody signed it";
+  write_text(old, std::string(checkpoint_bytes_max + 1, 'x'));
+  EXPECT_EQ(verified({at("export"), "--old-checkpoint", old}).exit_code, 2);
 }
 
 TEST_F(AuditTest, AKeyThatIsReplacedIsFollowedThroughTheLog) {

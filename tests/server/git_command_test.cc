@@ -87,6 +87,17 @@ TEST_F(GitCalls, LargeOutputIsReadWhileItRuns) {
   EXPECT_EQ(outcome.output.size(), git_output_bytes_max);
 }
 
+TEST_F(GitCalls, AMessageIsCutAtItsLimit) {
+  const auto message_of = [this](std::size_t bytes) {
+    set_alias("head -c " + std::to_string(bytes) + " /dev/zero | tr '\\0' x >&2; exit 1");
+    return git(repository, {"stuck"}).message;
+  };
+  EXPECT_EQ(message_of(git_message_bytes_max), std::string(git_message_bytes_max, 'x'));
+  const std::string cut = message_of(git_message_bytes_max + 1);
+  EXPECT_EQ(cut.size(), git_message_bytes_max);
+  EXPECT_NE(cut.find("901 bytes in all"), std::string::npos) << cut;
+}
+
 TEST_F(GitCalls, TheCallersOwnGitDirectoryIsNotPassedOn) {
   set_alias("echo \"[$GIT_INDEX_FILE]\"");
   ::setenv("GIT_INDEX_FILE", "/nowhere", 1);
