@@ -94,7 +94,10 @@ void OperatorClient::on_resumed(const Reply& reply) {
 
 void OperatorClient::start_run() {
   if (++runs_ > runs_max) return wait();
-  json::object params{{"goal", "goal " + std::to_string(runs_)},
+  std::string goal = "goal " + std::to_string(runs_);
+  // Long enough for the judge of redactions, and like no other.
+  if (environment_.redacts) goal += " of " + name() + ", with a key in it";
+  json::object params{{"goal", goal},
                       {"pipeline", pipeline_to_json(any_pipeline(environment_.random))}};
   if (one_in(3)) params["budget"] = to_json(any_budget(environment_.random));
   if (one_in(6)) params["max_retries"] = between(0, 3);
