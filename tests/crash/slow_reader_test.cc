@@ -207,14 +207,18 @@ TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {  // P8
 TEST_F(SlowReader, ASubscriberWhoIsFarBehindDoesntStallTheOthers) {
   start_runs(100'000, "long history");
   const auto quiet = command_time();
-  auto late = connect();
-  ASSERT_TRUE(
-      late.send(request_line(1, "events.subscribe", {{"from", 1}, {"types", {"ServerStopped"}}})));
-  auto connection = connect();
-  const auto began = Clock::now();
-  ASSERT_TRUE(connection.call("run.start", {{"goal", "meanwhile"}}));
-  const auto waited = Clock::now() - began;
-  EXPECT_LT(waited, quiet * 20 + slowness * std::chrono::milliseconds(100));
+  // Of a stalled engine each of them would be late, on a busy machine now and then one.
+  auto least = Clock::duration::max();
+  for (int number = 0; number < 5; ++number) {
+    auto late = connect();
+    ASSERT_TRUE(late.send(
+        request_line(1, "events.subscribe", {{"from", 1}, {"types", {"ServerStopped"}}})));
+    auto connection = connect();
+    const auto began = Clock::now();
+    ASSERT_TRUE(connection.call("run.start", {{"goal", "meanwhile"}}));
+    least = std::min(least, Clock::now() - began);
+  }
+  EXPECT_LT(least, quiet * 20 + slowness * std::chrono::milliseconds(100));
 }
 
 TEST_F(SlowReader, SubscribersWhoAreGoneTakeNoPlace) {
