@@ -322,7 +322,7 @@ TEST_F(RedactionTest, KilledAnywhereItIsFinishedOrWasNeverBegun) {
   append_events(20);
   server_.kill();
   fs::remove(server_.socket());  // sockets can't be copied
-  const FaultRotation rotation(3);
+  const FaultRotation rotation(6);
   const int stride = static_cast<int>(rotation.stride);
   int begun = 0;
   int never = 0;
