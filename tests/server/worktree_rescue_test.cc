@@ -233,6 +233,25 @@ TEST_F(WorktreeRemoval, IgnoredFilesOfASubmoduleAreListed) {  // A1
   EXPECT_EQ(content_of(fs::path(job.run_root) / "left_out.txt"), "lib/build.log\n");
 }
 
+TEST_F(WorktreeRemoval, OfManyIgnoredFilesSomeAreNamed) {  // A1
+  write_text(repository / ".gitignore", "*.log\n");
+  commit_all(repository, "ignored files");
+  const Job job = worktree();
+  const auto named = [&](std::size_t files) {
+    for (std::size_t number = 0; number < files; ++number) {
+      write_text(workspace_of(job) / (std::to_string(number) + ".log"), "noise\n");
+    }
+    RemovalRequest request = request_for(job);
+    request.only_look = true;
+    const RemovalOutcome outcome = remove_worktree(request);
+    EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+    EXPECT_EQ(outcome.ignored.total, files);
+    return outcome.ignored.first.size();
+  };
+  EXPECT_EQ(named(ignored_names_max), ignored_names_max);
+  EXPECT_EQ(named(ignored_names_max + 1), ignored_names_max);
+}
+
 // A sparse checkout marks the files in the same way that it leaves out.
 TEST_F(WorktreeRemoval, AHiddenDeletionIsKeptUnlessTheCheckoutIsSparse) {  // A1
   fs::create_directories(repository / "deep");
