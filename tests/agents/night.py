@@ -10,8 +10,9 @@ from night_cards import BOTH, CHAIN, FILES, NIGHT_SECONDS, WORK, Model, card_of,
 from service import all_events
 from stage import MODEL, check, is_agent, is_shim, processes_of
 
-# Longer than any answer of the model takes; the agent that hangs is ended by it.
-AGENT_TIMEOUT = "30s"
+# Longer than any agent works, of which six begin at once; the agent that hangs is ended by it.
+AGENT_SECONDS = 30
+AGENT_TIMES = 10
 # A subscription has usage limits, a key has none.
 COMMAND = ["env", "-u", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy", "claude",
            "--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
@@ -39,7 +40,7 @@ class Night:
 
     def put_project(self):
         implement = {"name": "implement", "executor": "coderunner", "command": COMMAND,
-                     "timeout": AGENT_TIMEOUT, "cancel_grace": "5s",
+                     "timeout": self.stage.bound(AGENT_SECONDS, AGENT_TIMES), "cancel_grace": "5s",
                      "environment": programs.passed_on(self.stage.name),
                      "retry": {"max_retries": 3, "backoff": "10ms"},
                      "coderunner": {"agent": "claude", "mode": "process", "model": MODEL["claude"]}}

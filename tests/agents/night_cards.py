@@ -14,7 +14,7 @@ from model_server import Answer, Garbage, Hang, Refusal
 from stage import check
 
 FILES = 300
-NIGHT_SECONDS = 120
+NIGHT_SECONDS = 240
 LIMIT_SECONDS = 6
 POLICY = """## Constraints
 - maxConcurrentAgents: 8

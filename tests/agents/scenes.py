@@ -108,7 +108,8 @@ def refusals_have_their_class(stage):  # A4
 SUBSCRIBED_CLAUDE = ["env", "-u", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy",
                      "claude", "--permission-mode", "acceptEdits"]
 LIMIT_SECONDS = 8
-LOOP_TIMEOUT = "6s"  # an attempt of codex takes one
+LOOP_SECONDS = 6  # an attempt of codex takes one
+LOOP_TIMES = 6
 
 
 def usage_limit_with_a_reset(stage):  # A4
@@ -308,11 +309,12 @@ def endless_loop_ends_with_its_budget(stage):  # A4, A5
 
 def endless_loop_ends_at_its_timeout(stage):  # A4, A5
     """codex knows no turns: its endless loop ends at the timeout, and the next attempt's total counts."""
+    succeeded(stage, stage.play(lambda _: Answer("It adds.")))
     enough = threading.Event()
 
     def script(_):
         return Answer("Enough.") if enough.is_set() else Answer("Once more.", shell(stage, "true"))
-    run_id = stage.start(script, retries=1, timeout=LOOP_TIMEOUT)
+    run_id = stage.start(script, retries=1, timeout=stage.bound(LOOP_SECONDS, LOOP_TIMES))
     stage.wait(lambda: len(stage.attempts(run_id)) > 1, "the second attempt")
     enough.set()
     run = stage.end_of(run_id)

@@ -8,7 +8,7 @@ import programs
 from model_server import Bill, ModelServer
 from service import Service, run_command
 
-RUN_SECONDS = 90
+RUN_SECONDS = 180
 SETTINGS = """
 watchdog_interval = "500ms"
 [board]
@@ -50,6 +50,7 @@ class Stage:
         self.serve = lambda: Service(binary, data, environment=environment)
         self.service = self.serve()
         self.scenes = 0
+        self.latest_seconds = 0
 
     def __enter__(self):
         check(self.service.wait_until_ready(), f"the server ended: {self.service.log()}")
@@ -123,7 +124,15 @@ class Stage:
 
     def play(self, script, **options):
         """Runs a scene to its end and returns the run."""
-        return self.end_of(self.start(script, **options))
+        began = time.monotonic()
+        run = self.end_of(self.start(script, **options))
+        self.latest_seconds = time.monotonic() - began
+        return run
+
+    def bound(self, seconds, times):
+        """Returns a timeout of an agent as a setting: this one, or so many times what the latest scene took. A
+        busy machine needs the longer one."""
+        return f"{max(seconds, int(times * self.latest_seconds))}s"
 
     def command(self, *words):
         """Runs a command of the binary as a person does and returns its output."""
