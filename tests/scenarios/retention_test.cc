@@ -1,7 +1,6 @@
 // `audit retain` moves records older than a policy into an archive and out of the log. State,
 // proofs and everything open are as before. All with the real binary on a real log.
 #include "tests/crash/fake_wall_clock.h"
-#include "tests/fixtures/needed_ability.h"
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -204,9 +203,7 @@ TEST_F(RetentionTest, WhatWasRedactedIsArchivedAndStaysProved) {
 // kept there, one is in the archive.
 TEST_F(RetentionTest, WhatWasRedactedBeforeTheHorizonIsToldOfAfterIt) {
   const test::FakeWallClock clock(scratch_.path());
-  if (!clock.available()) {
-    SIGNALBOX_CANNOT_RUN("libfaketime isn't installed: tools/packages faketime");
-  }
+  ASSERT_TRUE(clock.available()) << "libfaketime is missing: tools/packages faketime";
   const std::string ended = ended_run("the secret of one that ended");
   const std::string open = start_run("the secret of one that is open");
   append_events(20);
