@@ -120,10 +120,59 @@ tl::expected<void, std::string> make_index(const std::filesystem::path& worktree
   return mark_remembered(worktree, options);
 }
 
-// Returns false if git can't read the index that the options name.
-bool is_readable_index(const std::filesystem::path& worktree, const GitOptions& options) {
+// Returns whether git says that the index itself is damaged. Where it couldn't open or map the
+// file, or had no memory, the next attempt may read it.
+bool says_damaged(std::string_view message) {
+  static constexpr std::array<std::string_view, 6> statements{
+      "fatal: index file corrupt",
+      "fatal: malformed name field in the index",
+      "fatal: unknown index entry format ",
+      "fatal: unordered stage entries ",
+      "fatal: multiple stage entries for merged file ",
+      "fatal: broken index, expect "};
+  while (!message.empty()) {
+    const std::string_view line = take_until(message, '\n');
+    const auto begins_line = [line](std::string_view each) { return line.starts_with(each); };
+    if (std::any_of(statements.begin(), statements.end(), begins_line)) return true;
+    if (line.starts_with("fatal: ") && line.ends_with(": index file smaller than expected")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Returns whether the index that the options name is one; false if git says that it's damaged.
+// Error: git's message, if it couldn't read the index this time.
+tl::expected<bool, std::string> is_whole_index(const std::filesystem::path& worktree,
+                                               const GitOptions& options) {
   const GitOutcome read = git(worktree, {"ls-files", "--unmerged", "-z"}, options);
-  return read.ok || read.exit_code != 128 || read.timed_out;
+  if (read.ok) return true;
+  if (read.exit_code == 128 && !read.timed_out && says_damaged(read.message)) return false;
+  return tl::unexpected("git ls-files: " + read.message);
+}
+
+// Returns whether the path leads to a regular file that an index can be copied from. Error: a
+// sentence; nothing is known about it then.
+tl::expected<bool, std::string> leads_to_index(const std::filesystem::path& path) {
+  struct stat facts = {};
+  if (::stat(path.c_str(), &facts) == 0) return S_ISREG(facts.st_mode);
+  static constexpr std::array<int, 5> lasting{ENOENT, ENOTDIR, ELOOP, EACCES, ENAMETOOLONG};
+  if (std::find(lasting.begin(), lasting.end(), errno) != lasting.end()) return false;
+  return tl::unexpected("can't look at the index " + path.string() + ": " +
+                        std::generic_category().message(errno));
+}
+
+// Copies the index that a link leads to. Returns false if it leads to none that may be read.
+tl::expected<bool, std::string> copy_linked_index(const std::filesystem::path& link,
+                                                  const std::filesystem::path& to) {
+  if (!TRY(leads_to_index(link))) return false;
+  const std::filesystem::path target = resolved_path(link);
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(target, error);
+  if (!error && bytes > limits::worktree_index_bytes_max) return false;
+  if (::access(target.c_str(), R_OK) != 0 && errno == EACCES) return false;
+  TRY(copy_index(target, to));
+  return true;
 }
 
 // Returns whether the disk of the directory keeps which files are executable, as git finds out
@@ -229,8 +278,7 @@ tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
 
 tl::expected<void, std::string> copy_index_if_there(const std::filesystem::path& from,
                                                     const std::filesystem::path& to) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(from, error)) return {};
+  if (!TRY(leads_to_index(from))) return {};
   return copy_index(resolved_path(from), to);
 }
 
@@ -240,8 +288,14 @@ tl::expected<IndexOrigin, std::string> mend_index(const std::filesystem::path& w
   namespace fs = std::filesystem;
   std::error_code error;
   fs::file_type type = fs::symlink_status(index, error).type();
-  if (type == fs::file_type::regular && is_readable_index(worktree, options)) {
-    return IndexOrigin::own;
+  if (type == fs::file_type::none) {
+    return tl::unexpected("can't look at the index " + index.string() + ": " + error.message());
+  }
+  if (type == fs::file_type::regular) {
+    // The mode may have been taken from it. Who can't give it back gets git's message.
+    const auto readable = fs::perms::owner_read | fs::perms::owner_write;
+    fs::permissions(index, readable, fs::perm_options::add, error);
+    if (TRY(is_whole_index(worktree, options))) return IndexOrigin::own;
   }
   const auto failed = [&index](const std::string& why) {
     return tl::unexpected("can't make the index " + index.string() +
@@ -250,10 +304,10 @@ tl::expected<IndexOrigin, std::string> mend_index(const std::filesystem::path& w
   const fs::path made = index.string() + ".made";
   for (const char* end : {"", ".lock"}) TRY(remove_tree(made.string() + end));
   // Through a link git would read this index, and write wherever the link leads.
-  if (type == fs::file_type::symlink && copy_index(resolved_path(index), made)) {
+  if (type == fs::file_type::symlink && TRY(copy_linked_index(index, made))) {
     fs::rename(made, index, error);  // this replaces the link, not what it leads to
     if (error) return failed(error.message());
-    if (is_readable_index(worktree, options)) return IndexOrigin::own;
+    if (TRY(is_whole_index(worktree, options))) return IndexOrigin::own;
     type = fs::file_type::regular;
   }
   fs::remove(made, error);  // a part of a copy

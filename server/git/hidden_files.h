@@ -55,20 +55,21 @@ tl::expected<void, std::string> copy_index(const std::filesystem::path& from,
                                            const std::filesystem::path& to);
 
 // Does the same with an index that is there, also behind a link. Succeeds, and copies nothing, if
-// `from` leads to no regular file.
+// `from` leads to no regular file. Error: also that this isn't known.
 tl::expected<void, std::string> copy_index_if_there(const std::filesystem::path& from,
                                                     const std::filesystem::path& to);
 
 enum class IndexOrigin : std::uint8_t {
   own,   // what was there
-  made,  // HEAD: nothing, or nothing that git can read, was there
+  made,  // HEAD: nothing, or nothing that is an index, was there
 };
-// Makes the index that `options` name from HEAD if git can't read one at `index`, its path: without
+// Makes the index that `options` name from HEAD if there is none at `index`, its path: without
 // one, git takes tracked files that .gitignore names for ignored ones. Files that a sparse checkout
 // leaves out, or left out when the worktree was made, are marked in it, as they were. A link to an
 // index is replaced by a copy of that, and one that leads nowhere as if it weren't there. A
-// directory, or a file that is no index, is renamed to "<index>.set-aside". Blocks on git. Error: a
-// sentence with git's message.
+// directory, or a file that git calls a damaged index, is renamed to "<index>.set-aside". Blocks on
+// git. Error: a sentence with git's message, also where git couldn't read the index this time:
+// nothing was changed then, since only the index has what was staged.
 tl::expected<IndexOrigin, std::string> mend_index(const std::filesystem::path& worktree,
                                                   const GitOptions& options,
                                                   const std::filesystem::path& index);

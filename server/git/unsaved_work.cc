@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "server/git/git_identity.h"
 #include "server/git/git_listing.h"
 #include "server/git/hidden_files.h"
+#include "server/git/missing_objects.h"
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
@@ -148,13 +150,13 @@ class Rescue {
     TRY(copy_index_if_there(own_index_, index_));
     TRY(mend_index(here_.path, options(), index_));
     // Empty during an unfinished merge: then the staged content is in the files, too.
-    const std::string staged = run({"write-tree"}).line();
+    const std::string staged = TRY(write_tree()).line();
     if (auto revealed = reveal_hidden_files(here_.path, options(), here_.scratch()); !revealed) {
       return tl::unexpected(revealed.error());
     }
     const auto added = add_changes(here_.path, options(), here_.scratch());
     if (!added) return tl::unexpected("git add: " + added.error());
-    const GitOutcome tree = run({"write-tree"});
+    const GitOutcome tree = TRY(write_tree());
     if (!tree.ok) return tl::unexpected("git write-tree: " + tree.message);
     return keep_tree(tree.line(), staged, "Uncommitted work of");
   }
@@ -164,7 +166,7 @@ class Rescue {
     if (TRY(has_staged(here_))) {
       remove_index();
       TRY(copy_index(own_index_, index_));
-      const GitOutcome staged = run({"write-tree"});
+      const GitOutcome staged = TRY(write_tree());
       if (!staged.ok) {
         return tl::unexpected("git write-tree: " +
                               shortened(staged.message, write_tree_message_bytes_max));
@@ -182,6 +184,9 @@ class Rescue {
   }
 
  private:
+  tl::expected<GitOutcome, std::string> write_tree() {
+    return signalbox::write_tree(here_.directory(), options(), here_.scratch(), lost_);
+  }
   // Keeps the tree, the commits, and the tree that was staged, if there is one.
   tl::expected<std::string, std::string> keep_tree(const std::string& tree,
                                                    const std::string& staged,
@@ -233,6 +238,7 @@ class Rescue {
                                        "Kept when its worktree " + here_.path.string() +
                                            " was removed; its branch was " + branch_ + ".",
                                        "-m", "Signalbox-Run: " + run_id_});
+    if (!lost_.empty()) arguments.insert(arguments.end() - 2, {"-m", lost_content_note(lost_)});
     const GitOutcome made = run(std::move(arguments));
     if (!made.ok) return tl::unexpected("git commit-tree: " + made.message);
     return made.line();
@@ -249,6 +255,7 @@ class Rescue {
   std::string run_id_;
   std::string branch_;
   std::string ref_;
+  std::set<std::string> lost_;  // files whose staged content is gone
 };
 
 // Returns whether HEAD, or what else only the worktree refers to, has commits that no ref reaches.

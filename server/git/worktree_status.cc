@@ -14,9 +14,9 @@ namespace signalbox {
 tl::expected<WorktreeStatus, std::string> read_worktree_status(
     const std::filesystem::path& worktree, const GitOptions& options,
     const std::filesystem::path& scratch, IgnoredFiles ignored) {
-  std::vector<std::string> arguments{"--no-optional-locks",   "status",
-                                     "--porcelain=v2",        "-z",
-                                     "--untracked-files=all", "--ignore-submodules=dirty"};
+  std::vector<std::string> arguments{
+      "--no-optional-locks",       "status",      "--porcelain=v2", "-z", "--untracked-files=all",
+      "--ignore-submodules=dirty", "--no-renames"};  // git would read objects to find them
   if (ignored == IgnoredFiles::list) arguments.emplace_back("--ignored=matching");
   arguments.insert(arguments.end(), {"--", ".", exclude_check_scratch});
   const auto text = TRY(git_listing(worktree, std::move(arguments), options, scratch));

@@ -1,6 +1,7 @@
 #include "server/executors/builtin/work_commit.h"
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "server/git/hidden_files.h"
 #include "server/git/large_files.h"
 #include "server/git/left_out_refs.h"
+#include "server/git/missing_objects.h"
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/submodule_links.h"
@@ -99,10 +101,10 @@ class WorkCommit {
     return paths;
   }
 
-  // Refuses a commit of the index, and commits of the branch, with files that are too large.
-  [[nodiscard]] BuiltinStep check_sizes(std::uint64_t bytes_max) const {
-    const GitOutcome tree = run({"write-tree"});
-    if (!tree.ok) return git_failed("cannot write the index", tree.message);
+  // Refuses a commit of the index, and commits of the branch, with files that are too large. `note`
+  // gets a sentence if the commit lacks what was staged.
+  [[nodiscard]] BuiltinStep check_sizes(std::uint64_t bytes_max, std::string& note) const {
+    const GitOutcome tree = TRY(write_index(note));
     std::vector<std::string> arguments{"-c",          "user.name=Signalbox",
                                        "-c",          "user.email=signalbox@localhost",
                                        "commit-tree", tree.line(),
@@ -182,6 +184,22 @@ class WorkCommit {
   }
   [[nodiscard]] std::string commit_at(const std::string& name) const {
     return run(commit_query(name)).line();
+  }
+
+  // Writes the index as a tree; `note` gets a sentence if content of it is lost.
+  [[nodiscard]] tl::expected<GitOutcome, Failure> write_index(std::string& note) const {
+    std::set<std::string> lost;
+    const auto written = signalbox::write_tree(request_.workspace, there_, request_.pins, lost);
+    if (!written) return git_failed("cannot add files whose objects are gone", written.error());
+    if (!lost.empty()) {
+      note +=
+          "\nLeft out, because neither the repository nor the worktree has the content any more "
+          "that was staged: " +
+          std::to_string(lost.size()) + (lost.size() == 1 ? " file" : " files") + ", such as " +
+          shown_name(*lost.begin()) + ".";
+    }
+    if (!written->ok) return git_failed("cannot write the index", written->message);
+    return *written;
   }
 
   // Returns a sentence about the files that count as deleted, because an index was made anew: the
@@ -294,7 +312,7 @@ tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
   const std::uint64_t bytes_max = TRY(work.file_bytes_max());
   result.large = TRY(work.leave_out_large(status, bytes_max, result.note));
   result.elsewhere += TRY(work.add(status, result.large, result.unreadable));
-  TRY(work.check_sizes(bytes_max));
+  TRY(work.check_sizes(bytes_max, result.elsewhere));
   TRY(work.commit(title));
   result.ignored = std::move(status.ignored);
   result.sparse = TRY(work.find_sparse(result.note));
