@@ -64,8 +64,9 @@ bool waits_for_worktree(const World& world, const Card& card);
 bool waits_for_look(const World& world, const RunId& run_id);
 
 // Returns whether a card that isn't worked on goes on with its latest run once it is started: all
-// work of that run is done, only its create_pr failed, for its push or for what may pass, and its
-// worktree is kept. A run that can't be reopened is replaced by another one (StartCard).
+// work of that run is done, only its create_pr failed, for its push, for what may pass or for what
+// a person mends, and its worktree is kept. A run that can't be reopened is replaced by another one
+// (StartCard).
 bool goes_on_with_run(const World& world, const Card& card);
 
 struct FailedProposal {

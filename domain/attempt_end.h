@@ -20,7 +20,8 @@ inline constexpr std::string_view checks_changed_code = "CHECKS_CHANGED";
 inline constexpr std::string_view push_failed_code = "PUSH_FAILED";
 
 // The code of a card whose run did its work and couldn't propose it for another reason than its
-// push, such as a repository that is away. The message begins with the code of the run.
+// push, such as a repository that is away, or what the worktree holds. The message begins with the
+// code of the run.
 inline constexpr std::string_view not_proposed_code = "NOT_PROPOSED";
 
 // Returns whether all work of a card with this code is done, but not proposed.
@@ -38,7 +39,8 @@ inline constexpr std::string_view left_out_refs_full_code = "LEFT_OUT_REFS_FULL"
 inline constexpr std::string_view workspace_tampered_code = "WORKSPACE_TAMPERED";
 
 // Returns whether a run failed because of what its worktree holds, so that a person has to look
-// into that before anything else is done with it. A card's run keeps its worktree until then.
+// into that before anything else is done with it. A card's run keeps its worktree until then. If it
+// was its create_pr that failed, the card's code is `not_proposed_code`.
 constexpr bool needs_look_at_worktree(std::string_view code) {
   return code == nested_repository_code || code == file_too_large_code ||
          code == left_out_refs_full_code || code == workspace_tampered_code;

@@ -23,12 +23,14 @@ bool is_passing(const RunFailed& failure) {
 }
 
 // Returns whether the run's work was done, and only proposing it failed, which the same work may
-// survive: for a reason that passes, or that the repository's owner mends in its configuration.
+// survive: for a reason that passes, or that a person mends in the repository's configuration or in
+// the worktree.
 bool failed_to_propose(const Run& run, const RunFailed& failure) {
   if (failure.code == push_failed_code) return true;
   const auto place = run.find_station(failure.station);
   return place && builtin_of(run.pipeline->stations[*place]) == BuiltinStation::create_pr &&
-         (is_passing(failure) || failure.code == "REPOSITORY_INVALID");
+         (is_passing(failure) || failure.code == "REPOSITORY_INVALID" ||
+          needs_look_at_worktree(failure.code));
 }
 
 // Gives the failure the code and the message that its card has. Another code than that of the run
@@ -99,7 +101,8 @@ class CardOfRun {
       if (has_failed_in_checks_for_long(run, failure)) return blocked_by_checks(failure);
       return CardMergeDeferred{run_id_, code, failure.message};
     }
-    // The work is done, but couldn't be proposed, which was tried for long (run_of_card()).
+    // The work is done, but couldn't be proposed, which was tried for long (run_of_card()) where
+    // that could help.
     if (!is_merge() && run != nullptr && failed_to_propose(*run, failure)) {
       return ended(as_not_proposed(failure), 0);
     }
@@ -107,8 +110,8 @@ class CardOfRun {
     if (!is_merge() && failure.error_class == ErrorClass::config) {
       return CardBlocked{run_id_, code, failure.message, 0};
     }
-    // Another run would do the agent's work again, which is for a person to decide: what its
-    // worktree holds kept it from being proposed.
+    // A station that isn't create_pr may say so, too. What becomes of the worktree is for a person
+    // to decide.
     return ended(failure, !is_merge() && needs_look_at_worktree(code) ? 0 : retry_at_ns());
   }
   std::optional<CardEvent> after(const RunCanceled& event) const {

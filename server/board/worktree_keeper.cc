@@ -100,8 +100,7 @@ void WorktreeKeeper::remove_of(const RunId& run_id) {
   // Its card went on with the run meanwhile.
   if (world.find_run(run_id) != nullptr || !under_way_.insert(run_id).second) return;
   const Card* card = world.board.find_by_run(run_id);
-  const bool is_handed_on =
-      card != nullptr && card->run_id == run_id && needs_look_at_worktree(card->code);
+  const bool is_handed_on = card != nullptr && card->run_id == run_id && hands_on_worktree(*card);
   blocking_.run(
       worktree_lane(found->second.repository),
       [this, worktree = found->second, is_handed_on, files = files_]() -> std::function<void()> {

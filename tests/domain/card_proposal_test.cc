@@ -111,6 +111,42 @@ INSTANTIATE_TEST_SUITE_P(Codes, CardOfADoneWork,
                          ::testing::Values("REPOSITORY_AWAY", "GIT_FAILED", "STORAGE_FAILED",
                                            "TIMEOUT", "PUSH_FAILED"));
 
+// A person mends the worktree, and the work of the agent in it is what it was.
+TEST_F(CardTest, WhoseWorktreeHoldsWhatNoCommitShouldGoesOnWithItsRun) {  // A1, A9
+  ProjectPut put{"/repositories/site", "main", "", {}};
+  put.pipeline.name = "site";
+  put.pipeline.stations = {builtin_station(BuiltinStation::create_pr)};
+  given({ProjectEvent{put}});
+  std::uint8_t latest = 20;  // no two runs have the same id
+  for (const std::string code :
+       {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "LEFT_OUT_REFS_FULL", "WORKSPACE_TAMPERED"}) {
+    SCOPED_TRACE(code);
+    when(start_of(card, run));
+    when(DispatchStation{run, uuid_of(++latest), {}});
+    CompleteStation failed = end_of("create_pr", the_run().attempt->token, Outcome::failed);
+    failed.error_class = ErrorClass::terminal;
+    failed.error_code = code;
+    failed.error_message = "look at vendor";
+    failed.from_executor = true;
+    when(failed);
+    EXPECT_EQ(status(), CardStatus::blocked);
+    EXPECT_EQ(the_card().retry_at_ns, 0) << "a person has to look into it";
+    EXPECT_EQ(the_card().code, "NOT_PROPOSED");
+    EXPECT_EQ(the_card().message, code + ": look at vendor");
+    EXPECT_TRUE(goes_on_with_run(world, the_card()));
+
+    // Whoever wants another run blocks it first: that one gets what is kept of the worktree.
+    when(BlockCard{card, "without a repository"});
+    when(UnblockCard{card, {}});
+    EXPECT_FALSE(goes_on_with_run(world, the_card()));
+    EXPECT_TRUE(hands_on_worktree(the_card()));
+    EXPECT_EQ(next_to_start(world), nullptr);
+    when(NoteWorktree{project, run, "/repositories/site/w", true, "refs/signalbox/rescue/1", ""});
+    EXPECT_EQ(next_to_start(world), &the_card());
+    run = uuid_of(++latest);
+  }
+}
+
 // The owner mends the repository's configuration, and the work is what it was.
 TEST_F(CardTest, WhoseRepositoryIsWronglySetUpForItsProposalGoesOnWithItsRun) {  // A9
   ProjectPut put{"/repositories/site", "main", "", {}};

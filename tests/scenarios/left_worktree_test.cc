@@ -1,7 +1,7 @@
 // A card whose agent leaves what no commit should hold, from outside: real git, jobs and heartbeat.
-// The card waits for a person, with its worktree as it was left. What that one says to do is enough
-// for its work to be kept and for the card to be tried again, also if the server is killed
-// meanwhile.
+// The card waits for a person, with its worktree as it was left. What the message says to do is
+// enough for the run to go on with that, without an agent; or the work is kept, and another run
+// takes it over. So it is if the server is killed meanwhile.
 #include <gtest/gtest.h>
 
 #include "server/git/repository_lock.h"
@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Stand in for agents: the next run takes over what was kept of the one before, which has to be
-// there when it starts.
+// Stand in for agents. If there is a next run, it takes over what was kept of the one before, which
+// has to be there when it starts.
 constexpr const char* agent_with_repository = R"sh(set -e
 if [ -z "$SIGNALBOX_INPUT" ]; then
   mkdir vendor; cd vendor; git init --quiet; echo precious >precious.txt; git add .
@@ -100,8 +100,34 @@ class LeftWorktree : public CardTestOfRepository {
     }
     return pasted;
   }
-  void unblock(const std::string& id) const {
-    EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);
+  // Has another run do the work, as the command says that `card why` names.
+  void give_up(const std::string& id) const {
+    const Output why = paste("signalbox card why " + id);
+    EXPECT_NE(why.out.find("signalbox card block " + id), std::string::npos) << why.out;
+    EXPECT_EQ(paste("signalbox card block " + id + " --reason 'begin again'").exit_code, 0);
+    unblock(id);
+  }
+  // The card has the code of the run in its message.
+  static void expect_code(const json::object& blocked, const std::string& code) {
+    EXPECT_EQ(text(blocked, "code"), "NOT_PROPOSED") << json::serialize(blocked);
+    EXPECT_EQ(text(blocked, "message").find(code + ": "), 0U) << json::serialize(blocked);
+  }
+  // Blocks until the run of the blocked card has gone on and succeeded, and expects this file in
+  // its commit, which no second agent made.
+  void expect_proposed(const json::object& blocked, const std::string& file) const {
+    const std::string id = text(blocked, "card_id");
+    const std::size_t ends = count_of("CardBlocked");
+    await([&] { return text(card(id), "status") == "verified" || count_of("CardBlocked") > ends; });
+    const json::object now = card(id);
+    EXPECT_EQ(text(now, "status"), "verified") << json::serialize(now);
+    const std::string run = text(blocked, "run_id");
+    EXPECT_EQ(text(now, "run_id"), run);
+    EXPECT_EQ(count_of("RunStarted"), 1U);
+    EXPECT_EQ(count_of("RunRetried"), 1U);
+    const std::string branch = run_git(repository(), {"for-each-ref", "--format=%(refname)",
+                                                      "refs/heads/signalbox/" + run + "-*"});
+    EXPECT_EQ(run_git(repository(), {"show", branch + ":" + file}), "precious");
+    await([&] { return !fs::exists(workspace_of_run(run)); });
   }
   // Blocks until another run of the card has taken over `precious.txt`, and expects the work of the
   // first one under its rescue ref, as `kept`.
@@ -130,9 +156,9 @@ class LeftWorktree : public CardTestOfRepository {
   }
 };
 
-TEST_F(LeftWorktree, WaitsForAPersonAndIsThenKeptAndTriedAgain) {  // A1
+TEST_F(LeftWorktree, WaitsForAPersonAndIsThenProposedWithoutAnAgent) {  // A1, A9
   const json::object blocked = blocked_card(agent_with_repository);
-  EXPECT_EQ(text(blocked, "code"), "NESTED_REPOSITORY") << json::serialize(blocked);
+  expect_code(blocked, "NESTED_REPOSITORY");
   const std::string first = text(blocked, "run_id");
   const fs::path nested = workspace_of_run(first) / "vendor";
   EXPECT_EQ(content_of(nested / "precious.txt"), "precious\n");
@@ -144,14 +170,38 @@ TEST_F(LeftWorktree, WaitsForAPersonAndIsThenKeptAndTriedAgain) {  // A1
   const Output why = paste("signalbox run why " + first);
   EXPECT_NE(why.out.find("signalbox card unblock "), std::string::npos) << why.out << why.err;
   unblock(text(blocked, "card_id"));
-  expect_taken_over(blocked, "vendor/precious.txt");
+  expect_proposed(blocked, "vendor/precious.txt");
+}
+
+// No agent is paid for an unblock that comes too early.
+TEST_F(LeftWorktree, WaitsAgainIfNobodyHasMendedIt) {  // A1, A9
+  const json::object blocked = blocked_card(agent_with_repository);
+  unblock(text(blocked, "card_id"));
+  await([&] { return count_of("CardBlocked") == 2; });
+  const json::object again = card(text(blocked, "card_id"));
+  expect_code(again, "NESTED_REPOSITORY");
+  EXPECT_EQ(text(again, "run_id"), text(blocked, "run_id"));
+  EXPECT_EQ(count_of("RunStarted"), 1U);
+  const fs::path nested = workspace_of_run(text(blocked, "run_id")) / "vendor";
+  EXPECT_EQ(content_of(nested / "precious.txt"), "precious\n");
+}
+
+TEST_F(LeftWorktree, IsProposedAlsoAfterKillsBeforeAndAfterItIsUnblocked) {  // A1, A9
+  const json::object blocked = blocked_card(agent_with_repository);
+  server_.kill();
+  fs::remove_all(workspace_of_run(text(blocked, "run_id")) / "vendor" / ".git");
+  server_.start();
+  unblock(text(blocked, "card_id"));
+  server_.kill();
+  server_.start();
+  expect_proposed(blocked, "vendor/precious.txt");
 }
 
 // Nothing in its worktree is uncommitted, so nothing but the wait for a person keeps it.
 TEST_F(LeftWorktree, OneWithALargeCommitIsThereForThePersonAlsoAfterAKill) {  // A1
   run_git(repository(), {"config", "signalbox.fileBytesMax", "1000"});
   const json::object blocked = blocked_card(agent_with_large_commit);
-  EXPECT_EQ(text(blocked, "code"), "FILE_TOO_LARGE") << json::serialize(blocked);
+  expect_code(blocked, "FILE_TOO_LARGE");
   server_.kill();
   server_.start();
   const fs::path workspace = workspace_of_run(text(blocked, "run_id"));
@@ -161,14 +211,14 @@ TEST_F(LeftWorktree, OneWithALargeCommitIsThereForThePersonAlsoAfterAKill) {  //
   EXPECT_EQ(paste_commands_of(message), 4U) << message;
   EXPECT_EQ(count_of("WorktreeRemoved") + count_of("WorktreeLeft"), 0U);
   unblock(text(blocked, "card_id"));
-  expect_taken_over(blocked, "precious.txt");
+  expect_proposed(blocked, "precious.txt");
 }
 
 TEST_F(LeftWorktree, ItsCommitsAreHandedOnAsTheyAre) {  // A1
   run_git(repository(), {"config", "signalbox.fileBytesMax", "1000"});
   const json::object blocked = blocked_card(agent_with_large_commit);
   run_git(repository(), {"config", "signalbox.fileBytesMax", "2000"});
-  unblock(text(blocked, "card_id"));
+  give_up(text(blocked, "card_id"));
   expect_taken_over(blocked, "precious.txt");
 }
 
@@ -187,10 +237,10 @@ TEST_F(LeftWorktree, TheCardSaysWhatIsLeftOutAndWhereItIs) {  // A1
   EXPECT_NE(got.out.find("refs/heads/idea"), std::string::npos) << got.out;
 }
 
-// Nothing can be kept of it as it is; a person's block in between changes nothing.
+// Nothing can be kept of it as it is, also if somebody wants another run.
 TEST_F(LeftWorktree, OneWithoutItsGitFileIsThereUntilThatIsRepaired) {  // A1
   const json::object blocked = blocked_card(agent_that_removes_git);
-  EXPECT_EQ(text(blocked, "code"), "WORKSPACE_TAMPERED") << json::serialize(blocked);
+  expect_code(blocked, "WORKSPACE_TAMPERED");
   const std::string id = text(blocked, "card_id");
   (void)result({"card", "block", id, "--reason", "on holiday"});
   EXPECT_EQ(count_of("WorktreeRemoved") + count_of("WorktreeLeft"), 0U);
@@ -208,7 +258,7 @@ TEST_F(LeftWorktree, AKillBeforeItsRemovalKeepsTheCardWaitingForThat) {  // A1
   {
     const auto lock = RepositoryLock::take(repository());
     ASSERT_TRUE(lock.has_value());
-    unblock(text(blocked, "card_id"));
+    give_up(text(blocked, "card_id"));
     const std::size_t ticks = count_of("TickStarted");
     await([&] { return count_of("TickStarted") >= ticks + 2; });  // of the heartbeat
     EXPECT_EQ(count_of("CardStarted"), 1U) << "what its next run is given isn't there yet";
@@ -220,10 +270,17 @@ TEST_F(LeftWorktree, AKillBeforeItsRemovalKeepsTheCardWaitingForThat) {  // A1
   expect_taken_over(blocked, "vendor/precious.txt");
 }
 
+TEST_F(LeftWorktree, OneWhoseGitFileIsRepairedIsProposed) {  // A1, A9
+  const json::object blocked = blocked_card(agent_that_removes_git);
+  EXPECT_EQ(paste_commands_of(text(blocked, "message")), 2U);
+  unblock(text(blocked, "card_id"));
+  expect_proposed(blocked, "precious.txt");
+}
+
 TEST_F(LeftWorktree, AKillDuringItsRemovalLosesNothing) {  // A1
   const json::object blocked = blocked_card(agent_with_repository);
   fs::remove_all(workspace_of_run(text(blocked, "run_id")) / "vendor" / ".git");
-  unblock(text(blocked, "card_id"));
+  give_up(text(blocked, "card_id"));
   server_.kill();
   server_.start();
   expect_taken_over(blocked, "vendor/precious.txt");
@@ -233,7 +290,7 @@ TEST_F(LeftWorktree, NeitherDoesOneOnceItsWorkIsKept) {  // A1
   const json::object blocked = blocked_card(agent_with_repository);
   const std::string first = text(blocked, "run_id");
   fs::remove_all(workspace_of_run(first) / "vendor" / ".git");
-  unblock(text(blocked, "card_id"));
+  give_up(text(blocked, "card_id"));
   await([&] { return fs::exists(repository() / ".git/refs/signalbox/rescue" / first); });
   server_.kill();
   server_.start();

@@ -22,13 +22,14 @@ bool is_passing_failure(const RunFailed& failed) {
          failed.error_class == ErrorClass::quota;
 }
 
-bool is_failed_proposal(const RunFailed& failed) {
-  return failed.station == "create_pr" &&
-         (failed.code == "PUSH_FAILED" || is_passing_failure(failed));
-}
-
 bool is_of_worktree(const std::string& code) {
   return code == "NESTED_REPOSITORY" || code == "FILE_TOO_LARGE";
+}
+
+bool is_failed_proposal(const RunFailed& failed) {
+  return failed.station == "create_pr" &&
+         (failed.code == "PUSH_FAILED" || is_passing_failure(failed) ||
+          is_of_worktree(failed.code));
 }
 
 }  // namespace
