@@ -350,8 +350,12 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   if (run.status == RunStatus::paused && !ended_by(events)) {
     events.push_back({Stream::run(run.id), {}, 0, RunEvent{RunResumed{reason}}});
   }
-  // Whoever has mended what an attempt failed for needn't wait for the next one.
-  if (events.empty() && !command.decision) return decide(world, WakeStation{run.id}, now);
+  // Whoever has mended what an attempt failed for needn't wait for the next one. Also of a run that
+  // was paused, or has a larger budget now: the same command, given once more, changes nothing.
+  if (!command.decision) {
+    NewEvents ready = end_of_wait(run);
+    std::move(ready.begin(), ready.end(), std::back_inserter(events));
+  }
   return events;
 }
 

@@ -68,14 +68,18 @@ Decided<NewEvents> decide(const World& world, const StallStation& command, const
 
 Decided<NewEvents> decide(const World& world, const WakeStation& command, const Now&) {
   const Run* run = world.find_run(command.run_id);
-  if (run == nullptr || run->station().status != StationStatus::waiting) return NewEvents{};
-  if (run->attempt) return NewEvents{};  // it waits for the attempt or a person, not for a time
-  if (waits_for_person(run->station().waiting)) return NewEvents{};
-  const Stream stream = Stream::run(run->id);
-  if (const auto held = held_at_turn(run->definition(), run->budget, run->used)) {
-    return NewEvents{{stream, {}, 0, StationEvent{*held}}};
+  return run == nullptr ? NewEvents{} : end_of_wait(*run);
+}
+
+NewEvents end_of_wait(const Run& run) {
+  if (run.station().status != StationStatus::waiting) return {};
+  if (run.attempt) return {};  // it waits for the attempt or a person, not for a time
+  if (waits_for_person(run.station().waiting)) return {};
+  const Stream stream = Stream::run(run.id);
+  if (const auto held = held_at_turn(run.definition(), run.budget, run.used)) {
+    return {{stream, {}, 0, StationEvent{*held}}};
   }
-  return NewEvents{{stream, {}, 0, StationEvent{StationReady{run->definition().name}}}};
+  return {{stream, {}, 0, StationEvent{StationReady{run.definition().name}}}};
 }
 
 }  // namespace signalbox

@@ -58,7 +58,8 @@ enum class Decision : std::uint8_t { approve = 1, reject = 2 };
 BOOST_DESCRIBE_ENUM(Decision, approve, reject)
 
 // Resumes a run that is paused, waits for an approval, or has used up its budget. An approval needs
-// `decision`, a budget that is used up needs a new `budget`.
+// `decision`, a budget that is used up needs a new `budget`. Without a decision, a station that
+// waits for a time is tried now.
 struct ResumeRun {
   RunId run_id{};
   std::optional<std::string> reason;

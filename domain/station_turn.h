@@ -58,6 +58,10 @@ std::optional<StationHeld> held_at_turn(const StationDefinition& station, const 
 // StationHeld for the next station, or none. `used` is the run's total usage after the station.
 NewEvents after_success(const Run& run, const Usage& used, Position cause);
 
+// Returns the event that ends the wait of `run`'s current station for a time, early or when it is
+// over: a StationReady, or a StationHeld. Returns no event if it doesn't wait for a time.
+NewEvents end_of_wait(const Run& run);
+
 // Returns the rest of `budget` after `used`; 0 for a figure without a bound. No figure may be
 // exhausted.
 Budget remaining_budget(const Budget& budget, const Usage& used);

@@ -91,12 +91,24 @@ TEST_F(PauseTest, AWaitForATimeEndsWhenTheRunIsResumed) {  // A9
   then_nothing();
 }
 
-TEST_F(PauseTest, AWaitForATimeGoesOnWhenAPausedRunIsResumed) {
+// A request whose answer was lost is made again under another id: it changes nothing then.
+TEST_F(PauseTest, AWaitForATimeEndsAlsoWhenAPausedRunIsResumed) {  // A9
   given({started({"one", {worker_station("a")}}), claimed("a"),
          StationEvent{StationDeferred{"a", 1, WaitReason::quota, 3'600'000'000'000, ""}}});
   when(PauseRun{run, {}});
   when(ResumeRun{run, {}, {}, {}});
-  then({RunEvent{RunResumed{""}}});
+  then({RunEvent{RunResumed{""}}, StationEvent{StationReady{"a"}}});
+  when(ResumeRun{run, {}, {}, {}});
+  then_nothing();
+}
+
+TEST_F(PauseTest, AWaitForATimeEndsAlsoWhenTheBudgetIsRaised) {  // A9
+  given({started({"one", {worker_station("a")}}), claimed("a"),
+         StationEvent{StationDeferred{"a", 1, WaitReason::quota, 3'600'000'000'000, ""}}});
+  when(ResumeRun{run, "", {}, Budget{0, 0, 20}});
+  then({RunEvent{RunBudgetRaised{Budget{0, 0, 20}, ""}}, StationEvent{StationReady{"a"}}});
+  when(ResumeRun{run, "", {}, Budget{0, 0, 20}});
+  then_nothing();
 }
 
 class WatchdogTest : public GivenWhenThen {};
