@@ -90,7 +90,12 @@ HttpService Server::http_service() {
             if (text.empty()) text = openrpc_document(dispatcher_.methods(), openapi_text());
             return text;
           },
-          output_reader(config_.data)};
+          output_reader(config_.data),
+          [this](const Peer& peer) {
+            locks_.leave(peer);
+            claims_.leave(peer);
+            steps_.leave(peer);
+          }};
 }
 
 }  // namespace signalbox

@@ -56,8 +56,10 @@ void ClaimQueue::serve(std::int64_t monotonic_ns) {
     const bool can_be_served =
         moved && (waiting.command.run_id.has_value() ||
                   (admits && !engine_.world().ready.empty(ExecutorKind::worker)));
-    if (can_be_served && try_claim(waiting)) continue;
-    if (waiting.deadline_ns <= monotonic_ns) {
+    const bool has_gone =
+        can_be_served && waiting.responder.peer()->has_gone(/*counts_end_of_output=*/true);
+    if (can_be_served && !has_gone && try_claim(waiting)) continue;
+    if (has_gone || waiting.deadline_ns <= monotonic_ns) {
       waiting.responder.result(render_({}));
       continue;
     }
@@ -65,6 +67,16 @@ void ClaimQueue::serve(std::int64_t monotonic_ns) {
   }
   waiting_ = std::move(still_waiting);
   served_at_ = engine_.world().position;
+}
+
+void ClaimQueue::leave(const Peer& peer) {
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (waiting.responder.peer().get() == &peer) {
+      waiting.responder.result(render_({}));
+    } else {
+      waiting_.push_back(std::move(waiting));
+    }
+  }
 }
 
 void ClaimQueue::refuse_all(const Rejection& why) {

@@ -46,6 +46,10 @@ class ClaimQueue {
   // Gives ready stations to waiting claims, and answers "no claim" to those past their deadline.
   void serve(std::int64_t monotonic_ns);
 
+  // Answers "no claim" to those of this peer, which has closed or ended its output: a claim may
+  // reach nobody.
+  void leave(const Peer& peer);
+
   // Rejects all waiting claims with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 

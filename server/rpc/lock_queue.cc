@@ -44,6 +44,7 @@ void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder)
   const bool is_held =
       !decided && !api_.timers.expired_lock(api_.engine.world(), key, now_ns).has_value();
   if (is_held && wait_ms == 0) return refuse(waiting, decided.error());
+  waiting.has_waited = is_held;
   queues_[key].waiting.push_back(std::move(waiting));
   ++size_;
   if (!is_held) return serve_key(key, now_ns);
@@ -128,10 +129,16 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
   if (!is_free && !renews(world, command, *lock, by)) {
     if (waiting.deadline_ns > monotonic_ns) {
       waiting.file_is_read = false;  // the file may have changed when the wait ends
+      waiting.has_waited = true;
       return Verdict::waits;
     }
     const auto decided = decide(world, command, Now{api_.clock.wall_ns(), by});
     refuse(waiting, decided.error());
+    return Verdict::settled;
+  }
+  // Nobody may have read the end of its connection yet.
+  if (waiting.has_waited && waiting.responder.peer()->has_gone(/*counts_end_of_output=*/true)) {
+    refuse_gone(waiting);
     return Verdict::settled;
   }
   // The same command may have been carried out meanwhile over another connection.
@@ -168,6 +175,7 @@ LockQueue::Verdict LockQueue::grant(Waiting& waiting, std::int64_t monotonic_ns)
   if (outcome.error().code == ErrorCode::LOCK_HELD && waiting.deadline_ns > monotonic_ns) {
     // The file's holder doesn't use this service, so no event will announce its end.
     waiting.file_is_read = false;
+    waiting.has_waited = true;
     waiting.next_read_ns =
         std::min(waiting.deadline_ns, monotonic_ns + lock_file_pause_ms * ns_per_ms);
     return Verdict::waits;
@@ -178,6 +186,32 @@ LockQueue::Verdict LockQueue::grant(Waiting& waiting, std::int64_t monotonic_ns)
 
 void LockQueue::refuse(const Waiting& waiting, Rejection rejection) const {
   waiting.responder.reject(with_lease_end(api_, waiting.command.key, std::move(rejection)));
+}
+
+// Over TCP the client may still read.
+void LockQueue::refuse_gone(const Waiting& waiting) const {
+  const auto decided = decide(api_.engine.world(), waiting.command,
+                              Now{api_.clock.wall_ns(), waiting.origin.sender()});
+  if (!decided) return refuse(waiting, decided.error());
+  waiting.responder.reject({ErrorCode::OVERLOADED,
+                            "the client ended its output while it waited for the lock, and may be "
+                            "gone: another one is next",
+                            {},
+                            {"signalbox lock list"}});
+}
+
+void LockQueue::leave(const Peer& peer) {
+  std::vector<std::string> keys;
+  for (auto& [key, queue] : queues_) {
+    const std::size_t left = std::erase_if(queue.waiting, [&](const Waiting& waiting) {
+      const bool leaves = waiting.has_waited && waiting.responder.peer().get() == &peer;
+      if (leaves) refuse_gone(waiting);
+      return leaves;
+    });
+    size_ -= left;
+    if (left > 0) keys.push_back(key);
+  }
+  for (const std::string& key : keys) serve_key(key, api_.clock.monotonic_ns());
 }
 
 void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns) {

@@ -51,6 +51,10 @@ class LockQueue {
   // timers fire, so that a takeover is one commit.
   void serve(std::int64_t monotonic_ns);
 
+  // Refuses what waits of this peer, which has closed or ended its output: a grant may reach
+  // nobody.
+  void leave(const Peer& peer);
+
   // Rejects all waiting requests with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 
@@ -66,6 +70,7 @@ class LockQueue {
     Origin origin;
     Responder responder;
     std::int64_t deadline_ns;
+    bool has_waited = false;  // for its turn: then it isn't granted to a peer that may be gone
     bool file_is_read = false;
     std::int64_t next_read_ns = 0;  // the file isn't read before; monotonic
   };
@@ -80,6 +85,7 @@ class LockQueue {
   Verdict settle(Waiting& waiting, std::int64_t monotonic_ns);
   Verdict grant(Waiting& waiting, std::int64_t monotonic_ns);
   void refuse(const Waiting& waiting, Rejection rejection) const;
+  void refuse_gone(const Waiting& waiting) const;
   void arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns);
   void read_file(const std::string& key, std::uint64_t number, const std::string& run_root);
   void on_hanging_file(const std::string& key, std::uint64_t number);

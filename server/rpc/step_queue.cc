@@ -50,8 +50,10 @@ void StepQueue::serve(std::int64_t monotonic_ns) {
   std::deque<Waiting> still_waiting;
   for (Waiting& waiting : std::exchange(waiting_, {})) {
     if (waiting.responder.peer()->closed()) continue;
-    if (moved && try_next(waiting)) continue;
-    if (waiting.deadline_ns <= monotonic_ns) {
+    const bool has_gone =
+        moved && waiting.responder.peer()->has_gone(/*counts_end_of_output=*/true);
+    if (moved && !has_gone && try_next(waiting)) continue;
+    if (has_gone || waiting.deadline_ns <= monotonic_ns) {
       waiting.responder.result(no_step_result(api_, waiting.command));
       continue;
     }
@@ -59,6 +61,16 @@ void StepQueue::serve(std::int64_t monotonic_ns) {
   }
   waiting_ = std::move(still_waiting);
   served_at_ = api_.engine.world().position;
+}
+
+void StepQueue::leave(const Peer& peer) {
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (waiting.responder.peer().get() == &peer) {
+      waiting.responder.result(no_step_result(api_, waiting.command));
+    } else {
+      waiting_.push_back(std::move(waiting));
+    }
+  }
 }
 
 void StepQueue::refuse_all(const Rejection& why) {

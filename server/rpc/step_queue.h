@@ -32,6 +32,10 @@ class StepQueue {
   // for whom no step can come any more.
   void serve(std::int64_t monotonic_ns);
 
+  // Answers "no step" to those of this peer, which has closed or ended its output: a step may reach
+  // nobody.
+  void leave(const Peer& peer);
+
   // Rejects all waiting workers with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 

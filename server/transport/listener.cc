@@ -334,7 +334,7 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
   }
   // TLS at an address without TLS is treated as lines, and answered with a parse error.
   keep(std::make_shared<Session>(std::move(socket), std::move(origin), service_.handle_line,
-                                 forget()));
+                                 service_.output_ended, forget()));
 }
 
 void Listener::use_tls(const TlsContext& tls) {

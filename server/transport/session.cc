@@ -30,11 +30,13 @@ Rejection line_too_long() {
 
 }  // namespace
 
-Session::Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line, Ended ended)
+Session::Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line,
+                 OutputEnded output_ended, Ended ended)
     : socket_(std::move(socket)),
       caller_(std::move(origin.caller)),
       place_(std::move(origin.place)),
       handle_line_(std::move(handle_line)),
+      output_ended_(std::move(output_ended)),
       ended_(std::move(ended)),
       close_timer_(socket_.get_executor()),
       pause_timer_(socket_.get_executor()) {}
@@ -197,7 +199,14 @@ void Session::end_of_input() {
       process_line(line);
     }
   }
+  if (is_tcp()) give_up_places();
   close_if_done();
+}
+
+// Not at once: whoever closes a connection may be within the queue that it waits in.
+void Session::give_up_places() {
+  if (unanswered_ == 0) return;
+  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->output_ended_(*self); });
 }
 
 void Session::answer(std::string line, std::size_t weight) {
@@ -320,6 +329,7 @@ void Session::close_after_flush() {
 void Session::close() {
   if (closed_) return;
   closed_ = true;
+  give_up_places();
   boost::system::error_code ignored;
   close_timer_.cancel();
   pause_timer_.cancel();

@@ -27,7 +27,10 @@ class Session final : public Peer,
   using HandleLine = std::function<void(std::string_view line, const Caller& caller,
                                         const std::shared_ptr<Peer>& peer)>;
 
-  Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line, Ended ended);
+  using OutputEnded = std::function<void(const Peer& peer)>;
+
+  Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line, OutputEnded output_ended,
+          Ended ended);
 
   void start();
   void finish() override;
@@ -53,8 +56,7 @@ class Session final : public Peer,
   void close_now() override { close(); }
   [[nodiscard]] bool closed() const override { return closed_; }
   [[nodiscard]] bool has_gone(bool counts_end_of_output) override {
-    const bool is_tcp = !caller_.uid;
-    return closed_ || has_hung_up(socket_.native_handle(), is_tcp && counts_end_of_output);
+    return closed_ || has_hung_up(socket_.native_handle(), is_tcp() && counts_end_of_output);
   }
 
  private:
@@ -65,6 +67,9 @@ class Session final : public Peer,
   void process_lines();
   void process_line(std::string_view line);
   void end_of_input();
+  [[nodiscard]] bool is_tcp() const { return !caller_.uid; }
+  // Has requests that wait for their turn lose it: their answers may reach nobody.
+  void give_up_places();
   void schedule_write();
   void write();
   void after_write();
@@ -78,6 +83,7 @@ class Session final : public Peer,
   Caller caller_;
   std::shared_ptr<Admission::Place> place_;
   HandleLine handle_line_;
+  OutputEnded output_ended_;
   Ended ended_;
 
   std::string in_;  // read buffer; the first filled_ bytes are input

@@ -55,6 +55,9 @@ struct HttpService {
   OutputReader read_output = [](const std::string&, std::string_view, std::uint64_t, std::size_t) {
     return std::nullopt;
   };
+  // Called when a connection of lines has closed, or over TCP has ended its output, while requests
+  // of it wait to be answered.
+  std::function<void(const Peer& peer)> output_ended = [](const Peer&) {};
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;
