@@ -20,8 +20,9 @@ LanePool::Bounds ServiceLanes::bounds(std::size_t working_max) {
           .hang_ms = limits::lane_hang_ms_max};
 }
 
-// One thread, which uses one processor at most: an answer that takes long to compress doesn't hang.
-LanePool::Bounds ServiceLanes::compression_bounds() {
+// One thread, which uses one processor at most: an answer that takes long to compress doesn't hang,
+// nor does a tile of many large records.
+LanePool::Bounds ServiceLanes::single_bounds() {
   LanePool::Bounds own = bounds(1);
   own.threads_max = 1;
   return own;
@@ -78,10 +79,11 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
   return own;
 }
 
-std::array<LanePool*, 14> ServiceLanes::pools() {
-  return {&repositories,      &files,       &compressions, &log_readers, &reports,
-          &backlogs,          &past_worlds, &what_ifs,     &retentions,  &file_retentions,
-          &run_root_removals, &agent_logs,  &local_jobs,   &remote_jobs};
+std::array<LanePool*, 15> ServiceLanes::pools() {
+  return {&repositories, &files,      &compressions,    &log_readers,
+          &tiles,        &reports,    &backlogs,        &past_worlds,
+          &what_ifs,     &retentions, &file_retentions, &run_root_removals,
+          &agent_logs,   &local_jobs, &remote_jobs};
 }
 
 void ServiceLanes::request_stop() {

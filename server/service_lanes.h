@@ -24,8 +24,9 @@ class ServiceLanes {
 
   LanePool repositories{bounds(limits::repositories_working_max)};  // git, HEARTBEAT.md, worktrees
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
-  LanePool compressions{compression_bounds()};        // of HTTP answers
+  LanePool compressions{single_bounds()};             // of HTTP answers
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
+  LanePool tiles{single_bounds()};                        // of the log; they share a mutex
   LanePool reports{report_bounds()};                      // one at a time, callers take turns
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool past_worlds{retention_bounds()};               // queries about the past
@@ -40,9 +41,9 @@ class ServiceLanes {
 
  private:
   // Returns all pools but run_root_writes, which ends last.
-  std::array<LanePool*, 14> pools();
+  std::array<LanePool*, 15> pools();
   static LanePool::Bounds bounds(std::size_t working_max);
-  static LanePool::Bounds compression_bounds();
+  static LanePool::Bounds single_bounds();
   static LanePool::Bounds backlog_bounds();
   static LanePool::Bounds report_bounds();
   static LanePool::Bounds retention_bounds();

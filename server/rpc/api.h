@@ -84,7 +84,7 @@ struct Api {
   ServerFacts facts;
   BlockingPool blocking;      // files, with a lane for each run root
   BlockingPool repositories;  // git, with a lane for each repository
-  BlockingPool log_readers;   // old events, with a lane for each connection
+  BlockingPool log_readers;   // old events, with a lane for each caller
   Post post;                  // runs an action on the engine's thread
   WhenFilesWritten when_files_written;
   ReadFoundFile read_found_file;  // reads files that others may have put into run roots

@@ -41,6 +41,8 @@ class Peer {
   }
   // Counts a subscription to the connection's caller. Returns false if there are too many.
   virtual bool take_subscription() { return true; }
+  // Counts that the connection's caller was refused a subscription.
+  virtual void count_refused_subscription() {}
   // Returns whether the caller has all the subscriptions that one may have.
   [[nodiscard]] virtual bool is_caller_full() const { return false; }
   // Returns the caller that the connection is counted to; empty if it isn't counted.

@@ -46,6 +46,7 @@ class Session final : public Peer,
   void keep_open() override;
   bool identify(const std::string& actor) override;
   bool take_subscription() override { return place_->take_subscription(); }
+  void count_refused_subscription() override { place_->count_refused_subscription(); }
   [[nodiscard]] bool is_caller_full() const override { return place_->is_caller_full(); }
   [[nodiscard]] std::string_view counted_caller() const override { return place_->caller(); }
   bool use_token(const Uuid& token_id) override;

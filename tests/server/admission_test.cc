@@ -188,6 +188,9 @@ TEST_F(AdmissionTest, SubscriptionsAreSharedOut) {  // G5
     ASSERT_TRUE(greedy->take_subscription());
   }
   EXPECT_FALSE(greedy->take_subscription());
+  EXPECT_EQ(dropped(DropReason::subscription), 0U) << "there may be room at the second try";
+  greedy->count_refused_subscription();
+  EXPECT_EQ(dropped(DropReason::subscription), 1U);
   std::size_t others = 0;
   for (int caller = 0; caller < 10; ++caller) {
     held_.push_back(token("other", "token:" + std::to_string(caller)));

@@ -50,6 +50,28 @@ class RpcEventsRead : public ::testing::Test, protected RpcSite {
   }
 };
 
+TEST_F(RpcEventsRead, EachCallerHasALaneOfItsOwnHoweverManyConnections) {  // G7
+  const std::string run = start_run(R"({"goal":"g"})");
+  std::vector<std::string> lanes;
+  api.log_readers = BlockingPool(
+      [&lanes](const Lane& lane, const std::function<void()>& action) {
+        lanes.push_back(lane.name);
+        action();
+      },
+      at_once);
+  for (const std::string caller : {"token:one", "token:one", "token:other"}) {
+    const auto connection = std::make_shared<ListeningPeer>();
+    for (const std::string& params : {std::string("{}"), R"({"run_id":")" + run + "\"}"}) {
+      dispatcher.handle(request("events.read", params), {caller, Role::viewer}, connection);
+      settle();
+      EXPECT_EQ(code_of(connection->next()), "");
+    }
+  }
+  const std::string one = "events for token:one";
+  const std::string other = "events for token:other";
+  EXPECT_EQ(lanes, (std::vector<std::string>{one, one, one, one, other, other}));
+}
+
 TEST_F(RpcEventsRead, BackwardsGivesTheSameEventsTheNewestFirst) {  // O5
   for (int each = 0; each < 300; ++each) start_run(R"({"goal":"g"})");
   Positions forwards = paged("", 7);

@@ -111,7 +111,8 @@ void answer_from_tiles(Api& api, Call& call, const AuditParts& parts,
   Lane lane{.name = "tiles for " + call.origin.actor,
             .unwanted = parts.askers->add(call.responder.peer())};
   lane.failed = [responder = call.responder](LaneFailure) { responder.reject(too_many_tiles()); };
-  api.log_readers.run(
+  const BlockingPool& pool = parts.pool ? *parts.pool : api.log_readers;
+  pool.run(
       std::move(lane),
       [&api, responder = call.responder, parts, read = std::move(read)]() -> std::function<void()> {
         auto outcome = read(parts);

@@ -66,12 +66,11 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
 }
 
 // Reads the page once everything that the caller can have seen is durable, and answers with it.
-void answer_page(Api& api, const Responder& responder, EventPage page) {
-  api.engine.release_when_durable([&api, responder, page = std::move(page)](Durability) {
-    // Off the engine's thread, since a page reads many records and is large as text. Each
-    // connection has a lane: many requests of one keep no other waiting.
-    const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
-    api.log_readers.run({.name = "connection " + std::to_string(connection)},
+void answer_page(Api& api, const Responder& responder, const std::string& caller, EventPage page) {
+  api.engine.release_when_durable([&api, responder, caller, page = std::move(page)](Durability) {
+    // Off the engine's thread, since a page reads many records and is large as text. Each caller
+    // has a lane: many requests of one, over however many connections, keep no other waiting.
+    api.log_readers.run({.name = "events for " + caller},
                         [&api, responder, page]() -> std::function<void()> {
                           const Position tail = api.log.tail();
                           return responder.prepare(read_event_page(api.log, tail, page), tail);
@@ -95,10 +94,11 @@ void read(Api& api, Call& call) {
     return call.responder.reject(history_dropped(api.log, *start->position));
   }
   EventPage page{*start, *limit, std::move(*filter), params->backwards};
-  if (!page.filter.run_id) return answer_page(api, call.responder, std::move(page));
+  const std::string& caller = call.origin.actor;
+  if (!page.filter.run_id) return answer_page(api, call.responder, caller, std::move(page));
   // The read models know where a run's events are. A page doesn't wait for them, nor need them.
-  const auto answer = [&api, responder = call.responder](const EventPage& found) {
-    api.post([&api, responder, found] { answer_page(api, responder, found); });
+  const auto answer = [&api, responder = call.responder, caller](const EventPage& found) {
+    api.post([&api, responder, caller, found] { answer_page(api, responder, caller, found); });
   };
   api.projector.query(
       0,
@@ -116,7 +116,9 @@ void read(Api& api, Call& call) {
 bool take_subscription(EventFeed& feed, Peer& peer) {
   if (!feed.full() && peer.take_subscription()) return true;
   feed.close_gone(peer, /*of_all_callers=*/feed.full() || !peer.is_caller_full());
-  return !feed.full() && peer.take_subscription();
+  if (!feed.full() && peer.take_subscription()) return true;
+  peer.count_refused_subscription();
+  return false;
 }
 
 void subscribe(Api& api, Call& call, EventFeed& feed,

@@ -101,8 +101,9 @@ void refuse_redaction(Api& api, Call& call);
 
 // What `audit.checkpoint` and `audit.tile` need.
 struct AuditParts {
-  std::shared_ptr<LogTiles> tiles{};  // nullptr: the log isn't on a disk, and they refuse
-  std::filesystem::path key{};        // the file of the key that signs; empty: there is none
+  std::shared_ptr<LogTiles> tiles{};   // nullptr: the log isn't on a disk, and they refuse
+  std::filesystem::path key{};         // the file of the key that signs; empty: there is none
+  std::optional<BlockingPool> pool{};  // reads the tiles; nullopt: api.log_readers
   // The callers that wait for one. One that ends its output over TCP still reads the answer.
   std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*gives_up_doubtful=*/false);
 };

@@ -333,14 +333,15 @@ bool Admission::Place::is_caller_full() const {
 bool Admission::Place::take_subscription() {
   if (share_ == nullptr) return false;
   const std::size_t reserve = is_owner_ ? 0 : owner_subscriptions_max;
-  if (is_caller_full() || admission_->subscriptions_ + reserve >= subscriptions_max) {
-    admission_->count(DropReason::subscription, share_->name);
-    return false;
-  }
+  if (is_caller_full() || admission_->subscriptions_ + reserve >= subscriptions_max) return false;
   ++subscriptions_;
   ++share_->subscriptions;
   ++admission_->subscriptions_;
   return true;
+}
+
+void Admission::Place::count_refused_subscription() {
+  if (share_ != nullptr) admission_->count(DropReason::subscription, share_->name);
 }
 
 }  // namespace signalbox

@@ -143,6 +143,8 @@ class Admission::Place {
   void set_output(std::size_t bytes, bool has_progress);
   // Returns false if the caller, or everybody together, has too many subscriptions.
   bool take_subscription();
+  // Counts that the caller was refused a subscription: after the last try.
+  void count_refused_subscription();
   // Returns whether the caller has all the subscriptions that one may have.
   [[nodiscard]] bool is_caller_full() const;
   // Returns the name of whom the connection is counted to; empty once the place was given back.

@@ -45,6 +45,7 @@ class SseStream final : public Peer,
   void keep_open() override {}
   bool identify(const std::string& actor) override { return session_->identify(actor); }
   bool take_subscription() override { return session_->place().take_subscription(); }
+  void count_refused_subscription() override { session_->place().count_refused_subscription(); }
   [[nodiscard]] bool is_caller_full() const override { return session_->place().is_caller_full(); }
   [[nodiscard]] std::string_view counted_caller() const override {
     return session_->place().caller();
