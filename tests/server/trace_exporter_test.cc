@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "domain/free_text.h"
 #include "tests/fixtures/span_collector.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_site.h"
@@ -71,6 +72,23 @@ class TraceExporterTest : public ::testing::Test, protected RpcSite {
   std::string good_notes() {
     const std::lock_guard lock(mutex);
     return good;
+  }
+  // Erases the free texts of the latest event of this type.
+  void redact(const std::string& type) {
+    Redaction redaction;
+    ASSERT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
+      if (tag_of(record.event).name != type) return true;
+      redaction.position = record.position;
+      redaction.replacement =
+          without_free_texts(record.event, free_text_fields(record.event), Blank::telling);
+      return true;
+    }));
+    PayloadRedacted event;
+    event.redacted_position = redaction.position;
+    redaction.note.position = log.tail() + 1;
+    redaction.note.stream = Stream::access();
+    redaction.note.event = AccessEvent(event);
+    ASSERT_TRUE(log.redact(log.tail(), redaction));
   }
   void expect_each_the_same() {
     for (const auto& [id, texts] : collector.spans()) EXPECT_EQ(texts.size(), 1U) << id.second;
@@ -208,6 +226,30 @@ TEST_F(TraceExporterTest, ItsEndDoesntWaitForTheCollector) {
   const auto begun = std::chrono::steady_clock::now();
   exporter.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+}
+
+// A collector may be away for hours, with a request that is tried again.
+TEST_F(TraceExporterTest, WhatWasRedactedMeanwhileIsNotSent) {  // G17
+  const std::string run = start_run();
+  const auto claim =
+      ask("station.claim", R"({"worker":"ann","run_id":")" + run + "\"}").at("result").at("claim");
+  ask("station.complete",
+      R"({"run_id":")" + run + R"(","station":"implement","token":)" +
+          serialize_number(claim.at("token")) +
+          R"(,"outcome":"failed","error_class":"config","error_code":"RED","error_message":"the key is hunter2"})");
+  collector.fail_next({.method = "POST", .status = 429, .retry_after_s = 600});
+  begin_exporting();
+  ASSERT_TRUE(eventually([&] { return collector.requests("POST") == 1; }));
+  for (const std::string type : {"StationFailed", "RunFailed"}) redact(type);
+  exporter->forget_runs();
+  ASSERT_TRUE(all_sent());
+  EXPECT_EQ(collector.spans().size(), 2U);
+  EXPECT_EQ(exporter->figures().exported, 2U);
+  for (const auto& [id, texts] : collector.spans()) {
+    ASSERT_EQ(texts.size(), 1U);
+    EXPECT_EQ(texts.begin()->find("hunter2"), std::string::npos) << *texts.begin();
+    EXPECT_NE(texts.begin()->find("[redacted]"), std::string::npos) << *texts.begin();
+  }
 }
 
 TEST(CollectorResponse, IsJudgedAsTheSpecificationHasIt) {

@@ -59,13 +59,21 @@ void TraceExporter::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  interrupted_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+void TraceExporter::forget_runs() {
+  {
+    const std::lock_guard lock(mutex_);
+    forgets_runs_ = true;
+  }
+  interrupted_.notify_all();
 }
 
 bool TraceExporter::wait(Wait time) {
   std::unique_lock lock(mutex_);
-  stopped_.wait_for(lock, time, [this] { return stopping(); });
+  interrupted_.wait_for(lock, time, [this] { return stopping() || is_outdated(); });
   return !stopping();
 }
 
@@ -93,8 +101,10 @@ void TraceExporter::run() {
       wait(std::chrono::milliseconds(limits::trace_backoff_ms_min));
       continue;
     }
+    const Delivered delivered = batch->spans.empty() ? Delivered::done : deliver(*batch);
+    if (delivered == Delivered::stopped) break;
+    if (delivered == Delivered::outdated) continue;
     failed_ += batch->lost;
-    if (!batch->spans.empty() && !deliver(*batch)) break;
     after = batch->through;
     through_ = after;
     keep_cursor(after);
@@ -106,30 +116,34 @@ void TraceExporter::run() {
   keep_cursor(after);
 }
 
-bool TraceExporter::deliver(const TraceSource::Batch& batch) {
+TraceExporter::Delivered TraceExporter::deliver(const TraceSource::Batch& batch) {
   const std::string body = otlp_request(resource_, batch.spans);
   const std::uint64_t spans = batch.spans.size();
   std::int64_t backoff_ms = settings_.backoff_ms;
   for (int failures = 0;;) {
-    const auto delivery = deliver_spans(settings_, body, [this] { return stopping(); });
+    // Spans that were read before a redaction may have the text.
+    if (is_outdated()) return Delivered::outdated;
+    const auto delivery =
+        deliver_spans(settings_, body, [this] { return stopping() || is_outdated(); });
     if (delivery.outcome == TraceDelivery::Outcome::taken) {
       const std::uint64_t rejected = std::min(delivery.rejected, spans);
       exported_ += spans - rejected;
       report_recovery();
       if (rejected > 0) drop(rejected, delivery.message);
-      return true;
+      return Delivered::done;
     }
-    if (stopping()) return false;
+    if (stopping()) return Delivered::stopped;
+    if (is_outdated()) return Delivered::outdated;
     if (delivery.outcome == TraceDelivery::Outcome::failing) ++failures;
     if (delivery.outcome == TraceDelivery::Outcome::refused ||
         failures >= limits::trace_failing_tries_max) {
       drop(spans, delivery.message);
-      return true;
+      return Delivered::done;
     }
     report_outage(delivery.message);
     const Wait pause = delivery.after_ms ? Wait(*delivery.after_ms) : jittered(backoff_ms);
     backoff_ms = std::min(2 * backoff_ms, limits::trace_backoff_ms_max);
-    if (!wait(pause)) return false;
+    if (!wait(pause)) return Delivered::stopped;
   }
 }
 

@@ -47,9 +47,9 @@ class TraceExporter {
   // Ends the thread, and within about a second a request that is under way. Blocks until then.
   void stop();
 
-  // Has the traces of runs under way read again from the log, of which texts were redacted. What is
-  // being sent isn't changed. Any thread.
-  void forget_runs() { forgets_runs_ = true; }
+  // Has the traces of runs under way read again from the log, of which texts were redacted. A
+  // request that wasn't answered yet is given up, and made again from the log. Any thread.
+  void forget_runs();
 
   [[nodiscard]] const TraceResource& resource() const { return resource_; }
   [[nodiscard]] bool active() const { return !settings_.endpoint.empty(); }
@@ -63,15 +63,18 @@ class TraceExporter {
 
   void run();
   Position first_position();
-  // Retries until the collector took or refused the batch; returns false if the thread is to stop.
-  bool deliver(const TraceSource::Batch& batch);
+  enum class Delivered : std::uint8_t { done, outdated, stopped };
+  // Retries until the collector took or refused the batch. It is outdated once forget_runs() was
+  // called.
+  Delivered deliver(const TraceSource::Batch& batch);
   void drop(std::uint64_t spans, const std::string& why);
   void report_outage(const std::string& why);
   void report_recovery();
   void keep_cursor(Position position);
-  // Returns false if the thread is to stop.
+  // Ends early after forget_runs(). Returns false if the thread is to stop.
   bool wait(Wait time);
   [[nodiscard]] bool stopping() const { return stopping_.load(); }
+  [[nodiscard]] bool is_outdated() const { return forgets_runs_.load(); }
 
   const EventLog& log_;
   Projector& projector_;
@@ -91,7 +94,7 @@ class TraceExporter {
   std::atomic<Position> through_ = 0;
   std::atomic<bool> forgets_runs_ = false;
   std::mutex mutex_;
-  std::condition_variable stopped_;
+  std::condition_variable interrupted_;  // by stop() or forget_runs()
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
