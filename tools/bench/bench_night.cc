@@ -135,8 +135,7 @@ Called<std::vector<Measured>> bench_night(const BenchPlan& plan) {
   }
   plan.report("night: timelines");
   const auto server = TRY(ChildServer::start(data, {}));
-  ServerAddress address;
-  address.socket = server->socket();
+  const ServerAddress address(server->socket());
   auto client = TRY(Client::connect(address));
   auto by_run = TRY(timeline_times(client, "run", resolution_ms));
   auto by_pipeline = TRY(timeline_times(client, "pipeline", resolution_ms));

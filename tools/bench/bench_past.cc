@@ -59,8 +59,7 @@ class PastClients {
 
  private:
   void ask(const fs::path& socket, std::uint64_t tail, std::size_t seed) {
-    ServerAddress address;
-    address.socket = socket;
+    const ServerAddress address(socket);
     auto client = Client::connect(address);
     std::mt19937_64 random(seed);
     while (client && !stopped_) {
@@ -144,8 +143,7 @@ Called<std::vector<Measured>> bench_past(const BenchPlan& plan) {
     TRY(make_history(*log, {.events = plan.events, .open_runs = 128}));
   }
   const auto server = TRY(ChildServer::start(data, {}));
-  ServerAddress address;
-  address.socket = server->socket();
+  const ServerAddress address(server->socket());
   auto client = TRY(Client::connect(address));
   const auto status = TRY(client.call("server.status", {}));
   const std::uint64_t tail = number_at(status, "position");

@@ -184,8 +184,7 @@ Called<std::vector<Measured>> measure_waits(const BenchPlan& plan, const fs::pat
         << "\"\nkey = \"" << key.string() << "\"\n";
     {
       const auto server = TRY(ChildServer::start(data, {}));
-      ServerAddress address;
-      address.socket = server->socket();
+      const ServerAddress address(server->socket());
       auto client = TRY(Client::connect(address));
       auto before = TRY(ask_meanwhile(client, plan.duration / 4));
       TRY(client.call("loop.trigger", {{"loop", "retention"}}));

@@ -171,8 +171,7 @@ Called<std::vector<Measured>> inbox(const BenchPlan& plan) {
   const std::filesystem::path data = plan.directory / "inbox";
   std::filesystem::create_directories(data);
   const auto server = TRY(ChildServer::start(data, {}));
-  ServerAddress address;
-  address.socket = server->socket();
+  const ServerAddress address(server->socket());
   plan.report("scale: 10,000 runs that wait for a decision");
   {
     std::vector<std::future<Called<void>>> starters;

@@ -1,5 +1,7 @@
 #include "tools/cli/call_error.h"
 
+#include <algorithm>
+
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -19,6 +21,7 @@ constexpr int io_number = -32092;
 constexpr int in_use_number = -32093;
 constexpr int timed_out_number = -32094;
 constexpr int in_flight_number = -32095;
+constexpr int certificate_number = -32096;
 
 ExitCode exit_code_of(std::string_view code) {
   if (code == "PARSE_ERROR" || code == "INVALID_REQUEST" || code == "METHOD_NOT_FOUND" ||
@@ -98,6 +101,38 @@ CallError timed_out(std::string message) {
 CallError still_in_flight(std::string message) {
   return local_error(in_flight_number, "STILL_IN_FLIGHT", std::move(message),
                      {"signalbox drain --wait", "signalbox status"}, ExitCode::try_again);
+}
+
+CallError certificate_refused(const char* reason, std::string message,
+                              const std::vector<std::string>& names,
+                              std::vector<std::string> next_commands) {
+  CallError error = local_error(certificate_number, "CERTIFICATE_REFUSED", std::move(message),
+                                std::move(next_commands), ExitCode::not_allowed);
+  error.error["data"].as_object()["details"] = {
+      {"reason", reason}, {"certificate_names", json::array(names.begin(), names.end())}};
+  return error;
+}
+
+CallError none_answered(std::vector<CallError> failures) {
+  if (failures.size() == 1) return std::move(failures.front());
+  std::string message =
+      "the server answers at none of its " + std::to_string(failures.size()) + " addresses:";
+  std::vector<std::string> commands;
+  bool is_one_code = true;
+  for (const CallError& each : failures) {
+    message += "\n  " + message_of(each);
+    is_one_code = is_one_code && code_in(each.error) == code_in(failures.front().error);
+    for (std::string& next : next_commands_of(each)) {
+      if (std::find(commands.begin(), commands.end(), next) == commands.end()) {
+        commands.push_back(std::move(next));
+      }
+    }
+  }
+  if (!is_one_code) return unreachable(std::move(message), std::move(commands));
+  CallError error = std::move(failures.front());
+  error.error["message"] = std::move(message);
+  error.error["data"].as_object()["next_commands"] = json::array(commands.begin(), commands.end());
+  return error;
 }
 
 CallError io_error(std::string message) {

@@ -42,14 +42,21 @@ using Called = tl::expected<T, CallError>;
 CallError refused_by_server(boost::json::object error);
 
 // Make errors of the client: they have their own names (USAGE, NOT_REACHABLE, TIMED_OUT, IO_FAILED,
-// IN_USE, STILL_IN_FLIGHT), and numbers that the server never uses. `next_commands` are commands to
-// try.
+// IN_USE, STILL_IN_FLIGHT, CERTIFICATE_REFUSED), and numbers that the server never uses.
+// `next_commands` are commands to try.
 CallError usage_error(std::string message, std::vector<std::string> next_commands = {});
 CallError unreachable(std::string message, std::vector<std::string> next_commands);
 // For a server that accepts the connection but doesn't answer in time.
 CallError timed_out(std::string message);
 // For a wait for the end of everything that was given up.
 CallError still_in_flight(std::string message);
+// For a server that can't prove who it is. `reason` is one word; `names` are those that its
+// certificate is for.
+CallError certificate_refused(const char* reason, std::string message,
+                              const std::vector<std::string>& names,
+                              std::vector<std::string> next_commands);
+// For several places of one server, at none of which it answered; one failure each, at least one.
+CallError none_answered(std::vector<CallError> failures);
 CallError io_error(std::string message);
 CallError from_rejection(const Rejection& rejection);
 CallError from_store_error(const StoreError& error);

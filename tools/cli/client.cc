@@ -1,27 +1,30 @@
 #include "tools/cli/client.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
 #include "server/text/json_text.h"
+#include "tools/cli/backoff.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+using std::chrono::milliseconds;
 
 // Far above any answer of a Signalbox server; only another program would send more.
 constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
+
+// Returns whether the failure is one of this endpoint, so that the next one may do better.
+bool may_another_answer(const CallError& failure) {
+  return failure.exit_code == ExitCode::unreachable || failure.exit_code == ExitCode::try_again ||
+         code_of(failure) == "CERTIFICATE_REFUSED";
+}
 
 // Longer than any wait that a caller asks of the server.
 constexpr std::chrono::seconds answer_timeout{90};
@@ -52,28 +55,35 @@ bool is_retryable(const CallError& error) {
 
 }  // namespace
 
-Called<Client> Client::connect(const ServerAddress& server, std::chrono::milliseconds timeout) {
-  const auto file_descriptor = TRY(connect_to(server, timeout));
-  Client client(file_descriptor, server);
-  client.server_.secret.clear();
+Called<Client> Client::connect(const ServerAddress& server, milliseconds timeout) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  std::vector<CallError> failures;
+  std::size_t left = server.endpoints.size();
+  for (const Endpoint& endpoint : server.endpoints) {
+    milliseconds connect_time = endpoint.is_unix() ? timeout : connect_time_max;
+    if (timeout.count() > 0) {  // one that is silent leaves time for those behind it
+      const auto whole = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+      const milliseconds share =
+          std::max(whole / static_cast<milliseconds::rep>(left), milliseconds(1));
+      connect_time = endpoint.is_unix() ? share : std::min(share, connect_time_max);
+    }
+    --left;
+    auto client = connect_one(server, endpoint, connect_time, timeout);
+    if (client || !may_another_answer(client.error())) return client;
+    failures.push_back(std::move(client.error()));
+  }
+  if (failures.empty()) return tl::unexpected(usage_error("no server is named"));
+  return tl::unexpected(none_answered(std::move(failures)));
+}
+
+Called<Client> Client::connect_one(const ServerAddress& server, const Endpoint& endpoint,
+                                   milliseconds connect_time, milliseconds timeout) {
+  auto connection = TRY(Connection::open(server, endpoint, connect_time, timeout));
+  Client client(std::move(connection), endpoint);
   if (!server.secret.empty()) {
     TRY(client.call("server.authenticate", {{"secret", server.secret}}));
   }
   return client;
-}
-
-Client::Client(int file_descriptor, ServerAddress server)
-    : file_descriptor_(file_descriptor), server_(std::move(server)) {}
-
-Client::Client(Client&& other) noexcept
-    : file_descriptor_(std::exchange(other.file_descriptor_, -1)),
-      server_(std::move(other.server_)),
-      received_(std::move(other.received_)),
-      notifications_(std::move(other.notifications_)),
-      next_id_(other.next_id_) {}
-
-Client::~Client() {
-  if (file_descriptor_ >= 0) ::close(file_descriptor_);
 }
 
 Called<json::object> Client::call(std::string_view method, json::object params) {
@@ -83,7 +93,9 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
   request["id"] = id;
   request["method"] = method;
   request["params"] = std::move(params);
-  TRY(send(json::serialize(request) + "\n"));
+  if (const auto sent = connection_.send(json::serialize(request) + "\n"); !sent) {
+    return tl::unexpected(transfer_error(sent.error()));
+  }
   for (;;) {
     auto message = TRY(receive());
     if (message.contains("method")) {
@@ -95,7 +107,14 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
     // id.
     if (answered != nullptr && !answered->is_null() && *answered != json::value(id)) continue;
     if (json::value* error = message.if_contains("error"); error != nullptr && error->is_object()) {
-      return tl::unexpected(refused_by_server(std::move(error->get_object())));
+      const bool is_unread = answered == nullptr || answered->is_null();
+      CallError refused = refused_by_server(std::move(error->get_object()));
+      // A server that takes TLS only says so instead of reading the request.
+      if (is_unread && !endpoint_.is_tls && !endpoint_.is_unix() &&
+          code_of(refused) == "NOT_ALLOWED") {
+        return tl::unexpected(needs_tls());
+      }
+      return tl::unexpected(std::move(refused));
     }
     if (json::value* result = message.if_contains("result");
         result != nullptr && result->is_object()) {
@@ -115,34 +134,20 @@ Called<json::object> Client::next_notification() {
   return receive();
 }
 
-Called<bool> Client::await_notification(std::chrono::milliseconds timeout) {
-  using std::chrono::milliseconds;
+Called<bool> Client::await_notification(milliseconds timeout) {
   const auto end = std::chrono::steady_clock::now() + timeout;
   while (notifications_.empty()) {
     if (received_.find('\n') == std::string::npos) {
-      const auto left =
-          std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()).count();
-      pollfd waiting{file_descriptor_, POLLIN, 0};
-      const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<milliseconds::rep>(left, 0)));
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready < 0) return tl::unexpected(socket_error(errno));
-      if (ready == 0) return false;
+      const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+      const auto ready = connection_.await(std::max(left, milliseconds(0)));
+      if (!ready) return tl::unexpected(transfer_error(ready.error()));
+      if (!*ready) return false;
     }
     auto message = TRY(receive());
     // The answer to a call that has failed is nobody's.
     if (message.contains("method")) notifications_.push_back(std::move(message));
   }
   return true;
-}
-
-Called<void> Client::send(std::string_view line) {
-  while (!line.empty()) {
-    const ssize_t sent = ::send(file_descriptor_, line.data(), line.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return tl::unexpected(socket_error(errno));
-    line.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return {};
 }
 
 Called<json::object> Client::receive() {
@@ -160,31 +165,38 @@ Called<json::object> Client::receive() {
     if (searched > answer_bytes_max)
       return tl::unexpected(connection_lost("its answer never ends"));
     char buffer[64 * 1024];
-    const ssize_t got = ::recv(file_descriptor_, buffer, sizeof buffer, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return tl::unexpected(socket_error(errno));
-    if (got == 0) return tl::unexpected(connection_lost("it closed the connection"));
-    received_.append(buffer, static_cast<std::size_t>(got));
+    const auto got = connection_.receive(buffer);
+    if (!got) return tl::unexpected(transfer_error(got.error()));
+    if (*got == 0) return tl::unexpected(connection_lost("it closed the connection"));
+    received_.append(buffer, *got);
   }
 }
 
-void Client::interrupt() const { ::shutdown(file_descriptor_, SHUT_RDWR); }
-
-CallError Client::socket_error(int error) const {
-  if (error != EAGAIN) return connection_lost(std::strerror(error));
-  return timed_out("the server at " + server_.text() + " doesn't answer");
+CallError Client::transfer_error(const TransferFault& fault) const {
+  if (!fault.is_timeout) return connection_lost(fault.message);
+  return timed_out("the server at " + endpoint_.text() + " doesn't answer");
 }
 
 CallError Client::connection_lost(const std::string& why) const {
-  return unreachable("the server at " + server_.text() +
+  return unreachable("the server at " + endpoint_.text() +
                          " closed the connection before it answered (" + why +
                          "); the requested change may have been made",
-                     {"signalbox status", server_.start_command()});
+                     {"signalbox status", endpoint_.start_command()});
+}
+
+CallError Client::needs_tls() const {
+  Endpoint encrypted = endpoint_;
+  encrypted.is_tls = true;
+  return from_rejection({ErrorCode::NOT_ALLOWED,
+                         "the server at " + endpoint_.text() +
+                             " takes TLS connections only: name it " + encrypted.text(),
+                         {},
+                         {"signalbox status --server " + encrypted.text()}});
 }
 
 Called<boost::json::object> PatientClient::call(std::string_view method,
                                                 const boost::json::object& params) {
-  for (auto pause = pause_min;; pause = std::min(2 * pause, pause_max)) {
+  for (Backoff pause(pause_min, pause_max);;) {
     if (!client_) {
       auto connected = Client::connect(socket_, answer_timeout);
       if (connected) {
@@ -198,7 +210,7 @@ Called<boost::json::object> PatientClient::call(std::string_view method,
       if (answer || !is_retryable(answer.error())) return answer;
       client_.reset();
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(pause.next());
   }
 }
 

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <boost/json/object.hpp>
 
 #include "tools/cli/call_error.h"
+#include "tools/cli/connection.h"
 #include "tools/cli/server_address.h"
 
 namespace signalbox {
@@ -18,24 +21,24 @@ namespace signalbox {
 // All calls block. Not thread-safe, except for interrupt().
 class Client {
  public:
-  // Connects, and authenticates if the address has a secret. Fails with `unreachable` if no server
-  // listens there, naming the command that starts one, or with the server's answer if it doesn't
-  // know the secret.
-  // With a `timeout`, neither connect() nor a call waits longer than that for a single send or
-  // receive. After TIMED_OUT the connection can't be used any more.
+  // Connects, and authenticates if the address has a secret. Tries the endpoints in their order
+  // until one takes the connection, each over TCP or TLS for connect_time_max at most. Fails with
+  // `unreachable` if no server listens there, naming the command that starts one, or with the
+  // server's answer if it doesn't know the secret.
+  // With a `timeout`, connecting to all endpoints together, and each later send or receive, waits
+  // no longer than that. After TIMED_OUT the connection can't be used any more.
   static Called<Client> connect(const ServerAddress& server,
                                 std::chrono::milliseconds timeout = {});
 
-  Client(Client&& other) noexcept;
-  Client& operator=(Client&&) = delete;
-  ~Client();
+  // Returns the endpoint that took the connection.
+  [[nodiscard]] const Endpoint& endpoint() const { return endpoint_; }
 
   // Returns the result, or the error that the server answered with. Fails with `unreachable` if the
   // connection ends before the answer: a mutating method may or may not have been carried out then.
   Called<boost::json::object> call(std::string_view method, boost::json::object params);
 
   // Makes the call under way and all later ones fail at once. Called from another thread.
-  void interrupt() const;
+  void interrupt() const { connection_.interrupt(); }
 
   // Returns the next notification, {"method", "params"}; waits for one if there is none.
   Called<boost::json::object> next_notification();
@@ -45,16 +48,20 @@ class Client {
   Called<bool> await_notification(std::chrono::milliseconds timeout);
 
  private:
-  Client(int file_descriptor, ServerAddress server);
+  Client(Connection connection, Endpoint endpoint)
+      : connection_(std::move(connection)), endpoint_(std::move(endpoint)) {}
 
-  Called<void> send(std::string_view line);
+  static Called<Client> connect_one(const ServerAddress& server, const Endpoint& endpoint,
+                                    std::chrono::milliseconds connect_time,
+                                    std::chrono::milliseconds timeout);
+
   Called<boost::json::object> receive();
   [[nodiscard]] CallError connection_lost(const std::string& why) const;
+  [[nodiscard]] CallError transfer_error(const TransferFault& fault) const;
+  [[nodiscard]] CallError needs_tls() const;
 
-  [[nodiscard]] CallError socket_error(int error) const;
-
-  int file_descriptor_;
-  ServerAddress server_;  // without the secret
+  Connection connection_;
+  Endpoint endpoint_;
   std::string received_;  // bytes after the last complete line
   std::deque<boost::json::object> notifications_;
   std::int64_t next_id_ = 1;

@@ -9,6 +9,7 @@
 
 #include "domain/try.h"
 #include "server/text/printable_text.h"
+#include "tools/cli/backoff.h"
 #include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -19,7 +20,9 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::seconds reconnect_timeout{60};
-constexpr std::chrono::milliseconds reconnect_pause{100};
+// Times between attempts to connect again.
+constexpr std::chrono::milliseconds reconnect_pause_min{50};
+constexpr std::chrono::milliseconds reconnect_pause_max{1000};
 // Times between attempts that a server refuses which can be connected to.
 constexpr std::chrono::milliseconds refused_pause_min{200};
 constexpr std::chrono::milliseconds refused_pause_max{5000};
@@ -137,10 +140,11 @@ Called<Client> connect_until(const ServerAddress& server, const std::optional<St
 Called<Client> reconnect(const ServerAddress& server, const std::optional<SteadyTime>& end) {
   const auto given_up_at = std::chrono::steady_clock::now() +
                            time_left(end, std::chrono::milliseconds(reconnect_timeout));
+  Backoff pause(reconnect_pause_min, reconnect_pause_max);
   for (;;) {
     auto client = connect_until(server, end);
     if (client || std::chrono::steady_clock::now() >= given_up_at) return client;
-    std::this_thread::sleep_for(time_left(given_up_at, reconnect_pause));
+    std::this_thread::sleep_for(time_left(given_up_at, pause.next()));
   }
 }
 
@@ -154,7 +158,7 @@ class RefusedAttempts {
   // Begins anew, once the server has taken one.
   void end() {
     first_.reset();
-    pause_ = refused_pause_min;
+    pause_.reset();
   }
   // Blocks before the next attempt, twice as long each time. Returns false if the server has
   // refused them for as long as one that can't be connected to is waited for, or until `end`.
@@ -165,21 +169,21 @@ class RefusedAttempts {
     write_message(error.exit_code == ExitCode::unreachable
                       ? lost_text
                       : "refused for now: " + printable(message_of(error)) + "; trying again\n");
-    std::this_thread::sleep_for(time_left(end, pause_));
-    pause_ = std::min(2 * pause_, refused_pause_max);
+    std::this_thread::sleep_for(time_left(end, pause_.next()));
     return true;
   }
 
  private:
   std::optional<std::chrono::steady_clock::time_point> first_;
-  std::chrono::milliseconds pause_ = refused_pause_min;
+  Backoff pause_{refused_pause_min, refused_pause_max};
 };
 
-// Connects again after a subscription that has ended, or that was refused. Returns the error if it
-// is one that doesn't pass by itself, or for too long doesn't.
-Called<void> connect_again(const ServerAddress& server, const Called<StreamEnd>& ended,
-                           bool is_first, RefusedAttempts& refused, std::optional<Client>& client,
+// Connects again after a subscription that has ended, or that was refused, to the next endpoint
+// first. Returns the error if it is one that doesn't pass by itself, or for too long doesn't.
+Called<void> connect_again(ServerAddress& server, const Called<StreamEnd>& ended, bool is_first,
+                           RefusedAttempts& refused, std::optional<Client>& client,
                            const std::optional<SteadyTime>& end = std::nullopt) {
+  server = server.after(client->endpoint());
   client.reset();
   if (ended) {
     refused.end();
@@ -234,7 +238,7 @@ Called<StreamEnd> look_while_connected(Client& client, const json::object& param
 Called<void> follow_with_reconnect(const Invocation& invocation, json::object params,
                                    const Visitors& visitors) {
   TRY(complete_ids(invocation, params));
-  const auto server = TRY(invocation.server_address());
+  auto server = TRY(invocation.server_address());
   auto connected = TRY(Client::connect(server));
   std::optional<Client> client(std::move(connected));
   RefusedAttempts refused;
@@ -250,7 +254,7 @@ Called<void> follow_with_reconnect(const Invocation& invocation, json::object pa
 
 Called<void> keep_looking(const Invocation& invocation, const json::object& params,
                           const LookTimes& times, const Look& look) {
-  const auto server = TRY(invocation.server_address());
+  auto server = TRY(invocation.server_address());
   auto connected = TRY(connect_until(server, times.end));
   std::optional<Client> client(std::move(connected));
   RefusedAttempts refused;

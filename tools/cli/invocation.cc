@@ -70,12 +70,14 @@ Called<ServerAddress> address_of(const Invocation& invocation) {
     tcp = environment("SIGNALBOX_SERVER");
   }
   auto address =
-      tcp.empty() ? Called<ServerAddress>(invocation.socket_path()) : ServerAddress::parse_tcp(tcp);
+      tcp.empty() ? Called<ServerAddress>(invocation.socket_path()) : ServerAddress::parse(tcp);
   if (!address) return address;
+  const std::string ca = invocation.ca.empty() ? environment("SIGNALBOX_CA") : invocation.ca;
+  if (!ca.empty()) address->ca = absolute_path(ca);
   // A job authenticates as itself at the server that runs it, and at no other.
   const std::string own_socket = environment("SIGNALBOX_SOCKET");
-  const bool is_own =
-      address->is_unix() && !own_socket.empty() && address->socket == absolute_path(own_socket);
+  const bool is_own = address->is_unix() && !own_socket.empty() &&
+                      address->endpoints.front().socket == absolute_path(own_socket);
   if (secret.empty() && is_own) secret = environment("SIGNALBOX_JOB_TOKEN");
   address->secret = std::move(secret);
   return address;
@@ -110,8 +112,14 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
                  "The server's socket [SIGNALBOX_SOCKET, else <data>/signalbox.sock]")
       .type_name("PATH");
   app.add_option("--server", invocation.server,
-                 "The server over TCP, tcp://HOST:PORT [SIGNALBOX_SERVER]; else over its socket")
+                 "The server over the network, tls://HOST:PORT, or tcp://HOST:PORT without "
+                 "encryption; several addresses of it with commas, which are tried in order "
+                 "[SIGNALBOX_SERVER]; else over its socket")
       .type_name("ADDRESS");
+  app.add_option("--ca", invocation.ca,
+                 "A PEM file of the authorities that may vouch for a tls:// server [SIGNALBOX_CA, "
+                 "else those of the system]")
+      .type_name("FILE");
   app.add_option("--token-file", invocation.token_file,
                  "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
       .type_name("FILE");

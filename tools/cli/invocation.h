@@ -28,6 +28,7 @@ struct Invocation {
   std::string socket;             // --socket, or empty
   std::string server;             // --server, or empty
   std::string token_file;         // --token-file, or empty
+  std::string ca;                 // --ca, or empty
   std::optional<std::string> at;  // --at; none: queries are about the present
 
   // Returns whether queries are about a moment of the past.
@@ -53,8 +54,8 @@ struct Invocation {
   [[nodiscard]] std::filesystem::path socket_path() const;
   // Returns --server, else (unless --socket or --data is given) SIGNALBOX_SERVER, else the socket.
   // The secret is the access token in --token-file, else in SIGNALBOX_ACCESS_TOKEN, if there is
-  // one. A usage error with --at, for an address that can't be parsed or a token file without a
-  // token.
+  // one; the authorities are those in --ca, else in SIGNALBOX_CA. A usage error with --at, for an
+  // address that can't be parsed or a token file without a token.
   [[nodiscard]] Called<ServerAddress> server_address() const;
   // Returns the address of the server that answers queries with --at: as server_address() if the
   // command line or the environment names a server, or a socket and no data directory; nullopt if

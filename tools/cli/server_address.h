@@ -1,40 +1,56 @@
-// The address of the server that a command connects to, a Unix socket or a TCP address, and the
-// access token to authenticate with.
+// Where a command reaches its server: a Unix socket, or one or several addresses over TCP or TLS,
+// and what it needs to trust the server and to be trusted by it.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tools/cli/call_error.h"
 
 namespace signalbox {
 
-struct ServerAddress {
+// One place at which a server listens.
+struct Endpoint {
   std::filesystem::path socket;  // path of a Unix socket; empty: TCP
   std::string host;              // a name or an address, without brackets
   std::string port;
-  std::string secret;  // of the access token, or empty: without one
-
-  ServerAddress() = default;
-  ServerAddress(std::filesystem::path unix_socket)  // NOLINT(google-explicit-constructor)
-      : socket(std::move(unix_socket)) {}
-
-  // Parses "tcp://127.0.0.1:7070", "tcp://[::1]:7070". Anything else is a usage error.
-  static Called<ServerAddress> parse_tcp(std::string_view text);
+  bool is_tls = false;
 
   [[nodiscard]] bool is_unix() const { return !socket.empty(); }
-  // Returns the path, or the address in the form of parse_tcp(). Never the secret.
+  // Returns the path, or the address in the form of ServerAddress::parse().
   [[nodiscard]] std::string text() const;
-  // Returns the command that starts a server at this address.
+  // Returns "box:7070", "[::1]:7070".
+  [[nodiscard]] std::string host_and_port() const;
+  // Returns a command that starts a server there, or for another machine one that asks it how its
+  // service is.
   [[nodiscard]] std::string start_command() const;
+
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// Returns a connected stream socket, which the caller closes. A `timeout` above 0 applies to
-// connecting and to each send and receive. Fails with `unreachable` if no server listens there.
-// An address with a secret must be a loopback address (else a usage error), so that the secret is
-// never sent to another machine unencrypted.
-Called<int> connect_to(const ServerAddress& address, std::chrono::milliseconds timeout);
+struct ServerAddress {
+  std::vector<Endpoint> endpoints;  // of one service, in the order in which they are tried
+  std::string secret;               // of the access token, or empty: without one
+  // A PEM file of the certificate authorities that are trusted; empty: those of the system.
+  std::filesystem::path ca;
+
+  ServerAddress() = default;
+  ServerAddress(std::filesystem::path unix_socket) {  // NOLINT(google-explicit-constructor)
+    endpoints.push_back({std::move(unix_socket), {}, {}, false});
+  }
+
+  // Parses "tcp://127.0.0.1:7070", "tls://[2001:db8::1]:7070", "tls://a:7070,tls://b:7070".
+  // Anything else is a usage error.
+  static Called<ServerAddress> parse(std::string_view text);
+
+  [[nodiscard]] bool is_unix() const { return endpoints.size() == 1 && endpoints[0].is_unix(); }
+  // Returns the endpoints in the form of parse(), or the path of the socket. Never the secret.
+  [[nodiscard]] std::string text() const;
+  // Returns the same with the endpoints behind `last` first and `last` at the end: a client whose
+  // connection to that one broke tries the others before it.
+  [[nodiscard]] ServerAddress after(const Endpoint& last) const;
+};
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 // `signalbox console`: the console in the browser of the user who may use the server's socket, with
 // no setting of the server. The server doesn't see a new user, but a token of that one's.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -95,7 +96,14 @@ ExitCode serve_until_interrupt(const Invocation& invocation, const ConsoleOption
                                const ServerAddress& server, const std::string& role,
                                const ShownSource& shown) {
   const std::string secret = make_secret(secure_random());
-  ConsoleProxy proxy({server, shown.source, secret});
+  std::optional<TlsTrust> trust;
+  if (std::any_of(server.endpoints.begin(), server.endpoints.end(),
+                  [](const Endpoint& each) { return each.is_tls; })) {
+    auto loaded = TlsTrust::load(server.ca);
+    if (!loaded) return answer(invocation, tl::unexpected(loaded.error()), {});
+    trust.emplace(std::move(*loaded));
+  }
+  ConsoleProxy proxy({server, shown.source, secret, std::move(trust)});
   const auto port = proxy.listen(static_cast<std::uint16_t>(options.port));
   if (!port) return answer(invocation, tl::unexpected(port.error()), {});
   const std::string address = "http://127.0.0.1:" + std::to_string(*port) + "/console/#t=" + secret;

@@ -67,7 +67,7 @@ void ConsoleProxy::begin(asio::ip::tcp::socket browser) {
     oldest->close();
   }
   const auto request = std::make_shared<ProxiedRequest>(
-      std::move(browser), settings_,
+      std::move(browser), settings_, first_,
       [this](const std::shared_ptr<ProxiedRequest>& ended) { open_.remove(ended); });
   open_.push_back(request);
   request->start();

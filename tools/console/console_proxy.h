@@ -1,5 +1,5 @@
 // Serves the console on a loopback address for one user's browser, and passes its requests on to
-// the server, over its Unix socket or TCP. The kernel doesn't say whose process connects to a
+// the server, over its Unix socket, TCP or TLS. The kernel doesn't say whose process connects to a
 // loopback address, so every request that the server wouldn't answer for anybody has to show the
 // secret of this proxy. The server's own token never leaves the process.
 #pragma once
@@ -36,6 +36,7 @@ class ConsoleProxy {
   void begin(boost::asio::ip::tcp::socket browser);
 
   const ConsoleProxySettings settings_;
+  std::size_t first_ = 0;  // the endpoint of the server that took the last request
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_{io_, SIGINT, SIGTERM};
   boost::asio::ip::tcp::acceptor acceptor_;

@@ -6,8 +6,8 @@
 
 #include <openssl/crypto.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/status.hpp>
@@ -17,6 +17,7 @@
 
 #include "server/limits.h"
 #include "server/transport/http/host_rule.h"
+#include "tools/cli/connection.h"
 #include "tools/console/console_source.h"
 
 namespace signalbox {
@@ -52,11 +53,12 @@ bool is_bearer(std::string_view header, const std::string& secret) {
 }  // namespace
 
 ProxiedRequest::ProxiedRequest(asio::ip::tcp::socket browser, const ConsoleProxySettings& settings,
-                               Ended ended)
+                               std::size_t& first, Ended ended)
     : browser_(std::move(browser)),
       server_(browser_.get_executor()),
       deadline_(browser_.get_executor()),
       settings_(settings),
+      first_(first),
       ended_(std::move(ended)) {}
 
 void ProxiedRequest::start() {
@@ -109,37 +111,101 @@ void ProxiedRequest::pass_on() {
     request_.erase(field);
   }
   request_.keep_alive(false);
-  const auto connected = connect_to(settings_.server, connect_time);
-  if (!connected) {
-    const auto commands = next_commands_of(connected.error());
-    return refuse(503, "UNREACHABLE", message_of(connected.error()),
+  begin_ = first_;
+  connect_next();
+}
+
+std::size_t ProxiedRequest::endpoint_number() const {
+  return (begin_ + failures_.size()) % settings_.server.endpoints.size();
+}
+
+void ProxiedRequest::connect_next() {
+  const auto& endpoints = settings_.server.endpoints;
+  if (failures_.size() == endpoints.size()) {
+    const CallError failure = none_answered(std::move(failures_));
+    const auto commands = next_commands_of(failure);
+    return refuse(503, "UNREACHABLE", message_of(failure),
                   commands.empty() ? "signalbox status" : commands.front());
   }
+  const Endpoint& endpoint = endpoints[endpoint_number()];
+  auto connected = connect_socket(endpoint, !settings_.server.secret.empty(), connect_time);
+  if (!connected) return fail_over(std::move(connected.error()));
   boost::system::error_code error;
-  const int family = settings_.server.is_unix() ? AF_UNIX : AF_INET;
-  server_.assign(asio::generic::stream_protocol(family, 0), *connected, error);
-  if (error) {
-    ::close(*connected);
-    return close();
-  }
-  http::async_write(
-      server_, request_,
-      [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
-        if (self->is_closed_) return;
-        if (failed) return self->close();
-        self->read_response();
-      });
+  const int family = endpoint.is_unix() ? AF_UNIX : AF_INET;
+  server_.assign(asio::generic::stream_protocol(family, 0), connected->get(), error);
+  if (error) return close();
+  (void)connected->release();  // the socket's now
+  if (endpoint.is_tls) return shake_hands(endpoint);
+  write_request();
   watch_browser();
 }
 
-void ProxiedRequest::read_response() {
-  server_.async_read_some(
-      asio::buffer(response_),
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
+void ProxiedRequest::fail_over(CallError failure) {
+  boost::system::error_code ignored;
+  deadline_.cancel();
+  tls_.reset();
+  server_.close(ignored);
+  failures_.push_back(std::move(failure));
+  connect_next();
+}
+
+void ProxiedRequest::shake_hands(const Endpoint& endpoint) {
+  certificate_fault_ = {};
+  auto session = settings_.trust->begin(endpoint, certificate_fault_);
+  if (!session) return fail_over(std::move(session.error()));
+  tls_.emplace(server_, session->release());
+  deadline_.expires_after(connect_time);
+  deadline_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    boost::system::error_code ignored;
+    if (self && !stopped) self->server_.shutdown(ServerSocket::shutdown_both, ignored);
+  });
+  tls_->async_handshake(
+      asio::ssl::stream_base::client,
+      [self = shared_from_this(), &endpoint](const boost::system::error_code& error) {
         if (self->is_closed_) return;
-        if (error) return self->close();
-        self->write_response(bytes);
+        if (error) return self->fail_over(self->handshake_error(endpoint, error));
+        self->deadline_.cancel();
+        self->write_request();
+        self->watch_browser();
       });
+}
+
+CallError ProxiedRequest::handshake_error(const Endpoint& endpoint,
+                                          const boost::system::error_code& error) const {
+  if (deadline_.expiry() <= std::chrono::steady_clock::now()) return handshake_timed_out(endpoint);
+  if (error.category() != asio::error::get_ssl_category()) return handshake_ended(endpoint);
+  return handshake_failure(endpoint, certificate_fault_, !settings_.server.ca.empty(),
+                           static_cast<unsigned>(error.value()));
+}
+
+void ProxiedRequest::write_request() {
+  first_ = endpoint_number();
+  const std::string_view origin = text_of(request_[http::field::origin]);
+  constexpr std::string_view unencrypted = "http://";
+  // The page is of this proxy, and to the server it is one of its own, which have its scheme.
+  if (tls_ && origin.starts_with(unencrypted)) {
+    request_.set(http::field::origin, "https://" + std::string(origin.substr(unencrypted.size())));
+  }
+  const auto written = [self = shared_from_this()](const boost::system::error_code& error,
+                                                   std::size_t) {
+    if (self->is_closed_) return;
+    if (error) return self->close();
+    self->read_response();
+  };
+  if (tls_) return http::async_write(*tls_, request_, written);
+  http::async_write(server_, request_, written);
+}
+
+void ProxiedRequest::read_response() {
+  const auto read = [self = shared_from_this()](const boost::system::error_code& error,
+                                                std::size_t bytes) {
+    if (self->is_closed_) return;
+    if (error) return self->close();
+    self->write_response(bytes);
+  };
+  if (tls_) return tls_->async_read_some(asio::buffer(response_), read);
+  server_.async_read_some(asio::buffer(response_), read);
 }
 
 void ProxiedRequest::write_response(std::size_t bytes) {

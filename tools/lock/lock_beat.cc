@@ -37,6 +37,7 @@ std::chrono::milliseconds LockBeat::patience(const Settings& settings) {
 
 LockBeat::LockBeat(Settings settings, Report report)
     : settings_(std::move(settings)),
+      server_(settings_.server),
       report_(std::move(report)),
       lost_(::eventfd(0, EFD_CLOEXEC)),
       thread_([this] { run(); }) {
@@ -109,7 +110,8 @@ Called<void> LockBeat::beat() {
 }
 
 Called<void> LockBeat::connect() {
-  auto client = TRY(Client::connect(settings_.server, patience(settings_)));
+  auto client = TRY(Client::connect(server_, patience(settings_)));
+  server_ = server_.after(client.endpoint());  // for the time when this connection breaks
   const std::lock_guard guard(mutex_);
   client_ = std::make_unique<Client>(std::move(client));
   if (stopping_) client_->interrupt();

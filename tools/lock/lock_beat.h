@@ -57,6 +57,7 @@ class LockBeat {
   Called<void> connect();
 
   const Settings settings_;
+  ServerAddress server_;  // beginning with the endpoint that is tried next
   const Report report_;
   FileDescriptor lost_;
   std::mutex mutex_;  // guards stopping_, and client_ against stop()

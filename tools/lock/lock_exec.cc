@@ -156,11 +156,12 @@ void end_group(LockChild& child, int signals, milliseconds grace) {
 ExitCode run_command(const Invocation& invocation, const ExecOptions& options,
                      const LockBeat::Settings& held) {
   const FileDescriptor signals = block_signals();
-  auto child = LockChild::start(
-      {*invocation.command_words,
-       {"SIGNALBOX_TOKEN=" + std::to_string(held.token), "SIGNALBOX_LOCK_KEY=" + held.key,
-        (held.server.is_unix() ? "SIGNALBOX_SOCKET=" : "SIGNALBOX_SERVER=") + held.server.text()},
-       options.kill_grace_ms});
+  std::vector<std::string> variables{
+      "SIGNALBOX_TOKEN=" + std::to_string(held.token), "SIGNALBOX_LOCK_KEY=" + held.key,
+      (held.server.is_unix() ? "SIGNALBOX_SOCKET=" : "SIGNALBOX_SERVER=") + held.server.text()};
+  if (!held.server.ca.empty()) variables.push_back("SIGNALBOX_CA=" + held.server.ca.string());
+  auto child =
+      LockChild::start({*invocation.command_words, std::move(variables), options.kill_grace_ms});
   if (!child) {
     (void)release(invocation, held);
     const CallError failure = usage_error("can't run " + invocation.command_words->front() + ": " +
@@ -247,8 +248,9 @@ void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
       .range(0, 255)
       .shows_default();
   command.footer(
-      "The command's environment has SIGNALBOX_TOKEN, SIGNALBOX_LOCK_KEY and\n"
-      "SIGNALBOX_SOCKET. It runs in its own process group, which is ended (TERM, grace,\n"
+      "The command's environment has SIGNALBOX_TOKEN, SIGNALBOX_LOCK_KEY, and\n"
+      "SIGNALBOX_SOCKET or SIGNALBOX_SERVER. It runs in its own process group, which is ended "
+      "(TERM, grace,\n"
       "KILL) when heartbeats fail or this process is killed. TERM, INT, HUP, QUIT, USR1\n"
       "and USR2 are passed on to it. Failed heartbeats are reported on stderr, with\n"
       "--json as one {\"code\", \"message\", \"details\"} a line; stdout belongs to the\n"
