@@ -99,6 +99,17 @@ std::string address_text(const SocketProtocol::endpoint& generic) {
          std::to_string(endpoint.port());
 }
 
+// Sends a last answer and closes the connection.
+void answer_and_close(Socket& socket, const std::string& text) {
+  boost::system::error_code ignored;
+  socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
+  socket.shutdown(Socket::shutdown_send, ignored);
+  // Closing with unread input would send a reset, which discards the answer at the peer.
+  char unread[4096];
+  while (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
+  }
+}
+
 // Answers a connection without TLS at an address that requires TLS, in the protocol that it used.
 void refuse_plain(Socket& socket, Protocol protocol) {
   boost::system::error_code ignored;
@@ -112,12 +123,15 @@ void refuse_plain(Socket& socket, Protocol protocol) {
     const HttpAnswer answer = problem(400, refusal);
     text = header_text(answer, std::nullopt, false) + answer.body;
   }
-  socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
-  socket.shutdown(Socket::shutdown_send, ignored);
-  // Closing with unread input would send a reset, which discards the answer at the peer.
-  char unread[4096];
-  while (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
-  }
+  answer_and_close(socket, text);
+}
+
+// Answers the beginning of TLS at an address without it. No line break that the client is going to
+// send could be waited for; clients of TLS call the answer a wrong version.
+void refuse_tls(Socket& socket) {
+  const Rejection refusal{
+      ErrorCode::NOT_ALLOWED, "this address takes no TLS", {}, {"signalbox serve --help"}};
+  answer_and_close(socket, error_line("null", refusal) + "\n");
 }
 
 // Returns true if a process listens at the socket at `path`; false if a killed server left it.
@@ -332,7 +346,7 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
     return keep(
         std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
   }
-  // TLS at an address without TLS is treated as lines, and answered with a parse error.
+  if (protocol == Protocol::tls) return refuse_tls(socket);
   keep(std::make_shared<Session>(std::move(socket), std::move(origin), service_.handle_line,
                                  service_.output_ended, forget()));
 }
