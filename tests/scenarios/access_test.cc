@@ -244,11 +244,17 @@ TEST_F(AccessTest, ATokenIsNotSentToAnotherMachineInTheClear) {
                                       "tcp://192.0.2.7:7070", "--token-file", token});
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
   EXPECT_NE(refused.err.find("unencrypted"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("name tls://192.0.2.7:7070"), std::string::npos) << refused.err;
+  // Nor after an address at which nobody answers.
+  const Output second =
+      run_process({SIGNALBOX_BINARY, "lock", "list", "--server",
+                   "tcp://127.0.0.1:1,tcp://192.0.2.7:7070", "--token-file", token});
+  EXPECT_EQ(second.exit_code, 2) << second.err;
 }
 
 TEST_F(AccessTest, AWrongAddressOrTokenFileIsAMistakeOfTheCommandLine) {
   for (const char* wrong : {"127.0.0.1:7070", "tcp://127.0.0.1", "tcp://:7070", "tcp://::1:70",
-                            "tcp://127.0.0.1:http"}) {
+                            "tcp://127.0.0.1:http", "https://box:7070", "tls://a:1,"}) {
     EXPECT_EQ(run_process({SIGNALBOX_BINARY, "lock", "list", "--server", wrong}).exit_code, 2)
         << wrong;
   }

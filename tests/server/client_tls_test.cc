@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 #include <boost/json/serialize.hpp>
 
 #include "server/tls_identity.h"
@@ -15,6 +18,7 @@
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tools/cli/backoff.h"
+#include "tools/cli/connection.h"
 #include "tools/cli/server_address.h"
 #include "tools/cli/tls_session.h"
 
@@ -212,8 +216,29 @@ TEST_F(ClientTls, AServerWithoutTlsIsNamedAsWhatItIs) {
     EXPECT_NE(message_of(failure).find("doesn't speak TLS"), std::string::npos)
         << answer << message_of(failure);
     EXPECT_EQ(next_commands_of(failure),
-              std::vector<std::string>{"signalbox status --server tcp://localhost:7777"});
+              std::vector<std::string>{"curl -s http://localhost:7777/healthz"});
   }
+}
+
+// It takes the connection, as the kernel does for a server that hangs, and says nothing.
+TEST_F(ClientTls, ASilentServerIsGivenUpInTime) {
+  const FileDescriptor listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listening.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listening.get(), 4), 0);
+  ASSERT_EQ(::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const auto server =
+      ServerAddress::parse("tls://127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  ASSERT_TRUE(server.has_value());
+  const auto opened = Connection::open(*server, server->endpoints[0], std::chrono::milliseconds(50),
+                                       std::chrono::milliseconds(0));
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(code_of(opened.error()), "TIMED_OUT");
+  EXPECT_EQ(opened.error().exit_code, ExitCode::unreachable);
+  EXPECT_NE(message_of(opened.error()).find("perhaps it doesn't speak TLS"), std::string::npos);
 }
 
 TEST_F(ClientTls, AFileWithoutCertificatesIsAMistakeOfTheCommandLine) {

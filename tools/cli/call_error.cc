@@ -93,8 +93,8 @@ CallError unreachable(std::string message, std::vector<std::string> next_command
                      std::move(next_commands), ExitCode::unreachable);
 }
 
-CallError timed_out(std::string message) {
-  return local_error(timed_out_number, "TIMED_OUT", std::move(message), {"signalbox status"},
+CallError timed_out(std::string message, std::vector<std::string> next_commands) {
+  return local_error(timed_out_number, "TIMED_OUT", std::move(message), std::move(next_commands),
                      ExitCode::unreachable);
 }
 

@@ -47,7 +47,8 @@ CallError refused_by_server(boost::json::object error);
 CallError usage_error(std::string message, std::vector<std::string> next_commands = {});
 CallError unreachable(std::string message, std::vector<std::string> next_commands);
 // For a server that accepts the connection but doesn't answer in time.
-CallError timed_out(std::string message);
+CallError timed_out(std::string message,
+                    std::vector<std::string> next_commands = {"signalbox status"});
 // For a wait for the end of everything that was given up.
 CallError still_in_flight(std::string message);
 // For a server that can't prove who it is. `reason` is one word; `names` are those that its

@@ -112,7 +112,7 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
       // A server that takes TLS only says so instead of reading the request.
       if (is_unread && !endpoint_.is_tls && !endpoint_.is_unix() &&
           code_of(refused) == "NOT_ALLOWED") {
-        return tl::unexpected(needs_tls());
+        return tl::unexpected(needs_tls(std::move(refused)));
       }
       return tl::unexpected(std::move(refused));
     }
@@ -174,24 +174,23 @@ Called<json::object> Client::receive() {
 
 CallError Client::transfer_error(const TransferFault& fault) const {
   if (!fault.is_timeout) return connection_lost(fault.message);
-  return timed_out("the server at " + endpoint_.text() + " doesn't answer");
+  return timed_out("the server at " + endpoint_.text() + " doesn't answer",
+                   {endpoint_.status_command()});
 }
 
 CallError Client::connection_lost(const std::string& why) const {
   return unreachable("the server at " + endpoint_.text() +
                          " closed the connection before it answered (" + why +
                          "); the requested change may have been made",
-                     {"signalbox status", endpoint_.start_command()});
+                     {endpoint_.status_command(), endpoint_.start_command()});
 }
 
-CallError Client::needs_tls() const {
+CallError Client::needs_tls(CallError refused) const {
   Endpoint encrypted = endpoint_;
   encrypted.is_tls = true;
-  return from_rejection({ErrorCode::NOT_ALLOWED,
-                         "the server at " + endpoint_.text() +
-                             " takes TLS connections only: name it " + encrypted.text(),
-                         {},
-                         {"signalbox status --server " + encrypted.text()}});
+  refused.error["message"] = "the server at " + endpoint_.text() +
+                             " takes TLS connections only: name it " + encrypted.text();
+  return refused;
 }
 
 Called<boost::json::object> PatientClient::call(std::string_view method,

@@ -58,7 +58,7 @@ class Client {
   Called<boost::json::object> receive();
   [[nodiscard]] CallError connection_lost(const std::string& why) const;
   [[nodiscard]] CallError transfer_error(const TransferFault& fault) const;
-  [[nodiscard]] CallError needs_tls() const;
+  [[nodiscard]] CallError needs_tls(CallError refused) const;
 
   Connection connection_;
   Endpoint endpoint_;

@@ -73,7 +73,8 @@ int connect_descriptor(int file_descriptor, const sockaddr* address, socklen_t s
 CallError connect_error(const Endpoint& endpoint, int error) {
   const std::string where = endpoint.text();
   if (error == EAGAIN || error == EINPROGRESS || error == EALREADY || error == ETIMEDOUT) {
-    return timed_out("the server at " + where + " accepts no connection");
+    return timed_out("the server at " + where + " accepts no connection",
+                     {endpoint.is_unix() ? endpoint.status_command() : endpoint.start_command()});
   }
   if (endpoint.is_unix() && (error == EACCES || error == EPERM)) {
     CallError denied = unreachable("not allowed to connect to " + where, {"ls -l " + where});

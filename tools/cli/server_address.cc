@@ -64,6 +64,13 @@ std::string Endpoint::start_command() const {
   return command;
 }
 
+std::string Endpoint::status_command() const {
+  if (is_unix()) return "signalbox status";
+  // Whether it lives is answered without a token, whoever vouches for its certificate.
+  return std::string("curl -") + (is_tls ? "ks https://" : "s http://") + host_and_port() +
+         "/healthz";
+}
+
 Called<ServerAddress> ServerAddress::parse(std::string_view text) {
   ServerAddress address;
   for (std::string_view rest = text;;) {

@@ -26,6 +26,8 @@ struct Endpoint {
   // Returns a command that starts a server there, or for another machine one that asks it how its
   // service is.
   [[nodiscard]] std::string start_command() const;
+  // Returns a command that asks what became of the server there.
+  [[nodiscard]] std::string status_command() const;
 
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };

@@ -232,7 +232,7 @@ CallError handshake_failure(const Endpoint& endpoint, const CertificateFault& fa
     plain.is_tls = false;
     return unreachable("what listens at " + endpoint.text() +
                            " doesn't speak TLS; a server without it is named " + plain.text(),
-                       {"signalbox status --server " + plain.text()});
+                       {plain.status_command()});
   }
   return unreachable("no TLS connection to the server at " + endpoint.text() + ": " +
                          (reason != nullptr ? reason : "the handshake failed"),
@@ -247,7 +247,8 @@ CallError handshake_ended(const Endpoint& endpoint) {
 
 CallError handshake_timed_out(const Endpoint& endpoint) {
   return timed_out("the server at " + endpoint.text() +
-                   " doesn't answer the TLS handshake; perhaps it doesn't speak TLS");
+                       " doesn't answer the TLS handshake; perhaps it doesn't speak TLS",
+                   {show_certificates_command(endpoint)});
 }
 
 }  // namespace signalbox
