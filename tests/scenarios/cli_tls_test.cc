@@ -214,6 +214,30 @@ TEST_F(CliTls, WhatFollowsGoesOnOverKillsWithoutAGapOrARepetition) {
   EXPECT_NE(follower.err().find("the connection to the server was lost"), std::string::npos);
 }
 
+TEST_F(CliTls, ALockIsHeldOnOverAKill) {
+  serve_with({});
+  const DeadPort dead;
+  const std::string go = at("go");
+  BackgroundCommand holder(words_to(dead.text() + "," + address(),
+                                    {"lock", "exec", "deploy", "--lease-ms", "600000",
+                                     "--interval-ms", "50", "--max-failures", "1000000", "--", "sh",
+                                     "-c", "while [ ! -e '" + go + "' ]; do sleep 0.02; done"}),
+                           scratch_.path() / "holder");
+  const auto is_refreshed_after = [this](const json::value& position) {
+    return !rpc("events.read", {{"types", json::array{"LockRefreshed"}}, {"from", position}})
+                .at("events")
+                .as_array()
+                .empty();
+  };
+  await([&] { return is_refreshed_after(1); });
+  server_.kill();
+  server_.start();
+  const json::value position = result({"status"}).at("position");
+  await([&] { return is_refreshed_after(position.to_number<std::int64_t>() + 1); });
+  write_text(go, "");
+  EXPECT_EQ(holder.wait(), 0) << holder.err();
+}
+
 TEST_F(CliTls, TheConsolesProxyReachesAServerOverTls) {
   serve_with({});
   const DeadPort dead;
