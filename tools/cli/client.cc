@@ -1,15 +1,13 @@
 #include "tools/cli/client.h"
 
+#include "domain/try.h"
+#include "server/text/json_text.h"
+
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <boost/json/serialize.hpp>
-
-#include "domain/try.h"
-#include "server/text/json_text.h"
-#include "tools/cli/backoff.h"
 
 namespace signalbox {
 namespace {
@@ -24,33 +22,6 @@ constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 bool may_another_answer(const CallError& failure) {
   return failure.exit_code == ExitCode::unreachable || failure.exit_code == ExitCode::try_again ||
          code_of(failure) == "CERTIFICATE_REFUSED";
-}
-
-// Longer than any wait that a caller asks of the server.
-constexpr std::chrono::seconds answer_timeout{90};
-constexpr std::chrono::milliseconds pause_min{50};
-constexpr std::chrono::milliseconds pause_max{1000};
-
-// Returns whether the error says nothing about the request itself, so that a repetition may
-// succeed.
-bool is_retryable(const CallError& error) {
-  switch (error.exit_code) {
-    case ExitCode::unreachable:
-    case ExitCode::io:
-    case ExitCode::try_again:
-      return true;
-    case ExitCode::ok:
-    case ExitCode::refused:
-    case ExitCode::usage:
-    case ExitCode::other_data:
-    case ExitCode::protocol:
-    case ExitCode::not_allowed:
-    case ExitCode::damaged:
-      break;
-  }
-  const std::string code = code_of(error);
-  return code == "STORAGE_FULL" || code == "UNKNOWN_OUTCOME" || code == "TIMED_OUT" ||
-         code == "OVERLOADED" || code == "SHUTTING_DOWN";
 }
 
 }  // namespace
@@ -191,26 +162,6 @@ CallError Client::needs_tls(CallError refused) const {
   refused.error["message"] = "the server at " + endpoint_.text() +
                              " takes TLS connections only: name it " + encrypted.text();
   return refused;
-}
-
-Called<boost::json::object> PatientClient::call(std::string_view method,
-                                                const boost::json::object& params) {
-  for (Backoff pause(pause_min, pause_max);;) {
-    if (!client_) {
-      auto connected = Client::connect(socket_, answer_timeout);
-      if (connected) {
-        client_.emplace(std::move(*connected));
-      } else if (!is_retryable(connected.error())) {
-        return tl::unexpected(std::move(connected.error()));
-      }
-    }
-    if (client_) {
-      auto answer = client_->call(method, params);
-      if (answer || !is_retryable(answer.error())) return answer;
-      client_.reset();
-    }
-    std::this_thread::sleep_for(pause.next());
-  }
 }
 
 }  // namespace signalbox

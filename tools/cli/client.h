@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,21 +63,6 @@ class Client {
   std::string received_;  // bytes after the last complete line
   std::deque<boost::json::object> notifications_;
   std::int64_t next_id_ = 1;
-};
-
-// A client that repeats a call until the server answers it, over any number of restarts.
-class PatientClient {
- public:
-  explicit PatientClient(std::filesystem::path socket) : socket_(std::move(socket)) {}
-
-  // Returns the result, or the error that the server refused it with. Blocks and repeats the call
-  // until there is an answer, without limit. A mutating method needs a `command_id` in its params,
-  // so that repeating it has one effect.
-  Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
-
- private:
-  std::filesystem::path socket_;
-  std::optional<Client> client_;
 };
 
 }  // namespace signalbox

@@ -16,8 +16,8 @@
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
 #include "server/text/utf8_text.h"
-#include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/patient_client.h"
 #include "tools/deep_work/deep_command.h"
 #include "tools/deep_work/deep_result.h"
 
