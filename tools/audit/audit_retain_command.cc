@@ -125,9 +125,10 @@ void add_audit_retain_command(ToolCommand audit, Invocation& invocation) {
       "is an export like any other. Idempotency keys stay used, also those of dropped\n"
       "runs.\n\n"
       "Examples:\n"
-      "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key "
-      "--dry-run\n"
-      "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key");
+      "  signalbox audit retain --older-than 90d --archive /var/archive \\\n"
+      "    --signing-key audit.key --dry-run\n"
+      "  signalbox audit retain --older-than 90d --archive /var/archive \\\n"
+      "    --signing-key audit.key");
   command.action([options, &invocation] {
     return answer(invocation, run_retain(invocation, *options), retained_text);
   });

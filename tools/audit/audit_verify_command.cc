@@ -138,7 +138,8 @@ void add_audit_verify_command(ToolCommand audit, Invocation& invocation) {
       "where), 2 if it can't be checked. `tools/verify_export` does the same and shares\n"
       "no code.\n\n"
       "Examples:\n"
-      "  signalbox audit verify ./export --key @audit.vkey --old-checkpoint monday.checkpoint\n"
+      "  signalbox audit verify ./export --key @audit.vkey \\\n"
+      "    --old-checkpoint monday.checkpoint\n"
       "  signalbox audit verify 42.tlog-proof --key @audit.vkey");
   command.action(
       [options, &invocation] { return answer(invocation, run_verify(*options), view_verified); });

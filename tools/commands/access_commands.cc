@@ -72,7 +72,8 @@ void add_issue(ToolCommand access, Invocation& invocation) {
       "The secret isn't stored. Repeating the same --command-id returns no secret and\n"
       "exits with 1: revoke that token and issue another.\n\n"
       "Examples:\n"
-      "  (umask 077; signalbox access issue ci --role worker --expires-in 720h > ci.token)\n"
+      "  (umask 077;\n"
+      "    signalbox access issue ci --role worker --expires-in 720h > ci.token)\n"
       "  signalbox --server tcp://127.0.0.1:7070 --token-file ci.token lock list");
   command.action([options, &invocation] { return issue(invocation, *options); });
 }

@@ -66,8 +66,8 @@ void add_artifacts_list(ToolCommand artifacts, Invocation& invocation) {
   command.footer(
       "Examples:\n"
       "  signalbox artifacts list \"$run\"\n"
-      "  signalbox artifacts list \"$run\" --json | jq '.result.files[] | select(.found != "
-      "\"same\")'");
+      "  signalbox artifacts list \"$run\" --json |\n"
+      "    jq '.result.files[] | select(.found != \"same\")'");
   command.action([options, &invocation] { return call(invocation, *options, /*check=*/true); });
 }
 

@@ -101,7 +101,8 @@ void add_board_command(ToolCommand app, Invocation& invocation) {
   command.footer(
       "Examples:\n"
       "  signalbox board --watch\n"
-      "  signalbox board --project web --json | jq '.result.columns[] | {status, total}'");
+      "  signalbox board --project web --json |\n"
+      "    jq '.result.columns[] | {status, total}'");
   command.action([options, &invocation] {
     if (options->watch) return watch(invocation, *options);
     return answer(invocation, read_board(invocation, *options),

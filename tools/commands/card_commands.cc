@@ -35,8 +35,10 @@ void add_submit(ToolCommand card, Invocation& invocation) {
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
-      "  signalbox card submit \"Fix the login\" --project web --brief \"It fails for umlauts\"\n"
-      "  card=$(signalbox card submit \"Migrate\" --project web --key db --priority 5 --later)");
+      "  signalbox card submit \"Fix the login\" --project web \\\n"
+      "    --brief \"It fails for umlauts\"\n"
+      "  card=$(signalbox card submit \"Migrate\" --project web --key db \\\n"
+      "    --priority 5 --later)");
   command.action([options, &invocation] {
     json::object params{{"title", options->title}};
     set_param(params, "project", options->project);

@@ -159,7 +159,8 @@ void add_acquire(ToolCommand lock, Invocation& invocation) {
       "`lock release` and everything that checks fencing tokens.\n\n"
       "Examples:\n"
       "  signalbox lock acquire deploy --reason \"release 1.4\"\n"
-      "  signalbox lock acquire deploy --owner me --wait-ms 30000 --json | jq .result.token");
+      "  signalbox lock acquire deploy --owner me --wait-ms 30000 --json |\n"
+      "    jq .result.token");
   command.action([options, &invocation] {
     json::object params{{"key", options->key},
                         {"owner", options->owner.value_or(lock_owner_of(::getppid()))}};
@@ -199,7 +200,8 @@ void add_refresh(ToolCommand lock, Invocation& invocation) {
       "Exits with 1 if the token no longer holds the lock.\n\n"
       "Examples:\n"
       "  signalbox lock refresh deploy --token 17\n"
-      "  signalbox lock refresh \"$SIGNALBOX_LOCK_KEY\" --lease-ms 300000   # under `lock exec`");
+      "  # under `lock exec`\n"
+      "  signalbox lock refresh \"$SIGNALBOX_LOCK_KEY\" --lease-ms 300000");
   command.action([options, &invocation] {
     return call_and_answer(
         invocation, "lock.refresh", held_lock_params(*options),

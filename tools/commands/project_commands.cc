@@ -108,8 +108,9 @@ void add_put(ToolCommand project, Invocation& invocation) {
   command.excludes("--keep-pipeline", {"--pipeline"});
   add_command_id(command, options->command_id);
   command.footer(
-      "HEARTBEAT.md in the repository holds the policy for its cards. What the cards will miss is\n"
-      "said at once; with --json it is in `warnings`, as `project check` has it.\n\n"
+      "HEARTBEAT.md in the repository holds the policy for its cards. What the cards\n"
+      "will miss is said at once; with --json it is in `warnings`, as `project check`\n"
+      "has it.\n\n"
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project put web --repository . --base trunk --pipeline card.toml");

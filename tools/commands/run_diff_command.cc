@@ -93,8 +93,8 @@ void add_run_diff_command(ToolCommand run, Invocation& invocation) {
   command.add_flag("--readable", options->readable,
                    "Print it for a reader even if it has bytes that aren't UTF-8");
   command.footer(
-      "It is shown whole, however long it is, and files that .gitattributes calls binary\n"
-      "are shown as text. For a program it is the exact patch, or nothing: text in\n"
+      "The change is shown whole, however long it is; files that .gitattributes calls\n"
+      "binary are shown as text. A program gets the exact patch, or nothing: text in\n"
       "another encoding than UTF-8 is refused, with the command that gives its bytes.\n\n"
       "Examples:\n"
       "  signalbox run diff \"$run\" | less\n"

@@ -227,10 +227,10 @@ void add_run_start_command(ToolCommand run, Invocation& invocation) {
       "Coding agents do the middle three; they are mocks, which do nothing, unless the\n"
       "server was started with CODERUNNER_MODE=process.\n\n"
       "Examples:\n"
-      "  signalbox run start \"fix the failing test\" --repository . --pipeline agents.toml "
-      "--watch\n"
-      "  signalbox run start \"nightly\" --project web --label team=blue --idempotency-key "
-      "nightly-7\n"
+      "  signalbox run start \"fix the failing test\" --repository . \\\n"
+      "    --pipeline agents.toml --watch\n"
+      "  signalbox run start \"nightly\" --project web --label team=blue \\\n"
+      "    --idempotency-key nightly-7\n"
       "  signalbox run start \"look\" --input '{\"question\": \"why?\"}' --json");
   command.action([options, &invocation] { return start(invocation, *options); });
 }

@@ -177,10 +177,11 @@ void add_station_complete(ToolCommand station, Invocation& invocation) {
   command.add_option("--lease-ms", options->lease_ms, "With --claim-next: the lease");
   command.footer(
       "Examples:\n"
-      "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded "
-      "\\\n"
-      "    --summary \"three steps\" --artifact plan=plan.md:text/markdown\n"
-      "  signalbox station complete --outcome failed --error-class transient   # in a job");
+      "  signalbox station complete --run \"$run\" --station plan --token 17 \\\n"
+      "    --outcome succeeded --summary \"three steps\" \\\n"
+      "    --artifact plan=plan.md:text/markdown\n"
+      "  # in a job\n"
+      "  signalbox station complete --outcome failed --error-class transient");
   command.action([options, &invocation] { return complete(invocation, *options); });
 }
 
@@ -282,7 +283,8 @@ void add_set_external_ref(ToolCommand station, Invocation& invocation) {
   command.add_option("REF", options->external_ref, "The id").required();
   command.footer(
       "Examples:\n"
-      "  signalbox station set-external-ref --run \"$run\" --station plan --token 17 job-4711");
+      "  signalbox station set-external-ref --run \"$run\" --station plan \\\n"
+      "    --token 17 job-4711");
   command.action([options, &invocation] {
     json::object params = held_station_params(*options);
     params["external_ref"] = options->external_ref;
@@ -332,8 +334,8 @@ void add_defer(ToolCommand station, Invocation& invocation) {
   command.add_option("--note", options->note, "A note for the next worker");
   command.footer(
       "Examples:\n"
-      "  signalbox station defer --run \"$run\" --station plan --token 17 --delay-ms 60000 --note "
-      "\"rate limit\"");
+      "  signalbox station defer --run \"$run\" --station plan --token 17 \\\n"
+      "    --delay-ms 60000 --note \"rate limit\"");
   command.action([options, &invocation] {
     json::object params = held_station_params(*options);
     params["delay_ms"] = options->delay_ms;
@@ -373,14 +375,17 @@ void add_request_approval(ToolCommand station, Invocation& invocation) {
 }  // namespace
 
 void add_station_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand station = app.add_group(
-      "station", "For outside workers: claim, heartbeat, set-external-ref, complete, defer");
+  ToolCommand station =
+      app.add_group("station",
+                    "For outside workers: claim, heartbeat, set-external-ref, complete, defer, "
+                    "request-approval, settle");
   station.footer(
       "In a job, SIGNALBOX_RUN_ID, SIGNALBOX_STATION and SIGNALBOX_TOKEN in the\n"
       "environment set --run, --station and --token.\n\n"
       "Examples:\n"
       "  signalbox station claim --worker me\n"
-      "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded");
+      "  signalbox station complete --run \"$run\" --station plan --token 17 \\\n"
+      "    --outcome succeeded");
   add_claim(station, invocation);
   add_station_heartbeat(station, invocation);
   add_set_external_ref(station, invocation);

@@ -126,8 +126,8 @@ void add_fail(ToolCommand step, Invocation& invocation) {
   command.add_option("--error-message", options->message, "What went wrong");
   command.footer(
       "Examples:\n"
-      "  signalbox step fail \"$run\" \"$step\" --token \"$token\" --error-message \"2 tests "
-      "fail\"");
+      "  signalbox step fail \"$run\" \"$step\" --token \"$token\" \\\n"
+      "    --error-message \"2 tests fail\"");
   command.action([options, &invocation] {
     json::object params = params_of(*options);
     set_param(params, "error_class", options->error_class);

@@ -153,7 +153,8 @@ void add_end(ToolCommand tick, Invocation& invocation) {
   command.footer(
       "Examples:\n"
       "  signalbox tick end nightly --token \"$token\" --outcome succeeded\n"
-      "  signalbox tick end nightly --token \"$token\" --outcome failed --error \"no network\"");
+      "  signalbox tick end nightly --token \"$token\" --outcome failed \\\n"
+      "    --error \"no network\"");
   command.action([options, &invocation] {
     json::object params{
         {"loop", options->loop}, {"token", options->token}, {"outcome", options->outcome}};

@@ -260,9 +260,10 @@ void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
       "can't be run and 127 if it doesn't exist.\n\n"
       "Examples:\n"
       "  signalbox lock exec deploy -- ./deploy.sh\n"
-      "  signalbox lock exec deploy --wait-ms 600000 --reason \"release 1.4\" -- make deploy\n"
-      "  signalbox lock exec nightly --lease-ms 10000 --max-failures 5 -- sh -c 'echo "
-      "$SIGNALBOX_TOKEN'");
+      "  signalbox lock exec deploy --wait-ms 600000 --reason \"release 1.4\" \\\n"
+      "    -- make deploy\n"
+      "  signalbox lock exec nightly --lease-ms 10000 --max-failures 5 \\\n"
+      "    -- sh -c 'echo $SIGNALBOX_TOKEN'");
   command.action([options, &invocation] { return exec(invocation, *options); });
 }
 

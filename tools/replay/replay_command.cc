@@ -224,7 +224,7 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
   command
       .add_option("--against", options->against,
                   "Compare the digests with those of another signalbox on the same log, and find "
-                  "the first event where they part")
+                  "the first event where they differ")
       .type_name("PROGRAM");
   command
       .add_option("--against-deadline", options->against_deadline,
