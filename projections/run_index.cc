@@ -115,7 +115,7 @@ Stored<void> RunIndex::apply(std::span<const Record> records) {
   for (const Record& record : records) {
     if (record.position <= applied) continue;
     SIGNALBOX_CHECK(record.position == applied + 1);
-    TRY(batch_->apply(record));
+    if (auto done = batch_->apply(record); !done) return done;
     applied = record.position;
   }
   if (applied == table_.applied()) return {};
