@@ -78,7 +78,7 @@ struct FailedProposal {
 std::optional<FailedProposal> failed_proposal(const Card& card);
 
 // Returns whether the card would forget that its push failed if its message, which is `message`,
-// were another text: its next run wouldn't be told of the work that is done.
+// were another text: its next run wouldn't know of the work that is done.
 bool depends_on_message(const Card& card, const std::string& message);
 
 // Returns how a person's block follows on what the card has been. What its latest run left is still

@@ -76,7 +76,7 @@ AttemptWait wait_for_step(const Run& run) {
            command_of_run(run, "cancel")}};
 }
 
-// For an exploration or a plan from outside.
+// Describes the wait for an exploration or a plan from outside.
 AttemptWait wait_for_phase(const Run& run, const std::string& phase) {
   const bool explores = phase == "explore";
   return {

@@ -94,7 +94,7 @@ class KeptRowFilter {
       return {};
     }
     if (is_remembered_(std::string(key.substr(1)))) return {};
-    // Of a run that an earlier retention dropped, the row has the end already.
+    // The row of a run that an earlier retention dropped has its end already.
     const auto dropped = ends_of_dropped_.find(started);
     dropped_keys_.emplace(dropped == ends_of_dropped_.end() ? started : dropped->second, key);
     if (dropped_keys_.size() > limits::dropped_run_keys_max) {
@@ -182,7 +182,7 @@ class KeptRowFilter {
       default:
         break;
     }
-    SIGNALBOX_CHECK(!"every kind of row is told here whether it stays");
+    SIGNALBOX_CHECK(!"this switch decides about every kind of row");
     return false;
   }
 

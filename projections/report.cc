@@ -87,7 +87,7 @@ struct ReportMeter::RecordVisitor {
     ++report().attempts.deferred;
     meter.end_attempt(record, meter.tally_of_attempt(record));
   }
-  // Of an attempt, or of a run that waits for one.
+  // An attempt was canceled, or a run that waits for one.
   void operator()(const StationCanceled&) const {
     ++report().attempts.canceled;
     const bool is_of_attempt = parent_span(record).has_value();

@@ -56,7 +56,7 @@ void append_pipelines(std::string& out, const World& world) {
   }
 }
 
-// For members whose encoding includes their name. They are few, compared with the sets.
+// Appends members whose encoding includes their name. They are few, compared with the sets.
 template <class Map>
 void append_named(std::string& out, const Map& map) {
   const auto sorted = sorted_entries(map);

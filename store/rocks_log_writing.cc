@@ -60,7 +60,7 @@ AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
   } else {
     database->put_entry(batch, replacement->first, replacement->entry);
     database->put_erasing(batch, replacement->erasing);
-    // Who compares redactions with their events must see both or neither.
+    // Whoever compares redactions with their events must see both or neither.
     const std::unique_lock changing(horizon_mutex);
     status = database->write(batch);
   }

@@ -1,4 +1,5 @@
-// Which disk a path is on, by its name alone: a disk that hangs holds up whoever touches it.
+// Finds the disk that a path is on by its name alone: a disk that hangs holds up every access to
+// it.
 #pragma once
 
 #include <string>

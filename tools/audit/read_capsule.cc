@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Of the longest line, which has an artifact in base64.
+// The longest line has an artifact in base64.
 constexpr std::size_t capsule_line_bytes_max = limits::artifact_bytes_max / 3 * 4 + 256 * 1024;
 
 // Reads a line as std::getline() does, but fails at one that is longer than any of a capsule.

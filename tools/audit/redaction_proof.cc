@@ -35,8 +35,8 @@ std::string needed_by(const World& world, const RedactionPlan& plan) {
   const Card* card = blocked == nullptr ? nullptr : world.board.find(plan.record.stream.run_id);
   if (card != nullptr && is_blank(card->message) && depends_on_message(*card, blocked->message)) {
     broken = "the next run of card " + to_string(card->id) +
-             " is told by this message of the work that couldn't be pushed; redact it once that "
-             "run has started";
+             " knows only from this message of the work that couldn't be pushed; redact it once "
+             "that run has started";
   }
   return broken;
 }

@@ -23,8 +23,8 @@ namespace {
 
 constexpr double export_events_min = 300'000;
 constexpr double verify_events_min = 500'000;
-// For both commands and any size of log. Most of it belongs to RocksDB, which reads the content of
-// the write-ahead log into memory, up to that log's bound.
+// Holds for both commands and any size of log. Most of it belongs to RocksDB, which reads the
+// content of the write-ahead log into memory, up to that log's bound.
 constexpr double audit_resident_bytes_max = 384e6;
 // The size of the smaller of the two logs for which memory is reported.
 constexpr std::uint64_t audit_events_small = 100'000;

@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Of 10,000 runs, with room.
+// A batch of 10,000 runs fits easily.
 constexpr std::size_t batch_file_bytes_max = 16UL * 1024 * 1024;
 constexpr const char* batch_file_end = ".json";
 
