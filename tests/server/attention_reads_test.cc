@@ -4,36 +4,22 @@
 #include "projections/run_history.h"
 #include "server/rpc/methods/attention_views.h"
 #include "server/rpc/page_limit.h"
+#include "tests/fixtures/wrapped_log.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
 namespace {
 
 // Another log's records; counts how often they are read.
-class ReadsOfLog final : public EventLog {
+class ReadsOfLog final : public test::WrappedLog {
  public:
-  explicit ReadsOfLog(EventLog& log) : log_(log) {}
-
-  [[nodiscard]] Position tail() const override { return log_.tail(); }
-  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
-    return log_.append(expected_tail, commits);
-  }
+  using WrappedLog::WrappedLog;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
     ++scans;
-    return log_.scan(from, to, visit);
+    return WrappedLog::scan(from, to, visit);
   }
-  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
-    return log_.read_commit(position);
-  }
-  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
-    return log_.redact(expected_tail, redaction);
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
 
   mutable std::size_t scans = 0;
-
- private:
-  EventLog& log_;
 };
 
 class AttentionReads : public ::testing::Test, protected RpcSite {

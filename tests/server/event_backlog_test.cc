@@ -14,37 +14,24 @@
 #include "server/rpc/event_feed.h"
 #include "store/memory_event_log.h"
 #include "tests/fixtures/random_seed.h"
+#include "tests/fixtures/wrapped_log.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
 namespace {
 
 // A log that notes how many records each scan visits.
-class CountedLog final : public EventLog {
+class CountedLog final : public test::WrappedLog {
  public:
-  [[nodiscard]] Position tail() const override { return whole_.tail(); }
-  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
-    return whole_.append(expected_tail, commits);
-  }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
     scanned.emplace_back();
-    return whole_.scan(from, to, [&](Record&& record) {
+    return WrappedLog::scan(from, to, [&](Record&& record) {
       ++scanned.back();
       return visit(std::move(record));
     });
   }
-  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
-    return whole_.read_commit(position);
-  }
-  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
-    return whole_.redact(expected_tail, redaction);
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override { return whole_.frontier(); }
 
   mutable std::vector<std::size_t> scanned;  // records of each scan
-
- private:
-  MemoryEventLog whole_;
 };
 
 class EventBacklog : public ::testing::Test {

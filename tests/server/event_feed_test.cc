@@ -6,6 +6,7 @@
 
 #include "store/entry.h"
 #include "store/memory_event_log.h"
+#include "tests/fixtures/wrapped_log.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -15,32 +16,18 @@ constexpr Position damaged_position = 2;
 
 // A log with one record that can't be read because it is damaged, and others that are dropped when
 // the test says so.
-class DamagedLog final : public EventLog {
+class DamagedLog final : public test::WrappedLog {
  public:
-  [[nodiscard]] Position tail() const override { return whole_.tail(); }
-  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
-    return whole_.append(expected_tail, commits);
-  }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
     if (from <= dropped.position) return tl::unexpected(dropped_record(from, dropped));
     if (from <= damaged_position && damaged_position <= to) {
       return tl::unexpected(damaged_at(damaged_position, "a flipped byte"));
     }
-    return whole_.scan(from, to, visit);
+    return WrappedLog::scan(from, to, visit);
   }
-  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
-    return whole_.read_commit(position);
-  }
-  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
-    return whole_.redact(expected_tail, redaction);
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override { return whole_.frontier(); }
   [[nodiscard]] Horizon horizon() const override { return dropped; }
 
   Horizon dropped;
-
- private:
-  MemoryEventLog whole_;
 };
 
 std::vector<Commit> append_starts(EventLog& log, std::size_t count) {

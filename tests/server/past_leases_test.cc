@@ -11,6 +11,7 @@
 #include "server/replay/past_leases.h"
 #include "server/replay/past_service.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/fixtures/wrapped_log.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -64,27 +65,15 @@ TEST_F(PastLeases, ALeaseThatAClockJumpBeganAnewLastsAsLongAsItDid) {  // O9
 }
 
 // A log that notes where it is read from.
-class WatchedLog final : public EventLog {
+class WatchedLog final : public test::WrappedLog {
  public:
-  explicit WatchedLog(const EventLog& log) : log_(log) {}
-  [[nodiscard]] Position tail() const override { return log_.tail(); }
+  using WrappedLog::WrappedLog;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
     scanned_from = std::min(scanned_from, from);
-    return log_.scan(from, to, visit);
+    return WrappedLog::scan(from, to, visit);
   }
-  [[nodiscard]] Stored<Commit> read_commit(Position at) const override {
-    return log_.read_commit(at);
-  }
-  [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
-  [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
-  AppendResult append(Position, std::span<const Commit>) override { return {}; }
-  Stored<AppendResult> redact(Position, const Redaction&) override { return AppendResult{}; }
-  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
 
   mutable Position scanned_from = std::numeric_limits<Position>::max();
-
- private:
-  const EventLog& log_;
 };
 
 // Whoever goes on from a moment reads what came since, however long a lock is held.

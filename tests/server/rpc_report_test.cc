@@ -4,6 +4,7 @@
 
 #include "server/limits.h"
 #include "server/rpc/methods/families.h"
+#include "tests/fixtures/wrapped_log.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {
@@ -12,34 +13,22 @@ namespace {
 namespace json = boost::json;
 
 // Another log's records, from a disk that takes its time for each.
-class SlowLog final : public EventLog {
+class SlowLog final : public test::WrappedLog {
  public:
-  SlowLog(EventLog& log, TestClock& clock) : log_(log), clock_(clock) {}
+  SlowLog(EventLog& log, TestClock& clock) : WrappedLog(log), clock_(clock) {}
 
-  [[nodiscard]] Position tail() const override { return log_.tail(); }
-  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
-    return log_.append(expected_tail, commits);
-  }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
-    return log_.scan(from, to, [&](Record&& record) {
+    return WrappedLog::scan(from, to, [&](Record&& record) {
       clock_.advance_ms(record_ms);
       record_ms += more_ms;
       return visit(std::move(record));
     });
   }
-  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
-    return log_.read_commit(position);
-  }
-  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
-    return log_.redact(expected_tail, redaction);
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
 
   mutable std::int64_t record_ms = 0;
   std::int64_t more_ms = 0;  // each record takes so much longer than the one before
 
  private:
-  EventLog& log_;
   TestClock& clock_;
 };
 

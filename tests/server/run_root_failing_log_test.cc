@@ -7,6 +7,7 @@
 
 #include "store/memory_event_log.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/wrapped_log.h"
 #include "tests/server/run_root_site.h"
 
 namespace signalbox {
@@ -15,32 +16,17 @@ namespace {
 namespace fs = std::filesystem;
 
 // A log whose records from `fails_from` on can't be read.
-class FailingLog final : public EventLog {
+class FailingLog final : public test::WrappedLog {
  public:
-  explicit FailingLog(EventLog& log) : log_(log) {}
-
-  [[nodiscard]] Position tail() const override { return log_.tail(); }
-  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
-    return log_.append(expected_tail, commits);
-  }
+  using WrappedLog::WrappedLog;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
     const Position last = std::min(to, fails_from.load() - 1);
-    auto scanned = log_.scan(from, last, visit);
+    auto scanned = WrappedLog::scan(from, last, visit);
     if (!scanned || last == to) return scanned;
     return store_failure(StoreError::Kind::io, "can't read the log: Input/output error");
   }
-  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
-    return log_.read_commit(position);
-  }
-  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
-    return log_.redact(expected_tail, redaction);
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
 
   std::atomic<Position> fails_from = std::numeric_limits<Position>::max();
-
- private:
-  EventLog& log_;
 };
 
 // G1
