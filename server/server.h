@@ -74,7 +74,7 @@ class Server {
     const ReloadSource& reload_source;
     StageRetention stage_retention;
     Redactions::Plan plan_redaction;
-    std::string job_key;  // of this data directory (access/job_secret.h)
+    std::string job_key;  // of this data directory (access/secret.h)
     // Called on the engine thread when a failure ends the service: from now on its end is bounded.
     std::function<void(int exit_code)> failing;
   };

@@ -26,7 +26,7 @@ class Authentication {
     // can be one, so it has none unless somebody decided otherwise.
     std::optional<Role> loopback_role;
     std::string socket;        // path of the Unix socket, for the commands in refusals
-    std::string job_key = {};  // of the secrets of jobs (job_secret.h); empty: jobs have none
+    std::string job_key = {};  // of the secrets of jobs (secret.h); empty: jobs have none
   };
 
   // Reads the access tokens in the engine's world.
