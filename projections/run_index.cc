@@ -109,17 +109,33 @@ Stored<void> RunIndex::begin(const EventLog& log) {
   return {};
 }
 
+Stored<void> RunIndex::add(const Record& record, Position& added) {
+  if (record.position <= added) return {};
+  SIGNALBOX_CHECK(record.position == added + 1);
+  TRY(batch_->apply(record));
+  added = record.position;
+  return {};
+}
+
 Stored<void> RunIndex::apply(std::span<const Record> records) {
-  Position applied = table_.applied();
+  Position added = table_.applied();
   batch_->begin();
-  for (const Record& record : records) {
-    if (record.position <= applied) continue;
-    SIGNALBOX_CHECK(record.position == applied + 1);
-    if (auto done = batch_->apply(record); !done) return done;
-    applied = record.position;
-  }
-  if (applied == table_.applied()) return {};
-  return batch_->write(applied);
+  for (const Record& record : records) TRY(add(record, added));
+  return added == table_.applied() ? Stored<void>() : batch_->write(added);
+}
+
+Stored<void> RunIndex::apply(const EventLog& log, Position from, Position to,
+                             const std::function<void(const Record&)>& seen) {
+  Position added = table_.applied();
+  batch_->begin();
+  Stored<void> applied;
+  TRY(log.scan(from, to, [&](Record&& record) {
+    if (seen) seen(record);
+    applied = add(record, added);
+    return applied.has_value();
+  }));
+  TRY(std::move(applied));
+  return added == table_.applied() ? Stored<void>() : batch_->write(added);
 }
 
 Stored<std::optional<RunRow>> RunIndex::find(const RunId& run_id) const {

@@ -96,6 +96,10 @@ class RunIndex {
   // Applies the records at applied() + 1, …; skips those up to applied(). `damaged` means that the
   // table doesn't fit the log and must be deleted and rebuilt. One thread at a time.
   Stored<void> apply(std::span<const Record> records);
+  // Does the same with the records from … to of `log`, of which it never has more than one in
+  // memory, and calls `seen`, which may be empty, with each. Errors also as the log.
+  Stored<void> apply(const EventLog& log, Position from, Position to,
+                     const std::function<void(const Record&)>& seen = nullptr);
   [[nodiscard]] Position applied() const;
   // Forward to the table, see Table.
   Stored<void> reopen();
@@ -150,6 +154,8 @@ class RunIndex {
  private:
   class Batch;
 
+  // Adds the record to the batch if it is after `added`, which it moves on.
+  Stored<void> add(const Record& record, Position& added);
   [[nodiscard]] Stored<void> narrow_to_hours(PageRange& range, const RunFilter& filter) const;
   [[nodiscard]] Stored<PageRange> list_for(const RunFilter& filter) const;
 

@@ -19,8 +19,8 @@ Stored<void> fill_rows(const EventLog& log, Table& table, const std::atomic<bool
   TRY(index.begin(log));
   while (index.applied() < log.tail()) {
     if (stopped) return store_failure(StoreError::Kind::io, "the service stops");
-    const auto records = TRY(log.read(index.applied() + 1, compute_events_at_once));
-    TRY(index.apply(records));
+    const Position applied = index.applied();
+    TRY(index.apply(log, applied + 1, applied + compute_events_at_once));
   }
   return {};
 }

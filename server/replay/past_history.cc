@@ -81,9 +81,9 @@ Stored<void> PastHistory::extend(Position at) {
     if (CallBounds::is_canceled()) {
       return store_failure(StoreError::Kind::io, "the service stops");
     }
-    const auto records = TRY(log_.read(index_->applied() + 1, intervals_.rows));
-    TRY(index_->apply(records));
-    for (const Record& record : records) evolve(world_, record);
+    const Position applied = index_->applied();
+    TRY(index_->apply(log_, applied + 1, applied + intervals_.rows,
+                      [this](const Record& record) { evolve(world_, record); }));
     const Position kept = worlds_.empty() ? log_.horizon().position : worlds_.back().position;
     if (world_.position - kept >= worlds_interval_) TRY(keep_world());
   }

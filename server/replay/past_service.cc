@@ -113,13 +113,11 @@ Stored<void> fold_world_and_rows(const EventLog& log, World& world, Table& rows,
   TRY(index.begin(log));
   while (std::min(world.position, index.applied()) < at) {
     if (CallBounds::is_canceled()) return canceled();
-    const Position next = std::min(world.position, index.applied()) + 1;
-    const auto records =
-        TRY(log.read(next, std::min<std::size_t>(at + 1 - next, apply_events_at_once_max)));
-    for (const Record& record : records) {
+    const Position done = std::min(world.position, index.applied());
+    const Position end = std::min(at, done + apply_events_at_once_max);
+    TRY(index.apply(log, done + 1, end, [&world](const Record& record) {
       if (record.position > world.position) evolve(world, record);
-    }
-    TRY(index.apply(records));
+    }));
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
 #include "projections/versioned_table.h"
+#include "store/memory_event_log.h"
 #include "tests/domain/random_history.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/projections/naive_run_index.h"
@@ -97,6 +98,34 @@ RC_GTEST_PROP(RunIndexTest, BatchesLeaveNoTraceAndAppliedRecordsAreSkipped, ()) 
   RunIndex pieces(tables[1]);
   apply_in_batches(pieces, history.records);
   RC_ASSERT(pieces.apply(history.records).has_value());
+  for (const RunId& id : history.started) {
+    RC_ASSERT(whole.find(id).value() == pieces.find(id).value());
+    RC_ASSERT(whole.run_positions(id).value() == pieces.run_positions(id).value());
+  }
+  RC_ASSERT(whole.counts().value() == pieces.counts().value());
+}
+
+// Records that are read from the log one by one leave the same rows.
+RC_GTEST_PROP(RunIndexTest, AppliesALogWithoutHavingItInMemory, ()) {  // O4
+  const RandomHistory history = random_history();
+  RC_PRE(!history.records.empty());
+  MemoryEventLog log;
+  const Commit commit(history.records.begin(), history.records.end());
+  RC_ASSERT(log.append(0, {&commit, 1}).status == AppendStatus::ok);
+  MemoryTable tables[2];
+  RunIndex whole(tables[0]);
+  RC_ASSERT(whole.apply(history.records).has_value());
+  RunIndex pieces(tables[1]);
+  Position seen = 0;
+  while (pieces.applied() < log.tail()) {
+    const Position from = pieces.applied() + 1;
+    const Position to = from + *rc::gen::inRange<Position>(0, 40);
+    RC_ASSERT(pieces
+                  .apply(log, from, to,
+                         [&seen](const Record& record) { RC_ASSERT(record.position == ++seen); })
+                  .has_value());
+  }
+  RC_ASSERT(seen == log.tail());
   for (const RunId& id : history.started) {
     RC_ASSERT(whole.find(id).value() == pieces.find(id).value());
     RC_ASSERT(whole.run_positions(id).value() == pieces.run_positions(id).value());
