@@ -103,10 +103,11 @@ rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env)
   return options;
 }
 
-rocksdb::ColumnFamilyOptions family_options(std::size_t buffer_bytes) {
+rocksdb::ColumnFamilyOptions family_options(std::size_t buffer_bytes, bool read_only) {
   rocksdb::ColumnFamilyOptions options;
-  // A checksum per key in memory, kept from the batch to the table file.
-  options.memtable_protection_bytes_per_key = protection_bytes;
+  // A checksum per key in memory, kept from the batch to the table file. A reader writes no tables,
+  // and checks the records' own checksums.
+  options.memtable_protection_bytes_per_key = read_only ? 0 : protection_bytes;
   // Every table file is read back after it was written, before its write-ahead log is deleted.
   options.paranoid_file_checks = true;
   options.force_consistency_checks = true;
@@ -204,8 +205,8 @@ Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem
   if (read_only) options.max_file_opening_threads = 1;
   if (!read_only) options.info_log = rocks_info_log(directory);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      {rocksdb::kDefaultColumnFamilyName, family_options(buffer_bytes)},
-      {head_family, family_options(buffer_bytes)}};
+      {rocksdb::kDefaultColumnFamilyName, family_options(buffer_bytes, read_only)},
+      {head_family, family_options(buffer_bytes, read_only)}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* database = nullptr;
   const rocksdb::Status status =
