@@ -56,7 +56,7 @@ TEST_F(RetentionCrashTest, AtAnyMomentLeavesAWholeLog) {
   const json::value digest = replayed().at("state_digest");
   fs::copy(server_.data(), at("copy"), fs::copy_options::recursive);
 
-  const FaultRotation rotation(8);
+  const FaultRotation rotation(16);
   const int stride = static_cast<int>(rotation.stride);
   int killed = 0;
   int dropped = 0;
