@@ -6,8 +6,11 @@
 // Each run of a test tries a third of the numbers; SIGNALBOX_EVERY_FAULT=1 tries all.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::seconds run_patience{30 * slowness};
+constexpr std::chrono::milliseconds poll_least{2};
+constexpr std::chrono::milliseconds poll_most{20};
 // Upper bound on the calls of one kind in a run's lifetime; no sweep comes near it.
 constexpr int calls_max = 60;
 
@@ -71,11 +76,14 @@ class RunKilledOnce {
   }
   template <class Condition>
   void await(const Condition& condition, const char* what) {
-    const auto deadline = std::chrono::steady_clock::now() + run_patience;
+    const auto begun = std::chrono::steady_clock::now();
     while (!condition()) {
       revive();
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << what << "\n" << server_.log();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begun;
+      ASSERT_LT(waited, run_patience) << what << "\n" << server_.log();
+      // strace stops the server at each system call of an answer, so it isn't asked all the time.
+      std::this_thread::sleep_for(
+          std::clamp<std::chrono::nanoseconds>(waited / 8, poll_least, poll_most));
     }
   }
   void kill_now() {
