@@ -203,7 +203,7 @@ TEST_F(LockCliTest, ExecTakesWhatIsNoNumberOfFailuresForOne) {  // L7
 }
 
 TEST_F(LockCliTest, ExecNoticesAServerThatSaysNothingBeforeItsLeaseIsOver) {  // L7
-  constexpr std::int64_t lease_ms = 8 * short_lease_ms;
+  constexpr std::int64_t lease_ms = 5 * short_lease_ms;
   const auto running =
       start_exec("exec", {"--json", "--lease-ms", std::to_string(lease_ms), "--interval-ms", "100"},
                  {"sleep", "600"});

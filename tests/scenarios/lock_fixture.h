@@ -39,7 +39,7 @@ class LockCliTest : public CliTest {
  protected:
   // Long enough for a holder to refresh in time on any machine, and short enough to wait for its
   // end.
-  static constexpr std::int64_t short_lease_ms = test::slowness > 1 ? 5000 : 800;
+  static constexpr std::int64_t short_lease_ms = test::slowness > 1 ? 5000 : 1200;
 
   void TearDown() override {
     // A stopped server could not be waited for.

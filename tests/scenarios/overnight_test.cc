@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 // Lease of what outside clients hold while the server is stopped.
-constexpr std::int64_t outside_lease_ms = test::slowness > 1 ? 6000 : 1500;
+constexpr std::int64_t outside_lease_ms = test::slowness > 1 ? 6000 : 3000;
 
 constexpr const char* settings = R"(
 watchdog_interval = "500ms"
