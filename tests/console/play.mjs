@@ -20,6 +20,8 @@ for (const file of fs.readdirSync(folder).sort()) {
   // Some are played in turns (turns.mjs), and whenever they are asked for.
   scenes.push(...found.filter(({ name, hasTurn = true }) => (only ? name === only : hasTurn || pictures)));
 }
+// The longest begin first, so that none is left alone at the end.
+scenes.sort((one, other) => Number(other.isLong ?? false) - Number(one.isLong ?? false));
 /** @type {Map<string, Stage>} those that are played now, by the scenes' names */
 const stages = new Map();
 let good = true;

@@ -6,7 +6,7 @@
 // event by event and by one that was computed for it; an event that no query is asked again for changes no answer;
 // and the list of runs, brought up to date by events, is the list asked for anew. What takes long is tried in turns.
 import { StoppedLog } from './stopped_log.mjs';
-import { inTurn, turn } from './turns.mjs';
+import { inTurn, triesAll, turn } from './turns.mjs';
 
 const PAGE_ROWS = 3;
 const STEPS = [1, 2, 5, 13, 55];
@@ -14,9 +14,9 @@ const LISTED = 500;
 /** Each prefix is asked some of the queries, and of a long log not each prefix: other ones in each run. */
 const COMPARED_MAX = 750;
 const COMPARED_PREFIXES_MAX = 300;
-const COMPARED_MS_MAX = 30_000;
+const COMPARED_MS_MAX = triesAll ? 30_000 : 15_000;
 /** Each of so many queries is asked again at its events, other ones in each run. */
-const FOLLOWED_STRIDE = 2;
+const FOLLOWED_STRIDE = 5;
 /** They follow from the moment that is asked about, also if nothing happened. */
 const OF_THE_MOMENT = ['position', 'as_of', 'until', 'from', 'to', 'next_from', 'resolution_ms', 'ms', 'worked_ms'];
 

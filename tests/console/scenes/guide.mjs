@@ -104,3 +104,4 @@ export async function the_pictures_of_the_guide(stage) {
 }
 // An evening is played here and for its prefixes (prefixes.mjs), which have their turn in other runs.
 the_pictures_of_the_guide.hasTurn = hasTurn(3, 1);
+the_pictures_of_the_guide.isLong = true;

@@ -50,6 +50,8 @@ export async function every_page_in_every_look(stage) {  // C2
   }));
 }
 
+every_page_in_every_look.isLong = true;
+
 /** A screen on the wall shows a page and nothing to press. */
 export async function a_kiosk(stage) {
   const { paused } = await fillLog(stage, path.dirname(stage.service.data));

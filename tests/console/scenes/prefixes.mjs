@@ -32,6 +32,7 @@ export async function each_prefix_of_simulated_logs(stage) {  // C7
   }
 }
 
+each_prefix_of_simulated_logs.isLong = true;
 each_prefix_of_simulated_logs.hasTurn = !hasTurn(PREFIX_TURNS) || triesAll;
 
 /** What a real server recorded; and some moments of it in the browser. */
@@ -66,3 +67,4 @@ export async function each_prefix_of_an_evening(stage) {  // C7
   }
 }
 each_prefix_of_an_evening.hasTurn = hasTurn(PREFIX_TURNS);
+each_prefix_of_an_evening.isLong = true;

@@ -81,3 +81,4 @@ export async function every_page_as_text(stage) {  // C1
   const differences = whole.map(difference).filter(Boolean);
   check(differences.length === 0, `these aren't as they were (SIGNALBOX_REWRITE_TEXTS=1 keeps what is now):\n${differences.join('\n')}`);
 }
+every_page_as_text.isLong = true;
