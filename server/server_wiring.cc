@@ -281,7 +281,7 @@ MethodParts Server::method_parts() {
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.redact = redact_records(redactions_);
-  parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key,
+  parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key, &log_,
                  blocking_pool(lanes_.tiles, /*while_serving=*/false)};
   parts.check_project = [mode = config_.coderunner_mode,
                          scratch = config_.data / pins_directory_name](const Project& project) {

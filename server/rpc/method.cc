@@ -12,11 +12,11 @@ namespace {
 
 // Queries of the present only: a stream, a file of this process's measurements, a repository and
 // the output of a job as they are now, who asks, and the tree over the whole log, which has the
-// trees of the past in it. `what_if.run` and `state.diff` take the part of the log that they are
-// about as params.
-constexpr std::array<std::string_view, 9> present_only = {
-    "events.subscribe", "server.metrics",   "run.diff",   "run.log",   "what_if.run",
-    "server.whoami",    "audit.checkpoint", "audit.tile", "state.diff"};
+// trees of the past in it, and its records. `what_if.run` and `state.diff` take the part of the log
+// that they are about as params.
+constexpr std::array<std::string_view, 10> present_only = {
+    "events.subscribe", "server.metrics",   "run.diff",   "run.log",       "what_if.run",
+    "server.whoami",    "audit.checkpoint", "audit.tile", "audit.records", "state.diff"};
 
 // Of a command that a refusal names.
 constexpr std::size_t named_params_bytes_max = 4096;

@@ -105,6 +105,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"audit.adopt_key", R"({"verifier_key":"signalbox.example+00000000+AAAA"})"},
     {"audit.checkpoint", R"({})"},
     {"audit.tile", R"({"path":"tile/0/000"})"},
+    {"audit.records", R"({"from":1,"limit":3})"},
     {"log.redact", R"({"position":3,"fields":["goal"]})"},
 };
 

@@ -208,6 +208,12 @@ async function events_are_followed() {
   check(event.type === "RunStarted" && event.actor === "token:tour", `the first run: ${text}`);
 }
 
+async function records_are_read_with_what_proves_them() {
+  const page = expected(await client.GET("/v1/audit/records", { params: { query: { from: 1, limit: 2 } } }));
+  check(page.records.length === 2 && page.more && Number(page.next_from) === 3, "the first two");
+  check(page.records[0]!.position === "1" && page.records[0]!.leafhash.length === 44, "each with its leaf");
+}
+
 async function refusals_are_problems() {
   const run_id = "00000000-0000-7000-8000-000000000000";
   check(refusal(await client.GET("/v1/runs/{run_id}", of_run(run_id)), 404) === "RUN_NOT_FOUND", "no such run");
@@ -252,7 +258,7 @@ async function mistakes_are_found_by_the_compiler() {
 
 const tour = [
   runs_are_started_once_and_listed, a_question_is_decided, a_failed_run_is_retried, artifacts_are_read, an_output_is_read, a_project_is_put,
-  a_card_is_started_before_others, events_are_followed, refusals_are_problems, the_service_says_how_it_is, mistakes_are_found_by_the_compiler,
+  a_card_is_started_before_others, events_are_followed, records_are_read_with_what_proves_them, refusals_are_problems, the_service_says_how_it_is, mistakes_are_found_by_the_compiler,
 ];
 for (const part of tour) {
   try {

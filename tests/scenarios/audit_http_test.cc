@@ -1,6 +1,10 @@
 // Checkpoints and tiles over HTTP, from the real server: they are those of an export, and what was
 // signed before is the older checkpoint of what is exported later.
 #include <map>
+#include <sstream>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "tests/scenarios/audit_fixture.h"
 #include "tests/scenarios/http_client.h"
@@ -9,6 +13,7 @@ namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
+namespace json = boost::json;
 
 class AuditHttp : public AuditTest {
  protected:
@@ -57,6 +62,42 @@ TEST_F(AuditHttp, TilesAreThoseOfAnExport) {  // C4
   for (const char* wrong : {"0/0", "0/x000/001", "8/000", "entries/000.p/256", "0/000.p/0"}) {
     EXPECT_EQ(client().get(std::string("/audit/tile/") + wrong).code(), "INVALID_PARAMS") << wrong;
   }
+}
+
+TEST_F(AuditHttp, RecordsAreThoseOfAnExport) {  // C4
+  restart_with("audit_key = \"" + at("audit.key") + "\"\n");
+  append_events(20);
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  std::map<std::string, json::value> exported;
+  for (const auto& each : fs::recursive_directory_iterator(at("export"))) {
+    if (each.path().extension() != ".jsonl") continue;
+    std::istringstream lines(content_of(each.path()));
+    for (std::string line; std::getline(lines, line);) {
+      json::value record = json::parse(line);
+      exported[std::string(record.at("position").as_string())] = std::move(record);
+    }
+  }
+  ASSERT_GE(exported.size(), 20U);
+  std::size_t seen = 0;
+  std::string from = "1";
+  for (bool more = true; more;) {
+    const HttpReply reply = client().get("/v1/audit/records?limit=7&from=" + from);
+    ASSERT_EQ(reply.status, 200U) << reply.body();
+    const json::object page = reply.json();
+    EXPECT_LE(page.at("records").as_array().size(), 7U);
+    for (const json::value& record : page.at("records").as_array()) {
+      const auto known = exported.find(std::string(record.at("position").as_string()));
+      if (known == exported.end()) continue;  // newer than the export
+      EXPECT_EQ(record, known->second);
+      ++seen;
+    }
+    from = json::serialize(page.at("next_from"));
+    more = page.at("more").as_bool();
+  }
+  EXPECT_EQ(seen, exported.size());
+  EXPECT_EQ(client().get("/v1/audit/records?limit=0").code(), "INVALID_PARAMS");
+  EXPECT_EQ(client().get("/v1/audit/records?limit=1001").code(), "INVALID_PARAMS");
+  EXPECT_EQ(client().get("/v1/audit/records?limit=1000").status, 200U);
 }
 
 TEST_F(AuditHttp, ACheckpointIsOfTheWholeLogAndOfTheKeyOfTheFile) {  // C4

@@ -107,6 +107,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"audit.tile","params":{"path":"0/000.p/1"}}
 > {"method":"loop.plan_files"}
 > {"method":"log.redact","params":{"position":$started,"reason":"r"}}
+> {"method":"audit.records","params":{"from":$started,"limit":1000}}
 > {"method":"server.status","params":{"at":"1h"}}
 > {"method":"server.whoami"}
 > {"method":"server.limits"}

@@ -6,6 +6,7 @@
 
 #include "domain/free_text.h"
 #include "domain/try.h"
+#include "server/text/cloud_event.h"
 #include "store/durable_file.h"
 #include "store/leaf_hashing.h"
 #include "store/random_source.h"
@@ -13,7 +14,6 @@
 #include "store/sha256.h"
 #include "tools/audit/audit_findings.h"
 #include "tools/audit/audit_keys.h"
-#include "tools/audit/cloud_event.h"
 #include "tools/audit/export_directory.h"
 #include "tools/audit/redaction_plan.h"
 

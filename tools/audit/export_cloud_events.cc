@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "domain/try.h"
+#include "server/text/cloud_event.h"
 #include "store/merkle_tree.h"
 #include "tools/audit/audit_export.h"
-#include "tools/audit/cloud_event.h"
 #include "tools/audit/export_directory.h"
 #include "tools/audit/leaf_scan.h"
 

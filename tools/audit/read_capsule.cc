@@ -6,12 +6,12 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "server/text/cloud_event.h"
 #include "store/base64.h"
 #include "store/codec.h"
 #include "store/merkle_proof.h"
 #include "store/redaction.h"
 #include "store/sha256.h"
-#include "tools/audit/cloud_event.h"
 #include "tools/audit/run_capsule.h"
 #include "tools/cli/json_fields.h"
 

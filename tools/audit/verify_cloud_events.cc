@@ -7,10 +7,10 @@
 #include <cstring>
 #include <memory>
 
+#include "server/text/cloud_event.h"
 #include "store/file_descriptor.h"
 #include "store/redaction.h"
 #include "tools/audit/audit_verify.h"
-#include "tools/audit/cloud_event.h"
 #include "tools/audit/ordered_work.h"
 
 namespace signalbox {

@@ -1,13 +1,21 @@
-// `audit.*`: the key that signs the log's tree, signed checkpoints of it, and the tiles from which
-// others compute proofs.
+// `audit.*`: the key that signs the log's tree, signed checkpoints of it, the tiles from which
+// others compute proofs, and the records that they prove.
+#include <algorithm>
 #include <utility>
 
+#include <boost/json/serialize.hpp>
+
+#include "domain/refusals.h"
+#include "domain/try.h"
+#include "server/engine/dropped_history.h"
 #include "server/limits.h"
 #include "server/rpc/askers.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/scheduler/retention_settings.h"
+#include "server/text/cloud_event.h"
 #include "store/base64.h"
 #include "store/log_tiles.h"
 #include "store/signed_note.h"
@@ -23,6 +31,15 @@ struct ReadAuditTile {
   std::string path;  // "0/x001/234.p/12", as a URL of c2sp.org/tlog-tiles has it behind `tile/`
 };
 BOOST_DESCRIBE_STRUCT(ReadAuditTile, (), (path))
+
+struct ReadAuditRecords {
+  std::optional<Position> from;
+  std::optional<std::uint32_t> limit;
+};
+BOOST_DESCRIBE_STRUCT(ReadAuditRecords, (), (from, limit))
+
+// A page ends with the record that reaches this: one of the largest records fits in any case.
+constexpr std::size_t records_text_bytes = 4UL * 1024 * 1024;
 
 json::object adopt_result(const Api&, std::span<const Record> records) {
   json::object result;
@@ -95,10 +112,46 @@ Decided<json::object> tile_content(const AuditParts& parts, const TilePath& tile
   return result;
 }
 
+// Returns the name of the log's tree, as an export has it.
+std::string tree_name(const AuditParts& parts) {
+  const auto signer = parts.key.empty() ? std::nullopt : signer_in(parts.key);
+  return signer ? signer->verifier().name : std::string("signalbox");
+}
+
+// Returns the page as the text of a JSON object. Blocks on the log.
+Decided<std::string> records_page(const AuditParts& parts, const ReadAuditRecords& asked,
+                                  std::uint32_t limit, Position tail) {
+  const Position horizon = parts.log->horizon().position;
+  const Position first = std::max<Position>(asked.from.value_or(horizon + 1), 1);
+  if (first <= horizon) return tl::unexpected(history_dropped(*parts.log, first));
+  const Position last = first > tail ? tail : first + std::min<Position>(limit - 1, tail - first);
+  const std::string source = tree_name(parts);
+  Sha256 sha256;
+  Record record;
+  Stored<void> decoded;
+  Position next = first;
+  std::string lines;
+  if (first <= last) {
+    const auto read = parts.log->scan_frames(first, last, [&](const Frame& frame) {
+      decoded = decode_frame(frame, record);
+      if (!decoded) return false;
+      append_cloud_event(frame, record, leaf_hash(frame, sha256), source, lines);
+      lines.back() = ',';  // instead of the line break
+      next = frame.position + 1;
+      return lines.size() < records_text_bytes;
+    });
+    if (!read) return unreadable(read.error());
+    if (!decoded) return unreadable(decoded.error());
+  }
+  if (!lines.empty()) lines.pop_back();
+  return R"({"records":[)" + lines + R"(],"next_from":)" + json::serialize(to_json(next)) +
+         R"(,"more":)" + (next <= tail ? "true" : "false") + "}";
+}
+
 Rejection too_many_tiles() {
   return {ErrorCode::OVERLOADED,
-          "you wait for many checkpoints and tiles already, or the log's disk doesn't answer: try "
-          "again",
+          "you wait for many checkpoints, tiles and records already, or the log's disk doesn't "
+          "answer: try again",
           {{"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
           {"signalbox status"}};
 }
@@ -143,6 +196,36 @@ Handler tile_handler(const AuditParts& parts) {
   };
 }
 
+Handler records_handler(const AuditParts& parts) {
+  return [parts](Api& api, Call& call) {
+    const auto asked = from_json<ReadAuditRecords>(call.params);
+    if (!asked) return call.responder.reject(asked.error());
+    const auto limit = page_limit(asked->limit, 100, events_read_rows_max);
+    if (!limit) return call.responder.reject(limit.error());
+    if (parts.log == nullptr) {
+      return call.responder.reject({ErrorCode::NOT_ALLOWED,
+                                    "the log isn't on a disk: it has no records to prove",
+                                    {},
+                                    {"signalbox events"}});
+    }
+    const std::string caller = call.origin.actor;
+    // What the caller can have seen is durable first, as with pages of events.
+    api.engine.release_when_durable([&api, parts, caller, asked = *asked, limit = *limit,
+                                     responder = call.responder](Durability) {
+      Lane lane{.name = "tiles for " + caller, .unwanted = parts.askers->add(responder.peer())};
+      lane.failed = [responder](LaneFailure) { responder.reject(too_many_tiles()); };
+      const BlockingPool& pool = parts.pool ? *parts.pool : api.log_readers;
+      pool.run(std::move(lane), [&api, responder, parts, asked, limit]() -> std::function<void()> {
+        const Position tail = api.log.tail();
+        return [responder, tail, page = records_page(parts, asked, limit, tail)] {
+          if (!page) return responder.reject(page.error());
+          responder.result_text(*page, tail);
+        };
+      });
+    });
+  };
+}
+
 }  // namespace
 
 std::vector<Method> audit_methods(const AuditParts& parts) {
@@ -150,6 +233,9 @@ std::vector<Method> audit_methods(const AuditParts& parts) {
       {"audit.adopt_key", true, Role::admin, params_of<AdoptAuditKey>(), adopt_key},
       {"audit.checkpoint", false, Role::viewer, params_of<NoParams>(), checkpoint_handler(parts)},
       {"audit.tile", false, Role::viewer, params_of<ReadAuditTile>(), tile_handler(parts)},
+      // They have what a viewer isn't told, such as tokens.
+      {"audit.records", false, Role::operator_, params_of<ReadAuditRecords>(),
+       records_handler(parts)},
   };
 }
 

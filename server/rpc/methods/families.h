@@ -32,6 +32,7 @@ class FileRetention;
 class KnownPipeline;
 class LockQueue;
 class LogTiles;
+class RocksEventLog;
 class Peer;
 class Redactions;
 class RetentionLoop;
@@ -99,10 +100,11 @@ Handler redact_records(Redactions& redactions);
 // Handles `log.redact` for a service without one: rejects with INTERNAL.
 void refuse_redaction(Api& api, Call& call);
 
-// What `audit.checkpoint` and `audit.tile` need.
+// What `audit.checkpoint`, `audit.tile` and `audit.records` need.
 struct AuditParts {
   std::shared_ptr<LogTiles> tiles{};   // nullptr: the log isn't on a disk, and they refuse
   std::filesystem::path key{};         // the file of the key that signs; empty: there is none
+  const RocksEventLog* log = nullptr;  // the same log; nullptr: it isn't on a disk
   std::optional<BlockingPool> pool{};  // reads the tiles; nullopt: api.log_readers
   // The callers that wait for one. One that ends its output over TCP still reads the answer.
   std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*gives_up_doubtful=*/false);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view command = "command_id";
 
-constexpr std::array<Route, 28> table = {{
+constexpr std::array<Route, 29> table = {{
     {"POST", "/v1/runs", "run.start", RouteKind::call, 202, "idempotency_key", show_started_run},
     {"GET", "/v1/runs", "run.list", RouteKind::call, 200, {}, show_run_page},
     {"GET", "/v1/runs/{run_id}", "run.get"},
@@ -34,6 +34,7 @@ constexpr std::array<Route, 28> table = {{
     {"PUT", "/v1/projects/{name}", "project.put", RouteKind::put, 200, command},
     {"POST", "/v1/cards/{card_id}/priority", "card.set_priority", RouteKind::call, 200, command},
     {"GET", "/v1/events", "events.subscribe", RouteKind::stream},
+    {"GET", "/v1/audit/records", "audit.records"},
     {"GET", "/audit/checkpoint", "audit.checkpoint", RouteKind::call, 200, {}, show_checkpoint},
     {"GET", "/audit/tile/{path}", "audit.tile", RouteKind::call, 200, {}, show_tile, true},
     {"POST", "/rpc", {}, RouteKind::rpc},

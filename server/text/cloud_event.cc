@@ -1,4 +1,4 @@
-#include "tools/audit/cloud_event.h"
+#include "server/text/cloud_event.h"
 
 #include <algorithm>
 #include <charconv>
