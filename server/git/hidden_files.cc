@@ -123,8 +123,10 @@ tl::expected<void, std::string> make_index(const std::filesystem::path& worktree
 // Returns whether git says that the index itself is damaged. Where it couldn't open or map the
 // file, or had no memory, the next attempt may read it.
 bool says_damaged(std::string_view message) {
-  static constexpr std::array<std::string_view, 6> statements{
+  static constexpr std::array<std::string_view, 8> statements{
       "fatal: index file corrupt",
+      "fatal: corrupt link extension, ",
+      "fatal: position for ",  // "… replacement 7 exceeds base index size 5"
       "fatal: malformed name field in the index",
       "fatal: unknown index entry format ",
       "fatal: unordered stage entries ",
