@@ -19,6 +19,17 @@ bool is_port_number(std::string_view text) {
   return failure == std::errc{} && end == text.data() + text.size() && number != 0;
 }
 
+// Returns whether it can be the name or the address of a host, and be part of a command that is
+// pasted.
+bool is_host(std::string_view text) {
+  return !text.empty() && text.front() != '-' &&
+         std::all_of(text.begin(), text.end(), [](char each) {
+           return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') ||
+                  (each >= 'A' && each <= 'Z') ||
+                  std::string_view("._-:%").find(each) != std::string_view::npos;
+         });
+}
+
 std::optional<Endpoint> parse_endpoint(std::string_view text) {
   Endpoint endpoint;
   endpoint.is_tls = text.starts_with(tls_scheme);
@@ -32,7 +43,7 @@ std::optional<Endpoint> parse_endpoint(std::string_view text) {
   } else if (host.find(':') != std::string_view::npos) {
     return std::nullopt;  // the port of an IPv6 address needs brackets before it
   }
-  if (host.find_first_of("/@ ") != std::string_view::npos) return std::nullopt;
+  if (!is_host(host)) return std::nullopt;
   endpoint.host = host;
   endpoint.port = rest.substr(colon + 1);
   if (!is_port_number(endpoint.port)) return std::nullopt;

@@ -210,8 +210,11 @@ Called<TlsSession> TlsTrust::begin(const Endpoint& endpoint, CertificateFault& f
   // An address is no server name (RFC 6066), and is checked as an address.
   if (X509_VERIFY_PARAM_set1_ip_asc(param, endpoint.host.c_str()) == 1) return session;
   ERR_clear_error();
-  if (SSL_set1_host(session.get(), endpoint.host.c_str()) != 1 ||
-      SSL_set_tlsext_host_name(session.get(), endpoint.host.c_str()) != 1) {
+  std::string name = endpoint.host;
+  if (name.ends_with('.')) name.pop_back();  // of the root, which no certificate has
+  // OpenSSL takes an empty name for any.
+  if (name.empty() || SSL_set1_host(session.get(), name.c_str()) != 1 ||
+      SSL_set_tlsext_host_name(session.get(), name.c_str()) != 1) {
     return tl::unexpected(usage_error(endpoint.host + " is no name of a host"));
   }
   return session;
@@ -247,7 +250,7 @@ CallError handshake_ended(const Endpoint& endpoint) {
 
 CallError handshake_timed_out(const Endpoint& endpoint) {
   return timed_out("the server at " + endpoint.text() +
-                       " doesn't answer the TLS handshake; perhaps it doesn't speak TLS",
+                       " doesn't answer the TLS handshake: it hangs, or doesn't speak TLS",
                    {show_certificates_command(endpoint)});
 }
 
