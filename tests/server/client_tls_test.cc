@@ -18,8 +18,8 @@
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tools/cli/backoff.h"
-#include "tools/cli/connection.h"
 #include "tools/cli/server_address.h"
+#include "tools/cli/server_connection.h"
 #include "tools/cli/tls_session.h"
 
 namespace signalbox {
@@ -263,8 +263,8 @@ TEST_F(ClientTls, ASilentServerIsGivenUpInTime) {  // N2
   const auto server =
       ServerAddress::parse("tls://127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
   ASSERT_TRUE(server.has_value());
-  const auto opened = Connection::open(*server, server->endpoints[0], std::chrono::milliseconds(50),
-                                       std::chrono::milliseconds(0));
+  const auto opened = ServerConnection::open(
+      *server, server->endpoints[0], std::chrono::milliseconds(50), std::chrono::milliseconds(0));
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(code_of(opened.error()), "TIMED_OUT");
   EXPECT_EQ(opened.error().exit_code, ExitCode::unreachable);

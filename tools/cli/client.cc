@@ -49,7 +49,7 @@ Called<Client> Client::connect(const ServerAddress& server, milliseconds timeout
 
 Called<Client> Client::connect_one(const ServerAddress& server, const Endpoint& endpoint,
                                    milliseconds connect_time, milliseconds timeout) {
-  auto connection = TRY(Connection::open(server, endpoint, connect_time, timeout));
+  auto connection = TRY(ServerConnection::open(server, endpoint, connect_time, timeout));
   Client client(std::move(connection), endpoint);
   if (!server.secret.empty()) {
     TRY(client.call("server.authenticate", {{"secret", server.secret}}));

@@ -11,8 +11,8 @@
 #include <boost/json/object.hpp>
 
 #include "tools/cli/call_error.h"
-#include "tools/cli/connection.h"
 #include "tools/cli/server_address.h"
+#include "tools/cli/server_connection.h"
 
 namespace signalbox {
 
@@ -46,7 +46,7 @@ class Client {
   Called<bool> await_notification(std::chrono::milliseconds timeout);
 
  private:
-  Client(Connection connection, Endpoint endpoint)
+  Client(ServerConnection connection, Endpoint endpoint)
       : connection_(std::move(connection)), endpoint_(std::move(endpoint)) {}
 
   static Called<Client> connect_one(const ServerAddress& server, const Endpoint& endpoint,
@@ -58,7 +58,7 @@ class Client {
   [[nodiscard]] CallError transfer_error(const TransferFault& fault) const;
   [[nodiscard]] CallError needs_tls(CallError refused) const;
 
-  Connection connection_;
+  ServerConnection connection_;
   Endpoint endpoint_;
   std::string received_;  // bytes after the last complete line
   std::deque<boost::json::object> notifications_;

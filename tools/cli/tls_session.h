@@ -1,5 +1,6 @@
 // TLS as a client: whom to trust, a session for one handshake, and what a failed one means. Moves
-// no bytes itself, so that a blocking connection (connection.h) and the console's proxy share it.
+// no bytes itself, so that a blocking connection (server_connection.h) and the console's proxy
+// share it.
 #pragma once
 
 #include <cstdint>

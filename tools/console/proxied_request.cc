@@ -17,7 +17,7 @@
 
 #include "server/limits.h"
 #include "server/transport/http/host_rule.h"
-#include "tools/cli/connection.h"
+#include "tools/cli/server_connection.h"
 #include "tools/console/console_source.h"
 
 namespace signalbox {

@@ -1,4 +1,4 @@
-#include "tools/cli/connection.h"
+#include "tools/cli/server_connection.h"
 
 #include <algorithm>
 #include <array>
@@ -187,10 +187,10 @@ Called<FileDescriptor> connect_socket(const Endpoint& endpoint, bool with_secret
                             : connect_tcp(endpoint, with_secret, timeout);
 }
 
-Connection::Connection(FileDescriptor socket, TlsSession tls)
+ServerConnection::ServerConnection(FileDescriptor socket, TlsSession tls)
     : socket_(std::move(socket)), tls_(std::move(tls)) {}
 
-Connection::~Connection() {
+ServerConnection::~ServerConnection() {
   if (!tls_ || !socket_ || SSL_is_init_finished(tls_.get()) == 0) return;
   // Says goodbye without waiting for anything.
   set_timeout(socket_.get(), milliseconds(1));
@@ -199,27 +199,28 @@ Connection::~Connection() {
   ERR_clear_error();
 }
 
-Called<Connection> Connection::open(const ServerAddress& server, const Endpoint& endpoint,
-                                    milliseconds connect_time, milliseconds timeout) {
+Called<ServerConnection> ServerConnection::open(const ServerAddress& server,
+                                                const Endpoint& endpoint, milliseconds connect_time,
+                                                milliseconds timeout) {
   const SteadyPoint end = std::chrono::steady_clock::now() + connect_time;
   auto socket = TRY(connect_socket(endpoint, !server.secret.empty(), connect_time));
   if (!endpoint.is_tls) {
     set_timeout(socket.get(), timeout);
-    return Connection(std::move(socket), nullptr);
+    return ServerConnection(std::move(socket), nullptr);
   }
   const auto trust = TRY(TlsTrust::load(server.ca));
   CertificateFault fault;
   auto tls = TRY(trust.begin(endpoint, fault));
   SSL_set_bio(tls.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-  Connection connection(std::move(socket), std::move(tls));
+  ServerConnection connection(std::move(socket), std::move(tls));
   TRY(connection.shake_hands(server, endpoint, fault, end));
   forget_fault(connection.tls_);
   set_timeout(connection.socket_.get(), timeout);
   return connection;
 }
 
-Called<void> Connection::shake_hands(const ServerAddress& server, const Endpoint& endpoint,
-                                     const CertificateFault& fault, SteadyPoint end) {
+Called<void> ServerConnection::shake_hands(const ServerAddress& server, const Endpoint& endpoint,
+                                           const CertificateFault& fault, SteadyPoint end) {
   for (;;) {
     ERR_clear_error();
     const int done = SSL_do_handshake(tls_.get());
@@ -242,7 +243,7 @@ Called<void> Connection::shake_hands(const ServerAddress& server, const Endpoint
   }
 }
 
-tl::expected<void, TransferFault> Connection::send(std::string_view bytes) {
+tl::expected<void, TransferFault> ServerConnection::send(std::string_view bytes) {
   if (!tls_) return send_plain(bytes);
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, transferred_bytes);
@@ -255,7 +256,7 @@ tl::expected<void, TransferFault> Connection::send(std::string_view bytes) {
   return {};
 }
 
-tl::expected<void, TransferFault> Connection::send_plain(std::string_view bytes) const {
+tl::expected<void, TransferFault> ServerConnection::send_plain(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
@@ -265,7 +266,8 @@ tl::expected<void, TransferFault> Connection::send_plain(std::string_view bytes)
   return {};
 }
 
-tl::expected<std::size_t, TransferFault> Connection::receive_plain(std::span<char> into) const {
+tl::expected<std::size_t, TransferFault> ServerConnection::receive_plain(
+    std::span<char> into) const {
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), 0);
     if (got < 0 && errno == EINTR) continue;
@@ -274,7 +276,7 @@ tl::expected<std::size_t, TransferFault> Connection::receive_plain(std::span<cha
   }
 }
 
-tl::expected<void, TransferFault> Connection::flush() {
+tl::expected<void, TransferFault> ServerConnection::flush() {
   std::array<char, transferred_bytes> bytes;
   for (;;) {
     const int got =
@@ -285,7 +287,7 @@ tl::expected<void, TransferFault> Connection::flush() {
   }
 }
 
-tl::expected<bool, TransferFault> Connection::feed() {
+tl::expected<bool, TransferFault> ServerConnection::feed() {
   std::array<char, transferred_bytes> bytes;
   const auto got = TRY(receive_plain(bytes));
   if (got == 0) return false;
@@ -293,7 +295,7 @@ tl::expected<bool, TransferFault> Connection::feed() {
   return true;
 }
 
-tl::expected<std::size_t, TransferFault> Connection::receive(std::span<char> into) {
+tl::expected<std::size_t, TransferFault> ServerConnection::receive(std::span<char> into) {
   if (!tls_) return receive_plain(into);
   for (;;) {
     ERR_clear_error();
@@ -308,7 +310,7 @@ tl::expected<std::size_t, TransferFault> Connection::receive(std::span<char> int
   }
 }
 
-tl::expected<bool, TransferFault> Connection::await(milliseconds timeout) {
+tl::expected<bool, TransferFault> ServerConnection::await(milliseconds timeout) {
   const SteadyPoint end = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     if (tls_) {
@@ -327,6 +329,6 @@ tl::expected<bool, TransferFault> Connection::await(milliseconds timeout) {
   }
 }
 
-void Connection::interrupt() const { ::shutdown(socket_.get(), SHUT_RDWR); }
+void ServerConnection::interrupt() const { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 }  // namespace signalbox

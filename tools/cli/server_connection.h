@@ -33,18 +33,18 @@ struct TransferFault {
 };
 
 // Not thread-safe, except for interrupt().
-class Connection {
+class ServerConnection {
  public:
   // Connects to the endpoint of `server`; with TLS the server has proved who it is. Blocks at most
   // for `connect_time` (not for the look-up of a name); a Unix socket is waited for without a bound
   // if that is 0. A `timeout` above 0 applies to each later send and receive.
-  static Called<Connection> open(const ServerAddress& server, const Endpoint& endpoint,
-                                 std::chrono::milliseconds connect_time,
-                                 std::chrono::milliseconds timeout);
+  static Called<ServerConnection> open(const ServerAddress& server, const Endpoint& endpoint,
+                                       std::chrono::milliseconds connect_time,
+                                       std::chrono::milliseconds timeout);
 
-  Connection(Connection&&) = default;
-  Connection& operator=(Connection&&) = delete;
-  ~Connection();
+  ServerConnection(ServerConnection&&) = default;
+  ServerConnection& operator=(ServerConnection&&) = delete;
+  ~ServerConnection();
 
   // Sends all bytes. Blocks.
   tl::expected<void, TransferFault> send(std::string_view bytes);
@@ -57,7 +57,7 @@ class Connection {
   void interrupt() const;
 
  private:
-  Connection(FileDescriptor socket, TlsSession tls);
+  ServerConnection(FileDescriptor socket, TlsSession tls);
 
   Called<void> shake_hands(const ServerAddress& server, const Endpoint& endpoint,
                            const CertificateFault& fault,
