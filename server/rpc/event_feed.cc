@@ -8,34 +8,11 @@
 #include "projections/attention.h"
 #include "server/limits.h"
 #include "server/rpc/agent_logs.h"
-#include "server/rpc/record_json.h"
 #include "server/rpc/responder.h"
+#include "server/rpc/shown_record.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
-
-// Making JSON of a record takes longer than writing it for one subscriber, so it is made once for
-// all of them: for those from whom tokens are hidden, and for the others.
-class EventFeed::ShownRecord {
- public:
-  explicit ShownRecord(const Record& record) : record_(record) {}
-
-  [[nodiscard]] const Record& record() const { return record_; }
-  // Returns the params of its notification, all but for the subscription.
-  boost::json::object& params(bool hides_tokens) {
-    std::optional<boost::json::object>& shown = hides_tokens ? without_tokens_ : whole_;
-    if (!shown) {
-      shown = record_to_json(record_);
-      if (hides_tokens) hide_tokens(*shown);
-    }
-    return *shown;
-  }
-
- private:
-  const Record& record_;
-  std::optional<boost::json::object> whole_;
-  std::optional<boost::json::object> without_tokens_;
-};
 
 bool EventFilter::matches(const Record& record) const {
   if (run_id && (record.stream.kind != StreamKind::run || record.stream.run_id != *run_id)) {
@@ -107,9 +84,10 @@ void EventFeed::send(Subscriber& subscriber, ShownRecord& shown) {
     broadcasts.push_back({attention_changed_name, std::move(params)});
   }
   if (subscriber.filter.matches(record)) {
-    boost::json::object& params = shown.params(subscriber.hides_tokens);
-    params["subscription"] = subscriber.subscription;
-    subscriber.peer->notify("event", params, broadcasts.empty());
+    subscriber.peer->notify_record({.record = shown,
+                                    .subscription = subscriber.subscription,
+                                    .hides_tokens = subscriber.hides_tokens,
+                                    .is_last_of_position = broadcasts.empty()});
   }
   for (Broadcast& broadcast : broadcasts) {
     if (subscriber.hides_tokens) hide_tokens(broadcast.params);

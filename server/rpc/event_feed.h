@@ -92,7 +92,6 @@ class EventFeed {
     bool caught_up = false;   // has reached the tail at least once
     bool ended = false;       // has got its last notification
   };
-  class ShownRecord;
   // What was read for a subscriber.
   struct Backlog {
     std::vector<Record> records;  // those that its filter or its broadcasts may want

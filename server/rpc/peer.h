@@ -12,6 +12,16 @@
 
 namespace signalbox {
 
+class ShownRecord;
+
+// A record for one subscription.
+struct RecordNotice {
+  ShownRecord& record;
+  std::string_view subscription;
+  bool hides_tokens = false;        // as in RecordForm
+  bool is_last_of_position = true;  // no broadcast about the record follows
+};
+
 class Peer {
  public:
   virtual ~Peer() = default;
@@ -31,6 +41,8 @@ class Peer {
   // that. `is_last_of_position` is false if another notification about the same event follows.
   virtual void notify(std::string_view method, const boost::json::object& params,
                       bool is_last_of_position);
+  // Delivers a record, the notification `event` of a subscription, in the same way.
+  virtual void notify_record(const RecordNotice& notice);
   // Keeps the connection open after its input has ended and all requests are answered.
   virtual void keep_open() = 0;
   // Counts the connection to this caller, who has authenticated. Returns false if the caller has

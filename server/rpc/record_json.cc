@@ -6,7 +6,7 @@
 
 namespace signalbox {
 
-boost::json::object record_to_json(const Record& record) {
+boost::json::object record_header_to_json(const Record& record) {
   const EventTag tag = tag_of(record.event);
   boost::json::object object;
   object["position"] = record.position;
@@ -20,6 +20,11 @@ boost::json::object record_to_json(const Record& record) {
   if (!record.span_id.is_nil()) object["span_id"] = to_string(record.span_id);
   if (const auto parent = parent_span(record)) object["parent_span_id"] = to_string(*parent);
   if (record.redacted) object["redacted"] = true;
+  return object;
+}
+
+boost::json::object record_to_json(const Record& record) {
+  boost::json::object object = record_header_to_json(record);
   object["data"] = apply([](const auto& event) { return to_json(event); }, record.event);
   return object;
 }

@@ -8,6 +8,9 @@
 #include <boost/mp11/algorithm.hpp>
 
 #include "server/rpc/error_json.h"
+#include "server/rpc/record_json.h"
+#include "server/rpc/responder.h"
+#include "server/rpc/shown_record.h"
 #include "server/text/percent_coding.h"
 #include "server/transport/http/artifact_download.h"
 #include "server/transport/http/byte_range.h"
@@ -131,6 +134,16 @@ TEST(HttpFirstByte, TellsTheProtocol) {
   EXPECT_EQ(protocol_of('\x16'), Protocol::tls);
 }
 
+Record released_lock() {
+  Record record;
+  record.position = 7;
+  record.stream = {StreamKind::lock, {}, "deploy"};
+  LockReleased released;
+  released.token = 5;
+  record.event = released;
+  return record;
+}
+
 TEST(HttpEvents, AreAsAClientAsksForThem) {  // O5
   const auto form_of = [](const std::string& query) {
     return read_sse_form(read_target("/v1/events" + query).value());
@@ -139,30 +152,49 @@ TEST(HttpEvents, AreAsAClientAsksForThem) {  // O5
        {"?framing=", "?framing=line", "?fields=few", "?framing=message&framing=message"}) {
     EXPECT_FALSE(form_of(wrong)) << wrong;
   }
-  const json::object record{{"position", 7}, {"type", "RunStarted"}, {"data", {{"a", 1}}}};
-  EXPECT_EQ(sse_event("event", record, true, form_of("?framing=event&fields=all").value()),
-            sse_event("event", record, true));
+  const Record record = released_lock();
+  ShownRecord shown(record);
+  const RecordNotice notice{.record = shown, .subscription = "s"};
+  EXPECT_EQ(sse_record(notice, form_of("?framing=event&fields=all").value()), sse_record(notice));
   const SseForm message = form_of("?from=1&framing=message").value();
-  EXPECT_EQ(sse_event("event", record, true, message),
-            "id: 7\ndata: "
-            R"({"event":"RunStarted","position":7,"type":"RunStarted","data":{"a":1}})"
-            "\n\n");
+  const std::string begin = "id: 7\ndata: {\"event\":\"LockReleased\",\"position\":7,";
+  EXPECT_TRUE(sse_record(notice, message).starts_with(begin)) << sse_record(notice, message);
   EXPECT_EQ(sse_event("lagged", {{"from", 3}}, true, message),
             "data: {\"event\":\"lagged\",\"from\":3}\n\n");
+  json::object header = record_header_to_json(record);
+  header["subscription"] = "s";
   const SseForm summary = form_of("?fields=summary").value();
-  EXPECT_EQ(sse_event("event", record, true, summary),
-            "id: 7\nevent: RunStarted\ndata: {\"position\":7,\"type\":\"RunStarted\"}\n\n");
+  EXPECT_EQ(sse_record(notice, summary),
+            "id: 7\nevent: LockReleased\ndata: " + json::serialize(header) + "\n\n");
   const json::object broadcast{{"data", 1}};
   EXPECT_EQ(sse_event("heartbeat.tick", broadcast, false, summary),
             "event: heartbeat.tick\ndata: {\"data\":1}\n\n");
 }
 
+// Its text is made once, and is what a program would have made of its object each time.
+TEST(HttpEvents, AreTheRecordsOfTheSocket) {  // C6
+  const Record record = released_lock();
+  ShownRecord shown(record);
+  for (const std::string_view subscription : {"s", "\"b\"", "s"}) {
+    for (const bool hides_tokens : {false, true, false}) {
+      json::object params = record_to_json(record);
+      if (hides_tokens) hide_tokens(params);
+      params["subscription"] = subscription;
+      const RecordNotice notice{
+          .record = shown, .subscription = subscription, .hides_tokens = hides_tokens};
+      EXPECT_EQ(sse_record(notice),
+                "id: 7\nevent: LockReleased\ndata: " + json::serialize(params) + "\n\n");
+    }
+  }
+}
+
 TEST(HttpEvents, HaveTheIdInTheLastOfAPosition) {
-  const json::object record{{"position", 7}, {"type", "RunStarted"}, {"data", {{"a", "b\nc"}}}};
-  EXPECT_EQ(sse_event("event", record, true),
-            "id: 7\nevent: RunStarted\ndata: " + json::serialize(record) + "\n\n");
-  EXPECT_EQ(sse_event("event", record, false),
-            "event: RunStarted\ndata: " + json::serialize(record) + "\n\n");
+  const Record record = released_lock();
+  ShownRecord shown(record);
+  RecordNotice notice{.record = shown, .subscription = "s"};
+  const std::string whole = sse_record(notice);
+  notice.is_last_of_position = false;
+  EXPECT_EQ("id: 7\n" + sse_record(notice), whole);
   const json::object skipped{{"position", "9007199254740993"}, {"loop", "x"}};
   EXPECT_EQ(
       sse_event("heartbeat.skipped", skipped, true),

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/rpc/event_feed.h"
+#include "server/rpc/shown_record.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -40,6 +41,12 @@ void FollowerConnection::notify(std::string_view method, const json::object& par
   const bool is_full = outgoing_bytes() > subscriber_outgoing_bytes_max;
   if (is_full && environment_.mutant == Mutant::slow_reader_skipped) return;
   lines_.push_back({std::string(method), json::object(params, json::storage_ptr())});
+}
+
+void FollowerConnection::notify_record(const RecordNotice& notice) {
+  std::string text;
+  notice.record.append_params(text, {.hides_tokens = notice.hides_tokens}, notice.subscription);
+  notify("event", json::parse(text).as_object(), notice.is_last_of_position);
 }
 
 std::optional<FollowerConnection::Line> FollowerConnection::take() {

@@ -33,6 +33,7 @@ class FollowerConnection final : public Peer {
   void answer(std::string line, std::size_t) override;
   void deliver(std::string line) override;
   void notify(std::string_view method, const boost::json::object& params, bool) override;
+  void notify_record(const RecordNotice& notice) override;
   void keep_open() override {}
   [[nodiscard]] std::size_t outgoing_bytes() const override { return lines_.size() * line_bytes_; }
   void on_drained(std::function<void()> action) override { drained_ = std::move(action); }

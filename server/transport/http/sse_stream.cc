@@ -8,6 +8,7 @@
 
 #include "domain/try.h"
 #include "server/limits.h"
+#include "server/rpc/shown_record.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/http_exchange.h"
 #include "server/transport/http/http_header.h"
@@ -41,17 +42,6 @@ Decided<void> read_flag(const Target& target, std::string_view name, std::string
   return {};
 }
 
-// Returns the object in the `data` of an event with this name.
-json::object form_data(std::string_view name, bool is_record, const json::object& params,
-                       SseForm form) {
-  json::object data;
-  if (form.is_message) data["event"] = json::string_view(name);
-  for (const auto& [key, value] : params) {
-    if (!is_record || !form.is_summary || key != "data") data.emplace(key, value);
-  }
-  return data;
-}
-
 }  // namespace
 
 Decided<SseForm> read_sse_form(const Target& target) {
@@ -70,6 +60,22 @@ HttpAnswer event_stream_response() {
   return answer;
 }
 
+std::string sse_record(const RecordNotice& notice, SseForm form) {
+  std::string text;
+  if (notice.is_last_of_position) {
+    text.append("id: ").append(std::to_string(notice.record.record().position)).append("\n");
+  }
+  if (!form.is_message) text.append("event: ").append(notice.record.type()).append("\n");
+  text += "data: ";
+  notice.record.append_params(text,
+                              {.has_name_first = form.is_message,
+                               .is_summary = form.is_summary,
+                               .hides_tokens = notice.hides_tokens},
+                              notice.subscription);
+  text += "\n\n";
+  return text;
+}
+
 // Serialized JSON has no line breaks, so `data` is one line. Only the last event of a position has
 // an id, so that a client that resumes after an id has all events of that position.
 std::string sse_event(std::string_view method, const json::object& params, bool is_last_of_position,
@@ -82,15 +88,15 @@ std::string sse_event(std::string_view method, const json::object& params, bool 
         position->is_string() ? std::string(position->get_string()) : json::serialize(*position);
     text += '\n';
   }
-  const json::value* type = params.if_contains("type");
-  const bool is_record = method == "event" && type != nullptr;
-  const std::string_view name = is_record ? std::string_view(type->as_string()) : method;
-  if (!form.is_message) text.append("event: ").append(name).append("\n");
+  if (!form.is_message) text.append("event: ").append(method).append("\n");
   text += "data: ";
-  const bool is_as_it_is = !form.is_message && !form.is_summary;
-  // Not in one expression: that would copy the params.
-  text += is_as_it_is ? json::serialize(params)
-                      : json::serialize(form_data(name, is_record, params, form));
+  if (form.is_message) {
+    json::object named{{"event", json::string_view(method)}};
+    for (const auto& [key, value] : params) named.emplace(key, value);
+    text += json::serialize(named);
+  } else {
+    text += json::serialize(params);
+  }
   text += "\n\n";
   return text;
 }
@@ -112,6 +118,10 @@ void SseStream::notify(std::string_view method, const json::object& params,
   if (streaming_ && !closed()) {
     queue(sse_event(method, params, is_last_of_position, form_));
   }
+}
+
+void SseStream::notify_record(const RecordNotice& notice) {
+  if (streaming_ && !closed()) queue(sse_record(notice, form_));
 }
 
 // The events of one commit arrive one by one; one deferred write sends them together.

@@ -42,6 +42,7 @@ class SseStream final : public Peer,
   void deliver(std::string) override {}  // all events come through notify()
   void notify(std::string_view method, const boost::json::object& params,
               bool is_last_of_position) override;
+  void notify_record(const RecordNotice& notice) override;
   void keep_open() override {}
   bool identify(const std::string& actor) override { return session_->identify(actor); }
   bool take_subscription() override { return session_->place().take_subscription(); }
@@ -81,7 +82,10 @@ class SseStream final : public Peer,
 // Returns the response header of a stream.
 HttpAnswer event_stream_response();
 
-// Returns one event as text. `is_last_of_position`: no further event has the same position.
+// Returns a record as text.
+std::string sse_record(const RecordNotice& notice, SseForm form = {});
+// Returns any other notification as text. `is_last_of_position`: no further event has the same
+// position.
 std::string sse_event(std::string_view method, const boost::json::object& params,
                       bool is_last_of_position, SseForm form = {});
 
