@@ -8,7 +8,7 @@ import { parsePlain } from './plain_text.js';
 
 /**
  * @typedef {{position: number, type: string, stream: string, recorded_at: string, actor: string,
- *   cause?: number, data: any}} LogEvent
+ *   cause?: number, data?: any}} LogEvent without `data`, which no list on screen needs
  * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused' | 'stopped', since: number, retryAt?: number,
  *   position: number, lagMs: number, missed: number}} Connection
  * `missed` counts the times that events were skipped, so that pages ask for everything again.
@@ -61,9 +61,9 @@ export class EventStream {
   async connect() {
     const request = new AbortController();
     this.request = request;
-    const from = this.connection.position ? `?from=${this.connection.position + 1}` : '';
+    const from = this.connection.position ? `&from=${this.connection.position + 1}` : '';
     try {
-      const response = await fetch(this.address + from, {
+      const response = await fetch(`${this.address}?fields=summary${from}`, {
         headers: this.secret ? { Authorization: `Bearer ${this.secret}` } : {},
         cache: 'no-store',
         signal: request.signal,

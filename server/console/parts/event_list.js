@@ -3,7 +3,9 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { clockText } from '../core/time_text.js';
 import { moment } from '../core/past.js';
 import { hrefOf } from '../core/route.js';
+import { wholeEvent } from '../core/whole_event.js';
 import { Later } from './later.js';
+import { Asking, Problem } from './notice.js';
 import { EventLink } from './status.js';
 
 const ROW_PX = 26;
@@ -21,6 +23,17 @@ function Stream({ stream }) {
 }
 
 /** @param {{event: any}} props */
+function EventData({ event }) {
+  const [data, setData] = useState(event.data);
+  const [error, setError] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    wholeEvent(event).then((whole) => setData(whole.data), setError);
+  }, [event.position]);
+  if (error || data === undefined) return error ? html`<${Problem} error=${error} />` : html`<${Asking} />`;
+  return html`<pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(data, null, 2)}</pre>`;
+}
+
+/** @param {{event: any}} props */
 function EventItem({ event }) {
   const [isOpen, setOpen] = useState(false);
   return html`<li><div class="event">
@@ -28,7 +41,7 @@ function EventItem({ event }) {
       <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
       <${Stream} stream=${event.stream} /> <a class="faint cut" href=${hrefOf('events', { actor: event.actor })}>${event.actor}</a>
       <span class="faint">${event.cause ? html`after <${EventLink} position=${event.cause} />` : ''}</span></div>
-    ${isOpen && html`<${Later} load=${() => import('../proof/event_proof.js').then(({ EventProof }) => EventProof)} event=${event} /><pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(event.data, null, 2)}</pre>`}</li>`;
+    ${isOpen && html`<${Later} load=${() => import('../proof/event_proof.js').then(({ EventProof }) => EventProof)} event=${event} /><${EventData} event=${event} />`}</li>`;
 }
 
 /**

@@ -11,13 +11,13 @@ import { go, hrefOf, route } from '../core/route.js';
 import { nextTheme, theme } from '../core/theme.js';
 import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { wholeEvent } from '../core/whole_event.js';
 import { closeDialog, DialogPlace, openDialog } from './dialog.js';
 import { Said } from './focus.js';
 import { Later } from './later.js';
 import { PauseNotice } from './pause_notice.js';
 import { BELONGS, placesHere } from './places.js';
 import { Age } from './status.js';
-import { TimeBar } from './time_bar.js';
 
 const loadPalette = () => import('./palette.js');
 /** The search is loaded after the first look: until it is there, its dialog takes the keys. */
@@ -135,7 +135,7 @@ export function Shell({ children }) {
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
     <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} /><${PauseNotice} />${children}</main>
-    ${has('events.histogram') && html`<${TimeBar} />`}
+    ${has('events.histogram') && html`<${Later} load=${() => import('./time_bar.js').then(({ TimeBar }) => TimeBar)} meanwhile=${html`<footer class="time-bar" aria-busy="true"></footer>`} />`}
     <${Said} />
     <${DialogPlace} />`;
 }
