@@ -6,15 +6,28 @@
 import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
 import { concernsOf } from './concerns.js';
 import { connection, onEvents } from './live.js';
+import { nextPause, PAUSE_MS_MIN } from './pace.js';
 import { moment } from './past.js';
-import { call } from './rpc.js';
+import { call, ownCommand } from './rpc.js';
 import { useSignal } from './use_signal.js';
 
 /** @typedef {import('./event_stream.js').LogEvent} LogEvent */
 
-const PAUSE_MS_MIN = 250;
-/** A query that takes long is asked again more rarely: at most this part of the time is spent on it. */
-const LOAD_MAX = 0.2;
+/** After a command of the user's own its effect is about to come. */
+const OWN_COMMAND_MS = 3000;
+
+/**
+ * The service answers questions about the past one after the other. A moment that was left again
+ * before its turn isn't asked about: who drags along the bar waits for the last one only.
+ */
+let pastTurn = Promise.resolve();
+
+/** @param {LiveAnswer} live */
+function askInTurn(live) {
+  const turn = pastTurn.then(() => (live.isStopped ? undefined : live.ask()));
+  pastTurn = turn.then(() => {}, () => {});
+  return turn;
+}
 
 /** An answer that is asked for again and again, until stop(). */
 export class LiveAnswer {
@@ -22,9 +35,11 @@ export class LiveAnswer {
    * @param {() => Promise<any>} ask
    * @param {(event: LogEvent) => boolean} concerns whether an event may change the answer
    * @param {(answer: {data?: any, error?: any}) => void} onAnswer
+   * @param {boolean} [isPast] whether it is as of a moment of the past
    */
-  constructor(ask, concerns, onAnswer) {
+  constructor(ask, concerns, onAnswer, isPast = false) {
     this.ask = ask;
+    this.isPast = isPast;
     this.onAnswer = onAnswer;
     /** @type {{data?: any, error?: any}} */
     this.answer = {};
@@ -34,6 +49,8 @@ export class LiveAnswer {
     this.isDue = false;
     this.isStopped = false;
     this.pauseMs = PAUSE_MS_MIN;
+    this.tookMs = 0;
+    this.answeredAt = -Infinity;
     this.endEvents = onEvents((events) => {
       // Each is looked at: an answer in parts notes which of them are concerned.
       if (events.filter(concerns).length > 0) this.refresh();
@@ -57,7 +74,14 @@ export class LiveAnswer {
   refresh() {
     if (this.isDue || this.isStopped) return;
     this.isDue = true;
-    if (!this.isAsking) setTimeout(() => this.run(), this.pauseMs);
+    if (!this.isAsking) this.runSoon();
+  }
+
+  runSoon() {
+    const at = performance.now();
+    const isOwn = at - ownCommand.at < OWN_COMMAND_MS;
+    this.pauseMs = isOwn ? PAUSE_MS_MIN : nextPause(this.pauseMs, at - this.answeredAt, this.tookMs);
+    setTimeout(() => this.run(), this.pauseMs);
   }
 
   async run() {
@@ -66,15 +90,16 @@ export class LiveAnswer {
     this.isDue = false;
     const began = performance.now();
     try {
-      this.answer = { data: await this.ask() };
+      this.answer = { data: await (this.isPast ? askInTurn(this) : this.ask()) };
     } catch (error) {
       this.answer = { data: this.answer.data, error };
     }
     this.isAsking = false;
-    this.pauseMs = Math.max(PAUSE_MS_MIN, (performance.now() - began) / LOAD_MAX);
+    this.answeredAt = performance.now();
+    this.tookMs = this.answeredAt - began;
     if (this.isStopped) return;
     this.onAnswer(this.answer);
-    if (this.isDue) setTimeout(() => this.run(), this.pauseMs);
+    if (this.isDue) this.runSoon();
   }
 
   stop() {
@@ -107,6 +132,7 @@ export function usePresentQuery(method, params = {}, at = null) {
       () => call(method, at === null ? params : { ...params, at }),
       at === null ? concernsOf(method, params) : never,
       (answer) => setState({ question, answer, refresh: () => live.refresh() }),
+      at !== null,
     );
     return () => live.stop();
   }, [question, at]);

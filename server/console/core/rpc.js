@@ -22,6 +22,9 @@ export class Refusal extends Error {
 /** The newest position of the log that an answer was as of. */
 export const answeredPosition = signal(0);
 
+/** When the user last called what changes something, as performance.now() has it. */
+export const ownCommand = { at: -Infinity };
+
 /** The address of `path` beside the console, also behind a proxy that serves it below a prefix. */
 export function serviceAddress(/** @type {string} */ path) {
   return new URL(`../${path}`, document.baseURI).href;
@@ -54,6 +57,7 @@ export async function call(method, params = {}, abort) {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: abort,
   };
+  if (params.command_id) ownCommand.at = performance.now();
   /** @type {Response} */
   let response;
   try {

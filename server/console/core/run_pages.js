@@ -144,7 +144,7 @@ export function useRunPages(filter) {
   useLayoutEffect(() => {
     const pages = new RunPages(asked);
     present.current = pages;
-    const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, question, answer }));
+    const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, question, answer }), at !== null);
     live.onBack = () => {
       pages.isAllOld = true;
     };

@@ -1,4 +1,6 @@
 // What a page doesn't ask for, so that ten of them cost a service little.
+import { nextPause, PAUSE_MS_MAX, PAUSE_MS_MIN } from '../../../server/console/core/pace.js';
+import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
 /** The stream has what lists show; the data of an event is asked for when somebody opens it. */
@@ -17,5 +19,49 @@ export async function an_event_has_its_data_when_it_is_opened(stage) {  // C6
   await page.getByLabel(/^Data of event/).getByText('this goal is data').waitFor();
   const position = Number((await event.getByRole('button').innerText()).slice(1));
   check(asked.length === 1 && asked[0].from === position && asked[0].limit === 1, `asked for: ${JSON.stringify(asked)}`);
+  hadNoComplaint(page);
+}
+
+/** What changes once is asked for soon, what changes all the time ever more rarely, and what takes long too. */
+export async function what_changes_all_the_time_is_asked_for_rarely() {  // C6
+  const pauses = [];
+  for (let pause = PAUSE_MS_MIN; pauses.length < 10;) pauses.push(pause = nextPause(pause, 0, 5));
+  check(pauses.at(-1) === PAUSE_MS_MAX, `after ten changes: ${pauses}`);
+  check(pauses.every((pause, at) => at === 0 || pause >= pauses[at - 1]), `it isn\u2019t rarer each time: ${pauses}`);
+  check(nextPause(PAUSE_MS_MAX, PAUSE_MS_MAX + 1, 5) === PAUSE_MS_MIN, 'after a quiet time a change is shown late');
+  check(nextPause(PAUSE_MS_MIN, Infinity, 100) === 2000, 'a question that takes long is asked again as soon');
+  check(nextPause(PAUSE_MS_MIN, Infinity, 60_000) < 10_000, 'a question that took very long once is hardly asked again');
+}
+
+/** Who drags along the bar waits for the moment where that ends: those on the way aren’t asked about. */
+export async function moments_on_the_way_are_not_asked_about(stage) {  // C6
+  await stage.service.startMany(8);
+  const page = await stage.open('?page=runs');
+  const slider = page.getByRole('slider');
+  await slider.focus();
+  const asked = [];
+  let letGo;
+  const held = new Promise((resolve) => { letGo = resolve; });
+  await page.route(/\/rpc$/, async (route) => {
+    const { method, params } = route.request().postDataJSON();
+    if (method === 'run.list' && params.at) {
+      asked.push(params.at);
+      await held;
+    }
+    return route.continue();
+  });
+  await page.keyboard.press('Home');
+  await eventually(() => asked.includes('1'), 'a question about the first moment');
+  const { position } = await stage.service.call('server.status');
+  for (let each = 0; each < 5; ++each) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('End');
+  await page.keyboard.press('[');
+  letGo();
+  const last = new URL(page.url()).searchParams.get('at');
+  check(Number(last) >= position - 1, `the last moment is ${last} of ${position}`);
+  await page.locator('.virtual').getByText('one of many 6').waitFor();
+  await eventually(() => asked.includes(last), 'a question about the last moment');
+  const others = asked.filter((at) => at !== '1' && at !== last);
+  check(others.length === 0, `asked about ${others}`);
   hadNoComplaint(page);
 }
