@@ -7,9 +7,9 @@ import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
 import { keepFocus } from './parts/focus.js';
-import { Kiosk, kioskPage } from './parts/kiosk.js';
 import { Later } from './parts/later.js';
 import { Problem } from './parts/notice.js';
+import { kioskPage } from './parts/places.js';
 import { Shell } from './parts/shell.js';
 
 /** Each page is loaded when it is first opened. */
@@ -55,6 +55,9 @@ function Page() {
   return shown.page === page ? html`<${shown.content} params=${params} />` : html`<p class="loading" aria-busy="true">loading …</p>`;
 }
 
+/** @param {{children: any}} props */
+const Kiosk = ({ children }) => html`<${Later} load=${() => import('./parts/kiosk.js').then((kiosk) => kiosk.Kiosk)}>${children}<//>`;
+
 function App() {
   const { params } = useSignal(route);
   const who = useSignal(identity);
@@ -71,7 +74,8 @@ function App() {
     return () => clearTimeout(timer);
   }, [refused]);
   if (refused) return html`<${Later} load=${() => import('./pages/sign_in.js').then(({ SignIn }) => SignIn)} />`;
-  if (!who) return html`<main class="alone"><${Problem} error=${failure} /></main>`;
+  // The first of it is what the page has before its modules are there.
+  if (!who) return html`<main class="alone">${failure ? html`<${Problem} error=${failure} />` : html`<p class="loading">Signalbox …</p>`}</main>`;
   const Frame = kioskPage(params) ? Kiosk : Shell;
   return html`<${Frame}><${Page} /><//>`;
 }
@@ -85,4 +89,6 @@ interceptLinks();
 // The page's modules come while the service is asked who the user is.
 loaderOf(route.peek().page)().catch(() => {});
 keepFocus();
-render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')));
+const place = /** @type {Element} */ (document.getElementById('app'));
+place.replaceChildren();
+render(html`<${App} />`, place);

@@ -60,7 +60,16 @@ TEST(ConsoleAssets, ThePageNamesTheModulesOfTheStart) {  // C6
   EXPECT_EQ(named, imported);
 }
 
-// What the page names is loaded before anything is shown.
+// It stays until the service has said who asks, so the first modules show the same.
+TEST(ConsoleAssets, ThePageShowsSomethingBeforeItsModulesAreThere) {  // C6
+  const std::string_view shown = "<p class=\"loading\">Signalbox …</p>";
+  EXPECT_NE(console_index().content.find(shown), std::string_view::npos);
+  const auto app = std::ranges::find(console_assets(), "app.js", &ConsoleAsset::name);
+  ASSERT_NE(app, console_assets().end());
+  EXPECT_NE(app->content.find(shown), std::string_view::npos);
+}
+
+// What the page names is loaded before it shows more than that.
 TEST(ConsoleAssets, AreSmallWhenTheyAreCompressed) {
   const std::string_view page = console_index().content;
   std::size_t all_bytes = console_index().gzip.size();

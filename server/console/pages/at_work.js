@@ -73,7 +73,7 @@ function LastLine({ id, state }) {
   return html`<div class="faint mono cut">${readable(line).slice(0, LINE_LENGTH_MAX)}</div>`;
 }
 
-export function AtWork() {
+function AtWork() {
   const answer = useQuery('run.list', { status: 'running', limit: RUNS_SHOWN });
   return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
@@ -87,7 +87,7 @@ export function AtWork() {
 }
 
 /** Attempts that say they live, and make no progress. */
-export function Wedged() {
+function Wedged() {
   const { data } = useQuery('run.list', { waiting_for: 'stalled', limit: RUNS_SHOWN });
   if (!data || data.runs.length === 0) return null;
   return html`<section aria-label="Wedged"><h2>Wedged <span class="faint">${data.runs.length}${data.next_cursor ? '+' : ''}</span></h2>
@@ -97,3 +97,5 @@ export function Wedged() {
         <td class="tone-wait">${run.station}</td><td class="number">stalled for <${Age} time=${run.updated_at} /></td>
         <td><${ActionButtons} actions=${actionsFor('run', run)} targets=${[runTarget(run)]} small=${true} /></td></tr>`)}</tbody><//></section>`;
 }
+
+export const Working = () => html`<${Wedged} /><${AtWork} />`;

@@ -5,9 +5,9 @@ import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
 import { ACTIONS, ActionButtons, Findings, THE_SERVICE, confirmAction, findingsOf } from '../parts/actions.js';
-import { Answer, Commands } from '../parts/notice.js';
+import { Later } from '../parts/later.js';
+import { Answer, Asking, Commands } from '../parts/notice.js';
 import { Age } from '../parts/status.js';
-import { AtWork, Wedged } from './at_work.js';
 import { Calm } from './calm.js';
 
 /** The likeliest actions for each kind. */
@@ -91,5 +91,5 @@ export function Inbox() {
       ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
       <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>
       ${data.total > data.items.length && html`<p class="faint">${data.total - data.items.length} more</p>`}`}<//>
-    <${Wedged} /><${AtWork} /></div>`;
+    <${Later} load=${() => import('./at_work.js').then(({ Working }) => Working)} meanwhile=${html`<${Asking} />`} /></div>`;
 }

@@ -8,12 +8,6 @@ import { ageText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { PauseNotice } from './pause_notice.js';
 
-/** The pages that a screen shows, by their names in the address: `?kiosk=now`. */
-const KIOSK_PAGES = /** @type {Record<string, string>} */ ({ now: 'inbox', board: 'board', night: 'night' });
-
-/** Returns the page of a screen that the address names; undefined if it names none. @param {Record<string, string>} params */
-export const kioskPage = ({ kiosk }) => (Object.hasOwn(KIOSK_PAGES, kiosk) ? KIOSK_PAGES[kiosk] : undefined);
-
 const NIGHT_ENDS = 7;
 const NIGHT_BEGINS = 21;
 

@@ -26,3 +26,9 @@ export const placesHere = () => PLACES.filter(({ needs }) => !needs || has(needs
 
 /** Pages that are reached from others, by the place that they belong to. */
 export const BELONGS = /** @type {Record<string, string>} */ ({ run: 'runs', card: 'board', compare: 'events' });
+
+/** The pages that a screen shows, by their names in the address: `?kiosk=now`. */
+const KIOSK_PAGES = /** @type {Record<string, string>} */ ({ now: 'inbox', board: 'board', night: 'night' });
+
+/** Returns the page of a screen that the address names; undefined if it names none. @param {Record<string, string>} params */
+export const kioskPage = ({ kiosk }) => (Object.hasOwn(KIOSK_PAGES, kiosk) ? KIOSK_PAGES[kiosk] : undefined);

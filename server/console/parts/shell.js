@@ -54,7 +54,7 @@ function CrashNotice() {
   const [crash, setCrash] = useState(/** @type {any} */ (null));
   useEffect(() => onEvents((events) => {
     const found = events.findLast(({ type }) => type === 'RecoveryFinished');
-    if (found) setCrash(found);
+    if (found) wholeEvent(found).then(setCrash, () => {});
   }), []);
   if (!crash) return null;
   const { items_total: inFlight, incarnation } = crash.data;
