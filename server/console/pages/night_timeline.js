@@ -20,17 +20,38 @@ const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
 /** Shows a part of the time; the address has it. @param {import('../core/time_range.js').Range} range */
 const choose = ({ from, to }) => change({ from: new Date(from).toISOString(), to: new Date(to).toISOString() });
 
-/** The bars of one row. @param {{row: any, from: number, whole: number}} props */
-function Bars({ row, from, whole }) {
-  return html`<span class="fall-track" role="cell">${row.bars.map((/** @type {any} */ bar) => {
+/** @typedef {{style: string, title: string, kind: string, href?: string}} Drawn */
+/**
+ * What is drawn of the bars of a row, of one answer: a scroll shows rows again and again, and texts and
+ * places are made of a row when it is first seen.
+ * @type {WeakMap<any[], Drawn[]>}
+ */
+const drawn = new WeakMap();
+
+/** @param {any} row @param {number} from @param {number} whole @returns {Drawn[]} */
+function drawnOf({ bars }, from, whole) {
+  const known = drawn.get(bars);
+  if (known) return known;
+  const made = bars.map((/** @type {any} */ bar) => {
+    const [began, ended] = [Date.parse(bar.from), Date.parse(bar.to)];
     // What reaches beyond the time on screen is cut.
-    const begin = Math.max(0, (Date.parse(bar.from) - from) / whole);
-    const width = Math.min(1, (Date.parse(bar.to) - from) / whole) - begin;
-    const style = { left: percent(begin), width: `max(2px, ${percent(width)})` };
-    const title = `${bar.runs > 1 ? plural(bar.runs, 'run') : wordsOf(bar.status)} ${clockText(bar.from)}, ${durationText(Date.parse(bar.to) - Date.parse(bar.from))}`;
-    const kind = `fall-bar tone-${TONES[bar.status] ?? 'idle'}`;
-    return bar.run_id ? html`<a class=${kind} style=${style} title=${title} aria-label=${title} draggable=${false} href=${hrefOf('run', { id: bar.run_id })}></a>` : html`<i class=${kind} style=${style} title=${title}></i>`;
-  })}</span>`;
+    const begin = Math.max(0, (began - from) / whole);
+    const width = Math.min(1, (ended - from) / whole) - begin;
+    return {
+      style: `left: ${percent(begin)}; width: max(2px, ${percent(width)})`,
+      title: `${bar.runs > 1 ? plural(bar.runs, 'run') : wordsOf(bar.status)} ${clockText(bar.from)}, ${durationText(ended - began)}`,
+      kind: `fall-bar tone-${TONES[bar.status] ?? 'idle'}`,
+      href: bar.run_id && hrefOf('run', { id: bar.run_id }),
+    };
+  });
+  drawn.set(bars, made);
+  return made;
+}
+
+/** The bars of one row. A link's title is its name too. @param {{row: any, from: number, whole: number}} props */
+function Bars({ row, from, whole }) {
+  return html`<span class="fall-track" role="cell">${drawnOf(row, from, whole).map(({ style, title, kind, href }) =>
+    (href ? html`<a class=${kind} style=${style} title=${title} draggable=${false} href=${href}></a>` : html`<i class=${kind} style=${style} title=${title}></i>`))}</span>`;
 }
 
 /** So many are drawn, the latest. */
