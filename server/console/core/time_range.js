@@ -30,6 +30,18 @@ export function between(range, one, other, last) {
   return within({ from: at(Math.min(one, other)), to: at(Math.max(one, other)) }, last);
 }
 
+/**
+ * Returns a part of `whole` that is so many times as long as the range, with `centre` in its middle where there is room.
+ * Null: all of it. `to` is null where it reaches the end, which moves.
+ * @param {Range} range @param {number} times @param {number} centre @param {Range} whole @returns {{from: number, to: number | null} | null}
+ */
+export function zoomed(range, times, centre, whole) {
+  const ms = Math.max(RANGE_MS_MIN, (range.to - range.from) * times);
+  if (ms >= whole.to - whole.from) return null;
+  const from = Math.round(Math.min(Math.max(whole.from, centre - ms / 2), whole.to - ms));
+  return { from, to: from + ms >= whole.to - ms / 100 ? null : Math.round(from + ms) };
+}
+
 const MINUTE_MS = 60_000;
 const TICKS_MS = [1000, 5000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS, 180 * MINUTE_MS, 720 * MINUTE_MS, 1440 * MINUTE_MS];
 

@@ -1,5 +1,5 @@
 /** One card: its brief, why it stands where it does, its runs and its history. */
-import { html, useEffect } from '../vendor/htm-preact.js';
+import { html } from '../vendor/htm-preact.js';
 import { plural, tailOf, wordsOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
@@ -7,7 +7,7 @@ import { actionsFor, ActionButtons, cardTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
-import { selectedThing } from '../parts/selected.js';
+import { useSelected } from '../parts/selected.js';
 import { Age, RunLink, Status } from '../parts/status.js';
 import { Waterfall } from '../parts/waterfall.js';
 import { Reasons } from './reasons.js';
@@ -42,12 +42,7 @@ export function Card({ params: { id } }) {
   const answer = useQuery('card.get', { card_id: id });
   const why = useQuery('card.why', { card_id: id });
   const card = answer.data?.card;
-  useEffect(() => {
-    selectedThing.value = card ? { subject: 'card', thing: card } : null;
-    return () => {
-      selectedThing.value = null;
-    };
-  }, [answer.data]);
+  useSelected('card', card);
   return html`<div class="page card-page"><${Answer} answer=${answer}>${() => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('board', { project: card.project })}>Board</a> / ${card.project} / <span class="id">${id}</span></span><h1>${card.title}</h1></div>
       <${ActionButtons} actions=${actionsFor('card', card)} targets=${[cardTarget(card)]} /></div>

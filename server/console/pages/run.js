@@ -1,5 +1,5 @@
 /** One run: what it does and why, what can be done about it, and everything that it left. */
-import { html, useEffect } from '../vendor/htm-preact.js';
+import { html } from '../vendor/htm-preact.js';
 import { countText, moneyText, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
@@ -9,7 +9,7 @@ import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, actionsFor, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
 import { Answer } from '../parts/notice.js';
-import { selectedThing } from '../parts/selected.js';
+import { useSelected } from '../parts/selected.js';
 import { Age, CardLink, Status } from '../parts/status.js';
 import { RunArtifacts } from './run_artifacts.js';
 import { RunChange } from './run_change.js';
@@ -60,12 +60,7 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
   const why = useQuery(has('run.why') ? 'run.why' : null, { run_id: id });
   const run = answer.data && withState(answer.data.run);
   const target = run && runTarget(run);
-  useEffect(() => {
-    selectedThing.value = run ? { subject: 'run', thing: run } : null;
-    return () => {
-      selectedThing.value = null;
-    };
-  }, [answer.data]);
+  useSelected('run', run, answer.data);
   const act = (/** @type {string} */ name) => run && has('run.list') && ACTIONS[name].allows(run) && confirmAction(ACTIONS[name], [target]);
   useKeys([
     ...TABS.map(([name, text, key]) => ({ keys: key, text, run: () => change({ tab: name }) })),

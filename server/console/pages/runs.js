@@ -11,6 +11,7 @@ import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
+import { useSelected } from '../parts/selected.js';
 import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
 import { VirtualList } from '../parts/virtual_list.js';
 import { StartRun } from './start_run.js';
@@ -94,6 +95,7 @@ export function Runs({ params }) {
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
   const shown = (rows ?? []).map((run) => ({ key: run.run_id, ...run }));
   const run = shown[at];
+  useSelected('run', rows?.[at]);
   const chosenRuns = shown.filter(({ run_id: id }) => chosen.has(id));
   const subjects = chosenRuns.length ? chosenRuns : run ? [run] : [];
   const toggle = (/** @type {string} */ id) => {

@@ -104,7 +104,7 @@ export function Shell({ children }) {
   useSignalOutside(total);
   useKeys([
     ...placesHere().map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),
-    ...(has('run.list') ? [{ keys: '/', text: 'Search, or do something', run: openPalette }] : []),
+    ...(has('run.list') ? [{ keys: '/', text: 'Search, or do something', run: openPalette }, { keys: '.', text: 'What can be done with what is selected', run: openPalette }] : []),
     { keys: '?', text: 'These keys', run: () => openDialog(Help) },
   ], []);
   useEffect(() => {

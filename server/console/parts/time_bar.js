@@ -2,7 +2,7 @@
  * The whole log as a bar below every page: how much happened, what failed, where the service crashed.
  * A moment on it puts every page back to what was known then.
  */
-import { html, useEffect, useMemo, useRef } from '../vendor/htm-preact.js';
+import { html, useEffect, useMemo, useRef, useState } from '../vendor/htm-preact.js';
 import { countText, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { connection } from '../core/live.js';
@@ -11,13 +11,18 @@ import { moment, momentTime, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { change, go, route } from '../core/route.js';
 import { call } from '../core/rpc.js';
+import { zoomed } from '../core/time_range.js';
 import { clockText } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { selectedThing } from './selected.js';
 
 const BUCKETS = 240;
 const REFRESH_MS = 10_000;
 const DRAG_MS_MIN = 80;
 const FAR = 100;
+const ZOOM = 4;
+/** Where few events are those of one run, a page of the log has none of them. */
+const PAGES_READ_MAX = 10;
 const NEAR = 0.1;
 
 const MARKS = /** @type {Record<string, [string, string]>} */ ({
@@ -51,9 +56,27 @@ async function nextMark(/** @type {string} */ kinds) {
   if (marks.length) show(marks[0].position);
 }
 
+/**
+ * Goes to an event of the run or card on screen, or of the one that is selected in a list: the next one, or the one before.
+ * @param {number} by 1 or -1 @param {number} from the first position that it may have
+ */
+async function nextOfSelected(by, from) {
+  const { subject, thing } = selectedThing.peek() ?? {};
+  if (!subject) return;
+  const stream = `${subject}/${thing[`${subject}_id`]}`;
+  for (let pages = 0, next = from; pages < PAGES_READ_MAX && next >= 1; ++pages) {
+    const page = await call('events.read', { stream, from: next, limit: 1, ...(by < 0 ? { backwards: true } : {}) });
+    if (page.events.length) return show(page.events[0].position);
+    if (!page.more) break;
+    next = page.next_from;
+  }
+  if (by > 0) show(null);
+}
+
 /** @param {{log: import('../core/log_span.js').Histogram, marks: any[]}} props */
 function Marks({ log, marks }) {
-  return html`${marks.map((mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
+  const shown = marks.filter(({ at }) => at >= log.from && at <= log.to);
+  return html`${shown.map((mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
     style=${{ left: percent(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}`;
 }
 
@@ -73,16 +96,17 @@ function Bars({ log }) {
  * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where
  * two are compared.
  * @param {{log: import('../core/log_span.js').Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number,
- *   move: (position: number | null) => void}} props `move` gets null for the present
+ *   isToPresent: boolean, move: (position: number | null) => void}} props `isToPresent`: the bar ends there; `move` gets null for the present
  */
-function handlersOf({ log, track, first, last, position, move }) {
+function handlersOf({ log, track, first, last, position, isToPresent, move }) {
   const step = (/** @type {number} */ by) => move(position + by >= last ? null : Math.max(first, position + by));
   const drag = (/** @type {PointerEvent} */ event) => {
     const box = track.current?.getBoundingClientRect();
     if (!box || !(event.buttons & 1) || Date.now() - draggedAt < DRAG_MS_MIN) return;
     draggedAt = Date.now();
     const place = (event.clientX - box.left) / box.width;
-    move(place >= 1 ? null : positionOfPlace(log, Math.max(0, place)));
+    if (place >= 1 && isToPresent) move(null);
+    else if (log.buckets.length) move(positionOfPlace(log, Math.min(1, Math.max(0, place))));
   };
   return {
     step,
@@ -94,7 +118,8 @@ function handlersOf({ log, track, first, last, position, move }) {
     },
     onKeyDown: (/** @type {KeyboardEvent} */ event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -FAR, PageDown: FAR }[event.key];
-      if (by) step(by);
+      if (by && event.shiftKey) nextOfSelected(Math.sign(by), position + Math.sign(by)).catch(() => {});
+      else if (by) step(by);
       else if (event.key === 'Home') move(first);
       else if (event.key === 'End') move(null);
       else return;
@@ -112,7 +137,13 @@ export function TimeBar() {
   const time = useSignal(momentTime);
   const { position: newest } = useSignal(connection);
   const track = useRef(/** @type {HTMLElement | null} */ (null));
-  const { data: log, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS });
+  const [range, setRange] = useState(/** @type {{from: number, to: number | null} | null} */ (null));
+  const { data: asked, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS, ...(range ? { from: new Date(range.from).toISOString() } : {}), ...(range?.to ? { to: new Date(range.to).toISOString() } : {}) });
+  // The bar stays until its other part is there, and its ends are those of the whole log.
+  const kept = useRef({ log: /** @type {any} */ (undefined), begin: 0, first: 1, last: 1 });
+  if (asked) kept.current.log = asked;
+  if (asked && !range) Object.assign(kept.current, { begin: Date.parse(asked.from), first: asked.buckets[0]?.first_position ?? 1, last: asked.buckets.at(-1)?.last_position ?? 1 });
+  const { log } = kept.current;
   const { data: marked, refresh: refreshMarks } = usePresentQuery('log.marks', { kinds: 'crash,start,clock_jump,retention', backwards: true, limit: 200 });
   useMoment(at);
   useEffect(() => {
@@ -124,10 +155,12 @@ export function TimeBar() {
   }, [refresh, refreshMarks]);
   // The position moves with each event, the bars only with each answer.
   const drawn = useMemo(() => log && html`<${Bars} log=${log} /><${Marks} log=${log} marks=${marked?.marks ?? []} />`, [log, marked]);
-  const last = Math.max(newest, log?.buckets.at(-1)?.last_position ?? 1);
-  const first = log?.buckets[0]?.first_position ?? 1;
+  const last = Math.max(newest, kept.current.last, log?.buckets.at(-1)?.last_position ?? 1);
+  const { first } = kept.current;
   const position = at === null ? last : Number(at) || last;
-  const handlers = log && handlersOf({ log, track, first, last, position, move: show });
+  const isToPresent = !range?.to;
+  const handlers = log && handlersOf({ log, track, first, last, position, isToPresent, move: show });
+  const zoom = (/** @type {number} */ by) => log && setRange(zoomed({ from: Date.parse(log.from), to: Date.parse(log.to) }, by, time ?? Date.parse(log.to), { from: kept.current.begin, to: Date.now() }));
   const other = page === 'compare' && Number(params.vs) > 0 ? Math.min(last, Number(params.vs)) : null;
   // From the present back to where the last tenth of the bar begins, until somebody moves that.
   const compare = () => log && go('compare', { vs: String(at === null ? positionOfPlace(log, 1 - NEAR) : position), at: undefined });
@@ -135,25 +168,31 @@ export function TimeBar() {
     { keys: 'L', text: 'The present', run: () => show(null) },
     { keys: '[', text: 'One event back', run: () => handlers?.step(-1) },
     { keys: ']', text: 'One event on', run: () => handlers?.step(1) },
+    { keys: '{', text: 'One event of the run or card back', run: () => nextOfSelected(-1, at === null ? position : position - 1).catch(() => {}) },
+    { keys: '}', text: 'One event of the run or card on', run: () => at !== null && nextOfSelected(1, position + 1).catch(() => {}) },
+    { keys: '+', text: 'The bar closer', run: () => zoom(1 / ZOOM) },
+    { keys: '-', text: 'The bar wider', run: () => zoom(ZOOM) },
     { keys: '!', text: 'The next failure', run: () => nextMark('failure') },
     { keys: 'c', text: 'The next crash', run: () => nextMark('crash') },
     { keys: 'C', text: 'Compare with another moment', run: compare },
-  ], [position, last, first, log]);
+  ], [position, last, first, log, time, at]);
   if (!log || !handlers) return html`<footer class="time-bar"></footer>`;
 
   const text = at === null ? 'live' : `${time ? clockText(new Date(time).toISOString()) : ''}, #${countText(position)}`;
   const { step, ...byHand } = handlers;
   const place = at === null ? 1 : placeOfPosition(log, position);
+  const isOnBar = at === null ? isToPresent : !range || time === null || (time >= Date.parse(log.from) && time <= Date.parse(log.to));
   const otherPlace = other === null ? place : placeOfPosition(log, other);
-  const { step: _, ...otherByHand } = handlersOf({ log, track, first, last, position: other ?? last, move: (to) => change({ vs: String(to ?? last) }) });
+  const { step: _, ...otherByHand } = handlersOf({ log, track, first, last, position: other ?? last, isToPresent, move: (to) => change({ vs: String(to ?? last) }) });
   return html`<footer class="time-bar ${at === null ? '' : 'past'}">
     <time>${clockText(log.from)}</time>
     <div class="bar-whole"><div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text} ...${byHand}>
       ${drawn}
       ${other !== null && html`<i class="bar-between" style=${{ left: percent(Math.min(place, otherPlace)), width: percent(Math.abs(place - otherPlace)) }}></i>`}
-      <i class="bar-thumb" style=${{ left: percent(place) }}></i></div>
+      ${isOnBar && html`<i class="bar-thumb" style=${{ left: percent(place) }}></i>`}</div>
       ${other !== null && html`<div class="bar-other" role="slider" tabindex="0" aria-label="Moment to compare with" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${other} aria-valuetext="#${countText(other)}"
         style=${{ left: percent(otherPlace) }} ...${otherByHand}></div>`}</div>
+    <span class="bar-zoom"><button class="quiet" aria-label="Zoom into the bar" title="A part of the bar: +" onClick=${() => zoom(1 / ZOOM)}>+</button><button class="quiet" aria-label="Zoom out of the bar" title="More of the bar: -" onClick=${() => zoom(ZOOM)}>−</button></span>
     ${page !== 'compare' && html`<button class="quiet compare-button" onClick=${compare} title="What changed between two moments">compare</button>`}
     <span class="bar-text">${at === null ? html`<span class="tone-good">live</span>` : html`as of ${text} <button class="small" onClick=${() => show(null)}>live</button>`}</span></footer>`;
 }

@@ -1,0 +1,69 @@
+// Ways through the log: a part of the bar, the events of one run, and what happened since the last visit.
+import { eventually } from '../service.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
+import { zoomed } from '../../../server/console/core/time_range.js';
+
+/** A part of the bar is the one around the moment, within the log; its end is the present where it comes near. */
+export async function a_part_of_the_bar_lies_within_the_log() {
+  const whole = { from: 0, to: 1_000_000 };
+  const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+  check(isSame(zoomed(whole, 0.25, 500_000, whole), { from: 375_000, to: 625_000 }), 'not around the moment');
+  check(isSame(zoomed(whole, 0.25, 0, whole), { from: 0, to: 250_000 }), 'before the log');
+  check(isSame(zoomed(whole, 0.25, 1_000_000, whole), { from: 750_000, to: null }), 'the present isn\u2019t its end');
+  check(zoomed({ from: 375_000, to: 625_000 }, 4, 500_000, whole) === null, 'not all of it');
+  check(isSame(zoomed({ from: 5000, to: 6000 }, 0.25, 5500, whole), { from: 5000, to: 6000 }), 'shorter than a second');
+}
+
+/** Keys show a part of the bar and all of it; a click then is in that part. */
+export async function the_bar_comes_closer(stage) {  // C2
+  await stage.service.startMany(3);
+  const page = await stage.open('?page=runs');
+  await page.getByRole('slider').waitFor();
+  const asked = [];
+  page.on('request', (request) => {
+    const { method, params } = request.method() === 'POST' ? request.postDataJSON() : {};
+    if (method === 'events.histogram') asked.push(params);
+  });
+  // A log that is younger than a second has no part.
+  await eventually(async () => {
+    await page.keyboard.press('+');
+    return asked.some(({ from }) => from);
+  }, 'a part of the bar');
+  check(asked.every(({ to }) => !to), 'the part doesn\u2019t end with the present');
+  await page.getByRole('slider').waitFor();
+  const before = asked.length;
+  await eventually(async () => {
+    await page.getByRole('button', { name: 'Zoom out of the bar' }).click();
+    return asked.slice(before).some(({ from }) => !from);
+  }, 'the whole bar');
+  hadNoComplaint(page);
+}
+
+/** Braces, and Shift with the arrows on the bar, go through the events of what is selected; a dot says what can be done with it. */
+export async function the_events_of_what_is_selected(stage) {  // C2
+  const { service } = stage;
+  const id = await service.startRun('followed', [['review']]);
+  await service.startRun('another one', [['review']]);
+  await service.call('run.pause', { run_id: id });
+  await service.startRun('and one more', [['review']]);
+  const { events } = await service.call('events.read', { stream: `run/${id}` });
+  const positions = events.map(({ position }) => String(position));
+  const page = await stage.open(`?page=run&id=${id}`);
+  await page.getByRole('heading', { name: 'followed' }).waitFor();
+  const moment = () => new URL(page.url()).searchParams.get('at');
+  for (const at of positions.toReversed()) {
+    await page.keyboard.press('{');
+    await eventually(() => moment() === at, `the event #${at} of the run`);
+    await stage.whole(page);
+  }
+  await page.keyboard.press('}');
+  await eventually(() => moment() === positions[1], 'the next event of the run');
+  await stage.whole(page);
+  await page.getByRole('slider').press('Shift+ArrowLeft');
+  await eventually(() => moment() === positions[0], 'the one before, from the bar');
+  await page.keyboard.press('L');
+  await stage.turn(page, '?page=runs', 'and one more');
+  await page.keyboard.press('.');
+  await page.locator('dialog[open]').getByRole('option', { name: /^Pause this run and one more/ }).waitFor();
+  hadNoComplaint(page);
+}
