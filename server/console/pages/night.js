@@ -2,8 +2,11 @@
 import { html } from '../vendor/htm-preact.js';
 import { wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
+import { lastVisit } from '../core/last_visit.js';
 import { useQuery } from '../core/query.js';
 import { change } from '../core/route.js';
+import { clockText } from '../core/time_text.js';
+import { useSignal } from '../core/use_signal.js';
 import { Answer } from '../parts/notice.js';
 import { reportSentence } from '../parts/report_sentence.js';
 import { Rows } from '../parts/rows.js';
@@ -34,7 +37,9 @@ function Choice({ name, values, chosen }) {
 
 /** @param {{params: Record<string, string>}} props */
 export function Night({ params: { since = '12h', group = 'run', from = '', to = '' } }) {
+  const before = useSignal(lastVisit);
   return html`<div class="page night filled"><div class="head"><h1>Night</h1></div>
-    <div class="filters"><${Choice} name="since" values=${PERIODS} chosen=${since} /><${Choice} name="group" values=${GROUPS} chosen=${group} /></div>
+    <div class="filters"><${Choice} name="since" values=${PERIODS} chosen=${since} />${before && html`<button class="chip" aria-pressed=${since === before ? 'true' : 'false'} title=${clockText(before)}
+        onClick=${() => change({ from: undefined, to: undefined, since: before })}>since you were here last</button>`}<${Choice} name="group" values=${GROUPS} chosen=${group} /></div>
     ${has('report.get') && html`<${Report} since=${since} />`}<${Timeline} from=${from && to ? from : since} to=${from && to ? to : undefined} group=${group} /></div>`;
 }

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { has, identity } from '../core/identity.js';
 import { countText, plural } from '../core/figures.js';
 import { shortcuts, useKeys } from '../core/keys.js';
+import '../core/last_visit.js';
 import { connection, connectionState, onEvents, signOut } from '../core/live.js';
 import { moment, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';

@@ -67,3 +67,27 @@ export async function the_events_of_what_is_selected(stage) {  // C2
   await page.locator('dialog[open]').getByRole('option', { name: /^Pause this run and one more/ }).waitFor();
   hadNoComplaint(page);
 }
+
+/** What was kept of visits may be anything; an hour without a key or a click ends one. */
+export async function visits_are_an_hour_apart(stage) {
+  const hour = 3_600_000;
+  const visitor = await stage.visitor();
+  await visitor.addInitScript((away) => location.protocol === 'http:' && localStorage.setItem('signalbox.visit', JSON.stringify({ seen: Date.now() - away, before: 5 })), 2 * hour);
+  const page = await stage.open('?page=night', { visitor });
+  const before = Date.now() - 2 * hour;
+  await page.getByRole('button', { name: 'since you were here last' }).click();
+  await eventually(() => new URL(page.url()).searchParams.get('since'), 'a time in the address');
+  const since = Date.parse(new URL(page.url()).searchParams.get('since'));
+  check(Math.abs(since - before) < hour, `since ${new Date(since).toISOString()}`);
+  await page.locator('.night .sentence').waitFor();
+  await stage.whole(page);
+  for (const kept of ['{', 'null', '5', '{"seen":"x","before":{}}', '{"before":1e99}']) {
+    const stranger = await stage.visitor();
+    await stranger.addInitScript((text) => location.protocol === 'http:' && localStorage.setItem('signalbox.visit', text), kept);
+    const first = await stage.open('?page=night', { visitor: stranger });
+    check(await first.getByRole('button', { name: 'since you were here last' }).count() === 0, `${kept} is a visit`);
+    hadNoComplaint(first);
+    await stranger.close();
+  }
+  hadNoComplaint(page);
+}
