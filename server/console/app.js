@@ -7,7 +7,7 @@ import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
 import { keepFocus } from './parts/focus.js';
-import { Later } from './parts/later.js';
+import { firstPageIsThere, Later } from './parts/later.js';
 import { Problem } from './parts/notice.js';
 import { kioskPage } from './parts/places.js';
 import { Shell } from './parts/shell.js';
@@ -47,6 +47,9 @@ function Page() {
     forget();
     loaderOf(page)().then((content) => setShown({ page, content }), () => setShown({ page, content: null, failed: true }));
   }, [page]);
+  useEffect(() => {
+    if (shown.page || defect) firstPageIsThere();
+  }, [shown.page, defect]);
   if (defect) return html`<${Problem} error=${{ code: 'CONSOLE', message: `this page has a defect: ${defect.message}` }} />`;
   if (shown.page === page && shown.failed) {
     return html`<div class="empty"><p>This page can’t be loaded. Another version of the service may be there since.</p>

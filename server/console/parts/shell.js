@@ -15,7 +15,7 @@ import { useSignal } from '../core/use_signal.js';
 import { wholeEvent } from '../core/whole_event.js';
 import { closeDialog, DialogPlace, openDialog } from './dialog.js';
 import { Said } from './focus.js';
-import { Later } from './later.js';
+import { firstPage, Later } from './later.js';
 import { PauseNotice } from './pause_notice.js';
 import { BELONGS, placesHere } from './places.js';
 import { Age } from './status.js';
@@ -109,7 +109,7 @@ export function Shell({ children }) {
     { keys: '?', text: 'These keys', run: () => openDialog(Help) },
   ], []);
   useEffect(() => {
-    loadPalette().then(() => { isPaletteHere = true; }, () => {});
+    firstPage.then(loadPalette).then(() => { isPaletteHere = true; }, () => {});
   }, []);
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
@@ -126,7 +126,7 @@ export function Shell({ children }) {
       <a class="brand" href=${hrefOf('inbox')}>Signalbox</a>
       ${has('run.list') && html`<button class="search" onClick=${openPalette}><span>Search or command</span> <kbd>/</kbd></button>`}
       <${Connection} />
-      ${!who?.capsule && html`<${Later} load=${() => import('../proof/proof_badge.js').then(({ ProofBadge }) => ProofBadge)} />`}
+      ${!who?.capsule && html`<${Later} isAfterPage=${true} load=${() => import('../proof/proof_badge.js').then(({ ProofBadge }) => ProofBadge)} />`}
       <span class="who faint" title="who the service takes you for">${who && !who.capsule ? `${who.actor} · ${who.role}` : ''}</span>
       ${who?.actor.startsWith('token:') && html`<button class="quiet who" onClick=${signOut} title="Forget the access token">sign out</button>`}
       <button class="quiet" onClick=${nextTheme} aria-label="Colours: ${chosen}" title="Colours: ${chosen}">◐</button>
@@ -136,7 +136,7 @@ export function Shell({ children }) {
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
         ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
     <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} /><${PauseNotice} />${children}</main>
-    ${has('events.histogram') && html`<${Later} load=${() => import('./time_bar.js').then(({ TimeBar }) => TimeBar)} meanwhile=${html`<footer class="time-bar" aria-busy="true"></footer>`} />`}
+    ${has('events.histogram') && html`<${Later} isAfterPage=${true} load=${() => import('./time_bar.js').then(({ TimeBar }) => TimeBar)} meanwhile=${html`<footer class="time-bar" aria-busy="true"></footer>`} />`}
     <${Said} />
     <${DialogPlace} />`;
 }
