@@ -1,18 +1,17 @@
 /** Runs as bars over a span of time, of which a part is chosen with the pointer or with buttons. */
-import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { html, useRef } from '../vendor/htm-preact.js';
 import { countText, plural, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
 import { between, STEP_NAMES, stepped } from '../core/time_range.js';
 import { clockText, durationText, now } from '../core/time_text.js';
+import { Brush } from '../parts/brush.js';
 import { Answer, Empty } from '../parts/notice.js';
 import { VirtualList } from '../parts/virtual_list.js';
 
 const ROW_PX = 24;
 const ROWS_SHOWN = 500;
-/** A pointer that moved by less has pressed what it is on. */
-const DRAG_PX_MIN = 5;
 const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed: 'bad', running: 'busy', paused: 'wait', queued: 'idle', canceled: 'idle' });
 
 const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
@@ -74,39 +73,6 @@ function MarkWords({ marks, isCut }) {
     ${countOf('clock_jump') > 0 && html`<span class="tone-wait">↷ the clock was set${countOf('clock_jump') > 1 ? ` ${atLeast}${countOf('clock_jump')} times` : ''}</span>`}`;
 }
 
-/** Lets the pointer choose a part of the time. @param {{range: import('../core/time_range.js').Range, lines: string, children: any}} props */
-function Brush({ range, lines, children }) {
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
-  const [drawn, setDrawn] = useState(/** @type {{begin: number, end: number} | null} */ (null));
-  const wasDrawn = useRef(false);
-  const placeOf = (/** @type {number} */ x) => {
-    const track = box.current?.querySelector('.fall-track')?.getBoundingClientRect();
-    return track && track.width > 0 ? (x - track.left) / track.width : 0;
-  };
-  const onDown = (/** @type {PointerEvent} */ event) => {
-    wasDrawn.current = false;
-    const isOnTrack = /** @type {Element} */ (event.target).closest('.fall-track');
-    if (event.button === 0 && event.pointerType === 'mouse' && isOnTrack) setDrawn({ begin: event.clientX, end: event.clientX });
-  };
-  const onMove = (/** @type {PointerEvent} */ event) => {
-    if (!drawn) return;
-    // From now on also beyond the edge. Not before: a click would no longer be one on the bar.
-    if (Math.abs(event.clientX - drawn.begin) >= DRAG_PX_MIN) box.current?.setPointerCapture(event.pointerId);
-    setDrawn({ ...drawn, end: event.clientX });
-  };
-  const onUp = (/** @type {PointerEvent} */ event) => {
-    if (!drawn) return;
-    setDrawn(null);
-    wasDrawn.current = Math.abs(event.clientX - drawn.begin) >= DRAG_PX_MIN;
-    if (wasDrawn.current) choose(between(range, placeOf(drawn.begin), placeOf(event.clientX), now.peek()));
-  };
-  // The end of a choice isn't a click on the bar where it ends.
-  const onClick = (/** @type {MouseEvent} */ event) => wasDrawn.current && event.preventDefault();
-  const left = box.current?.getBoundingClientRect().left ?? 0;
-  return html`<div class="timeline" ref=${box} style=${{ '--marks': lines || 'none' }} onPointerDown=${onDown} onPointerMove=${onMove} onPointerUp=${onUp} onPointerLeave=${() => setDrawn(null)} onClick=${onClick}>${children}
-    ${drawn && html`<i class="brush" style=${{ left: `${Math.min(drawn.begin, drawn.end) - left}px`, width: `${Math.abs(drawn.end - drawn.begin)}px` }}></i>`}</div>`;
-}
-
 /** @param {{from: string, to?: string, group: string}} props */
 export function Timeline({ from: asked, to: until, group }) {
   const answer = useQuery('timeline.get', { from: asked, ...(until ? { to: until } : {}), group, max_rows: ROWS_SHOWN });
@@ -126,7 +92,7 @@ export function Timeline({ from: asked, to: until, group }) {
       <div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(next(step))}>${step}</button>`)}
           ${until && html`<button class="chip" onClick=${() => change({ from: undefined, to: undefined })}>all of it</button>`}</span></div>
       ${rows.length === 0 ? html`<${Empty} text="No run was there in this time." command="signalbox run list" />`
-    : html`<${Brush} range=${range} lines=${linesOf(marks.current.marks, range)}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
+    : html`<${Brush} class="timeline" style=${{ '--marks': linesOf(marks.current.marks, range) || 'none' }} onChoose=${(/** @type {number} */ one, /** @type {number} */ other) => choose(between(range, one, other, now.peek()))}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
         <span class="timeline-name cut" role="cell" title=${row.goal ?? row.name}>${row.goal ?? row.name}</span><${Bars} row=${row} from=${range.from} whole=${Math.max(1, range.to - range.from)} />`} /><//>`}`;
   }}<//>`;
 }

@@ -41,7 +41,7 @@ const saveTrace = (/** @type {any} */ trace) =>
 /** @param {{run: any}} props */
 export function RunOverview({ run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id });
-  return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} />
+  return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
       <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//>
     <${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>

@@ -2,10 +2,12 @@
  * A run as bars over time: stations, their attempts and the steps of those. Times in which nothing
  * happens are folded, so that a night of waiting doesn't squeeze the minutes of work together.
  */
-import { html } from '../vendor/htm-preact.js';
+import { html, useState } from '../vendor/htm-preact.js';
 import { hrefOf } from '../core/route.js';
+import { STEP_NAMES, stepped } from '../core/time_range.js';
 import { clockText, durationText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { Brush } from './brush.js';
 
 /** A gap longer than this part of the whole is folded to FOLDED of the width. */
 const FOLD_MIN = 0.05;
@@ -14,7 +16,7 @@ const FOLDED = 0.07;
 /** @typedef {{from: number, to: number}} Span */
 
 /**
- * Returns a function from a time to 0..1 across the picture, and the gaps that it folds.
+ * Returns a function from a time to 0..1 across the picture, the one back, and the gaps that it folds.
  * @param {Span[]} busy spans in which something happens
  * @param {number} begin
  * @param {number} end
@@ -42,7 +44,16 @@ export function foldedScale(busy, begin, end) {
     }
     return Math.min(1, Math.max(0, width));
   };
-  return { at, gaps };
+  const timeOf = (/** @type {number} */ place) => {
+    let [from, to] = [begin, end];
+    while (to - from > 1) {
+      const middle = Math.floor((from + to) / 2);
+      if (at(middle) < place) from = middle;
+      else to = middle;
+    }
+    return place <= 0 ? begin : to;
+  };
+  return { at, timeOf, gaps };
 }
 
 const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
@@ -55,8 +66,8 @@ function Gaps({ gaps, at, isNamed }) {
     style=${{ left: percent(at(from)), width: percent(at(to) - at(from)) }}>${isNamed && html`<span>⟨${durationText(to - from)}⟩</span>`}</i>`)}`;
 }
 
-/** @param {{span: any, asOf: number, at: (ms: number) => number, gaps: Span[], depth: number}} props */
-function Bar({ span, asOf, at, gaps, depth }) {
+/** @param {{span: any, asOf: number, shown: Span, at: (ms: number) => number, gaps: Span[], depth: number}} props `shown`: the part of the time on screen */
+function Bar({ span, asOf, shown, at, gaps, depth }) {
   const from = Date.parse(span.started_at);
   const to = span.ended_at ? Date.parse(span.ended_at) : asOf;
   const { 'signalbox.attempt': attempt, 'signalbox.strategy': strategy } = span.attributes;
@@ -65,32 +76,40 @@ function Bar({ span, asOf, at, gaps, depth }) {
   return html`<div class="fall-row" title=${title}>
     <span class="fall-name cut" style=${{ paddingLeft: `${depth * 12}px` }}>${name}</span>
     <span class="fall-track"><${Gaps} gaps=${gaps} at=${at} />
-      <i class="fall-bar tone-${TONES[span.status]} ${span.ended_at ? '' : 'open'}" style=${{ left: percent(at(from)), width: percent(Math.max(0.002, at(to) - at(from))) }}></i>
-      ${span.events.map((/** @type {any} */ event) => html`<a class="fall-event" style=${{ left: percent(at(Date.parse(event.at))) }}
+      ${from <= shown.to && to >= shown.from && html`<i class="fall-bar tone-${TONES[span.status]} ${span.ended_at ? '' : 'open'}" style=${{ left: percent(at(from)), width: percent(Math.max(0.002, at(to) - at(from))) }}></i>`}
+      ${span.events.filter((/** @type {any} */ event) => Date.parse(event.at) >= shown.from && Date.parse(event.at) <= shown.to).map((/** @type {any} */ event) => html`<a class="fall-event" draggable=${false} style=${{ left: percent(at(Date.parse(event.at))) }}
         title="${event.name} ${clockText(event.at)}" aria-label="${event.name} of ${span.name}"
         href=${hrefOf('events', { from: String(event.attributes['signalbox.position']) })}></a>`)}
     </span>
     <span class="fall-took">${durationText(to - from)}</span></div>`;
 }
 
-/** @param {{trace: any, label?: string}} props `trace`: the result of run.trace */
-export function Waterfall({ trace, label = 'Attempts over time' }) {
+/** @param {{trace: any, label?: string, hasParts?: boolean}} props `trace`: the result of run.trace; `hasParts`: with buttons for a part of the time */
+export function Waterfall({ trace, label = 'Attempts over time', hasParts = false }) {
   const present = useSignal(now);
+  const [part, setPart] = useState(/** @type {Span | null} */ (null));
   /** @type {any[]} */
   const spans = trace.spans;
   const isOpen = spans.some((span) => !span.ended_at);
   const asOf = isOpen ? Math.max(present, Date.parse(trace.as_of)) : Date.parse(trace.as_of);
   const endOf = (/** @type {any} */ span) => (span.ended_at ? Date.parse(span.ended_at) : asOf);
-  const begin = Math.min(...spans.map((span) => Date.parse(span.started_at)));
-  const end = Math.max(...spans.map(endOf));
-  const work = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Date.parse(span.started_at), to: endOf(span) }));
-  const { at, gaps } = foldedScale(work, begin, end);
+  const whole = { from: Math.min(...spans.map((span) => Date.parse(span.started_at))), to: Math.max(...spans.map(endOf)) };
+  const shown = part ?? whole;
+  const work = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Math.max(shown.from, Date.parse(span.started_at)), to: Math.min(shown.to, endOf(span)) })).filter(({ from, to }) => from <= to);
+  const { at, timeOf, gaps } = foldedScale(work, shown.from, shown.to);
   const depthOf = (/** @type {any} */ span) => ({ run: 0, attempt: 1, step: 2 })[/** @type {'run'} */ (span.kind)] ?? 0;
-  return html`<div class="fall" role="group" aria-label=${label}>
-    ${spans.map((span) => html`<${Bar} key=${span.span_id} span=${span} asOf=${asOf} at=${at} gaps=${gaps} depth=${depthOf(span)} />`)}
+  const choose = (/** @type {Span} */ { from, to }) => setPart(from <= whole.from && to >= whole.to ? null : { from: Math.max(from, whole.from), to });
+  const onChoose = (/** @type {number} */ one, /** @type {number} */ other) => {
+    const from = timeOf(Math.min(one, other));
+    choose({ from, to: Math.max(timeOf(Math.max(one, other)), from + 1) });
+  };
+  return html`<div class="fall-box">${(hasParts || part) && html`<div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(stepped(shown, step, whole.to))}>${step}</button>`)}</span>
+      ${part && html`<button class="chip" onClick=${() => setPart(null)}>all of it</button>`}</div>`}
+    <${Brush} class="fall" role="group" aria-label=${label} onChoose=${onChoose}>
+    ${spans.map((span) => html`<${Bar} key=${span.span_id} span=${span} asOf=${asOf} shown=${shown} at=${at} gaps=${gaps} depth=${depthOf(span)} />`)}
     <div class="fall-row fall-axis"><span></span><span class="fall-track">
       <${Gaps} gaps=${gaps} at=${at} isNamed=${true} />
-      <time class="fall-begin">${clockText(new Date(begin).toISOString())}</time></span>
-      <time class="fall-took">${clockText(new Date(end).toISOString())}</time></div>
-  </div>`;
+      <time class="fall-begin">${clockText(new Date(shown.from).toISOString())}</time></span>
+      <time class="fall-took">${clockText(new Date(shown.to).toISOString())}</time></div>
+  <//></div>`;
 }

@@ -91,3 +91,29 @@ export async function visits_are_an_hour_apart(stage) {
   }
   hadNoComplaint(page);
 }
+
+/** A part of a run is chosen with the pointer, and a button shows all of it again. */
+export async function a_part_of_a_run(stage) {  // C1
+  const { service } = stage;
+  const id = await service.startRun('in parts', [['first', 'true'], ['second', 'true'], ['review']]);
+  await eventually(async () => (await service.run(id)).stations.some(({ waiting_for: what }) => what === 'approval'), 'an approval that is waited for');
+  await service.call('run.cancel', { run_id: id });
+  await service.runIs(id, 'canceled');
+  const page = await stage.open(`?page=run&id=${id}`);
+  const fall = page.getByRole('group', { name: 'Attempts over time' });
+  const bars = fall.locator('.fall-bar');
+  await bars.first().waitFor();
+  const all = await bars.count();
+  const track = await fall.locator('.fall-track').first().boundingBox();
+  const y = track.y + track.height / 2;
+  await page.mouse.move(track.x + 2, y);
+  await page.mouse.down();
+  await page.mouse.move(track.x + 9, y, { steps: 4 });
+  await page.mouse.up();
+  const whole = page.getByRole('button', { name: 'all of it' });
+  await whole.waitFor();
+  check(await bars.count() < all, 'what comes after the part is there');
+  await whole.click();
+  await eventually(async () => await bars.count() === all, 'all of it');
+  hadNoComplaint(page);
+}
