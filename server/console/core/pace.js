@@ -6,16 +6,25 @@
 
 export const PAUSE_MS_MIN = 250;
 export const PAUSE_MS_MAX = 2000;
-/** At most this part of the time goes by with asking. */
-const LOAD_MAX = 0.05;
+/** At most this part of the service's time is one question's: ten consoles may ask several each. */
+const LOAD_MAX = 0.002;
+/** However much an answer cost, or seemed to while the machine had much to do: a list isn't older. */
+const REST_MS_MAX = 4000;
+/** Sums over all runs, which nobody waits for. */
+const SUMS_REST_MS_MAX = 30_000;
 
 /**
- * Returns how long to wait before asking again, after a change.
- * @param {number} pauseMs what it was before
+ * Returns the pause before asking again, after a change, which the next one is counted from.
+ * @param {number} pauseMs the pause before
  * @param {number} quietMs since the answer that the change came after
- * @param {number} tookMs how long that answer took
  */
-export function nextPause(pauseMs, quietMs, tookMs) {
-  const pause = quietMs < pauseMs ? Math.min(2 * pauseMs, PAUSE_MS_MAX) : PAUSE_MS_MIN;
-  return Math.max(pause, Math.min(tookMs / LOAD_MAX, 4 * PAUSE_MS_MAX));
-}
+export const nextPause = (pauseMs, quietMs) => (quietMs < pauseMs ? Math.min(2 * pauseMs, PAUSE_MS_MAX) : PAUSE_MS_MIN);
+
+/**
+ * Returns how long to wait: the pause, or longer where the answer cost much not long ago.
+ * @param {number} pauseMs
+ * @param {number} quietMs
+ * @param {number} costMs how much longer that answer took than the quickest one of the service
+ * @param {Record<string, any>} [params] of the question
+ */
+export const waitMs = (pauseMs, quietMs, costMs, params = {}) => Math.max(pauseMs, Math.min(costMs / LOAD_MAX, params.totals ? SUMS_REST_MS_MAX : REST_MS_MAX) - quietMs);

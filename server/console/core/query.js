@@ -6,9 +6,9 @@
 import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
 import { concernsOf } from './concerns.js';
 import { connection, onEvents } from './live.js';
-import { nextPause, PAUSE_MS_MIN } from './pace.js';
+import { nextPause, PAUSE_MS_MIN, waitMs } from './pace.js';
 import { moment } from './past.js';
-import { call, ownCommand } from './rpc.js';
+import { call, ownCommand, quickest } from './rpc.js';
 import { useSignal } from './use_signal.js';
 
 /** @typedef {import('./event_stream.js').LogEvent} LogEvent */
@@ -36,10 +36,12 @@ export class LiveAnswer {
    * @param {(event: LogEvent) => boolean} concerns whether an event may change the answer
    * @param {(answer: {data?: any, error?: any}) => void} onAnswer
    * @param {boolean} [isPast] whether it is as of a moment of the past
+   * @param {Record<string, any>} [params] of the question
    */
-  constructor(ask, concerns, onAnswer, isPast = false) {
+  constructor(ask, concerns, onAnswer, isPast = false, params = {}) {
     this.ask = ask;
     this.isPast = isPast;
+    this.params = params;
     this.onAnswer = onAnswer;
     /** @type {{data?: any, error?: any}} */
     this.answer = {};
@@ -49,7 +51,7 @@ export class LiveAnswer {
     this.isDue = false;
     this.isStopped = false;
     this.pauseMs = PAUSE_MS_MIN;
-    this.tookMs = 0;
+    this.costMs = 0;
     this.answeredAt = -Infinity;
     this.endEvents = onEvents((events) => {
       // Each is looked at: an answer in parts notes which of them are concerned.
@@ -79,9 +81,10 @@ export class LiveAnswer {
 
   runSoon() {
     const at = performance.now();
+    const quietMs = at - this.answeredAt;
     const isOwn = at - ownCommand.at < OWN_COMMAND_MS;
-    this.pauseMs = isOwn ? PAUSE_MS_MIN : nextPause(this.pauseMs, at - this.answeredAt, this.tookMs);
-    setTimeout(() => this.run(), this.pauseMs);
+    this.pauseMs = isOwn ? PAUSE_MS_MIN : nextPause(this.pauseMs, quietMs);
+    setTimeout(() => this.run(), isOwn ? this.pauseMs : waitMs(this.pauseMs, quietMs, this.costMs, this.params));
   }
 
   async run() {
@@ -96,7 +99,7 @@ export class LiveAnswer {
     }
     this.isAsking = false;
     this.answeredAt = performance.now();
-    this.tookMs = this.answeredAt - began;
+    this.costMs = Math.max(0, this.answeredAt - began - quickest.ms);
     if (this.isStopped) return;
     this.onAnswer(this.answer);
     if (this.isDue) this.runSoon();
@@ -133,6 +136,7 @@ export function usePresentQuery(method, params = {}, at = null) {
       at === null ? concernsOf(method, params) : never,
       (answer) => setState({ question, answer, refresh: () => live.refresh() }),
       at !== null,
+      params,
     );
     return () => live.stop();
   }, [question, at]);

@@ -25,6 +25,9 @@ export const answeredPosition = signal(0);
 /** When the user last called what changes something, as performance.now() has it. */
 export const ownCommand = { at: -Infinity };
 
+/** How long the quickest answer took, which is the way to the service and back. */
+export const quickest = { ms: Infinity };
+
 /** The address of `path` beside the console, also behind a proxy that serves it below a prefix. */
 export function serviceAddress(/** @type {string} */ path) {
   return new URL(`../${path}`, document.baseURI).href;
@@ -57,7 +60,8 @@ export async function call(method, params = {}, abort) {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: abort,
   };
-  if (params.command_id) ownCommand.at = performance.now();
+  const began = performance.now();
+  if (params.command_id) ownCommand.at = began;
   /** @type {Response} */
   let response;
   try {
@@ -75,6 +79,7 @@ export async function call(method, params = {}, abort) {
   const text = await response.text().catch(() => {
     throw unreachable();
   });
+  quickest.ms = Math.min(quickest.ms, performance.now() - began);
   const answer = parsePlain(text, clean);
   if (!answer.error) {
     answeredPosition.value = Math.max(answeredPosition.peek(), answer.result.position ?? 0);

@@ -1,5 +1,5 @@
 // What a page doesn't ask for, so that ten of them cost a service little.
-import { nextPause, PAUSE_MS_MAX, PAUSE_MS_MIN } from '../../../server/console/core/pace.js';
+import { nextPause, PAUSE_MS_MAX, PAUSE_MS_MIN, waitMs } from '../../../server/console/core/pace.js';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
@@ -25,12 +25,15 @@ export async function an_event_has_its_data_when_it_is_opened(stage) {  // C6
 /** What changes once is asked for soon, what changes all the time ever more rarely, and what takes long too. */
 export async function what_changes_all_the_time_is_asked_for_rarely() {  // C6
   const pauses = [];
-  for (let pause = PAUSE_MS_MIN; pauses.length < 10;) pauses.push(pause = nextPause(pause, 0, 5));
+  for (let pause = PAUSE_MS_MIN; pauses.length < 10;) pauses.push(pause = nextPause(pause, 0));
   check(pauses.at(-1) === PAUSE_MS_MAX, `after ten changes: ${pauses}`);
   check(pauses.every((pause, at) => at === 0 || pause >= pauses[at - 1]), `it isn\u2019t rarer each time: ${pauses}`);
-  check(nextPause(PAUSE_MS_MAX, PAUSE_MS_MAX + 1, 5) === PAUSE_MS_MIN, 'after a quiet time a change is shown late');
-  check(nextPause(PAUSE_MS_MIN, Infinity, 100) === 2000, 'a question that takes long is asked again as soon');
-  check(nextPause(PAUSE_MS_MIN, Infinity, 60_000) < 10_000, 'a question that took very long once is hardly asked again');
+  check(nextPause(PAUSE_MS_MAX, PAUSE_MS_MAX + 1) === PAUSE_MS_MIN, 'after a quiet time a change is shown late');
+  check(waitMs(PAUSE_MS_MIN, 0, 0) === PAUSE_MS_MIN, 'what costs nothing waits');
+  check(waitMs(PAUSE_MS_MAX, 0, 1.5) === PAUSE_MS_MAX && waitMs(PAUSE_MS_MAX, 0, 50) === 4000, 'a list is asked for at other times');
+  check(waitMs(PAUSE_MS_MAX, 0, 50, { totals: true }) === 25_000, 'sums over all runs are asked for as often as a list');
+  check(waitMs(PAUSE_MS_MIN, 30_000, 50) === PAUSE_MS_MIN, 'what changes once is shown late because it cost much long ago');
+  check(waitMs(PAUSE_MS_MIN, 0, 1e9, { totals: true }) === 30_000, 'a question that took very long once is hardly asked again');
 }
 
 /** Who drags along the bar waits for the moment where that ends: those on the way aren’t asked about. */
