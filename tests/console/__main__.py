@@ -5,6 +5,7 @@
     python3 tests/console --programs build/console --only approvals_by_keyboard
     python3 tests/console --programs build/console --pictures DIRECTORY
     python3 tests/console --programs build/console --bench                measures instead of testing
+    python3 tests/console --programs build/console --bench --only timeline
     SIGNALBOX_CONSOLE_FILES=server/console python3 tests/console …     with files that aren't built in yet
 
 Checks the types of the console's modules first. Exits 1 if they, or a scene, aren't as they have to be.
@@ -39,7 +40,7 @@ def parse():
     parser.add_argument("--install", type=pathlib.Path, metavar="DIRECTORY", help="only install what is needed there")
     parser.add_argument("--binary", type=pathlib.Path, default=pathlib.Path("build/signalbox"))
     parser.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("build/console"))
-    parser.add_argument("--only", help="only this scene")
+    parser.add_argument("--only", help="only this scene, or this part of the bench: first, rows, timeline, liveness, memory, moments, consoles")
     parser.add_argument("--bench", action="store_true", help="measure the console instead of testing it")
     parser.add_argument("--pictures", type=pathlib.Path, metavar="DIRECTORY", help="where each page's picture goes, and into guide/ below it those of the guide")
     return parser.parse_args()
@@ -80,7 +81,7 @@ def bench(options):
     """Prints what the console costs, and how that compares with asking the service alone."""
     with tempfile.TemporaryDirectory(prefix="console-", ignore_cleanup_errors=True) as directory:
         command = [programs.node_of(options.programs), HERE / "bench.mjs", options.binary.resolve(),
-                   programs.modules_of(options.programs), directory]
+                   programs.modules_of(options.programs), directory, options.only or ""]
         return subprocess.run(command, stdin=subprocess.DEVNULL, timeout=BENCH_SECONDS).returncode
 
 

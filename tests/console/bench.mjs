@@ -1,10 +1,14 @@
-// Measures the console: node bench.mjs BINARY NODE_MODULES DIRECTORY
+// Measures the console: node bench.mjs BINARY NODE_MODULES DIRECTORY [PART]
 //
 // Times stand beside a yardstick of the same machine and moment, so that ratios can be compared from one
 // machine to another: the same question without a page, two pictures of a page that changes nothing, and a
 // bare page that reads the same stream and paints a number. The browser, the server and this program share
-// the processors. Nothing here fails: a slow machine isn't a defect.
+// the processors; where what a service pays for its consoles is measured, browsers give way to it, because
+// those of its users are elsewhere. Nothing here fails: a slow machine isn't a defect.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import { giveWay } from './give_way.mjs';
 import { Load } from './load.mjs';
 import { Stage, startBrowser } from './stage.mjs';
 
@@ -26,11 +30,12 @@ const sorted = (values) => values.toSorted((a, b) => a - b);
 const quantile = (values, part) => sorted(values)[Math.floor(part * (values.length - 1))] ?? 0;
 const median = (values) => quantile(values, 0.5);
 
-/** Prints a figure: `target` is what it should be at most, or at least. */
+/** Prints a figure: `target` is what it should be at most, or at least; null where nothing is promised. */
 function report(name, value, unit, target, what) {
-  const [bound, limit] = target;
+  const [bound, limit] = target ?? ['', ''];
   const isMet = bound === '≤' ? value <= limit : value >= limit;
-  console.log(`${isMet ? '✔' : '✖'} ${name.padEnd(24)} ${value.toFixed(unit === '×' ? 2 : 1).padStart(9)} ${unit.padEnd(4)} ${bound} ${String(limit).padEnd(5)} ${what}`);
+  const mark = target ? (isMet ? '✔' : '✖') : ' ';
+  console.log(`${mark} ${name.padEnd(24)} ${value.toFixed(unit === '×' ? 2 : 1).padStart(9)} ${unit.padEnd(4)} ${bound.padEnd(1)} ${String(limit).padEnd(5)} ${what}`);
 }
 
 /** Functions in the page: what a user waits for, and the same question alone. */
@@ -40,10 +45,11 @@ function install() {
     await frame();
     await new Promise((resolve) => setTimeout(resolve));
   };
+  // What is there when a picture begins is on the screen when that picture is made.
   const until = async (isThere) => {
     await painted();
     while (!isThere()) await frame();
-    await painted();
+    await new Promise((resolve) => setTimeout(resolve));
   };
   globalThis.bench = {
     painted,
@@ -103,8 +109,18 @@ async function heapMb(page) {
   return usedSize / MB;
 }
 
-/** Opens the console as somebody who never was there. Returns the page, and what it took until its first picture. */
+/**
+ * Opens the console as somebody who never was there. Returns the page, what it took until its first picture and
+ * until the first with the page itself, and the bytes that were asked for until then.
+ */
 async function firstPicture(stage, visitor) {
+  await visitor.addInitScript(() => {
+    const look = () => {
+      if (document.querySelector('main h1')) globalThis.pageAt = performance.now();
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
   const page = await visitor.newPage();
   await page.goto(`${stage.address()}#t=${await stage.token('operator')}`);
   await page.getByText('● live').waitFor();
@@ -112,28 +128,32 @@ async function firstPicture(stage, visitor) {
   const found = await page.evaluate(() => {
     const painted = performance.getEntriesByName('first-contentful-paint')[0].startTime;
     const files = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
-      .filter(({ name, startTime }) => name.includes('/console/') && startTime <= painted);
-    return { painted, bytes: files.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0) };
+      .filter(({ name, startTime }) => name.includes('/console/') && startTime <= globalThis.pageAt);
+    return { painted, whole: globalThis.pageAt, bytes: files.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0) };
   });
   return { page, ...found };
 }
 
 async function firstLoad(stage) {
-  const paints = [];
+  const [paints, wholes] = [[], []];
   for (let each = 0; each < FIRST_PAINTS; ++each) {
     const visitor = await stage.visitor();
-    paints.push((await firstPicture(stage, visitor)).painted);
+    const { painted, whole } = await firstPicture(stage, visitor);
+    paints.push(painted);
+    wholes.push(whole);
     await visitor.close();
   }
   report('first_paint', median(paints), 'ms', ['≤', 400], 'from the address to the first picture, of a browser that has nothing yet');
+  report('first_page', median(wholes), 'ms', null, 'the same until the page is there, which the first picture only announces');
   const visitor = await stage.visitor();
   let all = 0;
   visitor.on('response', async (response) => {
     if (!response.url().includes('/console/')) return;
-    all += await response.request().sizes().then(({ responseBodySize }) => responseBodySize, () => 0);
+    const bytes = await response.request().sizes().then(({ responseBodySize }) => responseBodySize, () => 0);
+    all += bytes;
   });
   const { page, bytes } = await firstPicture(stage, visitor);
-  report('first_load', bytes / 1024, 'KiB', ['≤', 60], 'files that are asked for before the first picture, as they are sent');
+  report('first_load', bytes / 1024, 'KiB', ['≤', 60], 'files that are asked for until the page is there, as they are sent');
   for (const name of ['board', 'runs', 'run', 'night', 'loops', 'events', 'projects', 'whatif', 'compare', 'audit', 'server', 'card']) {
     await stage.turn(page, `?page=${name}`);
     await settle(page);
@@ -161,6 +181,9 @@ async function moments(stage, page, secret) {
   const { position } = await stage.service.call('server.status');
   // Each moment is as far from the one before as that of the question alone from its own.
   const momentOf = (each) => RUNS + Math.floor(((position - RUNS) * ((each * 7) % MOMENTS)) / MOMENTS);
+  // The service makes its history of the log when somebody first asks for it.
+  const first = await page.evaluate(([token, limit, at]) => globalThis.bench.ask(token, 'run.list', { limit, at }), [secret, ROWS, position]);
+  report('first_moment', first, 'ms', null, 'until the first question about the past of a service is answered, once in its life');
   for (let each = 0; each < MOMENTS; ++each) times.past.push(await page.evaluate((to) => globalThis.bench.turn(to, '.virtual-row'), `?page=runs&at=${momentOf(each)}`));
   for (let each = 0; each < MOMENTS; ++each) times.ask.push(await page.evaluate(([token, limit, at]) => globalThis.bench.ask(token, 'run.list', { limit, at }), [secret, ROWS, momentOf(each) + 1]));
   for (let each = 0; each < MOMENTS; ++each) times.empty.push(2 * await page.evaluate(() => globalThis.bench.redraw('', 0)));
@@ -245,14 +268,17 @@ async function memory(page, load, runId) {
   report('heap_growth', await heapMb(page) - before, 'MiB', ['≤', 20], `over ${LATER_EVENTS} events`);
 }
 
-/** Reads so many streams of events, as consoles in as many browsers have them, and does nothing with them. Returns what ends that. */
-async function openStreams(stage, count) {
-  const ended = new AbortController();
-  for (let each = 0; each < count; ++each) {
-    const { body } = await fetch(`http://${stage.service.address}/v1/events`, { headers: { Authorization: `Bearer ${await stage.token('operator')}` }, signal: ended.signal });
-    (async () => { for await (const _ of body); })().catch(() => {});
-  }
-  return () => ended.abort();
+/** Begins so many consoles without their browsers (wire_consoles.mjs). Returns what ends them, with what they counted. */
+async function openWireConsoles(stage) {
+  // A session of its own, so that it can give way as a whole.
+  const child = fork(new URL('./wire_consoles.mjs', import.meta.url), [stage.service.address, await stage.token('operator'), String(TABS)], { detached: true });
+  await once(child, 'message');
+  giveWay(child.pid);
+  return async () => {
+    child.send('end');
+    const [counted] = await once(child, 'message');
+    return counted;
+  };
 }
 
 /** The server's own processor time, in ms. */
@@ -268,47 +294,57 @@ async function throughputOf(stage, load) {
 }
 
 async function consoles(stage, load) {
-  const ratios = { tabs: [], tabsMs: [], streams: [], streamsMs: [] };
+  const ratios = { tabs: [], tabsMs: [], consoles: [], consolesMs: [] };
+  let [asked, behind] = [0, 0];
   for (let round = 0; round < ROUNDS; ++round) {
-    const without = await throughputOf(stage, load);
+    const before = await throughputOf(stage, load);
     const visitor = await stage.visitor();
     await stage.open('?page=runs', { visitor });
     await openHiddenTabs(stage, visitor);
+    giveWay(process.pid, [stage.service.process.pid]);
     const withTabs = await throughputOf(stage, load);
     await visitor.close();
-    const close = await openStreams(stage, TABS);
-    const withStreams = await throughputOf(stage, load);
-    close();
+    const close = await openWireConsoles(stage);
+    const withConsoles = await throughputOf(stage, load);
+    const counted = await close();
+    asked += counted.asked;
+    behind = Math.max(behind, (await stage.service.call('server.status')).position - counted.oldest);
+    // More runs make each later one dearer: of the time before and the time after.
+    const after = await throughputOf(stage, load);
+    const without = { runs: (before.runs + after.runs) / 2, ms: (before.ms + after.ms) / 2 };
     ratios.tabs.push(withTabs.runs / without.runs);
     ratios.tabsMs.push(withTabs.ms / without.ms);
-    ratios.streams.push(withStreams.runs / without.runs);
-    ratios.streamsMs.push(withStreams.ms / without.ms);
+    ratios.consoles.push(withConsoles.runs / without.runs);
+    ratios.consolesMs.push(withConsoles.ms / without.ms);
   }
   const serverTime = (times) => `; of the server's own time each takes ${median(times).toFixed(2)} ×`;
-  report('throughput_with_tabs', median(ratios.tabs), '×', ['≥', 0.97], `runs started per second with ${TABS} tabs in a window, of without; they share the processors${serverTime(ratios.tabsMs)}`);
-  report('throughput_with_streams', median(ratios.streams), '×', ['≥', 0.97], `the same with the streams of ${TABS} browsers, without the browsers${serverTime(ratios.streamsMs)}`);
+  report('throughput_with_tabs', median(ratios.tabs), '×', ['≥', 0.97], `runs started per second with ${TABS} tabs in a window that gives way, of without${serverTime(ratios.tabsMs)}`);
+  report('throughput_with_consoles', median(ratios.consoles), '×', ['≥', 0.97], `the same with ${TABS} browsers that each show all runs, without the browsers: ${asked} questions, at most ${behind} events behind${serverTime(ratios.consolesMs)}`);
 }
 
-const [binary, modules, directory] = process.argv.slice(2);
+const [binary, modules, directory, only = ''] = process.argv.slice(2);
+const wants = (/** @type {string} */ part) => !only || only === part;
 const browser = await startBrowser(modules);
 const stage = new Stage(browser, binary, modules, directory);
 try {
   await stage.begin();
   const load = await Load.connect(stage.service);
-  await firstLoad(stage);
+  if (wants('first')) await firstLoad(stage);
   await load.start(RUNS);
   const page = await stage.open('?page=inbox');
   await page.evaluate(install);
-  await rows(page, await stage.token('operator'));
-  await timeline(page);
-  await liveness(stage, page, load);
+  if (wants('rows')) await rows(page, await stage.token('operator'));
+  if (wants('timeline')) await timeline(page);
+  if (wants('liveness')) await liveness(stage, page, load);
   const [{ run_id: runId }] = (await stage.service.call('run.list', { limit: 1 })).runs;
-  await memory(page, load, runId);
-  const { position } = await stage.service.call('server.status');
-  await load.fill(Math.max(0, LOG_EVENTS - position), runId);
-  await moments(stage, page, await stage.token('operator'));
+  if (wants('memory')) await memory(page, load, runId);
+  if (wants('moments')) {
+    const { position } = await stage.service.call('server.status');
+    await load.fill(Math.max(0, LOG_EVENTS - position), runId);
+    await moments(stage, page, await stage.token('operator'));
+  }
   await page.context().close();
-  await consoles(stage, load);
+  if (wants('consoles')) await consoles(stage, load);
   load.end();
 } finally {
   await stage.end();

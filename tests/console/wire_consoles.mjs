@@ -1,0 +1,60 @@
+// So many consoles without their browsers: fork wire_consoles.mjs ADDRESS SECRET COUNT
+//
+// Each reads the stream of events, as a browser does, and asks what a page with all runs asks, as often as
+// that while events go on. What comes is counted and thrown away. Says "ready" once all streams are open;
+// to "end" it answers with what it counted.
+import http from 'node:http';
+import { PAUSE_MS_MAX, waitMs } from '../../server/console/core/pace.js';
+
+/** The page of all runs, and what is on every page (parts/shell.js, pages/runs.js). */
+const QUESTIONS = [
+  ['run.list', { limit: 100 }],
+  ['run.list', { totals: true, limit: 1 }],
+  ['attention.list', { limit: 1 }],
+];
+/** The way to the service and back. */
+const WAY_MS = 1;
+const counted = { asked: 0, bytes: 0, positions: [] };
+const [address, secret, count] = process.argv.slice(2);
+const [host, port] = address.split(':');
+const headers = { Authorization: `Bearer ${secret}`, 'Accept-Encoding': 'gzip' };
+
+function follow(number) {
+  let rest = '';
+  return new Promise((resolve, reject) => {
+    http.get({ host, port, path: '/v1/events?fields=summary', headers, agent: false }, (response) => {
+      response.on('data', (bytes) => {
+        counted.bytes += bytes.length;
+        rest = (rest + bytes.toString('latin1', Math.max(0, bytes.length - 4096))).slice(-8192);
+        counted.positions[number] = Number([...rest.matchAll(/^id: (\d+)\n/gm)].at(-1)?.[1] ?? counted.positions[number] ?? 0);
+      });
+      resolve();
+    }).on('error', reject);
+  });
+}
+
+/** Asks a question again and again: something has changed all the time for a while. */
+async function keepAsking(agent, [method, params]) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * PAUSE_MS_MAX));
+  for (let quickestMs = Infinity; ;) {
+    const began = performance.now();
+    await new Promise((resolve, reject) => {
+      const request = http.request({ host, port, agent, path: '/rpc', method: 'POST', headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length } },
+        (response) => response.resume().on('end', resolve));
+      request.on('error', reject).end(body);
+    });
+    counted.asked += 1;
+    const tookMs = performance.now() - began;
+    quickestMs = Math.min(quickestMs, tookMs, WAY_MS);
+    await new Promise((resolve) => setTimeout(resolve, waitMs(PAUSE_MS_MAX, 0, tookMs - quickestMs, params)));
+  }
+}
+
+for (let number = 0; number < Number(count); ++number) {
+  await follow(number);
+  const agent = new http.Agent({ keepAlive: true });
+  for (const question of QUESTIONS) keepAsking(agent, question).catch(() => {});
+}
+process.on('message', () => process.send({ ...counted, oldest: Math.min(...counted.positions) }, () => process.exit(0)));
+process.send('ready');
