@@ -20,15 +20,6 @@ Handle new_handle(const CurlLibrary& library) {
   return handle;
 }
 
-// libcurl's write callback (CURLOPT_WRITEFUNCTION). Returns less than it was given if the body is
-// too long, which makes libcurl end the transfer.
-std::size_t append_body(char* data, std::size_t size, std::size_t count, void* to) {
-  auto& body = *static_cast<std::string*>(to);
-  if (body.size() + size * count > http_body_bytes_max) return 0;
-  body.append(data, size * count);
-  return size * count;
-}
-
 // Returns a part of the URL as libcurl reads it, since that is what it connects to; empty if there
 // is none.
 std::string part_of(const std::string& url, CURLUPart part) {
@@ -65,6 +56,34 @@ struct Hop {
   std::string redirect;  // absolute, or empty
 };
 
+// What takes the body of a response.
+struct Receiver {
+  const OutgoingRequest& request;
+  const CurlLibrary& libcurl;
+  CURL* curl;
+  std::string& body;
+  std::size_t bytes = 0;
+
+  // Returns whether the transfer goes on.
+  bool receive(std::string_view part) {
+    bytes += part.size();
+    if (bytes > request.answer_bytes_max) return false;
+    if (request.sink) {
+      long status = 0;
+      libcurl.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+      if (status / 100 == 2) return request.sink(part);
+    }
+    body.append(part);
+    return true;
+  }
+};
+
+// libcurl's write callback (CURLOPT_WRITEFUNCTION). Returns less than it was given if the body is
+// too long, or its sink refuses it, which makes libcurl end the transfer.
+std::size_t receive_body(char* data, std::size_t size, std::size_t count, void* to) {
+  return static_cast<Receiver*>(to)->receive({data, size * count}) ? size * count : 0;
+}
+
 bool certainly_unsent(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -95,6 +114,7 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
   const Handle handle = new_handle(libcurl);
   CURL* const curl = handle.get();
   Hop hop;
+  Receiver receiver{request, libcurl, curl, hop.response.body};
   char why[CURL_ERROR_SIZE] = "";
   Headers headers(nullptr, libcurl.slist_free_all);
   for (const auto& [name, value] : request.headers) {
@@ -109,17 +129,22 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
   libcurl.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect_ms));
   libcurl.easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left_ms));
   libcurl.easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
-  libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, &append_body);
-  libcurl.easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
+  libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, &receive_body);
+  libcurl.easy_setopt(curl, CURLOPT_WRITEDATA, &receiver);
   libcurl.easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.trusted.empty()) libcurl.easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
   libcurl.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   libcurl.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
   libcurl.easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
-  if (!request.body.empty()) {
-    libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
-    libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                        static_cast<curl_off_t>(request.body.size()));
+  const std::string_view sent = request.content.value_or(request.body);
+  if (request.content || !sent.empty()) {
+    libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(sent.size()));
+    libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, sent.empty() ? "" : sent.data());
+  }
+  if (request.stall_ms > 0) {
+    libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                        static_cast<long>((request.stall_ms + 999) / 1000));
   }
   const CURLcode code = libcurl.easy_perform(curl);
   if (code != CURLE_OK) {
@@ -127,7 +152,7 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
     if (code == CURLE_ABORTED_BY_CALLBACK) text = "the request was canceled";
     return tl::unexpected(HttpFailure{
         code == CURLE_WRITE_ERROR
-            ? "the answer is longer than " + std::to_string(http_body_bytes_max) + " bytes"
+            ? "the answer is longer than " + std::to_string(request.answer_bytes_max) + " bytes"
             : text,
         !certainly_unsent(code)});
   }
@@ -164,6 +189,7 @@ tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
     next.method = "GET";
     next.url = hop.redirect;
     next.body.clear();
+    next.content.reset();
   }
   return tl::unexpected(
       HttpFailure{"more than " + std::to_string(http_redirects_max) + " redirects", true});

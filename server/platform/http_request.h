@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct OutgoingRequest {
   bool follow = true;        // follow a 303; false: return it like any other redirect
   // Called about once a second during the transfer; true ends the request as a failure.
   std::function<bool()> is_canceled = nullptr;
+  // Sent instead of `body` if it has a value; it outlives the call.
+  std::optional<std::string_view> content = {};
+  std::size_t answer_bytes_max = http_body_bytes_max;
+  // Takes the body of a 2xx, a part at a time, instead of HttpResponse::body; false ends the
+  // request as a failure.
+  std::function<bool(std::string_view part)> sink = nullptr;
+  // Time without a byte in either direction after which the request has failed; 0: no bound.
+  std::int64_t stall_ms = 0;
 };
 
 struct HttpResponse {
@@ -51,8 +60,8 @@ struct HttpTimeouts {
 // Sends the request and returns the response; blocks for at most times.whole_ms per hop, or until
 // the bounds of the thread's calls (call_bounds.h) have passed. Any thread. A 303 is followed with
 // GET, at most http_redirects_max times: to another origin without the request's headers, and never
-// from https to http. Other redirects are returned as responses. A body longer than
-// http_body_bytes_max is a failure.
+// from https to http. Other redirects are returned as responses. A body longer than the request's
+// answer_bytes_max is a failure.
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
                                              const HttpTimeouts& times);
 

@@ -4,7 +4,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/http_request.h"
+#include "server/platform/secret_file.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -39,19 +39,8 @@ bool is_header(const std::string& name, const std::string& value) {
 
 // No error quotes the file: its contents are secret.
 tl::expected<Headers, std::string> read_headers(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return tl::unexpected("traces.headers_file: " + path + " can't be opened");
-  struct stat found {};
-  const bool has_status = ::fstat(descriptor, &found) == 0;
-  const auto text = read_regular_file(descriptor, path, limits::trace_headers_bytes_max);
-  ::close(descriptor);
-  if (!text || !has_status) {
-    return tl::unexpected("traces.headers_file: " +
-                          (text ? path + " can't be read" : text.error().message));
-  }
-  if ((found.st_mode & 0077U) != 0 || (found.st_uid != ::geteuid() && found.st_uid != 0)) {
-    return tl::unexpected("traces.headers_file: others may read " + path + "; chmod 600 " + path);
-  }
+  const auto text = read_secret_file(path, limits::trace_headers_bytes_max);
+  if (!text) return tl::unexpected("traces.headers_file: " + text.error());
   Headers headers;
   std::istringstream lines(*text);
   int number = 0;
