@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -23,7 +24,6 @@ namespace {
 
 const std::set<std::string_view> log_levels = {"debug", "info", "warn", "error"};
 const std::set<std::string_view> log_formats = {"auto", "text", "json", "journal"};
-
 constexpr std::size_t run_roots_max = 64;
 constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
@@ -113,52 +113,54 @@ tl::expected<void, std::string> read_run_roots(const std::filesystem::path& file
   return {};
 }
 
-tl::expected<void, std::string> read_board(const std::filesystem::path& file,
-                                           const toml::node& node, Config& config) {
+// `text_of` returns where the value of a key goes, or nullptr, and whether it is a path.
+tl::expected<void, std::string> read_texts(
+    const std::filesystem::path& file, const toml::node& node, const std::string& table_name,
+    const std::string& names,
+    const std::function<std::string*(std::string_view key, bool& is_path)>& text_of) {
   const toml::table* table = node.as_table();
-  if (table == nullptr) return tl::unexpected(at_line(file, node, "board must be a table"));
+  if (table == nullptr) return tl::unexpected(at_line(file, node, table_name + " must be a table"));
   for (const auto& [key, value] : *table) {
-    std::string* out = board_text(config.board, key.str());
+    bool is_path = false;
+    std::string* out = text_of(key.str(), is_path);
     const auto text = value.value_exact<std::string>();
+    const std::string setting = table_name + "." + std::string(key.str());
     if (out == nullptr) {
       return tl::unexpected(
-          at_line(file, value,
-                  "there is no setting board." + std::string(key.str()) +
-                      "; there are heartbeat, synthesizer, prune, prune_after, time_zone"));
+          at_line(file, value, "there is no setting " + setting + "; there are " + names));
     }
-    if (!text) {
-      return tl::unexpected(
-          at_line(file, value, "board." + std::string(key.str()) + " must be a string"));
-    }
-    *out = *text;
-  }
-  if (const auto read = read_board_settings(config.board); !read) {
-    return tl::unexpected(at_line(file, node, read.error()));
+    if (!text) return tl::unexpected(at_line(file, value, setting + " must be a string"));
+    *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
   }
   return {};
 }
 
+tl::expected<void, std::string> read_board(const std::filesystem::path& file,
+                                           const toml::node& node, Config& config) {
+  TRY(read_texts(file, node, "board", "heartbeat, synthesizer, prune, prune_after, time_zone",
+                 [&](std::string_view key, bool&) { return board_text(config.board, key); }));
+  const auto read = read_board_settings(config.board);
+  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  return {};
+}
+
+// load_config() validates the texts as a whole later: the endpoint may still come from a flag.
 tl::expected<void, std::string> read_traces(const std::filesystem::path& file,
                                             const toml::node& node, TraceTexts& texts) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) return tl::unexpected(at_line(file, node, "traces must be a table"));
-  for (const auto& [key, value] : *table) {
-    bool is_path = false;
-    std::string* out = trace_text(texts, key.str(), is_path);
-    const auto text = value.value_exact<std::string>();
-    if (out == nullptr) {
-      return tl::unexpected(at_line(file, value,
-                                    "there is no setting traces." + std::string(key.str()) +
-                                        "; there are endpoint, headers_file, "
-                                        "certificate_authority, service_name, backfill"));
-    }
-    if (!text) {
-      return tl::unexpected(
-          at_line(file, value, "traces." + std::string(key.str()) + " must be a string"));
-    }
-    *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
-  }
-  // load_config() validates the texts as a whole later: the endpoint may still come from a flag.
+  return read_texts(
+      file, node, "traces", "endpoint, headers_file, certificate_authority, service_name, backfill",
+      [&](std::string_view key, bool& is_path) { return trace_text(texts, key, is_path); });
+}
+
+tl::expected<void, std::string> read_artifacts(const std::filesystem::path& file,
+                                               const toml::node& node, Config& config) {
+  ArtifactTexts& texts = config.artifact_texts;
+  TRY(read_texts(
+      file, node, "artifacts", "store, endpoint, region, credentials, certificate_authority",
+      [&](std::string_view key, bool& is_path) { return artifact_text(texts, key, is_path); }));
+  auto read = read_artifact_settings(texts);
+  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  config.artifacts = *std::move(read);
   return {};
 }
 
@@ -234,6 +236,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
   if (key == "tls_key") return read_path(file, key, node, config.tls_key);
   if (key == "audit_key") return read_audit_key(file, node, config);
+  if (key == "artifacts") return read_artifacts(file, node, config);
   if (key == "board") return read_board(file, node, config);
   if (key == "traces") return read_traces(file, node, traces);
   if (key == "retention") return read_retention(file, node, config);
@@ -277,7 +280,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                   "connections_max, caller_connections_max, snapshot_events, watchdog_interval, "
                   "default_pipeline, loopback_role, socket_role, tls_certificate, tls_key, "
                   "http_hosts, run_roots, audit_key, and the "
-                  "tables board, traces and retention"));
+                  "tables artifacts, board, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,

@@ -17,6 +17,7 @@
 #include "server/board/board_settings.h"
 #include "server/followers/traces/trace_settings.h"
 #include "server/limits.h"
+#include "server/platform/artifact_settings.h"
 #include "server/scheduler/file_retention_settings.h"
 #include "server/scheduler/retention_settings.h"
 
@@ -66,6 +67,8 @@ struct Config {
   Authentication::Settings access;
   BoardTexts board;  // valid input of read_board_settings()
   TraceSettings traces;
+  ArtifactTexts artifact_texts;                // valid input of read_artifact_settings()
+  std::optional<S3Settings> artifacts;         // none: artifacts are in the data directory
   std::optional<RetentionSettings> retention;  // none: only a command moves records to an archive
   std::optional<FileRetentionSettings> file_retention;  // none: files of ended runs stay
   // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.

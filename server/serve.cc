@@ -42,6 +42,8 @@ int exit_code_of(const StoreError& error) {
       return EX_CONFIG;
     case StoreError::Kind::in_use:
     case StoreError::Kind::rebuilding:
+    case StoreError::Kind::away:
+    case StoreError::Kind::denied:
       return EX_TEMPFAIL;
     case StoreError::Kind::full:
     case StoreError::Kind::io:

@@ -98,6 +98,19 @@ StatusPart Server::certificate_status() const {
   };
 }
 
+StatusPart Server::artifact_store_status() const {
+  return [this](boost::json::object& status) {
+    const S3Artifacts* const store = artifacts_.objects();
+    if (store == nullptr) return;
+    boost::json::value& shown = status["artifact_store"];
+    shown = {{"store", config_.artifact_texts.store}, {"trouble", nullptr}};
+    if (const auto trouble = store->trouble()) {
+      shown.as_object()["trouble"] = {{"since", format_time(trouble->since_ns)},
+                                      {"message", trouble->error.message}};
+    }
+  };
+}
+
 JobOwnership Server::job_ownership() const {
   return {machine_->id, [jobs = config_.data / "jobs"](const std::string& job_id) {
             std::error_code error;
@@ -123,7 +136,7 @@ bool Server::begin_incarnation() {
       {[this](const Run& run) { return executor_.poll(job_of(run, config_.data / "runs")); },
        [ownership = job_ownership()](const Run& run) { return ownership.is_elsewhere(run); },
        [this](const std::string& report) {
-         return artifacts_.put("crash_report.json", "application/json", report);
+         return artifacts_.put_here("crash_report.json", "application/json", report);
        }});
   incarnation_ = engine_.world().server.incarnation;
   if (!begun) {
@@ -137,7 +150,7 @@ bool Server::begin_incarnation() {
                  fmt::join(verdict.next_commands, "; or "));
   }
   logger_.info("the crash left {} in flight at position {}; report: {}", begun->verdicts.size(),
-               begun->last_durable, artifacts_.path_of(begun->report).string());
+               begun->last_durable, artifacts_.location_of(begun->report));
   return true;
 }
 
@@ -152,6 +165,7 @@ int Server::run() {
         "need your decision",
         config_.data.string(), machine_->copied_from);
   }
+  note_artifacts();
   committer_ = std::make_unique<CommitThread>(log_, [this](CommitOutcome outcome) {
     asio::post(io_, [this, outcome = std::move(outcome)]() mutable {
       engine_.on_committed(std::move(outcome));

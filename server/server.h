@@ -35,11 +35,11 @@
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
 #include "server/followers/traces/trace_exporter.h"
-#include "server/platform/artifact_store.h"
 #include "server/platform/blocking_pool.h"
 #include "server/platform/certificate_watch.h"
 #include "server/platform/clock.h"
 #include "server/platform/machine_id.h"
+#include "server/platform/service_artifacts.h"
 #include "server/platform/space_watch.h"
 #include "server/replay/past_worlds.h"
 #include "server/retention/run_file_markers.h"
@@ -129,6 +129,11 @@ class Server {
   Post post_while_serving();
   // Returns a pool over `lanes` whose continuations run on the engine thread. With `while_serving`,
   // continuations are dropped once the service stops.
+  // Notes where artifacts are for commands that read the data directory without this service.
+  void note_artifacts();
+  [[nodiscard]] StatusPart artifact_store_status() const;
+  // Opens an artifact for a download.
+  void open_artifact(const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then);
   BlockingPool blocking_pool(LanePool& lanes, bool while_serving);
   std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();
@@ -176,7 +181,7 @@ class Server {
   EventLines event_lines_{logger_, clock_};
   RandomIdSource ids_;
   Stored<MachineId> machine_;
-  ArtifactStore artifacts_;
+  ServiceArtifacts artifacts_;
   ProcessExecutor processes_;
   ModalExecutor modal_;
   ExecutorSet executor_;

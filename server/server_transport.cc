@@ -8,6 +8,7 @@
 #include "server/access/secret.h"
 #include "server/executors/process/job_processes.h"
 #include "server/limits.h"
+#include "server/rpc/artifact_work.h"
 #include "server/rpc/kept_output.h"
 #include "server/rpc/methods/openrpc.h"
 #include "server/server.h"
@@ -53,6 +54,21 @@ void Server::handle(std::string_view line, const Caller& caller,
   }
 }
 
+void Server::open_artifact(const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then) {
+  const std::string name = to_hex(sha256);
+  run_artifact_work(
+      api_, "download of " + name, [then](const Rejection& why) { then(tl::unexpected(why)); },
+      [this, sha256, bytes, then, name]() -> std::function<void()> {
+        Decided<std::shared_ptr<const OpenedBlob>> opened;
+        if (auto found = artifacts_.open(sha256, bytes)) {
+          opened = std::make_shared<const OpenedBlob>(*std::move(found));
+        } else {
+          opened = tl::unexpected(unreadable_artifact(name, found.error()));
+        }
+        return [then, opened = std::move(opened)] { then(opened); };
+      });
+}
+
 HttpService Server::http_service() {
   return {[this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
             handle(line, caller, authentication_.of(caller), peer);
@@ -95,6 +111,9 @@ HttpService Server::http_service() {
             locks_.leave(peer);
             claims_.leave(peer);
             steps_.leave(peer);
+          },
+          [this](const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then) {
+            open_artifact(sha256, bytes, then);
           }};
 }
 

@@ -1,6 +1,8 @@
 // Constructs the parts of the service and connects them with each other; server_rewriting.cc does
 // that for what rewrites the log, server_transport.cc for connections. server.cc has what the
 // service does afterwards: run, stop, roll back.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -28,7 +30,30 @@ namespace {
 
 namespace asio = boost::asio;
 
+// Jobs don't get the credentials of the store of artifacts.
+std::vector<std::string> environment_of_jobs(const Config& config) {
+  std::vector<std::string> variables = environment_of_children();
+  if (!config.artifacts || !config.artifact_texts.credentials.empty()) return variables;
+  std::erase_if(variables, [](const std::string& variable) {
+    return std::any_of(std::begin(aws_variables), std::end(aws_variables), [&](const char* name) {
+      return variable.starts_with(std::string(name) + "=");
+    });
+  });
+  return variables;
+}
+
 }  // namespace
+
+void Server::note_artifacts() {
+  if (auto noted = note_artifact_store(config_.data, config_.artifact_texts); !noted) {
+    logger_.warn("commands that read the data directory don't find its artifacts: {}",
+                 noted.error().message);
+  }
+  const S3Settings* const store = config_.artifacts ? &*config_.artifacts : nullptr;
+  if (store == nullptr) return;
+  logger_.info("artifacts are kept in {} at {}", config_.artifact_texts.store, store->endpoint);
+  if (const auto found = store->credentials(); !found) logger_.warn("{}", found.error());
+}
 
 Authentication::Settings Server::access_settings(const Config& config) const {
   Authentication::Settings settings = config.access;
@@ -45,9 +70,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       log_(*recovered.log),
       logger_(logger),
       machine_(machine_id(config.data)),
-      artifacts_(config.data / "artifacts"),
+      artifacts_(config.data / "artifacts", config.artifacts),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
-                  config.socket, environment_of_children(),
+                  config.socket, environment_of_jobs(config),
                   [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
                   [this](const Job& job, const char* field) {
                     return recorded_commit(
@@ -55,7 +80,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                         {job.run_id, job.run_token, job.token, job.base_station, field});
                   }},
                  artifacts_),
-      modal_({config.data / "jobs", environment_of_children()}, artifacts_),
+      modal_({config.data / "jobs", environment_of_jobs(config)}, artifacts_),
       executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
       projector_(
@@ -144,6 +169,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
   api_.compare_past = [this](PastComparison question, const Responder& responder) {
     past_worlds_.compare(std::move(question), responder);
   };
+  if (config_.artifacts) {
+    api_.artifact_store.emplace(blocking_pool(lanes_.artifact_store, /*while_serving=*/false));
+  }
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
   if (file_retention_) loops_.add(*file_retention_);
@@ -266,7 +294,7 @@ MethodParts Server::method_parts() {
   parts.default_pipeline = config_.default_pipeline;
   parts.access = access_parts(authentication_);
   parts.status_parts = {status_of(snapshotter_), status_of(run_roots_), status_of(settings_reload_),
-                        certificate_status()};
+                        certificate_status(), artifact_store_status()};
   if (retention_) parts.status_parts.push_back(status_of(*retention_));
   if (file_retention_) {
     parts.status_parts.push_back(status_of(*file_retention_));

@@ -20,6 +20,16 @@ LanePool::Bounds ServiceLanes::bounds(std::size_t working_max) {
           .hang_ms = limits::lane_hang_ms_max};
 }
 
+// One lane, since there is one store. A thread that waits for it doesn't hang: requests have their
+// own deadlines, and no other thread would get more of it.
+LanePool::Bounds ServiceLanes::artifact_store_bounds() {
+  LanePool::Bounds own = bounds(limits::artifact_store_working_max);
+  own.threads_max = limits::artifact_store_working_max;
+  own.lane_working_max = limits::artifact_store_working_max;
+  own.hang_ms = 2 * limits::artifact_store_answer_ms_max;
+  return own;
+}
+
 // One thread, which uses one processor at most: an answer that takes long to compress doesn't hang,
 // nor does a tile of many large records.
 LanePool::Bounds ServiceLanes::single_bounds() {
@@ -79,11 +89,11 @@ LanePool::Bounds ServiceLanes::remote_bounds() {
   return own;
 }
 
-std::array<LanePool*, 15> ServiceLanes::pools() {
+std::array<LanePool*, 16> ServiceLanes::pools() {
   return {&repositories, &files,      &compressions,    &log_readers,
           &tiles,        &reports,    &backlogs,        &past_worlds,
           &what_ifs,     &retentions, &file_retentions, &run_root_removals,
-          &agent_logs,   &local_jobs, &remote_jobs};
+          &agent_logs,   &local_jobs, &remote_jobs,     &artifact_store};
 }
 
 void ServiceLanes::request_stop() {

@@ -24,7 +24,9 @@ class ServiceLanes {
 
   LanePool repositories{bounds(limits::repositories_working_max)};  // git, HEARTBEAT.md, worktrees
   LanePool files{bounds(limits::files_working_max)};  // artifacts, locks and markers in run roots
-  LanePool compressions{single_bounds()};             // of HTTP answers
+  // A store of objects for artifacts: it may hang, and holds up nobody who doesn't ask it.
+  LanePool artifact_store{artifact_store_bounds()};
+  LanePool compressions{single_bounds()};                 // of HTTP answers
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
   LanePool tiles{single_bounds()};                        // of the log; they share a mutex
   LanePool reports{report_bounds()};                      // one at a time, callers take turns
@@ -41,8 +43,9 @@ class ServiceLanes {
 
  private:
   // Returns all pools but run_root_writes, which ends last.
-  std::array<LanePool*, 15> pools();
+  std::array<LanePool*, 16> pools();
   static LanePool::Bounds bounds(std::size_t working_max);
+  static LanePool::Bounds artifact_store_bounds();
   static LanePool::Bounds single_bounds();
   static LanePool::Bounds backlog_bounds();
   static LanePool::Bounds report_bounds();

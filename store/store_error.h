@@ -21,6 +21,8 @@ struct StoreError {
     not_found,
     dropped,     // the record existed and was dropped; an archive has it
     rebuilding,  // a projection that is being computed from the log again: try again soon
+    away,        // a store of objects that can't be reached or is overloaded: try again
+    denied,      // a store of objects refuses the request, or its credentials
   };
 
   Kind kind = Kind::io;

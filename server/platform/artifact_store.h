@@ -1,47 +1,80 @@
-// The content-addressed store of artifacts: <data>/artifacts/sha256/<first two digits>/<other
-// sixty-two digits>.
+// The content-addressed store of artifacts: a directory (directory_artifacts.h), or a bucket of an
+// S3-compatible store of objects (s3_artifacts.h). open_artifact_store() gives the one that a data
+// directory uses (artifact_settings.h).
 //
-// A blob is written once, atomically (temporary file, fsync, rename, fsync of the directory),
-// before the event that names it. A crash in between leaves a blob that no event names, which is
-// harmless.
+// A blob is stored, durably and acknowledged, before the event that names it is decided. A crash in
+// between leaves a blob that no event names, which the retention of files finds.
+//
+// All functions block, within the bounds of the thread's calls (call_bounds.h), and may be called
+// on any thread. Errors: `not_found`; `damaged` if what is stored isn't what was; `full` or `io` of
+// a disk; of a store of objects also `away` for one that can't be reached or is overloaded, and
+// `denied` for one that refuses the request or its credentials.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <shared_mutex>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "domain/station_events.h"
+#include "store/file_descriptor.h"
 #include "store/store_error.h"
 
 namespace signalbox {
 
+// Age up to which no event needs to name a blob: it is stored before the event, and a job's result
+// may wait that long.
+inline constexpr std::int64_t unnamed_artifact_ms_min = 24LL * 60 * 60 * 1000;
+
+// A blob as list() finds it.
+struct KeptBlob {
+  Digest sha256{};
+  std::int64_t stored_ns = 0;  // UTC, of its latest put()
+};
+
+// An open file with the content of a blob.
+struct OpenedBlob {
+  FileDescriptor file;
+  std::shared_ptr<void> place;  // of a copy that counts until this is destroyed; or nullptr
+};
+
 class ArtifactStore {
  public:
-  explicit ArtifactStore(std::filesystem::path root);  // <data>/artifacts
+  ArtifactStore() = default;
+  ArtifactStore(const ArtifactStore&) = delete;
+  ArtifactStore& operator=(const ArtifactStore&) = delete;
+  virtual ~ArtifactStore() = default;
 
   // Stores the content and returns its name, media type, size and digest. Content that is already
-  // stored isn't written again. Blocks on the disk. Any thread. Errors: `full` or `io` where the
-  // disk refuses.
+  // stored isn't written again, unless it was damaged.
   Stored<Artifact> put(const std::string& name, const std::string& media_type,
                        std::string_view content);
+  // Does the same for content of this digest.
+  virtual Stored<void> put_content(const Digest& sha256, std::string_view content) = 0;
 
-  // Returns the content after checking its digest. Blocks on the disk. Any thread. Errors:
-  // `not_found`; `damaged` if the content isn't what was stored.
-  [[nodiscard]] Stored<std::string> get(const Digest& sha256) const;
-  // Returns the path of the blob with this digest, whether it exists or not.
-  [[nodiscard]] std::filesystem::path path_of(const Digest& sha256) const;
+  // Returns the content after checking its digest.
+  [[nodiscard]] virtual Stored<std::string> get(const Digest& sha256) const = 0;
+  // Opens the content, which has `bytes` bytes, for reading at any offset. Takes no more memory for
+  // a large one than for a small one. The caller checks the digest before it serves any of it.
+  [[nodiscard]] virtual Stored<OpenedBlob> open(const Digest& sha256,
+                                                std::uint64_t bytes) const = 0;
+  [[nodiscard]] virtual Stored<bool> has(const Digest& sha256) const = 0;
+  // Returns where the blob is, whether it exists or not: a path, or an `s3://` URL.
+  [[nodiscard]] virtual std::string location_of(const Digest& sha256) const = 0;
 
+  // Calls `visit` for each blob whose digest begins with the byte `first`.
+  virtual Stored<void> list(std::uint8_t first,
+                            const std::function<void(const KeptBlob&)>& visit) const = 0;
+  // Returns the size of the blob; 0 if it isn't there.
+  [[nodiscard]] virtual Stored<std::uint64_t> size_of(const Digest& sha256) const = 0;
   // Removes the blob, unless put() stored it at `before_ns` (UTC) or later, whether it was there
-  // already or not. Returns its size on the disk; 0 if it stays or isn't there. Blocks on the disk.
-  // Any thread. Error: `io`.
-  Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns);
-
- private:
-  std::filesystem::path root_;
-  // Shared by all put(): none may find a blob that is being removed.
-  std::shared_mutex removal_;
+  // already or not. Returns its size; 0 if it stays or isn't there.
+  virtual Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) = 0;
 };
+
+// Returns whether the error is one of a store of objects, which goes by without a change of ours:
+// the same call may succeed later.
+bool is_store_away(const StoreError& error);
 
 }  // namespace signalbox

@@ -19,7 +19,7 @@
 #include "projections/world_snapshot.h"
 #include "server/engine/recovery.h"
 #include "server/engine/timers.h"
-#include "server/platform/artifact_store.h"
+#include "server/platform/artifact_settings.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/clock.h"
 #include "server/replay/past_leases.h"
@@ -141,11 +141,11 @@ struct PastService::Parts {
         steps(api, [] {}),
         feed(
             log, [this](const StoreError& error) { failure = error; }, blocking_pool()),
-        artifacts(data / "artifacts"),
+        artifacts(open_artifacts(data)),
         api{engine,
             log,
             projector,
-            artifacts,
+            *artifacts,
             timers,
             clock,
             ids,
@@ -218,7 +218,7 @@ struct PastService::Parts {
   StepQueue steps;
   ServiceLoops loops{engine};
   EventFeed feed;
-  ArtifactStore artifacts;
+  std::unique_ptr<ServiceArtifacts> artifacts;
   Timers timers;
   Api api;
   Dispatcher dispatcher;

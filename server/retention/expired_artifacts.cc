@@ -1,32 +1,22 @@
 // The artifacts of ExpiredRunFiles. A blob may belong to several runs, so it goes only if no run
 // that stays has it.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <span>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "projections/run_history.h"
+#include "server/platform/artifact_store.h"
 #include "server/retention/expired_run_files.h"
 
 namespace signalbox {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr unsigned artifact_directories = 256;
+constexpr unsigned artifact_parts = 256;  // by the first byte of the digest
 // Blobs that are compared with the log at a time.
 constexpr std::size_t compared_artifacts_max = 100'000;
 constexpr std::size_t protected_rows_per_page = 256;
 constexpr std::size_t records_per_read = 256;
-// A blob is stored before the event that names it: a job's result may wait that long.
-constexpr std::int64_t unnamed_artifact_ms_min = 24LL * 60 * 60 * 1000;
-
-std::string hexadecimal_byte(unsigned number) {
-  constexpr const char* digits = "0123456789abcdef";
-  return {digits[number / 16], digits[number % 16]};
-}
 
 template <class Event>
 concept HasArtifacts = requires(const Event& event) {
@@ -47,26 +37,21 @@ void for_each_artifact(const Record& record, Visit visit) {
 
 }  // namespace
 
-// Lists old blobs of the next directories, as many as are compared at a time.
-void ExpiredRunFiles::list_old_artifacts() {
+// Lists old blobs of the next parts of the store, as many as are compared at a time.
+Stored<void> ExpiredRunFiles::list_old_artifacts() {
   old_artifacts_.clear();
   const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
-  while (next_artifacts_ < artifact_directories && !parts_.stopped &&
+  while (next_artifacts_ < artifact_parts && !parts_.stopped &&
          old_artifacts_.size() < compared_artifacts_max) {
-    const std::string begin = hexadecimal_byte(next_artifacts_++);
-    const fs::path directory = parts_.data / "artifacts" / "sha256" / begin;
-    std::error_code error;
-    if (!fs::is_directory(fs::symlink_status(directory, error))) continue;
-    for (fs::directory_iterator each(directory, error), end; !error && each != end;
-         each.increment(error)) {
-      const auto digest = parse_digest(begin + each->path().filename().string());
-      struct stat status {};
-      if (!digest || ::lstat(each->path().c_str(), &status) != 0) continue;
-      if ((round_.now_ns / ns_per_s - status.st_mtim.tv_sec) * 1000 < age_ms) continue;
-      old_artifacts_.insert(*digest);
-    }
+    const auto part = static_cast<std::uint8_t>(next_artifacts_++);
+    TRY(parts_.artifacts.list(part, [&](const KeptBlob& blob) {
+      const std::int64_t stored_s = blob.stored_ns / ns_per_s;
+      if ((round_.now_ns / ns_per_s - stored_s) * 1000 >= age_ms)
+        old_artifacts_.insert(blob.sha256);
+    }));
   }
   old_artifacts_.erase(round_.crash_report);
+  return {};
 }
 
 // Takes the artifacts of a run from old_artifacts_, unless its files go.
@@ -106,16 +91,14 @@ Stored<void> ExpiredRunFiles::protect_artifacts() {
 }
 
 Stored<bool> ExpiredRunFiles::remove_artifacts() {
-  list_old_artifacts();
+  TRY(list_old_artifacts());
   TRY(protect_artifacts());
   const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
   for (const Digest& digest : old_artifacts_) {
     if (parts_.stopped) return false;
     std::uint64_t bytes = 0;
     if (round_.is_dry) {
-      std::error_code error;
-      const auto size = fs::file_size(parts_.artifacts.path_of(digest), error);
-      if (!error) bytes = size;
+      bytes = TRY(parts_.artifacts.size_of(digest));
     } else {
       bytes = TRY(parts_.artifacts.remove_older(digest, round_.now_ns - age_ms * ns_per_ms));
     }
@@ -123,7 +106,7 @@ Stored<bool> ExpiredRunFiles::remove_artifacts() {
     ++report_.artifacts_removed;
     report_.bytes_removed += bytes;
   }
-  return next_artifacts_ < artifact_directories;
+  return next_artifacts_ < artifact_parts;
 }
 
 }  // namespace signalbox

@@ -128,7 +128,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void name_kept_ref(const RunRepository& repository, const KeptRef& kept);
   void note_removed(const RunRepository& repository, const RunRef& ref, StoredRefs& refs);
 
-  void list_old_artifacts();
+  Stored<void> list_old_artifacts();
   Stored<void> protect_artifacts();
   Stored<void> protect_artifacts_of(const RunRow& row);
 
@@ -160,7 +160,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Position pruned_at_ = 0;         // the drop of records after which markers were removed
   std::set<RunId> at_remotes_;     // runs of which a remote still has a branch, as of this round
   bool are_remotes_known_ = true;  // false: one of them couldn't be asked in this round
-  unsigned next_artifacts_ = 0;    // the next of the 256 directories of artifacts
+  unsigned next_artifacts_ = 0;    // the next of the 256 parts of artifacts
   std::set<Digest> old_artifacts_;
 };
 

@@ -103,6 +103,8 @@ struct Api {
   // Returns the latest failed call of the executor for a job under way, or nullopt. Called on the
   // engine's thread. nullptr: none is known.
   std::function<std::optional<JobTrouble>(const std::string& job_id)> job_trouble = nullptr;
+  // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
+  std::optional<BlockingPool> artifact_store = std::nullopt;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
   // Answers a question about the past, later. nullptr: this service answers about one moment only.
   std::function<void(PastQuestion question, const Responder& responder)> ask_past = nullptr;

@@ -16,6 +16,7 @@
 
 #include "server/executors/process/process_executor.h"
 #include "server/platform/clock.h"
+#include "server/platform/directory_artifacts.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
@@ -72,7 +73,7 @@ class ExecutorSite {
 
  private:
   TemporaryDirectory directory_;
-  ArtifactStore artifacts_{directory_.path() / "artifacts"};
+  DirectoryArtifacts artifacts_{directory_.path() / "artifacts"};
   RandomIdSource ids_;
 };
 

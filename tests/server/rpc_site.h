@@ -18,7 +18,7 @@
 #include "server/access/authentication.h"
 #include "server/engine/timers.h"
 #include "server/followers/projector.h"
-#include "server/platform/artifact_store.h"
+#include "server/platform/directory_artifacts.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/dispatcher.h"
@@ -225,7 +225,7 @@ class RpcSite {
   RunIndex index{table};
   Projector projector{log, index, [](const StoreError&) {}};
   EventFeed feed{log, [](const StoreError&) {}, BlockingPool(at_once, at_once)};
-  ArtifactStore artifacts{"/nonexistent"};
+  DirectoryArtifacts artifacts{"/nonexistent"};
   ClaimQueue claims{
       engine,
       ids,

@@ -20,7 +20,7 @@
 #include "server/board/board_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
-#include "server/platform/artifact_store.h"
+#include "server/platform/directory_artifacts.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/event_feed.h"
@@ -149,7 +149,7 @@ class SimulatedServer {
   Redactions redactions_;
   ServiceLoops loops_;
   EventFeed feed_;
-  ArtifactStore artifacts_;
+  DirectoryArtifacts artifacts_;
   Authentication authentication_;
   Api api_;
   Api reading_api_;

@@ -7,7 +7,7 @@
 
 #include "projections/memory_table.h"
 #include "projections/run_index.h"
-#include "server/platform/artifact_store.h"
+#include "server/platform/artifact_settings.h"
 #include "server/text/cloud_event.h"
 #include "server/text/described_text.h"
 #include "store/base64.h"
@@ -226,10 +226,10 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
   for (const FoundRecord& found : gathering.found) {
     if (put) put = writer.line(record_line(found, gathering.tree, sha256));
   }
-  const ArtifactStore store(request.data / "artifacts");
+  const auto store = open_artifacts(request.data);
   for (const Digest& digest : artifacts_of(gathering.records)) {
     if (!put || !request.with_artifacts) break;
-    const auto content = store.get(digest);
+    const auto content = store->get(digest);
     if (!content) {
       if (content.error().kind != StoreError::Kind::not_found) {
         return tl::unexpected(from_store_error(content.error()));

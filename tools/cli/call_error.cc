@@ -31,7 +31,9 @@ ExitCode exit_code_of(std::string_view code) {
   if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL" || code == "GIT_FAILED") {
     return ExitCode::io;
   }
-  if (code == "OVERLOADED" || code == "SHUTTING_DOWN") return ExitCode::try_again;
+  if (code == "OVERLOADED" || code == "SHUTTING_DOWN" || code == "STORAGE_AWAY") {
+    return ExitCode::try_again;
+  }
   if (code == "READ_MODELS_REBUILDING" || code == "TICK_IN_PROGRESS") return ExitCode::try_again;
   if (code == "NOT_ALLOWED" || code == "FORBIDDEN" || code == "UNAUTHENTICATED") {
     return ExitCode::not_allowed;
@@ -167,6 +169,10 @@ CallError from_store_error(const StoreError& error) {
       break;
     case StoreError::Kind::rebuilding:
       called = from_rejection({ErrorCode::READ_MODELS_REBUILDING, error.message, {}, {}});
+      break;
+    case StoreError::Kind::away:
+    case StoreError::Kind::denied:
+      called = from_rejection({ErrorCode::STORAGE_AWAY, error.message, {}, {"signalbox status"}});
       break;
     case StoreError::Kind::full:
     case StoreError::Kind::io:

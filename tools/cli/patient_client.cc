@@ -31,7 +31,7 @@ bool is_retryable(const CallError& error) {
   }
   const std::string code = code_of(error);
   return code == "STORAGE_FULL" || code == "UNKNOWN_OUTCOME" || code == "TIMED_OUT" ||
-         code == "OVERLOADED" || code == "SHUTTING_DOWN";
+         code == "OVERLOADED" || code == "SHUTTING_DOWN" || code == "STORAGE_AWAY";
 }
 
 }  // namespace

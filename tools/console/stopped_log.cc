@@ -11,6 +11,7 @@
 #include "server/access/principal.h"
 #include "server/engine/moment.h"
 #include "server/limits.h"
+#include "server/platform/artifact_settings.h"
 #include "server/platform/call_bounds.h"
 #include "server/replay/past_service.h"
 #include "server/rpc/methods/forecast.h"
@@ -168,9 +169,8 @@ HttpAnswer StoppedLog::artifact(const PathParams& params) {
   if (const json::value* const refused = answered.if_contains("error")) {
     return problem(refused->as_object());
   }
-  // The browser compares the content with the digest that the log has.
-  auto content = read_file(text_of_param(answered.at("result").as_object(), "path"),
-                           limits::artifact_bytes_max);
+  const auto digest = parse_digest(text_of_param(answered.at("result").as_object(), "sha256"));
+  auto content = open_artifacts(data_)->get(digest.value_or(Digest{}));
   if (!content) {
     return problem({ErrorCode::STORAGE_DAMAGED, content.error().message, {}, {"signalbox replay"}});
   }

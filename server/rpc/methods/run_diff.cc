@@ -12,6 +12,7 @@
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/call_bounds.h"
+#include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/run_methods.h"
 #include "server/rpc/methods/timeline_json.h"
 #include "server/rpc/read_models.h"
@@ -88,12 +89,15 @@ json::object change_json(const RunId& run_id, const RunChange& change) {
   return result;
 }
 
-// Returns the artifact, if neither the worktree nor a ref of the run is there.
+// Returns the artifact, if neither the worktree nor a ref of the run is there. Blocks on the store.
 Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& question) {
   if (!question.patch || !question.path.empty()) {
     return tl::unexpected(no_change(question, "the run's worktree, branch and patch aren't there"));
   }
   const auto content = api.artifacts.get(*question.patch);
+  if (!content && is_store_away(content.error())) {
+    return tl::unexpected(unreadable_artifact("change.patch", content.error()));
+  }
   if (!content) return tl::unexpected(no_change(question, content.error().message));
   json::object result;
   result["run_id"] = to_string(question.place.run_id);
@@ -107,16 +111,26 @@ Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& q
   return result;
 }
 
-// Blocks on git.
-Decided<json::object> answer_of(const Api& api, const ChangeQuestion& question) {
+// Returns nullopt if git has nothing of the change. Blocks on git.
+Decided<std::optional<json::object>> answer_of_git(const ChangeQuestion& question) {
   const CallBounds bounds(CallBounds::now_ms() + limits::run_diff_git_ms_max);
   if (question.place.repository.empty()) {
     return tl::unexpected(no_change(question, "the run has no repository"));
   }
   auto change = run_change(question.place, question.path, question.offset);
   if (!change) return tl::unexpected(git_failed(question, change.error()));
-  if (!*change) return change_of_artifact(api, question);
+  if (!*change) return std::nullopt;
   return change_json(question.place.run_id, **change);
+}
+
+void answer_from_artifact(Api& api, const Responder& responder, const ChangeQuestion& question,
+                          Position position) {
+  run_artifact_work(
+      api, "change of run " + to_string(question.place.run_id),
+      [responder](const Rejection& why) { responder.reject(why); },
+      [&api, responder, question, position]() -> std::function<void()> {
+        return responder.prepare(change_of_artifact(api, question), position);
+      });
 }
 
 void run_git(Api& api, const Responder& responder, const ChangeQuestion& question,
@@ -129,10 +143,17 @@ void run_git(Api& api, const Responder& responder, const ChangeQuestion& questio
                       {{"run_diff_ms_max", limits::run_diff_ms_max}},
                       {"signalbox status"}});
   };
-  api.repositories.run(std::move(lane),
-                       [&api, responder, question, position]() -> std::function<void()> {
-                         return responder.prepare(answer_of(api, question), position);
-                       });
+  api.repositories.run(
+      std::move(lane), [&api, responder, question, position]() -> std::function<void()> {
+        auto found = answer_of_git(question);
+        if (found && !*found) {
+          return [&api, responder, question, position] {
+            answer_from_artifact(api, responder, question, position);
+          };
+        }
+        return responder.prepare(
+            std::move(found).map([](auto&& change) { return *std::move(change); }), position);
+      });
 }
 
 }  // namespace

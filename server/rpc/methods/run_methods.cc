@@ -9,6 +9,7 @@
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/platform/clock.h"
+#include "server/rpc/artifact_work.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/known_pipeline.h"
 #include "server/rpc/methods/families.h"
@@ -224,9 +225,27 @@ void get_run(Api& api, Call& call) {
 void artifact(Api& api, Call& call) {
   const auto params = from_json<GetArtifact>(call.params);
   if (!params) return call.responder.reject(params.error());
-  answer_from_read_models(api, call.responder, [&api, params = *params](const RunIndex& index) {
-    return artifact_view(api, index, params.run_id, params.name);
-  });
+  // The file is read apart from the read models: it may be on a disk or in a store that hangs.
+  const auto read = [&api, responder = call.responder, run_id = params->run_id](
+                        const Artifact& artifact, Position shown) {
+    run_artifact_work(
+        api, "artifact " + to_hex(artifact.sha256),
+        [responder](const Rejection& why) { responder.reject(why); },
+        [&api, responder, run_id, artifact, shown]() -> std::function<void()> {
+          return [responder, shown, outcome = artifact_content(api, run_id, artifact)]() mutable {
+            responder.answer(std::move(outcome), shown);
+          };
+        });
+  };
+  query_read_models(api, call.responder, api.engine.world().position,
+                    [&api, read, responder = call.responder,
+                     params = *params](const RunIndex& index) -> std::function<void()> {
+                      const Position shown = index.applied();
+                      auto found = find_artifact(api, index, params.run_id, params.name);
+                      if (!found)
+                        return [responder, why = found.error()] { responder.reject(why); };
+                      return [read, shown, artifact = *found] { read(artifact, shown); };
+                    });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
 #include "server/platform/artifact_store.h"
+#include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
 #include "server/rpc/read_models.h"
@@ -44,7 +45,7 @@ Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunI
       named.empty() ? api.facts.data_directory + "/runs/" + to_string(run_id) : named;
   json::object result;
   result["run"] = timeline_to_json(whole.row, whole.timeline, run_root, [&](const Digest& digest) {
-    return api.artifacts.path_of(digest).string();
+    return api.artifacts.location_of(digest);
   });
   json::object& run = result["run"].as_object();
   if (api.are_files_removed && api.are_files_removed(run_id)) run["files_removed"] = true;
@@ -52,8 +53,8 @@ Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunI
   return result;
 }
 
-Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const RunId& run_id,
-                                    const std::string& name) {
+Decided<Artifact> find_artifact(const Api& api, const RunIndex& index, const RunId& run_id,
+                                const std::string& name) {
   const auto whole = TRY(load(api, index, run_id));
   const auto current = current_artifacts(whole.timeline);
   const auto found = current.find(name);
@@ -64,22 +65,34 @@ Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const
                   {{"run_id", to_string(run_id)}, {"name", name}, {"artifacts", names}},
                   {"signalbox run get " + to_string(run_id)});
   }
-  const Artifact* const newest = found->second;
-  std::error_code error;
-  if (api.are_files_removed && api.are_files_removed(run_id) &&
-      !std::filesystem::exists(api.artifacts.path_of(newest->sha256), error)) {
+  return *found->second;
+}
+
+Decided<json::object> artifact_content(const Api& api, const RunId& run_id,
+                                       const Artifact& artifact) {
+  const bool is_short = artifact.bytes <= limits::artifact_inline_bytes_max;
+  const bool are_removed = api.are_files_removed && api.are_files_removed(run_id);
+  json::object result = to_json(artifact).as_object();
+  result["path"] = api.artifacts.location_of(artifact.sha256);
+  if (!is_short && !are_removed) return result;
+  Stored<std::string> content;
+  if (is_short) {
+    content = api.artifacts.get(artifact.sha256);
+  } else if (const auto is_there = api.artifacts.has(artifact.sha256); !is_there) {
+    content = tl::unexpected(is_there.error());
+  } else if (!*is_there) {
+    content = store_failure(StoreError::Kind::not_found, "it isn't there");
+  }
+  if (!content && are_removed && content.error().kind == StoreError::Kind::not_found) {
     return reject(ErrorCode::FILES_REMOVED,
-                  "the artifact " + name + " was removed by the retention of files",
-                  {{"run_id", to_string(run_id)}, {"sha256", to_hex(newest->sha256)}},
+                  "the artifact " + artifact.name + " was removed by the retention of files",
+                  {{"run_id", to_string(run_id)}, {"sha256", to_hex(artifact.sha256)}},
                   {"signalbox run get " + to_string(run_id)});
   }
-  json::object result = to_json(*newest).as_object();
-  result["path"] = api.artifacts.path_of(newest->sha256).string();
-  if (newest->bytes <= limits::artifact_inline_bytes_max) {
-    const auto content = api.artifacts.get(newest->sha256);
-    if (!content) return unreadable(content.error());
-    if (is_utf8(*content)) result["content"] = *content;
+  if (!content) {
+    return tl::unexpected(unreadable_artifact(artifact.name, content.error()));
   }
+  if (is_short && is_utf8(*content)) result["content"] = *content;
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
+#include "server/rpc/artifact_work.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
@@ -104,8 +105,9 @@ void crash_report_method(Api& api, Call& call) {
     return call.responder.result(
         json::object{{"recovered_at", nullptr}, {"path", nullptr}, {"report", nullptr}});
   }
-  api.blocking.run(
-      {.name = "crash report"},
+  run_artifact_work(
+      api, "crash report",
+      [responder = call.responder](const Rejection& why) { responder.reject(why); },
       [&api, digest = server.crash_report, position = server.recovered_at,
        responder = call.responder]() -> std::function<void()> {
         const auto text = api.artifacts.get(digest);
@@ -116,13 +118,13 @@ void crash_report_method(Api& api, Call& call) {
                 {ErrorCode::ARTIFACT_NOT_FOUND,
                  "the crash report can't be read: " +
                      (text ? std::string("it isn't one") : text.error().message),
-                 {{"path", api.artifacts.path_of(digest).string()}},
+                 {{"path", api.artifacts.location_of(digest)}},
                  {"signalbox events --from " + std::to_string(position) + " --limit 1"}});
           }
           add_goals(api.engine.world(), report->get_object());
           json::object result;
           result["recovered_at"] = position;
-          result["path"] = api.artifacts.path_of(digest).string();
+          result["path"] = api.artifacts.location_of(digest);
           result["report"] = std::move(*report);
           responder.result(std::move(result));  // its goals are those of this moment
         };

@@ -8,6 +8,7 @@
 #include "server/engine/engine.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/clock.h"
+#include "server/rpc/artifact_work.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
@@ -82,21 +83,19 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
 // Stores the artifacts that came with the request, on a thread that may block, before the event
 // that names them is decided.
 void store_artifacts(Api& api, Call& call, CompleteStation command) {
-  api.blocking.run(
-      {.name = "artifacts of run " + to_string(command.run_id)},
-      [&api, call = Call{{}, call.origin, call.responder},
+  const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
+  const std::string lane = "artifacts of run " + to_string(command.run_id);
+  run_artifact_work(
+      api, lane, refuse,
+      [&api, refuse, call = Call{{}, call.origin, call.responder},
        command = std::move(command)]() mutable -> std::function<void()> {
         for (InlineArtifact& artifact : command.artifacts) {
           auto stored = api.artifacts.put(artifact.name,
                                           artifact.media_type.value_or("application/octet-stream"),
                                           artifact.content);
           if (!stored) {
-            return [call, name = artifact.name, error = stored.error()] {
-              call.responder.reject({ErrorCode::STORAGE_FULL,
-                                     "the artifact could not be stored: " + error.message,
-                                     {{"artifact", name}, {"path", error.file}},
-                                     {"df -h", "signalbox status"}});
-            };
+            return
+                [refuse, why = unstored_artifact(artifact.name, stored.error())] { refuse(why); };
           }
           command.stored_artifacts.push_back(std::move(*stored));
         }

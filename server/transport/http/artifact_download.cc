@@ -80,18 +80,12 @@ void ArtifactDownload::read_result(const json::object& result) {
 }
 
 void ArtifactDownload::open() {
-  session().service().blocking.run(
-      {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
-        self->file_ = FileDescriptor(
-            ::open(self->path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-        struct stat status {};
-        const bool is_whole = self->file_ && ::fstat(self->file_.get(), &status) == 0 &&
-                              S_ISREG(status.st_mode) &&
-                              std::cmp_equal(status.st_size, self->file_bytes_);
-        return [self, is_whole] {
-          if (!is_whole) return self->refuse_damaged("is missing, or of another size");
-          self->check();
-        };
+  session().service().open_artifact(
+      digest_, file_bytes_,
+      [self = shared_from_this()](const Decided<std::shared_ptr<const OpenedBlob>>& opened) {
+        if (!opened) return self->session().respond(problem(opened.error()));
+        self->opened_ = *opened;
+        self->check();
       });
 }
 
@@ -105,7 +99,8 @@ void ArtifactDownload::check() {
       {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
         const std::size_t bytes =
             std::min<std::uint64_t>(hashed_chunk_bytes, self->file_bytes_ - self->checked_bytes_);
-        const std::string chunk = read_chunk(self->file_.get(), self->checked_bytes_, bytes);
+        const std::string chunk =
+            read_chunk(self->opened_->file.get(), self->checked_bytes_, bytes);
         self->hash_.update(chunk);
         self->checked_bytes_ += bytes;
         const bool was_read = !chunk.empty();
@@ -117,10 +112,11 @@ void ArtifactDownload::check() {
 }
 
 void ArtifactDownload::refuse_damaged(const std::string& why) {
-  session().respond(problem({ErrorCode::STORAGE_DAMAGED,
-                             "the file of the artifact " + name_ + " " + why,
-                             {{"path", path_}, {"sha256", to_hex(digest_)}},
-                             {"sha256sum " + path_}}));
+  session().respond(
+      problem({ErrorCode::STORAGE_DAMAGED,
+               "the file of the artifact " + name_ + " " + why,
+               {{"path", path_}, {"sha256", to_hex(digest_)}},
+               {path_.starts_with('/') ? "sha256sum " + path_ : std::string("signalbox status")}}));
 }
 
 // Artifacts are untrusted content of jobs: the header fields keep a browser from showing one as a
@@ -168,7 +164,7 @@ void ArtifactDownload::send_next() {
   session().service().blocking.run(
       {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
         const std::size_t bytes = std::min<std::uint64_t>(sent_chunk_bytes, self->left_.bytes);
-        self->chunk_ = read_chunk(self->file_.get(), self->left_.from, bytes);
+        self->chunk_ = read_chunk(self->opened_->file.get(), self->left_.from, bytes);
         return [self, bytes] {
           // The header is sent, so closing before Content-Length is reached has to signal the
           // error.

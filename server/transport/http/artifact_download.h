@@ -1,8 +1,9 @@
 // The response with an artifact's content: calls run.artifact, then streams the file in chunks, so
 // that a large artifact takes no more memory than a small one.
 //
-// The file is opened once and its digest checked before the first byte is sent, so only what was
-// stored is served. Reading and hashing are done on the blocking pool.
+// The file, or a copy of what a store of objects has, is opened once and its digest checked before
+// the first byte is sent, so only what was stored is served. Reading and hashing are done on the
+// blocking pool.
 #pragma once
 
 #include <memory>
@@ -11,9 +12,9 @@
 
 #include <boost/json/object.hpp>
 
+#include "server/platform/artifact_store.h"
 #include "server/transport/http/byte_range.h"
 #include "server/transport/http/http_exchange.h"
-#include "store/file_descriptor.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -48,7 +49,7 @@ class ArtifactDownload final : public SingleResponsePeer,
   std::uint64_t file_bytes_ = 0;
   Digest digest_;
   std::string etag_;
-  FileDescriptor file_;
+  std::shared_ptr<const OpenedBlob> opened_;
   Sha256 hash_;
   std::uint64_t checked_bytes_ = 0;
   ByteRange left_;

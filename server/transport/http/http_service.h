@@ -12,6 +12,7 @@
 #include "domain/error.h"
 #include "server/access/caller.h"
 #include "server/limits.h"
+#include "server/platform/artifact_store.h"
 #include "server/platform/blocking_pool.h"
 #include "server/rpc/kept_output.h"
 #include "server/rpc/peer.h"
@@ -19,6 +20,9 @@
 #include "server/transport/http/host_rule.h"
 
 namespace signalbox {
+
+// Takes the content of an artifact, or why it can't be had.
+using OpenedArtifact = std::function<void(const Decided<std::shared_ptr<const OpenedBlob>>&)>;
 
 struct HttpService {
   // Handles a line of a JSON-RPC connection. `caller` is the identity of the connection.
@@ -58,6 +62,12 @@ struct HttpService {
   // Called when a connection of lines has closed, or over TCP has ended its output, while requests
   // of it wait to be answered.
   std::function<void(const Peer& peer)> output_ended = [](const Peer&) {};
+  // Opens the content of an artifact for `then`, which is called on the engine's thread.
+  std::function<void(const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then)>
+      open_artifact = [](const Digest&, std::uint64_t, const OpenedArtifact& then) {
+        then(
+            tl::unexpected(Rejection{ErrorCode::INTERNAL, "nothing keeps artifacts here", {}, {}}));
+      };
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;

@@ -96,6 +96,7 @@ unsigned status_of(ErrorCode code) {
       return 500;
     case ErrorCode::UNKNOWN_OUTCOME:
     case ErrorCode::STORAGE_FULL:
+    case ErrorCode::STORAGE_AWAY:
     case ErrorCode::SHUTTING_DOWN:
     case ErrorCode::READ_MODELS_REBUILDING:
       return 503;

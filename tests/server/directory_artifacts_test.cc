@@ -1,4 +1,4 @@
-// Tests the artifact store, which keeps files by the digest of their content.
+// Tests the directory of artifacts, which keeps files by the digest of their content.
 #include <sys/stat.h>
 
 #include "server/platform/atomic_file.h"
@@ -7,13 +7,13 @@
 namespace signalbox {
 namespace {
 
-class ArtifactStoreTest : public ::testing::Test {
+class DirectoryArtifactsTest : public ::testing::Test {
  protected:
   TemporaryDirectory directory;
-  ArtifactStore store{directory.path() / "artifacts"};
+  DirectoryArtifacts store{directory.path() / "artifacts"};
 };
 
-TEST_F(ArtifactStoreTest, PutAndGet) {
+TEST_F(DirectoryArtifactsTest, PutAndGet) {
   const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
   EXPECT_EQ(artifact.bytes, 6U);
   // From sha256sum.
@@ -24,11 +24,11 @@ TEST_F(ArtifactStoreTest, PutAndGet) {
   EXPECT_EQ(store.put("again", "text/plain", "hello\n")->sha256, artifact.sha256);
 }
 
-TEST_F(ArtifactStoreTest, UnknownIsNotFound) {
+TEST_F(DirectoryArtifactsTest, UnknownIsNotFound) {
   EXPECT_EQ(store.get(Digest{}).error().kind, StoreError::Kind::not_found);
 }
 
-TEST_F(ArtifactStoreTest, ChangedBytesAreDetectedAndHealedByPutting) {
+TEST_F(DirectoryArtifactsTest, ChangedBytesAreDetectedAndHealedByPutting) {
   const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
   write_text(store.path_of(artifact.sha256), "hellO\n");
   const auto damaged = store.get(artifact.sha256);
@@ -39,7 +39,7 @@ TEST_F(ArtifactStoreTest, ChangedBytesAreDetectedAndHealedByPutting) {
   EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
 }
 
-TEST_F(ArtifactStoreTest, ConcurrentPutsOfTheSameContent) {
+TEST_F(DirectoryArtifactsTest, ConcurrentPutsOfTheSameContent) {
   std::vector<std::thread> writers;
   for (int index = 0; index < 8; ++index) {
     writers.emplace_back([this] {

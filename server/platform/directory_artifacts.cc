@@ -1,0 +1,127 @@
+#include "server/platform/directory_artifacts.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "server/platform/atomic_file.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t stored_ns_of(const struct stat& status) {
+  return status.st_mtim.tv_sec * ns_per_s + status.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+DirectoryArtifacts::DirectoryArtifacts(fs::path root) : root_(std::move(root)) {}
+
+fs::path DirectoryArtifacts::path_of(const Digest& sha256) const {
+  const std::string hex = to_hex(sha256);
+  return root_ / "sha256" / hex.substr(0, 2) / hex.substr(2);
+}
+
+std::string DirectoryArtifacts::location_of(const Digest& sha256) const {
+  return path_of(sha256).string();
+}
+
+Stored<void> DirectoryArtifacts::put_content(const Digest& sha256, std::string_view content) {
+  const fs::path path = path_of(sha256);
+  const std::shared_lock<std::shared_mutex> not_removing(removal_);
+  // An existing blob is compared with the content, so that storing it again repairs a damaged one.
+  // Its time is that of its latest use, see remove_older(); one that can't be set is written anew.
+  const auto present = get(sha256);
+  if (present && *present == content && ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0) {
+    return {};
+  }
+
+  TRY(make_directories(path.parent_path()));
+  return write_file_atomically(path, content);
+}
+
+Stored<std::string> DirectoryArtifacts::get(const Digest& sha256) const {
+  const fs::path path = path_of(sha256);
+  auto content = read_regular_file(path, limits::artifact_bytes_max);
+  if (!content) return content;
+  if (signalbox::sha256(*content) != sha256) {
+    return store_failure(StoreError::Kind::damaged,
+                         "the content of " + path.string() + " is not what was stored",
+                         path.string());
+  }
+  return content;
+}
+
+Stored<OpenedBlob> DirectoryArtifacts::open(const Digest& sha256, std::uint64_t bytes) const {
+  const fs::path path = path_of(sha256);
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) {
+    return tl::unexpected(system_error("open", path));
+  }
+  if (!S_ISREG(status.st_mode) || !std::cmp_equal(status.st_size, bytes)) {
+    return store_failure(StoreError::Kind::damaged,
+                         path.string() + " is of another size than what was stored", path.string());
+  }
+  return OpenedBlob{std::move(file), nullptr};
+}
+
+Stored<bool> DirectoryArtifacts::has(const Digest& sha256) const {
+  std::error_code error;
+  const bool found = fs::exists(path_of(sha256), error);
+  if (error) {
+    return store_failure(StoreError::Kind::io,
+                         "can't look at " + location_of(sha256) + ": " + error.message());
+  }
+  return found;
+}
+
+// What can't be read is left out: it isn't removed.
+Stored<void> DirectoryArtifacts::list(std::uint8_t first,
+                                      const std::function<void(const KeptBlob&)>& visit) const {
+  constexpr const char* digits = "0123456789abcdef";
+  const std::string begin{digits[first / 16], digits[first % 16]};
+  const fs::path directory = root_ / "sha256" / begin;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(directory, error))) return {};
+  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    const auto digest = parse_digest(begin + each->path().filename().string());
+    struct stat status {};
+    if (!digest || ::lstat(each->path().c_str(), &status) != 0) continue;
+    visit({*digest, stored_ns_of(status)});
+  }
+  return {};
+}
+
+Stored<std::uint64_t> DirectoryArtifacts::size_of(const Digest& sha256) const {
+  std::error_code error;
+  const auto size = fs::file_size(path_of(sha256), error);
+  return error ? 0 : size;
+}
+
+Stored<std::uint64_t> DirectoryArtifacts::remove_older(const Digest& sha256,
+                                                       std::int64_t before_ns) {
+  constexpr std::uint64_t block_bytes = 512;
+  const fs::path path = path_of(sha256);
+  const std::unique_lock<std::shared_mutex> removing(removal_);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return 0;
+  if (!S_ISREG(status.st_mode) || stored_ns_of(status) >= before_ns) return 0;
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return tl::unexpected(system_error("remove", path));
+  }
+  return static_cast<std::uint64_t>(status.st_blocks) * block_bytes;
+}
+
+}  // namespace signalbox

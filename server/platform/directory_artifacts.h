@@ -1,0 +1,38 @@
+// Artifacts in a directory: <root>/sha256/<first two digits>/<other sixty-two digits>.
+//
+// A blob is written once, atomically (temporary file, fsync, rename, fsync of the directory).
+#pragma once
+
+#include <filesystem>
+#include <shared_mutex>
+#include <string>
+
+#include "server/platform/artifact_store.h"
+
+namespace signalbox {
+
+class DirectoryArtifacts final : public ArtifactStore {
+ public:
+  explicit DirectoryArtifacts(std::filesystem::path root);  // <data>/artifacts
+
+  Stored<void> put_content(const Digest& sha256, std::string_view content) override;
+  [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
+  [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<bool> has(const Digest& sha256) const override;
+  [[nodiscard]] std::string location_of(const Digest& sha256) const override;
+  Stored<void> list(std::uint8_t first,
+                    const std::function<void(const KeptBlob&)>& visit) const override;
+  [[nodiscard]] Stored<std::uint64_t> size_of(const Digest& sha256) const override;
+  // The size that it returns is the one on the disk.
+  Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;
+
+  // Returns the path of the blob with this digest, whether it exists or not.
+  [[nodiscard]] std::filesystem::path path_of(const Digest& sha256) const;
+
+ private:
+  std::filesystem::path root_;
+  // Shared by all put(): none may find a blob that is being removed.
+  std::shared_mutex removal_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,195 @@
+#include "server/platform/s3_artifacts.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "server/limits.h"
+#include "server/platform/clock.h"
+#include "store/durable_file.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t keys_per_page = 1000;
+// Pages of one of the 256 parts of the store: a quarter of a thousand million blobs in all. A store
+// that never comes to an end stops here.
+constexpr std::size_t pages_max = 1000;
+// A blob as old as this is stored anew instead of being taken for stored.
+constexpr std::int64_t renewed_after_ns = unnamed_artifact_ms_min / 2 * ns_per_ms;
+
+tl::unexpected<StoreError> damaged_blob(const std::string& location) {
+  return store_failure(StoreError::Kind::damaged,
+                       "the content of " + location + " is not what was stored", location);
+}
+
+// Creates a file without a name in an existing directory.
+Stored<FileDescriptor> nameless_file(const std::filesystem::path& directory) {
+  TRY(make_directories(directory));
+  std::string name = (directory / "copy-XXXXXX").string();
+  FileDescriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("create a file in", directory));
+  ::unlink(name.c_str());
+  return file;
+}
+
+}  // namespace
+
+S3Artifacts::S3Artifacts(S3Settings settings, std::filesystem::path scratch)
+    : client_(std::move(settings)), scratch_(std::move(scratch)) {}
+
+std::string S3Artifacts::key_of(const Digest& sha256) const {
+  const std::string hex = to_hex(sha256);
+  return client_.settings().prefix + "sha256/" + hex.substr(0, 2) + "/" + hex.substr(2);
+}
+
+std::string S3Artifacts::location_of(const Digest& sha256) const {
+  return client_.url_of(key_of(sha256));
+}
+
+Stored<std::optional<S3Object>> S3Artifacts::find(const Digest& sha256) const {
+  const std::string key = key_of(sha256);
+  auto listing = TRY(client_.list(key, 1));
+  if (listing.objects.empty() || listing.objects.front().key != key) return std::nullopt;
+  return std::move(listing.objects.front());
+}
+
+Stored<bool> S3Artifacts::has(const Digest& sha256) const { return TRY(find(sha256)).has_value(); }
+
+Stored<std::uint64_t> S3Artifacts::size_of(const Digest& sha256) const {
+  const auto found = TRY(find(sha256));
+  return found ? found->bytes : 0;
+}
+
+Stored<std::string> S3Artifacts::get(const Digest& sha256) const {
+  std::string content;
+  TRY(client_.get(key_of(sha256), [&content](std::string_view part) {
+    content += part;
+    return content.size() <= limits::artifact_bytes_max;
+  }));
+  if (signalbox::sha256(content) != sha256) return damaged_blob(location_of(sha256));
+  return content;
+}
+
+Stored<bool> S3Artifacts::is_intact(const Digest& sha256) const {
+  Sha256 hash;
+  const auto read = client_.get(key_of(sha256), [&hash](std::string_view part) {
+    hash.update(part);
+    return true;
+  });
+  if (!read && read.error().kind == StoreError::Kind::not_found) return false;
+  if (!read) return tl::unexpected(read.error());
+  return hash.finish() == sha256;
+}
+
+Stored<OpenedBlob> S3Artifacts::open(const Digest& sha256, std::uint64_t bytes) const {
+  const std::string location = location_of(sha256);
+  // The place counts from here on, whatever becomes of the copy.
+  const std::shared_ptr<void> place(nullptr, [copies = copies_](void*) { --*copies; });
+  if (++*copies_ > limits::artifact_copies_max) {
+    return store_failure(StoreError::Kind::away,
+                         "too many artifacts are being downloaded; try again soon", location);
+  }
+  FileDescriptor file = TRY(nameless_file(scratch_));
+  Sha256 hash;
+  std::uint64_t copied = 0;
+  bool is_written = true;
+  StoreError write_error;
+  const auto read = client_.get(key_of(sha256), [&](std::string_view part) {
+    copied += part.size();
+    if (copied > bytes) return false;
+    hash.update(part);
+    is_written = write_all(file, part);
+    if (!is_written) write_error = system_error("write a copy of " + location + " in", scratch_);
+    return is_written;
+  });
+  if (!is_written) return tl::unexpected(write_error);
+  if (!read) return tl::unexpected(read.error());
+  if (copied != bytes || hash.finish() != sha256) return damaged_blob(location);
+  return OpenedBlob{std::move(file), place};
+}
+
+Stored<void> S3Artifacts::put_content(const Digest& sha256, std::string_view content) {
+  turns_.begin_put(sha256);
+  auto stored = store(sha256, content);
+  turns_.end_put(sha256);
+  return stored;
+}
+
+Stored<void> S3Artifacts::store(const Digest& sha256, std::string_view content) {
+  const std::string key = key_of(sha256);
+  const auto put = TRY(client_.put(key, sha256, content, /*only_if_absent=*/true));
+  if (put == S3Client::Put::created) return {};
+  const auto found = TRY(find(sha256));
+  const std::int64_t fresh_ns = SystemClock().wall_ns() - renewed_after_ns;
+  const bool is_fresh = found && found->bytes == content.size() && found->modified_ns > fresh_ns;
+  if (is_fresh && TRY(is_intact(sha256))) return {};
+  TRY(client_.put(key, sha256, content, /*only_if_absent=*/false));
+  return {};
+}
+
+Stored<void> S3Artifacts::list(std::uint8_t first,
+                               const std::function<void(const KeptBlob&)>& visit) const {
+  constexpr const char* digits = "0123456789abcdef";
+  const std::string begin{digits[first / 16], digits[first % 16]};
+  const std::string folder = client_.settings().prefix + "sha256/" + begin + "/";
+  std::string token;
+  for (std::size_t page = 0; page < pages_max; ++page) {
+    const S3Listing listing = TRY(client_.list(folder, keys_per_page, token));
+    for (const S3Object& object : listing.objects) {
+      if (!object.key.starts_with(folder)) continue;
+      const auto digest = parse_digest(begin + object.key.substr(folder.size()));
+      if (digest) visit({*digest, object.modified_ns});
+    }
+    token = listing.next_token;
+    if (token.empty()) return {};
+  }
+  return {};
+}
+
+Stored<std::uint64_t> S3Artifacts::remove_older(const Digest& sha256, std::int64_t before_ns) {
+  if (!turns_.begin_removal(sha256)) return 0;
+  const auto remove = [&]() -> Stored<std::uint64_t> {
+    const auto found = TRY(find(sha256));
+    if (!found || found->modified_ns >= before_ns) return 0;
+    TRY(client_.remove(key_of(sha256)));
+    return found->bytes;
+  };
+  auto removed = remove();
+  turns_.end_removal(sha256);
+  return removed;
+}
+
+void S3Artifacts::Turns::begin_put(const Digest& sha256) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !removals_.contains(sha256); });
+  ++puts_[sha256];
+}
+
+void S3Artifacts::Turns::end_put(const Digest& sha256) {
+  const std::lock_guard lock(mutex_);
+  const auto place = puts_.find(sha256);
+  if (--place->second == 0) puts_.erase(place);
+}
+
+bool S3Artifacts::Turns::begin_removal(const Digest& sha256) {
+  const std::lock_guard lock(mutex_);
+  if (puts_.contains(sha256)) return false;
+  return removals_.insert(sha256).second;
+}
+
+void S3Artifacts::Turns::end_removal(const Digest& sha256) {
+  {
+    const std::lock_guard lock(mutex_);
+    removals_.erase(sha256);
+  }
+  changed_.notify_all();
+}
+
+}  // namespace signalbox

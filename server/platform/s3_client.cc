@@ -1,0 +1,207 @@
+#include "server/platform/s3_client.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/try.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
+#include "server/platform/clock.h"
+#include "server/platform/http_request.h"
+#include "server/text/percent_coding.h"
+#include "store/base64.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t answer_bytes_max = 4 * 1024 * 1024;  // a page of a listing takes 0.5 MiB
+constexpr std::int64_t bytes_per_s_min = 1024 * 1024;
+
+// Returns the path of a bucket's key, encoded but for its slashes.
+std::string path_of_key(const std::string& bucket, const std::string& key) {
+  std::string path = "/" + percent_encoded(bucket);
+  for (std::size_t from = 0; !key.empty() && from <= key.size();) {
+    const std::size_t slash = std::min(key.find('/', from), key.size());
+    path += "/" + percent_encoded(key.substr(from, slash - from));
+    from = slash + 1;
+  }
+  return path;
+}
+
+// Returns the Host field as libcurl sends it: without the scheme's own port.
+std::string host_of(const std::string& endpoint) {
+  const std::size_t begins = endpoint.find("://") + 3;
+  std::string host = endpoint.substr(begins);
+  const std::string_view own = endpoint.starts_with("https:") ? ":443" : ":80";
+  if (host.ends_with(own)) host.resize(host.size() - own.size());
+  return host;
+}
+
+// Faults of the way there, or of the moment: the same request may succeed later.
+bool is_passing(long status, std::string_view code) {
+  static constexpr std::array<std::string_view, 6> codes{"BadDigest",
+                                                         "XAmzContentSHA256Mismatch",
+                                                         "XAmzContentChecksumMismatch",
+                                                         "IncompleteBody",
+                                                         "RequestTimeout",
+                                                         "ConditionalRequestConflict"};
+  return status >= 500 || status == 429 || status == 408 || status == 409 ||
+         std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+}  // namespace
+
+struct S3Client::Request {
+  std::string method;
+  std::string key;  // empty: the bucket itself
+  NamedValues query = {};
+  NamedValues headers = {};
+  Digest sha256{};  // of the content
+  std::optional<std::string_view> content = std::nullopt;
+  std::function<bool(std::string_view)> sink = nullptr;
+  std::size_t bytes_max = answer_bytes_max;  // of the answer, or of what is sent
+  const bool* is_refused = nullptr;          // set by `sink`: what arrives isn't what was stored
+};
+
+S3Client::S3Client(S3Settings settings) : settings_(std::move(settings)) {}
+
+std::string S3Client::url_of(const std::string& key) const {
+  return "s3://" + settings_.bucket + "/" + key;
+}
+
+tl::unexpected<StoreError> S3Client::failure(StoreError::Kind kind, const std::string& key,
+                                             const std::string& why) const {
+  return store_failure(kind, url_of(key) + " at " + settings_.endpoint + ": " + why, url_of(key));
+}
+
+Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
+  const auto credentials = settings_.credentials();
+  if (!credentials) return failure(StoreError::Kind::denied, request.key, credentials.error());
+  const SignedParts parts{request.method,
+                          host_of(settings_.endpoint),
+                          path_of_key(settings_.bucket, request.key),
+                          request.query,
+                          request.headers,
+                          to_hex(request.sha256)};
+  OutgoingRequest outgoing;
+  outgoing.method = request.method;
+  outgoing.url = settings_.endpoint + parts.path;
+  if (!request.query.empty()) outgoing.url += "?" + canonical_query(request.query);
+  outgoing.headers = signed_headers(parts, *credentials, settings_.region, SystemClock().wall_ns());
+  outgoing.trusted = settings_.certificate_authority;
+  outgoing.follow = false;
+  outgoing.content = request.content;
+  outgoing.sink = request.sink;
+  outgoing.answer_bytes_max = std::max(answer_bytes_max, request.bytes_max + 1);
+  outgoing.stall_ms = limits::artifact_store_stall_ms_max;
+  HttpTimeouts times;
+  times.connect_ms = limits::artifact_store_stall_ms_max;
+  times.whole_ms = limits::artifact_store_stall_ms_max +
+                   static_cast<std::int64_t>(request.bytes_max) * 1000 / bytes_per_s_min;
+  auto sent = send(outgoing, times);
+  if (!sent) return failure(StoreError::Kind::away, request.key, sent.error().message);
+  Answer answer{sent->status, std::move(sent->body), {}};
+  if (answer.status / 100 != 2) answer.code = s3_error_code(answer.body);
+  return answer;
+}
+
+Stored<S3Client::Answer> S3Client::ask(const Request& request) {
+  TRY(health_.admit());
+  auto answer = send_signed(request);
+  if (request.is_refused != nullptr && *request.is_refused) {
+    health_.note(std::nullopt);
+    return failure(StoreError::Kind::damaged, request.key, "it isn't what was stored");
+  }
+  if (answer) {
+    const long status = answer->status;
+    const std::string said =
+        "HTTP " + std::to_string(status) + (answer->code.empty() ? "" : " " + answer->code);
+    if (status == 501) {
+      // It says something of a condition in the request; put() goes on without that.
+    } else if (is_passing(status, answer->code)) {
+      answer = failure(StoreError::Kind::away, request.key, said);
+    } else if (status / 100 == 3) {
+      answer = failure(StoreError::Kind::denied, request.key,
+                       said + ": the bucket is elsewhere; check artifacts.endpoint and region");
+    } else if (answer->code == "NoSuchBucket" ||
+               (status / 100 != 2 && status != 404 && status != 412)) {
+      answer = failure(StoreError::Kind::denied, request.key, said);
+    }
+  }
+  // Work that was canceled, or had no time left, says nothing of the store.
+  const bool is_over =
+      CallBounds::is_canceled() || CallBounds::now_ms() >= CallBounds::deadline_ms();
+  if (answer) {
+    health_.note(std::nullopt);
+  } else if (!is_over) {
+    health_.note(answer.error());
+  }
+  return answer;
+}
+
+Stored<S3Client::Put> S3Client::put(const std::string& key, const Digest& sha256,
+                                    std::string_view content, bool only_if_absent) {
+  const std::string_view digest{reinterpret_cast<const char*>(sha256.bytes.data()),
+                                sha256.bytes.size()};
+  Request request{.method = "PUT", .key = key, .sha256 = sha256, .content = content};
+  request.bytes_max = content.size();
+  // x-amz-content-sha256, which is signed, is checked on arrival; this one is kept as well, where
+  // the store knows it.
+  request.headers = {{"content-type", "application/octet-stream"},
+                     {"x-amz-checksum-sha256", to_base64(digest)}};
+  const bool has_condition = only_if_absent && knows_conditions_;
+  if (has_condition) request.headers.emplace_back("if-none-match", "*");
+  auto answer = TRY(ask(request));
+  if (answer.status == 501 && has_condition) {
+    knows_conditions_ = false;
+    return put(key, sha256, content, only_if_absent);
+  }
+  if (answer.status == 412) return Put::existed;
+  if (answer.status / 100 == 2) return Put::created;
+  return failure(StoreError::Kind::denied, key,
+                 "HTTP " + std::to_string(answer.status) + " " + answer.code);
+}
+
+Stored<void> S3Client::get(const std::string& key,
+                           const std::function<bool(std::string_view part)>& sink) {
+  bool is_refused = false;
+  Request request{.method = "GET", .key = key, .sha256 = signalbox::sha256("")};
+  request.bytes_max = limits::artifact_bytes_max;
+  request.sink = [&](std::string_view part) {
+    is_refused = !sink(part);
+    return !is_refused;
+  };
+  request.is_refused = &is_refused;
+  const auto answer = TRY(ask(request));
+  if (answer.status == 404) return failure(StoreError::Kind::not_found, key, "it isn't there");
+  if (answer.status / 100 == 2) return {};
+  return failure(StoreError::Kind::denied, key,
+                 "HTTP " + std::to_string(answer.status) + " " + answer.code);
+}
+
+Stored<void> S3Client::remove(const std::string& key) {
+  const auto answer = TRY(ask({.method = "DELETE", .key = key, .sha256 = signalbox::sha256("")}));
+  if (answer.status / 100 == 2 || answer.status == 404) return {};
+  return failure(StoreError::Kind::denied, key,
+                 "HTTP " + std::to_string(answer.status) + " " + answer.code);
+}
+
+Stored<S3Listing> S3Client::list(const std::string& prefix, std::size_t keys_max,
+                                 const std::string& token) {
+  Request request{.method = "GET", .key = {}, .sha256 = signalbox::sha256("")};
+  request.query = {{"list-type", "2"}, {"max-keys", std::to_string(keys_max)}, {"prefix", prefix}};
+  if (!token.empty()) request.query.emplace_back("continuation-token", token);
+  const auto answer = TRY(ask(request));
+  if (answer.status / 100 != 2) {
+    return failure(StoreError::Kind::denied, prefix,
+                   "HTTP " + std::to_string(answer.status) + " " + answer.code);
+  }
+  auto listing = parse_s3_listing(answer.body);
+  if (!listing) return failure(StoreError::Kind::away, prefix, "its listing: " + listing.error());
+  return *std::move(listing);
+}
+
+}  // namespace signalbox

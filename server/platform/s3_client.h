@@ -1,0 +1,72 @@
+// One request to an S3-compatible store of objects, with its deadline and what its answer means.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include "server/platform/aws_signature.h"
+#include "server/platform/s3_answer.h"
+#include "server/platform/store_health.h"
+
+namespace signalbox {
+
+struct S3Settings {
+  std::string endpoint;  // such as https://s3.eu-central-1.amazonaws.com: no path
+  std::string region;
+  std::string bucket;
+  std::string prefix;                 // of all keys: empty, or with a slash at its end
+  std::string certificate_authority;  // a PEM file to trust instead of the system's, or empty
+  // Returns the credentials as they are now, or why there are none, for a person.
+  std::function<tl::expected<AwsCredentials, std::string>()> credentials;
+};
+
+// Thread-safe. All calls block; errors as in artifact_store.h, none of them with a secret.
+class S3Client {
+ public:
+  explicit S3Client(S3Settings settings);
+
+  enum class Put { created, existed };
+  // Stores the object; with `only_if_absent` unless the key exists. A store that doesn't know this
+  // condition replaces the object. The store checks the digest of what it receives.
+  Stored<Put> put(const std::string& key, const Digest& sha256, std::string_view content,
+                  bool only_if_absent);
+  // Passes the object to `sink`, a part at a time; false from it ends the request with `damaged`.
+  Stored<void> get(const std::string& key, const std::function<bool(std::string_view part)>& sink);
+  // Removes the object; one that isn't there is no error.
+  Stored<void> remove(const std::string& key);
+  // Returns a page of the objects whose keys begin with `prefix`, in order. `token` is empty, or
+  // the next_token of the page before.
+  Stored<S3Listing> list(const std::string& prefix, std::size_t keys_max,
+                         const std::string& token = {});
+
+  // Returns the URL of a key: s3://bucket/key.
+  [[nodiscard]] std::string url_of(const std::string& key) const;
+  [[nodiscard]] const S3Settings& settings() const { return settings_; }
+  [[nodiscard]] std::optional<StoreTrouble> trouble() const { return health_.trouble(); }
+
+ private:
+  struct Request;
+  struct Answer {
+    long status = 0;
+    std::string body;
+    std::string code;  // of an error, or empty
+  };
+  // Returns the store's answer, of any status that says something of the object. Errors: `away`,
+  // `denied`.
+  Stored<Answer> ask(const Request& request);
+  Stored<Answer> send_signed(const Request& request) const;
+  [[nodiscard]] tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::string& key,
+                                                   const std::string& why) const;
+
+  const S3Settings settings_;
+  StoreHealth health_;
+  std::atomic<bool> knows_conditions_ = true;  // the store hasn't refused one
+};
+
+}  // namespace signalbox

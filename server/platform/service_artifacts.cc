@@ -1,0 +1,80 @@
+#include "server/platform/service_artifacts.h"
+
+#include <utility>
+
+#include "domain/try.h"
+
+namespace signalbox {
+namespace {
+
+// Returns what `there` gives, unless neither has the blob whole: then the fault of the one that has
+// something.
+template <class T>
+Stored<T> in_either(Stored<T> here, const std::function<Stored<T>()>& there) {
+  if (here) return here;
+  Stored<T> found = there();
+  const bool is_nowhere = !found && found.error().kind == StoreError::Kind::not_found;
+  return is_nowhere ? std::move(here) : std::move(found);
+}
+
+}  // namespace
+
+ServiceArtifacts::ServiceArtifacts(std::filesystem::path directory,
+                                   std::optional<S3Settings> objects)
+    : directory_(directory) {
+  if (objects) objects_.emplace(*std::move(objects), std::move(directory));
+}
+
+Stored<void> ServiceArtifacts::put_content(const Digest& sha256, std::string_view content) {
+  if (objects_) return objects_->put_content(sha256, content);
+  return directory_.put_content(sha256, content);
+}
+
+Stored<Artifact> ServiceArtifacts::put_here(const std::string& name, const std::string& media_type,
+                                            std::string_view content) {
+  return directory_.put(name, media_type, content);
+}
+
+// The directory is asked first: it answers while no store of objects does.
+Stored<std::string> ServiceArtifacts::get(const Digest& sha256) const {
+  auto here = directory_.get(sha256);
+  if (!objects_) return here;
+  return in_either<std::string>(std::move(here), [&] { return objects_->get(sha256); });
+}
+
+Stored<OpenedBlob> ServiceArtifacts::open(const Digest& sha256, std::uint64_t bytes) const {
+  auto here = directory_.open(sha256, bytes);
+  if (!objects_) return here;
+  return in_either<OpenedBlob>(std::move(here), [&] { return objects_->open(sha256, bytes); });
+}
+
+Stored<bool> ServiceArtifacts::has(const Digest& sha256) const {
+  if (TRY(directory_.has(sha256))) return true;
+  return objects_ ? objects_->has(sha256) : false;
+}
+
+std::string ServiceArtifacts::location_of(const Digest& sha256) const {
+  const bool is_elsewhere = objects_ && !directory_.has(sha256).value_or(false);
+  return is_elsewhere ? objects_->location_of(sha256) : directory_.location_of(sha256);
+}
+
+Stored<void> ServiceArtifacts::list(std::uint8_t first,
+                                    const std::function<void(const KeptBlob&)>& visit) const {
+  TRY(directory_.list(first, visit));
+  if (objects_) return objects_->list(first, visit);
+  return {};
+}
+
+Stored<std::uint64_t> ServiceArtifacts::size_of(const Digest& sha256) const {
+  const auto here = TRY(directory_.size_of(sha256));
+  if (!objects_) return here;
+  return here + TRY(objects_->size_of(sha256));
+}
+
+Stored<std::uint64_t> ServiceArtifacts::remove_older(const Digest& sha256, std::int64_t before_ns) {
+  const auto here = TRY(directory_.remove_older(sha256, before_ns));
+  if (!objects_) return here;
+  return here + TRY(objects_->remove_older(sha256, before_ns));
+}
+
+}  // namespace signalbox
