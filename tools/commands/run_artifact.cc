@@ -23,9 +23,11 @@ ExitCode artifact(const Invocation& invocation, const ArtifactOptions& options) 
       call_server(invocation, "run.artifact", {{"run_id", options.run_id}, {"name", options.name}});
   if (result && !invocation.json && !result->contains("content")) {
     // Large or binary content is only in the file, whose path is printed.
+    const bool is_object = text_at(*result, "path").starts_with("s3://");
     write_message("not shown: " + text_at(*result, "bytes") + " bytes of " +
                   printable(text_at(*result, "media_type")) +
-                  ", in the file on the server's machine\n");
+                  (is_object ? ", in the store of artifacts; the console and HTTP deliver it\n"
+                             : ", in the file on the server's machine\n"));
   }
   const bool is_for_program = !invocation.json && !terminal_of(STDOUT_FILENO).columns;
   if (result && is_for_program && result->contains("content")) {
@@ -48,7 +50,9 @@ void add_run_artifact_command(ToolCommand run, Invocation& invocation) {
   command.footer(
       "Of what isn't text or is larger than 256 KiB it prints the path of the file, which is on "
       "the\n"
-      "server's machine. `run diff` prints a run's change whole, for `git apply`.\n\n"
+      "server's machine, or its URL in a store of objects. `run diff` prints a run's change "
+      "whole,\n"
+      "for `git apply`.\n\n"
       "Examples:\n"
       "  signalbox run artifact \"$run\" change.patch | less\n"
       "  signalbox run artifact \"$run\" verify_summary");

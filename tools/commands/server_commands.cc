@@ -69,6 +69,17 @@ Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
 }
 
 // Empty if the service has no TLS.
+// Where artifacts are, if that isn't the data directory, and what is wrong with the store.
+Cell view_artifact_store(const json::object& status) {
+  const json::value* const found = status.if_contains("artifact_store");
+  if (found == nullptr || !found->is_object()) return {};
+  const std::string store = text_at(found->get_object(), "store");
+  const json::object& trouble = object_at(found->get_object(), "trouble");
+  if (trouble.empty()) return {store, Style::good};
+  return {store + ": since " + text_at(trouble, "since") + ", " + text_at(trouble, "message"),
+          Style::bad};
+}
+
 Cell view_certificate(const json::object& status, std::int64_t now_ns) {
   const json::object& certificate = object_at(status, "certificate");
   const std::string state = text_at(certificate, "state");
@@ -146,6 +157,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"subscriptions", {text_at(status, "subscriptions")}},
           {"read models at", {read_models, rebuilding ? Style::bad : Style::plain}},
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
+          {"artifacts", view_artifact_store(status)},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
           {"held projects", view_held_projects(status)},
           {"settings", view_settings(status, now_ns)},
