@@ -1,8 +1,11 @@
 // What every store of artifacts promises, over each implementation: the directory, a store of
-// objects (with and without conditions), and a service that changed from one to the other.
+// objects (with and without conditions), a service that changed from one to the other, and the S3
+// interface of a real OpenStack Swift, which knows no conditions.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <set>
@@ -12,6 +15,8 @@
 #include "server/platform/clock.h"
 #include "server/platform/service_artifacts.h"
 #include "store/sha256.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/needed_ability.h"
 #include "tests/fixtures/s3_endpoint.h"
 #include "tests/server/executor_fixture.h"
 
@@ -82,6 +87,75 @@ struct ServiceSite final : StoreSite {
   ServiceArtifacts artifacts{directory.path() / "artifacts", settings_of(endpoint)};
 };
 
+// A Swift that all tests of this process share. Ends with the process, and without waiting for it:
+// its standard input ends.
+class SwiftServer {
+ public:
+  static constexpr const char* key_id = "test:tester";
+  static constexpr const char* secret = "testing";
+
+  // Returns the server; its port is 0 if the machine has no Swift.
+  static const SwiftServer& shared() {
+    static const SwiftServer server;
+    return server;
+  }
+  SwiftServer()
+      : input_(::popen(
+            ("exec /usr/bin/python3 " SIGNALBOX_SOURCE_DIR "/tests/fixtures/swift_server.py " +
+             directory_.path().string() + " " + test::S3Endpoint::bucket + " " + key_id + " " +
+             secret)
+                .c_str(),
+            "we")) {
+    if (std::system("/usr/bin/python3 -c 'import swift' 2>/dev/null") != 0) return;
+    const auto file = directory_.path() / "port";
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file); }))
+        << content_of(directory_.path() / "output");
+    port_ = content_of(file);
+  }
+  ~SwiftServer() {
+    if (input_ != nullptr) ::pclose(input_);
+  }
+  SwiftServer(const SwiftServer&) = delete;
+  SwiftServer& operator=(const SwiftServer&) = delete;
+
+  [[nodiscard]] const std::string& port() const { return port_; }  // or empty
+
+ private:
+  TemporaryDirectory directory_;
+  FILE* input_;
+  std::string port_;
+};
+
+struct SwiftSite final : StoreSite {
+  SwiftSite() : settings(make_settings()), artifacts(settings, directory.path()) {}
+  static S3Settings make_settings() {
+    static int sites = 0;
+    S3Settings made;
+    made.endpoint = "http://127.0.0.1:" + SwiftServer::shared().port();
+    made.region = "us-east-1";
+    made.bucket = test::S3Endpoint::bucket;
+    made.prefix = "site-" + std::to_string(++sites) + "/";
+    made.credentials = [] { return AwsCredentials{SwiftServer::key_id, SwiftServer::secret, {}}; };
+    return made;
+  }
+  ArtifactStore& store() override { return artifacts; }
+  void change(const Digest& sha256, const std::string& content) override {
+    const std::string key = artifacts.location_of(sha256).substr(root.size());
+    EXPECT_TRUE(S3Client(settings).put(key, signalbox::sha256(content), content,
+                                       /*only_if_absent=*/false));
+  }
+  void set_time_of_all(std::int64_t) override { FAIL() << "Swift's times are its own"; }
+  const std::string root = std::string("s3://") + test::S3Endpoint::bucket + "/";
+  TemporaryDirectory directory;
+  S3Settings settings;
+  S3Artifacts artifacts;
+};
+
+std::unique_ptr<StoreSite> swift_site() {
+  if (SwiftServer::shared().port().empty()) return nullptr;
+  return std::make_unique<SwiftSite>();
+}
+
 struct StoreKind {
   const char* name;
   std::function<std::unique_ptr<StoreSite>()> make;
@@ -90,23 +164,27 @@ void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 
 class ArtifactStoreConformance : public ::testing::TestWithParam<StoreKind> {
  protected:
+  void SetUp() override {
+    if (!site_) SIGNALBOX_CANNOT_RUN("there is no Swift: tools/packages python3-swift");
+  }
+  ArtifactStore& store() { return site_->store(); }
+
   const std::unique_ptr<StoreSite> site_ = GetParam().make();
-  ArtifactStore& store_ = site_->store();
 
   Digest put(const std::string& content) {
-    const auto stored = store_.put("n", "text/plain", content);
+    const auto stored = store().put("n", "text/plain", content);
     EXPECT_TRUE(stored) << (stored ? "" : stored.error().message);
     return stored ? stored->sha256 : Digest{};
   }
-  std::set<Digest> listed() {
+  // Returns the blobs whose digests begin with this byte.
+  std::set<Digest> listed(std::uint8_t first) {
     std::set<Digest> found;
-    for (int part = 0; part < 256; ++part) {
-      EXPECT_TRUE(store_.list(static_cast<std::uint8_t>(part),
-                              [&](const KeptBlob& blob) { found.insert(blob.sha256); }));
-    }
+    EXPECT_TRUE(store().list(first, [&](const KeptBlob& blob) { found.insert(blob.sha256); }));
     return found;
   }
 };
+// Of stores in which a test can make blobs older.
+class ArtifactAgeConformance : public ArtifactStoreConformance {};
 
 std::string whole_of(const OpenedBlob& opened, std::size_t bytes) {
   std::string content(bytes, '\0');
@@ -118,15 +196,15 @@ std::string whole_of(const OpenedBlob& opened, std::size_t bytes) {
 TEST_P(ArtifactStoreConformance, WhatWasStoredIsRead) {
   const std::string large(700'000, 'x');
   for (const std::string& content : {std::string(), std::string("hello\n"), large}) {
-    const auto artifact = store_.put("notes", "text/plain", content);
+    const auto artifact = store().put("notes", "text/plain", content);
     ASSERT_TRUE(artifact) << artifact.error().message;
     EXPECT_EQ(artifact->bytes, content.size());
     EXPECT_EQ(artifact->sha256, sha256(content));
     EXPECT_EQ(artifact->name, "notes");
-    EXPECT_EQ(store_.get(artifact->sha256).value(), content);
-    EXPECT_TRUE(store_.has(artifact->sha256).value());
-    EXPECT_EQ(store_.size_of(artifact->sha256).value(), content.size());
-    const auto opened = store_.open(artifact->sha256, content.size());
+    EXPECT_EQ(store().get(artifact->sha256).value(), content);
+    EXPECT_TRUE(store().has(artifact->sha256).value());
+    EXPECT_EQ(store().size_of(artifact->sha256).value(), content.size());
+    const auto opened = store().open(artifact->sha256, content.size());
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_EQ(whole_of(*opened, content.size() + 1), content);
   }
@@ -134,11 +212,11 @@ TEST_P(ArtifactStoreConformance, WhatWasStoredIsRead) {
 
 TEST_P(ArtifactStoreConformance, WhatIsntThereIsNotFound) {
   const Digest unknown = sha256("nobody has it");
-  EXPECT_EQ(store_.get(unknown).error().kind, StoreError::Kind::not_found);
-  EXPECT_EQ(store_.open(unknown, 1).error().kind, StoreError::Kind::not_found);
-  EXPECT_FALSE(store_.has(unknown).value());
-  EXPECT_EQ(store_.size_of(unknown).value(), 0U);
-  EXPECT_EQ(store_.remove_older(unknown, SystemClock().wall_ns()).value(), 0U);
+  EXPECT_EQ(store().get(unknown).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(store().open(unknown, 1).error().kind, StoreError::Kind::not_found);
+  EXPECT_FALSE(store().has(unknown).value());
+  EXPECT_EQ(store().size_of(unknown).value(), 0U);
+  EXPECT_EQ(store().remove_older(unknown, SystemClock().wall_ns()).value(), 0U);
 }
 
 TEST_P(ArtifactStoreConformance, WhatWasChangedIsNotServedAndIsHealedByStoringItAgain) {
@@ -146,12 +224,12 @@ TEST_P(ArtifactStoreConformance, WhatWasChangedIsNotServedAndIsHealedByStoringIt
   for (const std::string& changed :
        {std::string("hellO\n"), std::string("hello"), std::string(900'000, 'y')}) {
     site_->change(digest, changed);
-    const auto damaged = store_.get(digest);
+    const auto damaged = store().get(digest);
     ASSERT_FALSE(damaged);
     EXPECT_EQ(damaged.error().kind, StoreError::Kind::damaged);
-    EXPECT_EQ(damaged.error().file, store_.location_of(digest));
+    EXPECT_EQ(damaged.error().file, store().location_of(digest));
     put("hello\n");
-    EXPECT_EQ(store_.get(digest).value(), "hello\n");
+    EXPECT_EQ(store().get(digest).value(), "hello\n");
   }
 }
 
@@ -160,45 +238,73 @@ TEST_P(ArtifactStoreConformance, ManyStoreTheSameAtTheSameTime) {
   for (int index = 0; index < 4; ++index) {
     writers.emplace_back([this] {
       for (int round = 0; round < 5; ++round) {
-        EXPECT_TRUE(store_.put("n", "text/plain", "round " + std::to_string(round)));
+        EXPECT_TRUE(store().put("n", "text/plain", "round " + std::to_string(round)));
       }
     });
   }
   for (std::thread& writer : writers) writer.join();
-  EXPECT_EQ(listed().size(), 5U);
+  for (int round = 0; round < 5; ++round) {
+    const Digest digest = sha256("round " + std::to_string(round));
+    EXPECT_TRUE(listed(static_cast<std::uint8_t>(digest.bytes[0])).contains(digest));
+    EXPECT_EQ(store().get(digest).value(), "round " + std::to_string(round));
+  }
 }
 
 TEST_P(ArtifactStoreConformance, AllAreListedByTheFirstByteOfTheirDigest) {  // A15
   std::set<Digest> stored;
-  // The digests of some of these begin with the same byte, so that there are several pages.
-  for (int each = 0; each < 300; ++each) stored.insert(put("blob " + std::to_string(each)));
-  EXPECT_EQ(listed(), stored);
+  for (int each = 0; stored.size() < 5; ++each) {  // several pages, of those that have pages of two
+    const std::string content = "blob " + std::to_string(each);
+    if (static_cast<std::uint8_t>(sha256(content).bytes[0]) == 0xab) stored.insert(put(content));
+  }
+  put("hello\n");  // 0x58…
+  EXPECT_EQ(listed(0xab), stored);
+  EXPECT_EQ(listed(0x58).size(), 1U);
+  EXPECT_TRUE(listed(0xac).empty());
 }
 
-TEST_P(ArtifactStoreConformance, OnlyWhatNobodyStoredLatelyIsRemoved) {  // A15
+TEST_P(ArtifactStoreConformance, WhatIsRemovedIsGoneAndCanBeStoredAgain) {  // A15
+  const Digest digest = put("hello\n");
+  const std::int64_t later_ns = SystemClock().wall_ns() + 3600 * ns_per_s;
+  EXPECT_GT(store().remove_older(digest, later_ns).value(), 0U);
+  EXPECT_EQ(store().get(digest).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(store().remove_older(digest, later_ns).value(), 0U);
+  put("hello\n");
+  EXPECT_EQ(store().get(digest).value(), "hello\n");
+}
+
+TEST_P(ArtifactAgeConformance, OnlyWhatNobodyStoredLatelyIsRemoved) {  // A15
   const Digest digest = put("hello\n");
   const std::int64_t now_ns = SystemClock().wall_ns();
   const std::int64_t day_ns = unnamed_artifact_ms_min * ns_per_ms;
-  EXPECT_EQ(store_.remove_older(digest, now_ns - day_ns).value(), 0U);
-  EXPECT_TRUE(store_.has(digest).value());
+  EXPECT_EQ(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_TRUE(store().has(digest).value());
   site_->set_time_of_all(now_ns - 2 * day_ns);
   put("hello\n");  // it is there already, and is used from now on
-  EXPECT_EQ(store_.remove_older(digest, now_ns - day_ns).value(), 0U);
-  EXPECT_EQ(store_.get(digest).value(), "hello\n");
+  EXPECT_EQ(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_EQ(store().get(digest).value(), "hello\n");
   site_->set_time_of_all(now_ns - 2 * day_ns);
-  EXPECT_GT(store_.remove_older(digest, now_ns - day_ns).value(), 0U);
-  EXPECT_FALSE(store_.has(digest).value());
-  EXPECT_EQ(store_.remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_GT(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_FALSE(store().has(digest).value());
+  EXPECT_EQ(store().remove_older(digest, now_ns - day_ns).value(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Every, ArtifactStoreConformance,
-    ::testing::Values(StoreKind{"directory", [] { return std::make_unique<DirectorySite>(); }},
-                      StoreKind{"objects", [] { return std::make_unique<ObjectSite>(true); }},
-                      StoreKind{"objects_without_conditions",
-                                [] { return std::make_unique<ObjectSite>(false); }},
-                      StoreKind{"service", [] { return std::make_unique<ServiceSite>(); }}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+const StoreKind directory{"directory", [] { return std::make_unique<DirectorySite>(); }};
+const StoreKind objects{"objects", [] { return std::make_unique<ObjectSite>(true); }};
+const StoreKind unconditional{"objects_without_conditions",
+                              [] { return std::make_unique<ObjectSite>(false); }};
+const StoreKind service{"service", [] { return std::make_unique<ServiceSite>(); }};
+const StoreKind swift{"swift", swift_site};
+
+std::string name_of_kind(const testing::TestParamInfo<StoreKind>& tested) {
+  return tested.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ArtifactStoreConformance,
+                         ::testing::Values(directory, objects, unconditional, service, swift),
+                         name_of_kind);
+INSTANTIATE_TEST_SUITE_P(Aging, ArtifactAgeConformance,
+                         ::testing::Values(directory, objects, unconditional, service),
+                         name_of_kind);
 
 }  // namespace
 }  // namespace signalbox
