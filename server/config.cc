@@ -384,9 +384,8 @@ ChangedSettings apply_changes(Config& config, Config read) {
   for (const std::string& name : names) {
     const auto before = config.written.find(name);
     const auto now = read.written.find(name);
-    const bool is_same = before != config.written.end() && now != read.written.end() &&
-                         before->second == now->second;
-    if (is_same) continue;
+    const bool is_in_both = before != config.written.end() && now != read.written.end();
+    if (is_in_both && before->second == now->second) continue;
     (applicable.contains(name) ? changed.applied : changed.at_next_start).push_back(name);
     if (!applicable.contains(name)) continue;
     if (now == read.written.end()) {

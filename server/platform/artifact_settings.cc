@@ -28,7 +28,7 @@ namespace json = boost::json;
 constexpr std::size_t credentials_bytes_max = 64 * 1024;
 constexpr std::size_t note_bytes_max = 64 * 1024;
 constexpr std::size_t prefix_bytes_max = 512;
-constexpr std::string_view scheme = "s3://";
+constexpr std::string_view s3_scheme = "s3://";
 constexpr const char* text_names[] = {"store", "endpoint", "region", "credentials",
                                       "certificate_authority"};
 
@@ -48,8 +48,8 @@ bool is_bucket(std::string_view name) {
 // Parts that no URL and no file system changes.
 bool is_prefix(const std::string& prefix) {
   if (prefix.size() > prefix_bytes_max) return false;
-  std::istringstream parts(prefix);
-  for (std::string part; std::getline(parts, part, '/');) {
+  std::istringstream segments(prefix);
+  for (std::string part; std::getline(segments, part, '/');) {
     if (part.empty() || part == "." || part == "..") return false;
     if (!has_only(part, "-._ABCDEFGHIJKLMNOPQRSTUVWXYZ")) return false;
   }
@@ -127,11 +127,11 @@ tl::expected<std::optional<S3Settings>, std::string> read_artifact_settings(
     const ArtifactTexts& texts) {
   if (texts.store == "directory") return std::nullopt;
   const auto wrong = [](const std::string& why) { return tl::unexpected("artifacts." + why); };
-  if (!texts.store.starts_with(scheme)) {
+  if (!texts.store.starts_with(s3_scheme)) {
     return wrong("store is \"directory\" or \"s3://bucket/prefix\"; not " + texts.store);
   }
   S3Settings settings;
-  const std::string place = texts.store.substr(scheme.size());
+  const std::string place = texts.store.substr(s3_scheme.size());
   const std::size_t slash = std::min(place.find('/'), place.size());
   settings.bucket = place.substr(0, slash);
   settings.prefix = slash == place.size() ? "" : place.substr(slash + 1);

@@ -15,7 +15,7 @@
 namespace signalbox {
 namespace {
 
-constexpr const char* algorithm = "AWS4-HMAC-SHA256";
+constexpr const char* signing_algorithm = "AWS4-HMAC-SHA256";
 
 Digest hmac_sha256(std::string_view key, std::string_view text) {
   Digest mac;
@@ -93,16 +93,16 @@ NamedValues signed_headers(const SignedParts& request, const AwsCredentials& cre
                                 canonical_query(request.query) + "\n" + lines + "\n" + names +
                                 "\n" + request.payload_sha256;
   const std::string scope = day + "/" + region + "/s3/aws4_request";
-  const std::string to_sign =
-      std::string(algorithm) + "\n" + time + "\n" + scope + "\n" + to_hex(sha256(canonical));
+  const std::string to_sign = std::string(signing_algorithm) + "\n" + time + "\n" + scope + "\n" +
+                              to_hex(sha256(canonical));
   Digest key = hmac_sha256("AWS4" + credentials.secret, day);
   for (const std::string_view part :
        {std::string_view(region), std::string_view("s3"), std::string_view("aws4_request")}) {
     key = hmac_sha256(bytes_of(key), part);
   }
   headers.emplace_back("Authorization",
-                       std::string(algorithm) + " Credential=" + credentials.key_id + "/" + scope +
-                           ",SignedHeaders=" + names +
+                       std::string(signing_algorithm) + " Credential=" + credentials.key_id + "/" +
+                           scope + ",SignedHeaders=" + names +
                            ",Signature=" + to_hex(hmac_sha256(bytes_of(key), to_sign)));
   return headers;
 }

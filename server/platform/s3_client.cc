@@ -17,7 +17,7 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t answer_bytes_max = 4 * 1024 * 1024;  // a page of a listing takes 0.5 MiB
+constexpr std::size_t s3_answer_bytes_max = 4 * 1024 * 1024;  // a page of a listing takes 0.5 MiB
 constexpr std::int64_t bytes_per_s_min = 1024 * 1024;
 
 // Returns the path of a bucket's key, encoded but for its slashes.
@@ -34,10 +34,10 @@ std::string path_of_key(const std::string& bucket, const std::string& key) {
 // Returns the Host field as libcurl sends it: without the scheme's own port.
 std::string host_of(const std::string& endpoint) {
   const std::size_t begins = endpoint.find("://") + 3;
-  std::string host = endpoint.substr(begins);
+  std::string_view host = std::string_view(endpoint).substr(begins);
   const std::string_view own = endpoint.starts_with("https:") ? ":443" : ":80";
-  if (host.ends_with(own)) host.resize(host.size() - own.size());
-  return host;
+  if (host.ends_with(own)) host.remove_suffix(own.size());
+  return std::string(host);
 }
 
 // Faults of the way there, or of the moment: the same request may succeed later.
@@ -62,8 +62,8 @@ struct S3Client::Request {
   Digest sha256{};  // of the content
   std::optional<std::string_view> content = std::nullopt;
   std::function<bool(std::string_view)> sink = nullptr;
-  std::size_t bytes_max = answer_bytes_max;  // of the answer, or of what is sent
-  const bool* is_refused = nullptr;          // set by `sink`: what arrives isn't what was stored
+  std::size_t bytes_max = s3_answer_bytes_max;  // of the answer, or of what is sent
+  const bool* is_refused = nullptr;             // set by `sink`: what arrives isn't what was stored
 };
 
 S3Client::S3Client(S3Settings settings) : settings_(std::move(settings)) {}
@@ -80,22 +80,23 @@ tl::unexpected<StoreError> S3Client::failure(StoreError::Kind kind, const std::s
 Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
   const auto credentials = settings_.credentials();
   if (!credentials) return failure(StoreError::Kind::denied, request.key, credentials.error());
-  const SignedParts parts{request.method,
-                          host_of(settings_.endpoint),
-                          path_of_key(settings_.bucket, request.key),
-                          request.query,
-                          request.headers,
-                          to_hex(request.sha256)};
+  const SignedParts signed_parts{request.method,
+                                 host_of(settings_.endpoint),
+                                 path_of_key(settings_.bucket, request.key),
+                                 request.query,
+                                 request.headers,
+                                 to_hex(request.sha256)};
   OutgoingRequest outgoing;
   outgoing.method = request.method;
-  outgoing.url = settings_.endpoint + parts.path;
+  outgoing.url = settings_.endpoint + signed_parts.path;
   if (!request.query.empty()) outgoing.url += "?" + canonical_query(request.query);
-  outgoing.headers = signed_headers(parts, *credentials, settings_.region, SystemClock().wall_ns());
+  outgoing.headers =
+      signed_headers(signed_parts, *credentials, settings_.region, SystemClock().wall_ns());
   outgoing.trusted = settings_.certificate_authority;
   outgoing.follow = false;
   outgoing.content = request.content;
   outgoing.sink = request.sink;
-  outgoing.answer_bytes_max = std::max(answer_bytes_max, request.bytes_max + 1);
+  outgoing.answer_bytes_max = std::max(s3_answer_bytes_max, request.bytes_max + 1);
   outgoing.stall_ms = limits::artifact_store_stall_ms_max;
   HttpTimeouts times;
   times.connect_ms = limits::artifact_store_stall_ms_max;

@@ -193,7 +193,7 @@ std::string whole_of(const OpenedBlob& opened, std::size_t bytes) {
   return content;
 }
 
-TEST_P(ArtifactStoreConformance, WhatWasStoredIsRead) {
+TEST_P(ArtifactStoreConformance, WhatWasStoredIsRead) {  // S13
   const std::string large(700'000, 'x');
   for (const std::string& content : {std::string(), std::string("hello\n"), large}) {
     const auto artifact = store().put("notes", "text/plain", content);
@@ -219,7 +219,7 @@ TEST_P(ArtifactStoreConformance, WhatIsntThereIsNotFound) {
   EXPECT_EQ(store().remove_older(unknown, SystemClock().wall_ns()).value(), 0U);
 }
 
-TEST_P(ArtifactStoreConformance, WhatWasChangedIsNotServedAndIsHealedByStoringItAgain) {
+TEST_P(ArtifactStoreConformance, WhatWasChangedIsNotServedAndIsHealedByStoringItAgain) {  // S13
   const Digest digest = put("hello\n");
   for (const std::string& changed :
        {std::string("hellO\n"), std::string("hello"), std::string(900'000, 'y')}) {
@@ -274,36 +274,38 @@ TEST_P(ArtifactStoreConformance, WhatIsRemovedIsGoneAndCanBeStoredAgain) {  // A
 
 TEST_P(ArtifactAgeConformance, OnlyWhatNobodyStoredLatelyIsRemoved) {  // A15
   const Digest digest = put("hello\n");
-  const std::int64_t now_ns = SystemClock().wall_ns();
+  const std::int64_t present_ns = SystemClock().wall_ns();
   const std::int64_t day_ns = unnamed_artifact_ms_min * ns_per_ms;
-  EXPECT_EQ(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_EQ(store().remove_older(digest, present_ns - day_ns).value(), 0U);
   EXPECT_TRUE(store().has(digest).value());
-  site_->set_time_of_all(now_ns - 2 * day_ns);
+  site_->set_time_of_all(present_ns - 2 * day_ns);
   put("hello\n");  // it is there already, and is used from now on
-  EXPECT_EQ(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_EQ(store().remove_older(digest, present_ns - day_ns).value(), 0U);
   EXPECT_EQ(store().get(digest).value(), "hello\n");
-  site_->set_time_of_all(now_ns - 2 * day_ns);
-  EXPECT_GT(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  site_->set_time_of_all(present_ns - 2 * day_ns);
+  EXPECT_GT(store().remove_older(digest, present_ns - day_ns).value(), 0U);
   EXPECT_FALSE(store().has(digest).value());
-  EXPECT_EQ(store().remove_older(digest, now_ns - day_ns).value(), 0U);
+  EXPECT_EQ(store().remove_older(digest, present_ns - day_ns).value(), 0U);
 }
 
-const StoreKind directory{"directory", [] { return std::make_unique<DirectorySite>(); }};
-const StoreKind objects{"objects", [] { return std::make_unique<ObjectSite>(true); }};
-const StoreKind unconditional{"objects_without_conditions",
-                              [] { return std::make_unique<ObjectSite>(false); }};
-const StoreKind service{"service", [] { return std::make_unique<ServiceSite>(); }};
-const StoreKind swift{"swift", swift_site};
+const StoreKind directory_kind{"directory", [] { return std::make_unique<DirectorySite>(); }};
+const StoreKind objects_kind{"objects", [] { return std::make_unique<ObjectSite>(true); }};
+const StoreKind unconditional_kind{"objects_without_conditions",
+                                   [] { return std::make_unique<ObjectSite>(false); }};
+const StoreKind service_kind{"service", [] { return std::make_unique<ServiceSite>(); }};
+const StoreKind swift_kind{"swift", swift_site};
 
 std::string name_of_kind(const testing::TestParamInfo<StoreKind>& tested) {
   return tested.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, ArtifactStoreConformance,
-                         ::testing::Values(directory, objects, unconditional, service, swift),
+                         ::testing::Values(directory_kind, objects_kind, unconditional_kind,
+                                           service_kind, swift_kind),
                          name_of_kind);
 INSTANTIATE_TEST_SUITE_P(Aging, ArtifactAgeConformance,
-                         ::testing::Values(directory, objects, unconditional, service),
+                         ::testing::Values(directory_kind, objects_kind, unconditional_kind,
+                                           service_kind),
                          name_of_kind);
 
 }  // namespace

@@ -125,15 +125,17 @@ std::string trouble_with(const ArtifactTexts& texts) {
 
 TEST(ArtifactSettingsTest, AreCheckedAndTheErrorNamesTheKey) {
   EXPECT_EQ(trouble_with({}), "");
-  EXPECT_EQ(trouble_with({.store = "s3://bucket/a/b.c"}), "");
-  EXPECT_EQ(trouble_with({.store = "s3://bucket/"}), "");
+  EXPECT_EQ(trouble_with({.store = "s3://bucket/a/b.c", .endpoint = {}}), "");
+  EXPECT_EQ(trouble_with({.store = "s3://bucket/", .endpoint = {}}), "");
   EXPECT_FALSE(read_artifact_settings({})->has_value());
-  const auto aws = read_artifact_settings({.store = "s3://bucket", .region = "eu-west-1"});
+  const auto aws =
+      read_artifact_settings({.store = "s3://bucket", .endpoint = {}, .region = "eu-west-1"});
   EXPECT_EQ((*aws)->endpoint, "https://s3.eu-west-1.amazonaws.com");
   EXPECT_EQ((*aws)->prefix, "");
   for (const char* store : {"s3:/bucket", "/var/artifacts", "s3://", "s3://Bucket", "s3://b",
                             "s3://bucket/a//b", "s3://bucket/../b", "s3://bucket/a b"}) {
-    EXPECT_TRUE(trouble_with({.store = store}).starts_with("artifacts.store")) << store;
+    EXPECT_TRUE(trouble_with({.store = store, .endpoint = {}}).starts_with("artifacts.store"))
+        << store;
   }
   for (const char* endpoint : {"ftp://host", "host", "http://example.org", "https://host/path",
                                "https://user:secret@host"}) {
@@ -142,8 +144,8 @@ TEST(ArtifactSettingsTest, AreCheckedAndTheErrorNamesTheKey) {
         << endpoint;
   }
   EXPECT_EQ(trouble_with({.store = "s3://bucket", .endpoint = "http://127.0.0.1:9000/"}), "");
-  EXPECT_TRUE(
-      trouble_with({.store = "s3://bucket", .region = "a/b"}).starts_with("artifacts.region"));
+  EXPECT_TRUE(trouble_with({.store = "s3://bucket", .endpoint = {}, .region = "a/b"})
+                  .starts_with("artifacts.region"));
 }
 
 TEST(ArtifactSettingsTest, CredentialsAreReadFromAFileOfOurOwn) {

@@ -90,6 +90,10 @@ std::string name_of(StoreError::Kind kind) {
       return "dropped";
     case StoreError::Kind::rebuilding:
       return "rebuilding";
+    case StoreError::Kind::away:
+      return "away";
+    case StoreError::Kind::denied:
+      return "denied";
   }
   return "";
 }
