@@ -184,8 +184,10 @@ int Server::run() {
         };
         reports.trouble = [this, trouble = std::move(reports.trouble)](const Job& job,
                                                                        const ExecutorError& error) {
-          job_troubles_.note(job.id, {error.code + ": " + error.message, clock_.wall_ns()});
-          trouble(job, error);
+          // A call is repeated each second: the log has the first of those that fail alike.
+          const bool is_news =
+              job_troubles_.note(job.id, {error.code + ": " + error.message, clock_.wall_ns()});
+          if (is_news) trouble(job, error);
         };
         return std::make_unique<JobThreads>(executor_, std::move(reports), lanes_.local_jobs,
                                             lanes_.remote_jobs);

@@ -74,7 +74,10 @@ std::string S3Client::url_of(const std::string& key) const {
 
 tl::unexpected<StoreError> S3Client::failure(StoreError::Kind kind, const std::string& key,
                                              const std::string& why) const {
-  return store_failure(kind, url_of(key) + " at " + settings_.endpoint + ": " + why, url_of(key));
+  // What is wrong with the store isn't of one key, and is said alike for all.
+  const bool is_of_store = kind == StoreError::Kind::away || kind == StoreError::Kind::denied;
+  const std::string url = url_of(is_of_store ? settings_.prefix : key);
+  return store_failure(kind, url + " at " + settings_.endpoint + ": " + why, url);
 }
 
 Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {

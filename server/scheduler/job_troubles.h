@@ -28,7 +28,8 @@ class JobTroubles {
 
   // Sets the trouble's since_ns. A job may end without a report of its own, such as one of another
   // machine or one that was rolled back, so at most job_troubles_max are kept: the oldest goes.
-  void note(const std::string& job_id, JobTrouble trouble);
+  // Returns whether it is news: the one before was another, or is longer ago than anybody is shown.
+  bool note(const std::string& job_id, JobTrouble trouble);
   // Called when the job is over.
   void forget(const std::string& job_id);
   // Returns the job's latest failed call, or nullopt.

@@ -92,6 +92,16 @@ TEST(JobTroubles, KnowHowLongTheyHaveLasted) {  // O1
   EXPECT_EQ(troubles.find("one")->since_ns, 2 + 2 * apart_ns);
 }
 
+TEST(JobTroubles, AreNewsIfTheyAreOthersOrComeAgainAfterAWhile) {  // A14
+  JobTroubles troubles;
+  const std::int64_t shown_ns = limits::job_trouble_shown_ms_max * ns_per_ms;
+  EXPECT_TRUE(troubles.note("one", {"A: away", 0}));
+  EXPECT_FALSE(troubles.note("one", {"A: away", shown_ns}));
+  EXPECT_TRUE(troubles.note("two", {"A: away", shown_ns}));
+  EXPECT_TRUE(troubles.note("one", {"B: denied", shown_ns}));
+  EXPECT_TRUE(troubles.note("one", {"B: denied", 2 * shown_ns + 1}));
+}
+
 // A job that is never reported as over doesn't stay for ever.
 TEST(JobTroubles, AreBounded) {  // A14
   JobTroubles troubles;
