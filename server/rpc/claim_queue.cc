@@ -15,8 +15,30 @@ Decided<void> ClaimQueue::wait(ClaimStation command, Origin origin, Responder re
                   {"signalbox rpc server.status"});
   }
   waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
+  note_deadline(deadline_ns);
   on_new_deadline_();
   return {};
+}
+
+void ClaimQueue::note_deadline(std::int64_t deadline_ns) {
+  next_due_ns_ = std::min(next_due_ns_.value_or(deadline_ns), deadline_ns);
+}
+
+bool ClaimQueue::is_overtaken_by(const ClaimStation& claim) const {
+  if (waiting_.empty()) return false;
+  const World& world = engine_.world();
+  const auto next =
+      claim.run_id ? claim.run_id : world.ready.oldest(ExecutorKind::worker, claim.stations);
+  const Run* const run = next ? world.find_run(*next) : nullptr;
+  if (run == nullptr || run->station().ready_at == 0) return false;
+  const std::string& station = run->definition().name;
+  return std::ranges::any_of(waiting_, [&](const Waiting& waiting) {
+    const ClaimStation& wanted = waiting.command;
+    if (wanted.run_id && *wanted.run_id != run->id) return false;
+    const bool is_named = wanted.stations.empty() ||
+                          std::ranges::find(wanted.stations, station) != wanted.stations.end();
+    return is_named && !waiting.responder.peer()->closed();
+  });
 }
 
 bool ClaimQueue::answer_if_known(const Waiting& waiting) {
@@ -48,24 +70,26 @@ void ClaimQueue::serve(std::int64_t monotonic_ns) {
   if (waiting_.empty()) return;
   const bool moved = engine_.world().position != served_at_;
   const bool admits = admits_work(engine_.world());
-  std::deque<Waiting> still_waiting;
-  for (Waiting& waiting : waiting_) {
-    if (waiting.responder.peer()->closed()) continue;
-    if (moved && answer_if_known(waiting)) continue;
+  next_due_ns_.reset();
+  for (auto each = waiting_.begin(); each != waiting_.end();) {
+    Waiting& waiting = *each;
     // A claim for one run is decided even when no station is ready: the run may have ended.
     const bool can_be_served =
         moved && (waiting.command.run_id.has_value() ||
                   (admits && !engine_.world().ready.empty(ExecutorKind::worker)));
     const bool has_gone =
         can_be_served && waiting.responder.peer()->has_gone(/*counts_end_of_output=*/true);
-    if (can_be_served && !has_gone && try_claim(waiting)) continue;
-    if (has_gone || waiting.deadline_ns <= monotonic_ns) {
+    if (waiting.responder.peer()->closed() || (moved && answer_if_known(waiting)) ||
+        (can_be_served && !has_gone && try_claim(waiting))) {
+      each = waiting_.erase(each);
+    } else if (has_gone || waiting.deadline_ns <= monotonic_ns) {
       waiting.responder.result(render_({}));
-      continue;
+      each = waiting_.erase(each);
+    } else {
+      note_deadline(waiting.deadline_ns);
+      ++each;
     }
-    still_waiting.push_back(std::move(waiting));
   }
-  waiting_ = std::move(still_waiting);
   served_at_ = engine_.world().position;
 }
 
@@ -80,15 +104,8 @@ void ClaimQueue::leave(const Peer& peer) {
 }
 
 void ClaimQueue::refuse_all(const Rejection& why) {
+  next_due_ns_.reset();
   for (const Waiting& waiting : std::exchange(waiting_, {})) waiting.responder.reject(why);
-}
-
-std::optional<std::int64_t> ClaimQueue::next_due_ns() const {
-  std::optional<std::int64_t> next;
-  for (const Waiting& waiting : waiting_) {
-    if (!next || waiting.deadline_ns < *next) next = waiting.deadline_ns;
-  }
-  return next;
 }
 
 }  // namespace signalbox

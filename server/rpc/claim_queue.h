@@ -1,9 +1,10 @@
 // The queue of claims that wait for a station to become ready (`station.claim` with wait_ms),
-// oldest first. All of it is called on the engine's thread.
+// oldest first: no claim that comes later, and no `claim_next`, gets a station that one of them
+// waits for. All of it is called on the engine's thread.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 
 #include "domain/command.h"
@@ -50,11 +51,15 @@ class ClaimQueue {
   // reach nobody.
   void leave(const Peer& peer);
 
+  // Returns whether one of them waits for the station that `claim` would get now. Then serve()
+  // comes first.
+  [[nodiscard]] bool is_overtaken_by(const ClaimStation& claim) const;
+
   // Rejects all waiting claims with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 
-  // Returns the earliest deadline on the monotonic clock, when serve() is due.
-  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const;
+  // Returns when serve() is due, on the monotonic clock: at or before the earliest deadline.
+  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return next_due_ns_; }
   [[nodiscard]] std::size_t size() const { return waiting_.size(); }
 
  private:
@@ -67,6 +72,7 @@ class ClaimQueue {
 
   bool answer_if_known(const Waiting& waiting);
   bool try_claim(Waiting& waiting);
+  void note_deadline(std::int64_t deadline_ns);
 
   Engine& engine_;
   IdSource& ids_;
@@ -74,7 +80,8 @@ class ClaimQueue {
   AnswerAgain answer_again_;
   ExpireDueLock expire_due_lock_;
   std::function<void()> on_new_deadline_;
-  std::deque<Waiting> waiting_;
+  std::list<Waiting> waiting_;
+  std::optional<std::int64_t> next_due_ns_;
   Position served_at_ = 0;  // the world's position then; nothing new is ready until it changes
 };
 

@@ -2,6 +2,8 @@
 // twice.
 #include <gtest/gtest.h>
 
+#include <boost/json/serialize.hpp>
+
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -27,6 +29,25 @@ class EngineClaimQueue : public ::testing::Test, protected RpcSite {
     const auto& claim = answer.at("result").at("claim");
     return claim.is_null() ? "nothing" : std::string(claim.at("run_id").as_string());
   }
+  // Completes the first of two stations with claim_next, while a claim with `params` waits.
+  void complete_beside(const std::string& params) {
+    run_id = RpcSite::start_run(
+        R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work"},{"name":"test"}]}})");
+    const auto held = ask("station.claim", R"({"worker":"busy"})").at("result").at("claim");
+    patient = claim(params);
+    completed = ask("station.complete",
+                    boost::json::serialize(boost::json::object{{"run_id", run_id},
+                                                               {"station", "work"},
+                                                               {"token", held.at("token")},
+                                                               {"outcome", "succeeded"},
+                                                               {"claim_next", true}}))
+                    .at("result")
+                    .as_object();
+  }
+
+  std::string run_id;
+  std::shared_ptr<ListeningPeer> patient;
+  boost::json::object completed;
 };
 
 TEST_F(EngineClaimQueue, TheOldestIsServedFirst) {
@@ -41,6 +62,49 @@ TEST_F(EngineClaimQueue, TheOldestIsServedFirst) {
   serve();
   EXPECT_EQ(claimed_run(*second), next);
   EXPECT_EQ(claims.size(), 0U);
+}
+
+TEST_F(EngineClaimQueue, WhoAsksLaterDoesntOvertake) {
+  const auto first = claim(R"({"worker":"a","wait_ms":1000})");
+  const std::string run = start_run();
+  const auto second = claim(R"({"worker":"b"})");
+  commit_all();
+  EXPECT_EQ(claimed_run(*first), run);
+  EXPECT_EQ(claimed_run(*second), "nothing");
+}
+
+TEST_F(EngineClaimQueue, AClaimOfOneRunDoesntOvertake) {
+  const auto first = claim(R"({"worker":"a","wait_ms":1000})");
+  const std::string run = start_run();
+  const auto second = claim(R"({"worker":"b","wait_ms":1000,"run_id":")" + run + "\"}");
+  commit_all();
+  EXPECT_EQ(claimed_run(*first), run);
+  EXPECT_EQ(claimed_run(*second), "waits");
+}
+
+TEST_F(EngineClaimQueue, WhoWaitsForItGetsTheNextStation) {
+  complete_beside(R"({"worker":"waiting","wait_ms":1000})");
+  EXPECT_FALSE(completed.contains("claim"));
+  EXPECT_EQ(completed.at("station_status"), "succeeded");
+  EXPECT_EQ(claimed_run(*patient), run_id);
+}
+
+TEST_F(EngineClaimQueue, TheNextStationIsThatOfWhoCompletesIfNobodyWaitsForIt) {
+  complete_beside(R"({"worker":"picky","wait_ms":1000,"stations":["work"]})");
+  EXPECT_EQ(completed.at("claim").at("station"), "test");
+  EXPECT_EQ(claimed_run(*patient), "waits");
+}
+
+TEST_F(EngineClaimQueue, ARepeatedClaimIsServedOnce) {
+  const std::string params = R"({"worker":"a","wait_ms":1000,"command_id":"c-1"})";
+  const auto first = claim(params);
+  const std::string run = start_run();
+  start_run();
+  const auto again = claim(params);
+  commit_all();
+  EXPECT_EQ(claimed_run(*first), run);
+  EXPECT_EQ(claimed_run(*again), run);
+  EXPECT_EQ(engine.world().ready.size(), 1U);
 }
 
 TEST_F(EngineClaimQueue, WhoseTimeIsOverGetsNothing) {

@@ -24,6 +24,7 @@ namespace json = boost::json;
 void claim(Api& api, Call& call, ClaimQueue& claims) {
   auto command = from_json<ClaimStation>(call.params);
   if (!command) return call.responder.reject(command.error());
+  if (claims.is_overtaken_by(*command)) claims.serve(api.clock.monotonic_ns());
   if (answered_before(api, call, claim_result)) return;
   const std::int64_t wait_ms = command->wait_ms.value_or(0);
   if (auto ok = require_between("wait_ms", wait_ms, 0, limits::claim_wait_ms_max); !ok) {
@@ -49,26 +50,30 @@ void claim(Api& api, Call& call, ClaimQueue& claims) {
   call.responder.answer(std::move(outcome));
 }
 
-void apply_complete(Api& api, Call& call, CompleteStation& command) {
+void apply_complete(Api& api, Call& call, ClaimQueue& claims, CompleteStation& command) {
+  const bool claim_next = command.claim_next.value_or(false);
+  ClaimStation next;
+  next.stations = std::move(command.stations);
+  next.lease_ms = command.lease_ms;
+  if (claim_next && claims.is_overtaken_by(next)) claims.serve(api.clock.monotonic_ns());
   if (answered_before(api, call, complete_result)) return;
   if (const Run* run = api.engine.world().find_run(command.run_id);
       run != nullptr && run->attempt) {
     expire_due_lock(api, run->attempt->lock_token);
   }
+  bool is_overtaken = false;
   // Constructed in place: assigning would copy, because the two objects have different storages.
   std::optional<Decided<json::object>> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
     const Run* run = api.engine.world().find_run(command.run_id);
-    ClaimStation next;
     next.worker = run != nullptr && run->attempt ? run->attempt->worker : std::string();
-    const bool claim_next = command.claim_next.value_or(false);
-    next.stations = std::move(command.stations);
-    next.lease_ms = command.lease_ms;
     const auto applied = transaction.apply(std::move(command));
     if (applied) {
-      if (claim_next) {
-        // If no station is ready or the claim is rejected, the completion stands without a claim.
+      // Whoever has waited for the station that is ready now gets it after this commit. If no
+      // station is ready or the claim is rejected, the completion stands without a claim.
+      is_overtaken = claim_next && claims.is_overtaken_by(next);
+      if (claim_next && !is_overtaken) {
         next.span_id = api.ids.next_span_id();
         (void)transaction.apply(std::move(next));
       }
@@ -78,16 +83,17 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
     }
   }
   call.responder.answer(std::move(*outcome));
+  if (is_overtaken) claims.serve(api.clock.monotonic_ns());
 }
 
 // Stores the artifacts that came with the request, on a thread that may block, before the event
 // that names them is decided.
-void store_artifacts(Api& api, Call& call, CompleteStation command) {
+void store_artifacts(Api& api, Call& call, ClaimQueue& claims, CompleteStation command) {
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   const std::string lane = "artifacts of run " + to_string(command.run_id);
   run_artifact_work(
       api, lane, refuse,
-      [&api, refuse, call = Call{{}, call.origin, call.responder},
+      [&api, &claims, refuse, call = Call{{}, call.origin, call.responder},
        command = std::move(command)]() mutable -> std::function<void()> {
         for (InlineArtifact& artifact : command.artifacts) {
           auto stored = api.artifacts.put(artifact.name,
@@ -99,8 +105,8 @@ void store_artifacts(Api& api, Call& call, CompleteStation command) {
           }
           command.stored_artifacts.push_back(std::move(*stored));
         }
-        return [&api, call = std::move(call), command = std::move(command)]() mutable {
-          apply_complete(api, call, command);
+        return [&api, &claims, call = std::move(call), command = std::move(command)]() mutable {
+          apply_complete(api, call, claims, command);
         };
       });
 }
@@ -121,7 +127,7 @@ Decided<void> check_artifacts(const CompleteStation& command) {
   return {};
 }
 
-void complete(Api& api, Call& call) {
+void complete(Api& api, Call& call, ClaimQueue& claims) {
   if (json::value* metadata = call.params.if_contains("metadata")) {
     if (!metadata->is_object()) {
       return call.responder.reject({ErrorCode::INVALID_PARAMS,
@@ -134,8 +140,8 @@ void complete(Api& api, Call& call) {
   auto command = from_json<CompleteStation>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (auto ok = check_artifacts(*command); !ok) return call.responder.reject(ok.error());
-  if (command->artifacts.empty()) return apply_complete(api, call, *command);
-  store_artifacts(api, call, std::move(*command));
+  if (command->artifacts.empty()) return apply_complete(api, call, claims, *command);
+  store_artifacts(api, call, claims, std::move(*command));
 }
 
 void settle(Api& api, Call& call) {
@@ -158,7 +164,8 @@ std::vector<Method> station_methods(ClaimQueue& claims) {
        handle_command<HeartbeatStation, heartbeat_result>},
       {"station.set_external_ref", true, Role::worker, params_of<SetExternalRef>(),
        handle_command<SetExternalRef, external_ref_result>},
-      {"station.complete", true, Role::worker, params_of<CompleteStation>(), complete},
+      {"station.complete", true, Role::worker, params_of<CompleteStation>(),
+       with(claims, complete)},
       {"station.defer", true, Role::worker, params_of<DeferStation>(),
        handle_command<DeferStation, defer_result>},
       {"station.request_approval", true, Role::worker, params_of<RequestApproval>(),
