@@ -5,11 +5,13 @@
 #include <vector>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "domain/attempt_end.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/rpc/past_reads.h"
+#include "server/text/described_text.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -17,20 +19,37 @@ namespace {
 
 namespace json = boost::json;
 
-json::value json_or_null(const std::string& text) {
-  if (text.empty()) return nullptr;
+// Appends the JSON that `text` is; null if it is empty.
+void append_json_or_null(const std::string& text, std::string& out) {
+  if (text.empty()) {
+    out += "null";
+    return;
+  }
   json::error_code error;
-  json::value value = json::parse(text, error);
-  return error ? json::value(text) : value;
+  const json::value value = json::parse(text, error);
+  if (error) {
+    append_json_string(out, text);
+  } else {
+    out += json::serialize(value);
+  }
 }
 
-void add_texts(const Api& api, const RunId& id, const std::string& goal, const std::string& input,
-               const std::string& run_root, const std::string& previous, json::object& claim) {
-  claim["goal"] = goal;
-  claim["input"] = json_or_null(input);
-  claim["run_root"] =
-      run_root.empty() ? api.facts.data_directory + "/runs/" + to_string(id) : run_root;
-  claim["previous"] = previous.empty() ? json::value(nullptr) : json::value(previous);
+void append_texts(const Api& api, const RunId& id, const std::string& goal,
+                  const std::string& input, const std::string& run_root,
+                  const std::string& previous, std::string& claim) {
+  claim += R"(,"goal":)";
+  append_json_string(claim, goal);
+  claim += R"(,"input":)";
+  append_json_or_null(input, claim);
+  claim += R"(,"run_root":)";
+  append_json_string(
+      claim, run_root.empty() ? api.facts.data_directory + "/runs/" + to_string(id) : run_root);
+  claim += R"(,"previous":)";
+  if (previous.empty()) {
+    claim += "null";
+  } else {
+    append_json_string(claim, previous);
+  }
 }
 
 // Returns the value that Run::previous had when the claim was granted, by reading the run's records
@@ -56,9 +75,9 @@ std::string previous_before(const Api& api, const Record& claimed) {
   return {};
 }
 
-// Adds the fields for an attempt that is over, from the log and the read models: the world no
+// Appends the fields for an attempt that is over, from the log and the read models: the world no
 // longer has them, since the run may have ended or gone on.
-void add_from_log(const Api& api, const Record& claimed, json::object& claim) {
+void append_from_log(const Api& api, const Record& claimed, std::string& claim) {
   // The read models lag behind the log by up to a second.
   if (!api.projector.wait_for(claimed.position)) return;
   const RunId& id = claimed.stream.run_id;
@@ -68,27 +87,26 @@ void add_from_log(const Api& api, const Record& claimed, json::object& claim) {
   if (!first || first->empty()) return;
   const auto* started = event_as<RunStarted>(first->front().event);
   if (started == nullptr) return;
-  add_texts(api, id, started->goal, started->input, started->run_root,
-            previous_before(api, claimed), claim);
+  append_texts(api, id, started->goal, started->input, started->run_root,
+               previous_before(api, claimed), claim);
 }
 
 }  // namespace
 
-void add_assignment(const Api& api, const Record& claimed, json::object& claim) {
+void append_assignment(const Api& api, const Record& claimed, std::string& claim) {
   const Run* run = api.engine.world().find_run(claimed.stream.run_id);
   // These fields don't change while the attempt is under way.
   const bool under_way = run != nullptr && run->attempt && run->attempt->token == claimed.position;
   if (!under_way) {
-    const auto fields = from_past<json::object>(
-        api, "assignment " + std::to_string(claimed.position), [&api, claimed] {
-          json::object texts;
-          add_from_log(api, claimed, texts);
-          return texts;
-        });
-    for (const auto& field : fields) claim[field.key()] = field.value();
+    claim += from_past<std::string>(api, "assignment " + std::to_string(claimed.position),
+                                    [&api, claimed] {
+                                      std::string texts;
+                                      append_from_log(api, claimed, texts);
+                                      return texts;
+                                    });
     return;
   }
-  add_texts(api, run->id, run->goal, run->input, run->run_root, run->previous, claim);
+  append_texts(api, run->id, run->goal, run->input, run->run_root, run->previous, claim);
 }
 
 }  // namespace signalbox

@@ -126,6 +126,19 @@ std::function<void()> Responder::prepare(Decided<boost::json::object> outcome,
   };
 }
 
+void Responder::result_text(std::string object, Position shown) const {
+  if (id_text_.empty()) return send({});
+  object.pop_back();
+  std::string line = R"({"jsonrpc":"2.0","id":)";
+  line += id_text_;
+  line += R"(,"result":)";
+  line += object;
+  line += R"(,"position":)";
+  line += std::to_string(shown);
+  line += "}}";
+  send(std::move(line));
+}
+
 void Responder::relay(std::string line) const { send(std::move(line)); }
 
 void Responder::reject(const Rejection& rejection) const {

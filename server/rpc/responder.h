@@ -60,6 +60,9 @@ class Responder {
   // the engine's thread busy for long. Returns what sends it, to be called on the engine's thread.
   [[nodiscard]] std::function<void()> prepare(Decided<boost::json::object> outcome,
                                               Position shown) const;
+  // The same as result() for an object that is JSON text already, because it is made often.
+  // `object` isn't empty.
+  void result_text(std::string object, Position shown) const;
   // Sends `line`, a whole response to a request with the same id that another dispatcher made.
   void relay(std::string line) const;
   void reject(const Rejection& rejection) const;

@@ -1,5 +1,7 @@
 #include "server/rpc/results.h"
 
+#include <algorithm>
+
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/admission.h"
@@ -13,7 +15,8 @@
 #include "server/rpc/assignment.h"
 #include "server/rpc/past_reads.h"
 #include "server/rpc/service_pause.h"
-#include "server/text/described_json.h"
+#include "server/text/described_text.h"
+#include "server/text/json_text.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
 
@@ -22,33 +25,42 @@ namespace {
 
 namespace json = boost::json;
 
-// Number of fields, including the position that every answer gets.
-constexpr std::size_t complete_fields = 4;
-// Number of fields of the claim itself and of add_assignment(), reserved at once.
-constexpr std::size_t claim_fields = 12;
+// The length of a usual answer to a completion, which is reserved at once.
+constexpr std::size_t complete_bytes_usual = 1024;
 
 std::string expiry(const Record& record, std::int64_t lease_ms) {
   return format_time(record.recorded_at_ns + lease_ms * 1'000'000);
 }
 
-json::value claim_json(const json::storage_ptr& storage, const Api& api,
-                       std::span<const Record> records) {
-  for (const Record& record : records) {
-    const auto* claimed = event_as<StationClaimed>(record.event);
-    if (claimed == nullptr) continue;
-    json::object claim(claim_fields, storage);
-    claim["run_id"] = to_string(record.stream.run_id);
-    claim["station"] = claimed->station;
-    claim["attempt"] = claimed->attempt;
-    claim["strategy"] = boost::describe::enum_to_string(claimed->strategy, "?");
-    claim["token"] = record.position;
-    claim["span_id"] = to_string(record.span_id);
-    claim["lease_ms"] = claimed->lease_ms;
-    claim["expires_at"] = expiry(record, claimed->lease_ms);
-    add_assignment(api, record, claim);
-    return claim;
-  }
-  return nullptr;
+void append_claim(const Api& api, const Record& record, const StationClaimed& claimed,
+                  std::string& out) {
+  out += R"({"run_id":")";
+  out += to_string(record.stream.run_id);
+  out += R"(","station":)";
+  append_json_string(out, claimed.station);
+  out += R"(,"attempt":)";
+  append_integer_text(out, claimed.attempt);
+  out += R"(,"strategy":")";
+  out += boost::describe::enum_to_string(claimed.strategy, "?");
+  out += R"(","token":)";
+  append_integer_text(out, record.position);
+  out += R"(,"span_id":")";
+  out += to_string(record.span_id);
+  out += R"(","lease_ms":)";
+  append_integer_text(out, claimed.lease_ms);
+  out += R"(,"expires_at":")";
+  out += expiry(record, claimed.lease_ms);
+  out += '"';
+  append_assignment(api, record, out);
+  out += '}';
+}
+
+// Returns the first record that is a claim; nullptr if none is.
+const Record* claim_in(std::span<const Record> records) {
+  const auto found = std::ranges::find_if(records, [](const Record& record) {
+    return event_as<StationClaimed>(record.event) != nullptr;
+  });
+  return found == records.end() ? nullptr : &*found;
 }
 
 // The statuses after the events of one attempt's end.
@@ -173,7 +185,12 @@ json::object cancel_result(const Api&, std::span<const Record> records) {
 
 json::object claim_result(const Api& api, std::span<const Record> records) {
   json::object result;
-  result["claim"] = claim_json({}, api, records);
+  result["claim"] = nullptr;
+  if (const Record* const record = claim_in(records)) {
+    std::string claim;
+    append_claim(api, *record, *event_as<StationClaimed>(record->event), claim);
+    result["claim"] = parse_own_answer(claim);
+  }
   if (records.empty() && api.engine.world().server.pause) {
     result["paused"] = pause_json(api.engine.world());
     result["next_commands"] = json::array{resume_service_command};
@@ -201,21 +218,25 @@ json::object external_ref_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-json::object complete_result(const Api& api, std::span<const Record> records) {
-  return complete_result_in({}, api, records);
+std::string complete_text(const Api& api, std::span<const Record> records) {
+  const EndStatuses statuses = statuses_after(records);
+  std::string text;
+  text.reserve(complete_bytes_usual);
+  text += R"({"run_status":")";
+  text += statuses.run;
+  text += R"(","station_status":")";
+  text += statuses.station;
+  text += '"';
+  if (const Record* const record = claim_in(records)) {
+    text += R"(,"claim":)";
+    append_claim(api, *record, *event_as<StationClaimed>(record->event), text);
+  }
+  text += '}';
+  return text;
 }
 
-json::object complete_result_in(const json::storage_ptr& storage, const Api& api,
-                                std::span<const Record> records) {
-  const EndStatuses statuses = statuses_after(records);
-  json::object result(complete_fields, storage);
-  result["run_status"] = statuses.run;
-  result["station_status"] = statuses.station;
-  if (records.size() > 1) {
-    json::value claim = claim_json(storage, api, records);
-    if (!claim.is_null()) result.emplace("claim", std::move(claim));
-  }
-  return result;
+json::object complete_result(const Api& api, std::span<const Record> records) {
+  return parse_own_answer(complete_text(api, records));
 }
 
 json::object approval_result(const Api&, std::span<const Record> records) {

@@ -26,9 +26,8 @@ boost::json::object heartbeat_result(const Api& api, std::span<const Record> rec
 boost::json::object external_ref_result(const Api& api, std::span<const Record> records);
 // Returns {"run_status", "station_status", "claim"?}.
 boost::json::object complete_result(const Api& api, std::span<const Record> records);
-// Returns the same, allocated in `storage`: of all answers this one is built most often.
-boost::json::object complete_result_in(const boost::json::storage_ptr& storage, const Api& api,
-                                       std::span<const Record> records);
+// Returns the same as JSON text: of all answers this one is made most often.
+std::string complete_text(const Api& api, std::span<const Record> records);
 boost::json::object approval_result(const Api& api, std::span<const Record> records);
 boost::json::object defer_result(const Api& api, std::span<const Record> records);
 

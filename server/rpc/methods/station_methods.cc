@@ -62,10 +62,9 @@ void apply_complete(Api& api, Call& call, ClaimQueue& claims, CompleteStation& c
     expire_due_lock(api, run->attempt->lock_token);
   }
   bool is_overtaken = false;
-  // Constructed in place: assigning would copy, because the two objects have different storages.
-  std::optional<Decided<json::object>> outcome;
+  Decided<std::string> outcome;
   {
-    auto transaction = api.engine.begin(call.origin);
+    auto transaction = api.engine.begin(std::move(call.origin));
     const Run* run = api.engine.world().find_run(command.run_id);
     next.worker = run != nullptr && run->attempt ? run->attempt->worker : std::string();
     const auto applied = transaction.apply(std::move(command));
@@ -77,12 +76,16 @@ void apply_complete(Api& api, Call& call, ClaimQueue& claims, CompleteStation& c
         next.span_id = api.ids.next_span_id();
         (void)transaction.apply(std::move(next));
       }
-      outcome.emplace(complete_result_in(call.params.storage(), api, transaction.records()));
+      outcome = complete_text(api, transaction.records());
     } else {
-      outcome.emplace(tl::unexpected(with_ended_run(api, applied.error())));
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
     }
   }
-  call.responder.answer(std::move(*outcome));
+  if (outcome) {
+    call.responder.result_text(std::move(*outcome), api.engine.world().position);
+  } else {
+    call.responder.reject(outcome.error());
+  }
   if (is_overtaken) claims.serve(api.clock.monotonic_ns());
 }
 
