@@ -43,7 +43,7 @@ tl::expected<Request, BadRequest> read_request(std::string_view line,
     if (id->is_structured() || id->is_bool() || id->is_double()) {
       return invalid("null", "id must be a string, a whole number or null");
     }
-    request.id_text = json::serialize(*id);
+    request.id_text = id->is_int64() ? std::to_string(id->get_int64()) : json::serialize(*id);
     if (request.id_text.size() > id_bytes_max) return invalid("null", "id is too long");
   }
   const std::string& id_text = request.id_text;

@@ -1,6 +1,7 @@
 #include "server/text/json_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -30,8 +31,14 @@ struct Builder {
   static constexpr std::size_t max_key_size = json::string::max_size();
   static constexpr std::size_t max_string_size = json::string::max_size();
 
-  json::value_stack stack;
+  // Most requests fit into `first`, so that parsing them doesn't allocate.
+  std::array<unsigned char, 4096> first;
+  json::value_stack stack{{}, first.data(), first.size()};
   std::size_t keys_read = 0;
+
+  Builder() {}  // leaves `first` as it is
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   bool on_document_begin(json::error_code&) { return true; }
   bool on_document_end(json::error_code&) { return true; }
