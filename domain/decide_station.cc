@@ -91,6 +91,9 @@ NewEvents end_canceled(const Run& run, const std::string& reason) {
           {stream, {}, attempt.token, RunEvent{RunCanceled{reason}}}};
 }
 
+// A success and the run's end.
+constexpr std::size_t success_events_usual = 2;
+
 // Bytes of the files' names in a question or a message.
 constexpr std::size_t changed_names_bytes_max = 700;
 static_assert(changed_names_bytes_max + 200 < limits::reason_bytes_max);
@@ -136,9 +139,11 @@ NewEvents end_of_attempt(const World& world, const Run& run, const CompleteStati
                             changed_checks_text(command) + ", which the policy refuses"},
                            std::move(result), now);
       }
-      NewEvents events{
+      NewEvents events;  // not a braced list, which would copy the event
+      events.reserve(success_events_usual);
+      events.push_back(
           {Stream::run(run.id), attempt.span_id, attempt.token,
-           StationEvent{StationSucceeded{command.station, attempt.number, std::move(result)}}}};
+           StationEvent{StationSucceeded{command.station, attempt.number, std::move(result)}}});
       const Usage used = run.used + command.usage.value_or(Usage{});
       NewEvents next = after_success(run, used, attempt.token);
       std::move(next.begin(), next.end(), std::back_inserter(events));
@@ -298,6 +303,7 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   } else {
     end = end_of_attempt(world, run, command, std::move(failure), std::move(result), now);
   }
+  if (events.empty()) return end;
   std::move(end.begin(), end.end(), std::back_inserter(events));
   return events;
 }
