@@ -10,7 +10,7 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t reserved_records_max = 32 * 1024;
+constexpr std::size_t reserved_records_max = 8 * 1024;
 
 }  // namespace
 
@@ -19,10 +19,9 @@ Stored<std::vector<Record>> EventLog::read(Position from, std::size_t limit) con
   if (limit == 0) return records;
   const Position room = std::numeric_limits<Position>::max() - from;
   const Position to = from + std::min<Position>(limit - 1, room);
-  // Growing would copy the records, which are large, several times.
-  if (const Position end = std::min(to, tail()); end >= from) {
-    records.reserve(std::min<std::size_t>(end - from + 1, reserved_records_max));
-  }
+  // Records are large, and growth would move them.
+  const Position last = std::min(to, tail());
+  if (from <= last) records.reserve(std::min<std::size_t>(last - from + 1, reserved_records_max));
   TRY(scan(from, to, [&records](Record&& record) {
     records.push_back(std::move(record));
     return true;

@@ -10,7 +10,9 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t apply_events_at_once = 32 * 1024;
+// About 6 MiB of records. The allocator would give the memory of more back to the kernel after each
+// reading, which took half of this thread's time.
+constexpr std::size_t apply_events_at_once = 8 * 1024;
 constexpr Position apply_events_before_pause_ends = 256 * 1024;
 constexpr std::chrono::milliseconds apply_pause{1000};
 
