@@ -90,7 +90,7 @@ class ArtifactStoreScenario : public WithFileRetention<CliTest> {
   test::S3Endpoint endpoint_;
 };
 
-TEST_F(ArtifactStoreScenario, ArtifactsAreInTheStoreAndReadFromThere) {
+TEST_F(ArtifactStoreScenario, ArtifactsAreInTheStoreAndReadFromThere) {  // S13
   const std::string run_id = finished_run();
   expect_all_stored(run_id);
   EXPECT_EQ(endpoint_.objects().at(key_of("hello")).content, "hello");
@@ -125,7 +125,7 @@ TEST_F(ArtifactStoreScenario, WithoutAServiceTheNoteSaysWhereTheyAre) {  // R6
   EXPECT_TRUE(result.at("missing_artifacts").as_array().empty());
 }
 
-TEST_F(ArtifactStoreScenario, AResultWaitsForAStoreThatIsAwayAndSurvivesKills) {  // G6
+TEST_F(ArtifactStoreScenario, AResultWaitsForAStoreThatIsAwayAndSurvivesKills) {  // S13, G6
   endpoint_.refuse_all(503);
   const std::string run_id = start_run_of(leaving_pipeline, "leave files");
   await([&] {
@@ -149,7 +149,7 @@ TEST_F(ArtifactStoreScenario, AResultWaitsForAStoreThatIsAwayAndSurvivesKills) {
   EXPECT_TRUE(result({"status"}).at("artifact_store").as_object().at("trouble").is_null());
 }
 
-TEST_F(ArtifactStoreScenario, WhatWasChangedOrIsAwayIsRefusedByItsCode) {
+TEST_F(ArtifactStoreScenario, WhatWasChangedOrIsAwayIsRefusedByItsCode) {  // S13
   const std::string run_id = finished_run();
   endpoint_.change(key_of("hello"), "hellO");
   endpoint_.change(key_of(large()), large() + "more");
@@ -166,7 +166,7 @@ TEST_F(ArtifactStoreScenario, WhatWasChangedOrIsAwayIsRefusedByItsCode) {
   EXPECT_EQ(text(run(run_id), "status"), "succeeded");
 }
 
-TEST_F(ArtifactStoreScenario, CredentialsAreInNoLogAnswerOrNote) {
+TEST_F(ArtifactStoreScenario, CredentialsAreInNoLogAnswerOrNote) {  // S13
   (void)finished_run();
   endpoint_.refuse_all(403);
   (void)start_run_of(leaving_pipeline, "leave files");
@@ -207,7 +207,7 @@ TEST_F(ArtifactStoreScenario, TheRetentionOfFilesRemovesFromTheStore) {  // A15
   EXPECT_EQ(text(artifact_error(run_id, "a.txt").at("data").as_object(), "code"), "FILES_REMOVED");
 }
 
-TEST_F(ArtifactStoreScenario, AServiceThatChangesToAStoreKeepsWhatItHas) {
+TEST_F(ArtifactStoreScenario, AServiceThatChangesToAStoreKeepsWhatItHas) {  // S13
   server_.stop();
   const std::string with_store = content_of(server_.data() / "signalbox.toml");
   write_text(server_.data() / "signalbox.toml", "");

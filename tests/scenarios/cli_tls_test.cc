@@ -105,7 +105,7 @@ class CliTls : public CliTest {
   std::string port_;
 };
 
-TEST_F(CliTls, CommandsReachAServerWhoseCertificateTheyAreToldToTrust) {  // N2
+TEST_F(CliTls, CommandsReachAServerWhoseCertificateTheyAreToldToTrust) {  // O11
   serve_with({});
   EXPECT_EQ(over_tls({"status"}).exit_code, 0);
   const Output started = over_tls({"run", "start", "over TLS", "--pipeline", pipeline()});
@@ -136,7 +136,7 @@ TEST_F(CliTls, CommandsReachAServerWhoseCertificateTheyAreToldToTrust) {  // N2
   }
 }
 
-TEST_F(CliTls, AServerThatCantProveWhoItIsIsRefused) {  // N2
+TEST_F(CliTls, AServerThatCantProveWhoItIsIsRefused) {  // O11
   serve_with({"our own", -3600, 3600});
   expect_error(without_ca(address()), "CERTIFICATE_REFUSED", 77,
                {"unknown_authority", "CN=our own", "--ca FILE"});
@@ -149,13 +149,13 @@ TEST_F(CliTls, AServerThatCantProveWhoItIsIsRefused) {  // N2
   EXPECT_EQ(without_ca(address(), {"SIGNALBOX_CA=" + at("none.pem")}).exit_code, 2);
 }
 
-TEST_F(CliTls, AnExpiredCertificateIsRefusedWithItsEnd) {  // N2
+TEST_F(CliTls, AnExpiredCertificateIsRefusedWithItsEnd) {  // O11
   serve_with({"box", -7200, -3600});
   expect_error(over_tls({"status", "--json"}), "CERTIFICATE_REFUSED", 77,
                {"\"expired\"", "CN=box", "expired at 20"});
 }
 
-TEST_F(CliTls, EachSideWithoutTlsIsToldWhatTheOtherOneSpeaks) {  // N2
+TEST_F(CliTls, EachSideWithoutTlsIsToldWhatTheOtherOneSpeaks) {  // O11
   serve_with({});
   const std::string plain = "tcp://127.0.0.1:" + port_;
   expect_error(without_ca(plain), "NOT_ALLOWED", 77,
@@ -173,7 +173,7 @@ TEST_F(CliTls, EachSideWithoutTlsIsToldWhatTheOtherOneSpeaks) {  // N2
   EXPECT_NE(beginning.read_all().find("this address takes no TLS"), std::string::npos);
 }
 
-TEST_F(CliTls, OfSeveralAddressesTheFirstThatAnswersIsTaken) {  // N2
+TEST_F(CliTls, OfSeveralAddressesTheFirstThatAnswersIsTaken) {  // O11
   serve_with({});
   const DeadPort dead, other;
   EXPECT_EQ(run_process(words_to(dead.text() + "," + address(), {"status"})).exit_code, 0);
@@ -186,7 +186,7 @@ TEST_F(CliTls, OfSeveralAddressesTheFirstThatAnswersIsTaken) {  // N2
                 other.text() + ": Connection refused"});
 }
 
-TEST_F(CliTls, WhatFollowsGoesOnOverKillsWithoutAGapOrARepetition) {  // N2
+TEST_F(CliTls, WhatFollowsGoesOnOverKillsWithoutAGapOrARepetition) {  // O11
   serve_with({});
   const DeadPort dead;
   const BackgroundCommand follower(
@@ -214,7 +214,7 @@ TEST_F(CliTls, WhatFollowsGoesOnOverKillsWithoutAGapOrARepetition) {  // N2
   EXPECT_NE(follower.err().find("the connection to the server was lost"), std::string::npos);
 }
 
-TEST_F(CliTls, ALockIsHeldOnOverAKill) {  // N2
+TEST_F(CliTls, ALockIsHeldOnOverAKill) {  // O11
   serve_with({});
   const DeadPort dead;
   const std::string go = at("go");
@@ -238,7 +238,7 @@ TEST_F(CliTls, ALockIsHeldOnOverAKill) {  // N2
   EXPECT_EQ(holder.wait(), 0) << holder.err();
 }
 
-TEST_F(CliTls, TheConsolesProxyReachesAServerOverTls) {  // N2
+TEST_F(CliTls, TheConsolesProxyReachesAServerOverTls) {  // O11
   serve_with({});
   const DeadPort dead;
   const BackgroundCommand console(words_to(dead.text() + "," + address(), {"console", "--no-open"}),

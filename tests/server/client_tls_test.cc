@@ -183,7 +183,7 @@ class ClientTls : public testing::Test {
   }
 };
 
-TEST_F(ClientTls, TrustsWhatTheGivenFileHasForItsNamesAndAddresses) {  // N2
+TEST_F(ClientTls, TrustsWhatTheGivenFileHasForItsNamesAndAddresses) {  // O11
   make_certificate({"box", -3600, 3600, "DNS:box.example.org,DNS:*.wild.org,IP:10.0.0.5,IP:::1"});
   for (const char* host : {"box.example.org", "BOX.example.org", "box.example.org.", "a.wild.org",
                            "10.0.0.5", "::1"}) {
@@ -195,7 +195,7 @@ TEST_F(ClientTls, TrustsWhatTheGivenFileHasForItsNamesAndAddresses) {  // N2
   }
 }
 
-TEST_F(ClientTls, NoNameIsNotAnyName) {  // N2
+TEST_F(ClientTls, NoNameIsNotAnyName) {  // O11
   const auto trust = TlsTrust::load({});
   ASSERT_TRUE(trust.has_value());
   CertificateFault fault;
@@ -206,7 +206,7 @@ TEST_F(ClientTls, NoNameIsNotAnyName) {  // N2
   }
 }
 
-TEST_F(ClientTls, AnUnknownAuthorityIsNamedWithTheOption) {  // N2
+TEST_F(ClientTls, AnUnknownAuthorityIsNamedWithTheOption) {  // O11
   make_certificate({"our own", -3600, 3600});
   expect_refusal(refusal("localhost", {}), "unknown_authority", {"CN=our own", "--ca FILE"});
   const auto other = scratch_.path() / "other.pem";
@@ -220,7 +220,7 @@ TEST_F(ClientTls, AnUnknownAuthorityIsNamedWithTheOption) {  // N2
   EXPECT_FALSE(refusal("localhost", other).has_value()) << "the file may have several";
 }
 
-TEST_F(ClientTls, ACertificateOutsideItsTimeIsRefusedWithThatTime) {  // N2
+TEST_F(ClientTls, ACertificateOutsideItsTimeIsRefusedWithThatTime) {  // O11
   make_certificate({"box", -7200, -3600});
   expect_refusal(refusal("localhost", certificate_), "expired",
                  {"CN=box", "expired at 20", "SIGHUP"});
@@ -228,7 +228,7 @@ TEST_F(ClientTls, ACertificateOutsideItsTimeIsRefusedWithThatTime) {  // N2
   expect_refusal(refusal("localhost", certificate_), "not_yet_valid", {"only from 20", "clock"});
 }
 
-TEST_F(ClientTls, ManyNamesDontFillTheMessage) {  // N2
+TEST_F(ClientTls, ManyNamesDontFillTheMessage) {  // O11
   std::string names = "DNS:a0.org";
   for (int name = 1; name < 500; ++name) names += ",DNS:a" + std::to_string(name) + ".org";
   make_certificate({"box", -3600, 3600, names});
@@ -237,7 +237,7 @@ TEST_F(ClientTls, ManyNamesDontFillTheMessage) {  // N2
   EXPECT_EQ(message_of(*refused).find("a8.org"), std::string::npos);
 }
 
-TEST_F(ClientTls, AServerWithoutTlsIsNamedAsWhatItIs) {  // N2
+TEST_F(ClientTls, AServerWithoutTlsIsNamedAsWhatItIs) {  // O11
   for (const std::string answer :
        {"{\"jsonrpc\":\"2.0\",\"id\":null}\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
         "SSH-2.0-OpenSSH_9.2p1\r\n", "220 mail.example.org\r\n"}) {
@@ -251,7 +251,7 @@ TEST_F(ClientTls, AServerWithoutTlsIsNamedAsWhatItIs) {  // N2
 }
 
 // It takes the connection, as the kernel does for a server that hangs, and says nothing.
-TEST_F(ClientTls, ASilentServerIsGivenUpInTime) {  // N2
+TEST_F(ClientTls, ASilentServerIsGivenUpInTime) {  // O11
   const FileDescriptor listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -271,7 +271,7 @@ TEST_F(ClientTls, ASilentServerIsGivenUpInTime) {  // N2
   EXPECT_NE(message_of(opened.error()).find("or doesn't speak TLS"), std::string::npos);
 }
 
-TEST_F(ClientTls, AFileWithoutCertificatesIsAMistakeOfTheCommandLine) {  // N2
+TEST_F(ClientTls, AFileWithoutCertificatesIsAMistakeOfTheCommandLine) {  // O11
   write_text(certificate_, "-----BEGIN NOTHING-----\n");
   for (const auto& file : {certificate_, scratch_.path() / "none.pem", scratch_.path()}) {
     const auto trust = TlsTrust::load(file);
