@@ -63,6 +63,7 @@ export async function runs_by_their_text(stage) {
   const search = page.getByRole('searchbox', { name: 'text' });
   await search.fill('DECADE');
   await search.press('Enter');
+  await rows(page).getByText('second').waitFor({ state: 'detached' });
   await rows(page).getByText('a decade of logs').waitFor();
   check(await rows(page).count() === 1, 'other runs match');
   check(new URL(page.url()).searchParams.get('text') === 'DECADE', 'the address hasn’t got the text');
