@@ -7,6 +7,7 @@ import { change } from '../core/route.js';
 import { call } from '../core/rpc.js';
 import { useSignal } from '../core/use_signal.js';
 import { EventList } from '../parts/event_list.js';
+import { FilterField } from '../parts/filter_field.js';
 import { Answer, Asking, Empty, Problem } from '../parts/notice.js';
 
 const PAGE_EVENTS = 100;
@@ -79,9 +80,8 @@ function PageOfLog({ from, filter, at }) {
 }
 
 /** @param {{name: string, label: string, hint: string, value?: string, isWide?: boolean}} props */
-function FilterField({ name, label, hint, value = '', isWide }) {
-  return html`<input type="search" class="filter ${isWide ? 'wide' : ''}" aria-label=${label} placeholder=${hint} value=${value}
-    onChange=${(/** @type {any} */ event) => change({ [name]: event.target.value.trim() || undefined })} />`;
+function TextFilter({ name, ...field }) {
+  return html`<${FilterField} ...${field} onChange=${(/** @type {string} */ text) => change({ [name]: text || undefined })} />`;
 }
 
 /** @param {{params: Record<string, string>}} props */
@@ -98,9 +98,9 @@ export function Events({ params }) {
   return html`<div class="page events-page"><div class="head"><h1>Events ${from && html`<span class="faint">from #${from}</span>`}</h1>
       <span class="actions">${from && html`<button class="small" onClick=${() => change({ from: undefined })}>${at ? 'the newest of that moment' : 'the end, live'}</button>`}
         ${!from && !at && html`<label class="check faint"><input type="checkbox" checked=${Boolean(all)} onChange=${() => change({ all: all ? undefined : '1' })} /> with the watchdog’s ticks</label>`}</span></div>
-    <div class="filters"><${FilterField} name="types" label="Types" hint="types: RunStarted, RunFailed" value=${types} isWide=${true} />
-      <${FilterField} name="stream" label="Stream" hint="stream" value=${stream} /><${FilterField} name="actor" label="Actor" hint="actor" value=${actor} />
-      <input type="search" class="filter" aria-label="From position" inputmode="numeric" placeholder="from position" value=${from ?? ''} onChange=${(/** @type {any} */ event) => change({ from: event.target.value.replace(/\D/g, '') })} /></div>
+    <div class="filters"><${TextFilter} name="types" label="Types" hint="types: RunStarted, RunFailed" value=${types} isWide=${true} />
+      <${TextFilter} name="stream" label="Stream" hint="stream" value=${stream} /><${TextFilter} name="actor" label="Actor" hint="actor" value=${actor} />
+      <${FilterField} label="From position" hint="from position" value=${from} isNumber=${true} onChange=${(/** @type {string} */ text) => change({ from: text.replace(/\D/g, '') })} /></div>
     ${from && html`<${PageOfLog} key=${key} from=${position} filter=${filter} at=${at} />`}
     ${!from && at && html`<${LastPage} key=${key} filter=${filter} />`}
     ${!from && !at && html`<${Tail} key=${key} filter=${filter} hasNoise=${Boolean(all)} />`}</div>`;

@@ -10,6 +10,7 @@ import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
+import { FilterField } from '../parts/filter_field.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
 import { useSelected } from '../parts/selected.js';
 import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
@@ -49,9 +50,9 @@ function Choice({ name, values, chosen }) {
 }
 
 /** @param {{name: string, value?: string, hint: string}} props */
-function TextFilter({ name, value = '', hint }) {
-  return html`<input type="search" class="filter" name=${name} aria-label=${name} placeholder=${hint} value=${value} maxlength=${TEXT_LENGTH_MAX}
-    onChange=${(/** @type {any} */ event) => change({ [name]: event.target.value })} />`;
+function TextFilter({ name, value, hint }) {
+  return html`<${FilterField} label=${name} hint=${hint} value=${value} lengthMax=${TEXT_LENGTH_MAX}
+    onChange=${(/** @type {string} */ text) => change({ [name]: text })} />`;
 }
 
 /** How long a run took, or takes so far. @param {{run: any}} props */

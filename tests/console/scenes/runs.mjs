@@ -46,6 +46,25 @@ export async function a_report_that_is_cut(stage) {  // O3
   hadNoComplaint(page);
 }
 
+/** Events draw the page again while somebody types. */
+export async function what_is_typed_stays(stage) {
+  const { service } = stage;
+  await service.startRun('first', [['review']]);
+  const page = await stage.open('?page=runs');
+  const search = page.getByRole('searchbox', { name: 'text' });
+  await search.pressSequentially('fir');
+  await service.startRun('second', [['review']]);
+  await rows(page).getByText('second').waitFor();
+  check(await search.inputValue() === 'fir', `what was typed is now: ${await search.inputValue()}`);
+  await search.press('Enter');
+  await rows(page).getByText('second').waitFor({ state: 'detached' });
+  check(await search.inputValue() === 'fir', 'the text that counts isn’t shown');
+  await search.fill('');
+  await search.press('Enter');
+  await rows(page).getByText('second').waitFor();
+  hadNoComplaint(page);
+}
+
 /** A text is looked for in all runs, also one that could be the end of an id; and such an end finds its run. */
 export async function runs_by_their_text(stage) {
   const { service } = stage;
