@@ -2,7 +2,7 @@
 // begins with the nearest ones, wherever in the log it is.
 //
 // They are computed when the past is asked for, from the horizon up to the moment that is asked
-// for, which costs two to four seconds per million events; from then on a moment before that costs
+// for, which costs about seven seconds per million events; from then on a moment before that costs
 // the same wherever it is. They are disposable. One thread.
 #pragma once
 
