@@ -104,14 +104,18 @@ export async function a_part_of_a_run(stage) {  // C1
   const bars = fall.locator('.fall-bar');
   await bars.first().waitFor();
   const all = await bars.count();
-  const track = await fall.locator('.fall-track').first().boundingBox();
-  const y = track.y + track.height / 2;
-  await page.mouse.move(track.x + 2, y);
-  await page.mouse.down();
-  await page.mouse.move(track.x + 9, y, { steps: 4 });
-  await page.mouse.up();
+  const track = fall.locator('.fall-track').first();
   const whole = page.getByRole('button', { name: 'all of it' });
-  await whole.waitFor();
+  // What the page gets to know meanwhile may move its rows away under the pointer.
+  await eventually(async () => {
+    await track.hover({ position: { x: 2, y: 4 } });
+    const { x, y } = await track.boundingBox();
+    await page.mouse.down();
+    await page.mouse.move(x + 9, y + 4, { steps: 4 });
+    await page.mouse.up();
+    await stage.whole(page);
+    return await whole.count() > 0;
+  }, 'a part of the time');
   check(await bars.count() < all, 'what comes after the part is there');
   await whole.click();
   await eventually(async () => await bars.count() === all, 'all of it');

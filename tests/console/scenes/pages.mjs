@@ -176,10 +176,13 @@ export async function a_part_of_the_night(stage) {
   // Nobody waits and nobody works any more; the greatest numbers of the hour are there.
   await page.locator('.night-charts').getByText('attempts at work at most 1, now 0').waitFor();
   await page.locator('.night-charts canvas').waitFor();
-  const track = await page.locator('.timeline .fall-track').first().boundingBox();
-  await page.mouse.move(track.x + track.width * 0.5, track.y + 8);
+  const track = page.locator('.timeline .fall-track').first();
+  const { width } = await track.boundingBox();
+  // The pointer waits until the rows stand still.
+  await track.hover({ position: { x: width / 2, y: 8 } });
+  const { x, y } = await track.boundingBox();
   await page.mouse.down();
-  await page.mouse.move(track.x + track.width + 30, track.y + 8, { steps: 4 });
+  await page.mouse.move(x + width + 30, y + 8, { steps: 4 });
   await page.mouse.up();
   await page.getByRole('button', { name: 'all of it' }).waitFor();
   await about(0.5);
