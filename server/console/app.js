@@ -59,7 +59,8 @@ function Page() {
 }
 
 /** @param {{children: any}} props */
-const Kiosk = ({ children }) => html`<${Later} load=${() => import('./parts/kiosk.js').then((kiosk) => kiosk.Kiosk)}>${children}<//>`;
+const Kiosk = ({ children }) => html`<${Later} load=${() => import('./parts/kiosk.js').then((kiosk) => kiosk.Kiosk)}
+  meanwhile=${html`<main class="alone" aria-busy="true"><p class="loading">loading …</p></main>`}>${children}<//>`;
 
 function App() {
   const { params } = useSignal(route);
