@@ -40,7 +40,7 @@ export class Stage {
   async end() {
     try {
       // A request that is answered by a scene may still be under way.
-      for (const page of this.visitors.flatMap((visitor) => visitor.pages())) await page.unrouteAll({ behavior: 'ignoreErrors' });
+      for (const place of [...this.visitors, ...this.visitors.flatMap((visitor) => visitor.pages())]) await place.unrouteAll({ behavior: 'ignoreErrors' });
       await Promise.all(this.visitors.map((visitor) => visitor.close()));
     } finally {
       await this.service.kill();
