@@ -78,6 +78,7 @@ export class Stage {
       viewport: { width, height }, colorScheme: scheme, timezoneId: 'UTC', locale: 'en-GB', reducedMotion: 'reduce', ...more,
     });
     this.visitors.push(visitor);
+    visitor.on('close', () => { this.visitors = this.visitors.filter((other) => other !== visitor); });
     visitor.setDefaultTimeout(WAIT_MS_MAX);
     visitor.complaints = [];
     await visitor.exposeFunction('reportViolation', (text) => visitor.complaints.push(`policy: ${text}`));
