@@ -67,10 +67,10 @@ bool ClaimQueue::try_claim(Waiting& waiting) {
 }
 
 void ClaimQueue::serve(std::int64_t monotonic_ns) {
+  next_due_ns_.reset();  // also if those who waited have all left: their deadline would stay due
   if (waiting_.empty()) return;
   const bool moved = engine_.world().position != served_at_;
   const bool admits = admits_work(engine_.world());
-  next_due_ns_.reset();
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     Waiting& waiting = *each;
     // A claim for one run is decided even when no station is ready: the run may have ended.

@@ -64,6 +64,22 @@ TEST_F(EngineClaimQueue, TheOldestIsServedFirst) {
   EXPECT_EQ(claims.size(), 0U);
 }
 
+// A deadline of nobody would be due for ever, and the engine's thread would do nothing else.
+TEST_F(EngineClaimQueue, OnceAllHaveLeftNothingIsDue) {  // P8
+  const auto first = claim(R"({"worker":"a","wait_ms":1000})");
+  const auto second = claim(R"({"worker":"b","wait_ms":5000})");
+  claims.leave(*first);
+  clock.advance_ms(1000);
+  serve();
+  ASSERT_TRUE(claims.next_due_ns().has_value());
+  EXPECT_GT(*claims.next_due_ns(), clock.monotonic_ns());
+  claims.leave(*second);
+  EXPECT_EQ(claims.size(), 0U);
+  clock.advance_ms(4000);
+  serve();
+  EXPECT_FALSE(claims.next_due_ns().has_value());
+}
+
 TEST_F(EngineClaimQueue, WhoAsksLaterDoesntOvertake) {
   const auto first = claim(R"({"worker":"a","wait_ms":1000})");
   const std::string run = start_run();
