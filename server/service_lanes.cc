@@ -30,11 +30,18 @@ LanePool::Bounds ServiceLanes::artifact_store_bounds() {
   return own;
 }
 
-// One thread, which uses one processor at most: an answer that takes long to compress doesn't hang,
-// nor does a tile of many large records.
+// One thread, which uses one processor at most.
 LanePool::Bounds ServiceLanes::single_bounds() {
   LanePool::Bounds own = bounds(1);
   own.threads_max = 1;
+  return own;
+}
+
+// Tiles of many large records, or the first of a long log, take their time: the thread doesn't
+// hang, and those who ask meanwhile wait for their turn.
+LanePool::Bounds ServiceLanes::tile_bounds() {
+  LanePool::Bounds own = single_bounds();
+  own.hang_ms = limits::report_hang_ms_max;
   return own;
 }
 

@@ -28,7 +28,7 @@ class ServiceLanes {
   LanePool artifact_store{artifact_store_bounds()};
   LanePool compressions{single_bounds()};                 // of HTTP answers
   LanePool log_readers{bounds(limits::log_readers_max)};  // old events for queries
-  LanePool tiles{single_bounds()};                        // of the log; they share a mutex
+  LanePool tiles{tile_bounds()};                          // of the log; they share a mutex
   LanePool reports{report_bounds()};                      // one at a time, callers take turns
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
   LanePool past_worlds{retention_bounds()};               // queries about the past
@@ -47,6 +47,7 @@ class ServiceLanes {
   static LanePool::Bounds bounds(std::size_t working_max);
   static LanePool::Bounds artifact_store_bounds();
   static LanePool::Bounds single_bounds();
+  static LanePool::Bounds tile_bounds();
   static LanePool::Bounds backlog_bounds();
   static LanePool::Bounds report_bounds();
   static LanePool::Bounds retention_bounds();
