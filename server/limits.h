@@ -147,6 +147,8 @@ inline constexpr std::int64_t artifact_store_stall_ms_max = 10'000;
 // asked are refused.
 inline constexpr std::size_t artifact_store_working_max = 8;
 inline constexpr std::int64_t artifact_store_answer_ms_max = 90'000;
+// Time for which a query about the past waits for it. All of these have one thread.
+inline constexpr std::int64_t past_artifact_ms_max = 5000;
 // Artifacts of it that are copied to the disk at the same time, each until it was downloaded.
 inline constexpr std::size_t artifact_copies_max = 16;
 // Age up to which run.why shows a failed call for a job, longer than the pause before the next

@@ -19,6 +19,7 @@
 #include "projections/world_snapshot.h"
 #include "server/engine/recovery.h"
 #include "server/engine/timers.h"
+#include "server/limits.h"
 #include "server/platform/artifact_settings.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/clock.h"
@@ -125,8 +126,8 @@ Stored<void> fold_world_and_rows(const EventLog& log, World& world, Table& rows,
 }  // namespace
 
 struct PastService::Parts {
-  Parts(const EventLog& whole, const std::filesystem::path& data, const PresentFacts& present,
-        World world, std::unique_ptr<Table> rows, std::int64_t wall_ns,
+  Parts(const EventLog& whole, const std::filesystem::path& data, ArtifactStore& artifacts,
+        const PresentFacts& present, World world, std::unique_ptr<Table> rows, std::int64_t wall_ns,
         const std::map<Position, std::int64_t>& leases)
       : log(whole, world.position),
         clock(wall_ns),
@@ -141,11 +142,10 @@ struct PastService::Parts {
         steps(api, [] {}),
         feed(
             log, [this](const StoreError& error) { failure = error; }, blocking_pool()),
-        artifacts(open_artifacts(data)),
         api{engine,
             log,
             projector,
-            *artifacts,
+            artifacts,
             timers,
             clock,
             ids,
@@ -188,7 +188,10 @@ struct PastService::Parts {
   void post(std::function<void()> action) { actions.push_back(std::move(action)); }
   // Returns a pool that does work at once, and continues when settle() runs posted actions.
   BlockingPool blocking_pool() {
-    return {Post([](const std::function<void()>& work) { work(); }),
+    return {Post([](const std::function<void()>& work) {
+              const CallBounds bounds(CallBounds::now_ms() + limits::past_artifact_ms_max);
+              work();
+            }),
             [this](std::function<void()> action) { post(std::move(action)); }};
   }
 
@@ -218,14 +221,16 @@ struct PastService::Parts {
   StepQueue steps;
   ServiceLoops loops{engine};
   EventFeed feed;
-  std::unique_ptr<ServiceArtifacts> artifacts;
   Timers timers;
   Api api;
   Dispatcher dispatcher;
 };
 
-PastService::PastService(const EventLog& log, std::filesystem::path data)
-    : log_(log), data_(std::move(data)) {
+PastService::PastService(const EventLog& log, std::filesystem::path data,
+                         std::shared_ptr<ArtifactStore> artifacts)
+    : log_(log),
+      data_(std::move(data)),
+      artifacts_(artifacts ? std::move(artifacts) : open_artifacts(data_)) {
   present_.server.data_directory = data_.string();
 }
 PastService::~PastService() = default;
@@ -241,12 +246,13 @@ Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
 Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
                                                        const std::filesystem::path& data,
                                                        Position at, World world,
-                                                       std::unique_ptr<Table> rows) {
+                                                       std::unique_ptr<Table> rows,
+                                                       std::shared_ptr<ArtifactStore> artifacts) {
   SIGNALBOX_CHECK(at > 0 && at <= log.tail());
   if (const Horizon horizon = log.horizon(); at <= horizon.position) {
     return tl::unexpected(dropped_record(at, horizon));
   }
-  std::unique_ptr<PastService> service(new PastService(log, data));
+  std::unique_ptr<PastService> service(new PastService(log, data, std::move(artifacts)));
   TRY(service->build(std::move(world), std::move(rows), at));
   return service;
 }
@@ -256,8 +262,8 @@ Stored<void> PastService::build(World world, std::unique_ptr<Table> rows, Positi
   const auto wall_ns = TRY(recorded_at(log_, at));
   auto leases = TRY(lease_begins(log_, world, leases_));
   leases_ = std::move(leases);
-  parts_ = std::make_unique<Parts>(log_, data_, present_, std::move(world), std::move(rows),
-                                   wall_ns, leases_.begins);
+  parts_ = std::make_unique<Parts>(log_, data_, *artifacts_, present_, std::move(world),
+                                   std::move(rows), wall_ns, leases_.begins);
   parts_->settle();
   if (parts_->failure) return tl::unexpected(std::move(*parts_->failure));
   return {};

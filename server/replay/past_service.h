@@ -27,6 +27,7 @@
 
 namespace signalbox {
 
+class ArtifactStore;
 class EventLog;
 class JobOwnership;
 class RunRootRule;
@@ -56,10 +57,11 @@ class PastService {
   static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
                                                    const std::filesystem::path& data, Position at);
   // The same, starting from `world` and `rows`, each as of a position at or before `at`. The rows
-  // of a run index are written to `rows`. Costs what the events up to `at` do.
-  static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
-                                                   const std::filesystem::path& data, Position at,
-                                                   World world, std::unique_ptr<Table> rows);
+  // of a run index are written to `rows`. Artifacts are read from `artifacts`, or, if that is
+  // nullptr, from where the data directory says that they are. Costs what the events up to `at` do.
+  static Stored<std::unique_ptr<PastService>> open(
+      const EventLog& log, const std::filesystem::path& data, Position at, World world,
+      std::unique_ptr<Table> rows, std::shared_ptr<ArtifactStore> artifacts = nullptr);
 
   PastService(const PastService&) = delete;
   PastService& operator=(const PastService&) = delete;
@@ -88,13 +90,15 @@ class PastService {
 
  private:
   struct Parts;
-  PastService(const EventLog& log, std::filesystem::path data);
+  PastService(const EventLog& log, std::filesystem::path data,
+              std::shared_ptr<ArtifactStore> artifacts);
 
   // Folds the log onto `world` and `rows` up to position `at`, and builds the service of them.
   Stored<void> build(World world, std::unique_ptr<Table> rows, Position at);
 
   const EventLog& log_;
   const std::filesystem::path data_;
+  const std::shared_ptr<ArtifactStore> artifacts_;
   PresentFacts present_;
   LeaseBegins leases_;  // of the present position
   std::unique_ptr<Parts> parts_;

@@ -171,7 +171,7 @@ Stored<PastService*> PastWorlds::open(Position at) {
     return tl::unexpected(std::move(start.error()));
   }
   auto service = TRY(PastService::open(parts_.log, parts_.data, at, std::move(start->world),
-                                       std::move(start->rows)));
+                                       std::move(start->rows), parts_.artifacts));
   return worlds_.emplace_back(Remembered{std::move(service), at, ++questions_}).service.get();
 }
 

@@ -29,6 +29,7 @@
 
 namespace signalbox {
 
+class ArtifactStore;
 class Clock;
 
 class PastWorlds {
@@ -43,6 +44,7 @@ class PastWorlds {
     // Returns what answers show of the present. Called on the engine's thread. nullptr: the
     // defaults of PresentFacts for this data directory.
     std::function<PresentFacts()> present = nullptr;
+    std::shared_ptr<ArtifactStore> artifacts = nullptr;  // nullptr: those of the data directory
   };
 
   // Removes what an earlier process left on the disk.

@@ -11,7 +11,10 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/limits.h"
+#include "server/platform/artifact_store.h"
+#include "server/platform/call_bounds.h"
 #include "server/replay/past_worlds.h"
+#include "store/sha256.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/server/rpc_site.h"
 
@@ -112,6 +115,59 @@ TEST_F(PastWorldsTest, AHistoryOnTheDiskIsWhereMomentsBeginUntilItIsForgotten) {
   EXPECT_TRUE(worlds->remembered().empty());
   EXPECT_FALSE(std::filesystem::exists(directory));
   expect_the_same();
+}
+
+// A store of artifacts that never answers, and how long the calling thread would wait for it.
+class SilentArtifacts final : public ArtifactStore {
+ public:
+  mutable std::vector<std::int64_t> waits_ms;
+
+  Stored<void> put_content(const Digest&, std::string_view) override { return unanswered(); }
+  [[nodiscard]] Stored<std::string> get(const Digest&) const override { return unanswered(); }
+  [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
+    return unanswered();
+  }
+  [[nodiscard]] Stored<bool> has(const Digest&) const override { return unanswered(); }
+  [[nodiscard]] std::string location_of(const Digest&) const override { return "s3://b/c"; }
+  Stored<void> list(std::uint8_t, const std::function<void(const KeptBlob&)>&) const override {
+    return unanswered();
+  }
+  [[nodiscard]] Stored<std::uint64_t> size_of(const Digest&) const override { return unanswered(); }
+  Stored<std::uint64_t> remove_older(const Digest&, std::int64_t) override { return unanswered(); }
+
+ private:
+  [[nodiscard]] tl::unexpected<StoreError> unanswered() const {
+    waits_ms.push_back(CallBounds::deadline_ms() - CallBounds::now_ms());
+    return store_failure(StoreError::Kind::away, "it doesn't answer");
+  }
+};
+
+// All queries about the past have one thread.
+TEST_F(PastWorldsTest, AStoreOfArtifactsIsThatOfTheServiceAndWaitedForBriefly) {  // S13, P8
+  const auto store = std::make_shared<SilentArtifacts>();
+  serve({log, clock, scratch.path(), BlockingPool(at_once, at_once), {}, nullptr, store});
+  const std::string run_id = start_run(
+      R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"]}]}})");
+  take(DispatchStation{*parse_uuid(run_id), ids.next_span_id(), {}});
+  CompleteStation completed;
+  completed.run_id = *parse_uuid(run_id);
+  completed.station = "go";
+  completed.token = engine.world().find_run(completed.run_id)->attempt->token;
+  completed.from_executor = true;
+  completed.stored_artifacts = {{"a.txt", "text/plain", 5, sha256("hello")}};
+  take(completed);
+  const auto ended_at = log.tail();
+  start_run(R"({"goal":"later"})");
+  for (const Position moment : {ended_at, log.tail()}) {
+    const json::object refused =
+        ask("run.artifact",
+            at(R"({"name":"a.txt","run_id":")" + run_id + "\"}", std::to_string(moment)));
+    EXPECT_EQ(code_of(refused), "STORAGE_AWAY");
+  }
+  ASSERT_EQ(store->waits_ms.size(), 2U);
+  for (const std::int64_t wait_ms : store->waits_ms) {
+    EXPECT_LE(wait_ms, limits::past_artifact_ms_max);
+  }
 }
 
 TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
