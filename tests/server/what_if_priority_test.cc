@@ -94,5 +94,23 @@ TEST(WhatIfPriority, ACardIsStartedAsEarlyAsItWasMoved) {  // O2
   EXPECT_EQ(again.cards[2].priorities[0].priority, 5);
 }
 
+TEST(WhatIfBlock, ACardIsBlockedWhenAPersonBlockedIt) {  // O10
+  RecordedWork work = three_waiting_cards();
+  work.cards[1].blocked_after_ns = {300 * ns_per_s};
+  const std::vector<Record> records = records_of_forecast(work);
+  EXPECT_EQ(started_cards(records), (std::vector<int>{1, 3}));
+
+  World world;
+  WorkRecorder recorder(world);
+  for (const Record& record : records) {
+    evolve(world, record);
+    ASSERT_TRUE(recorder.apply(world, record));
+  }
+  const RecordedWork again = std::move(recorder).finish();
+  ASSERT_EQ(again.cards.size(), 3U);
+  EXPECT_TRUE(again.cards[0].blocked_after_ns.empty());
+  EXPECT_EQ(again.cards[1].blocked_after_ns, (std::vector<std::int64_t>{300 * ns_per_s}));
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -187,9 +187,8 @@ std::string caveats(const json::object& result) {
   std::string text;
   const auto add_sentence = [&text](const std::string& sentence) { text += sentence + "\n"; };
   if (const auto drawn = number_at(flow, "attempts_drawn"); drawn > 0) {
-    add_sentence(
-        std::to_string(drawn) +
-        " attempts weren't recorded; each was drawn at random from its station's attempts.");
+    add_sentence(std::to_string(drawn) + " attempts weren't recorded; each was drawn at random");
+    add_sentence("from its station's attempts.");
   }
   if (const auto unknown = number_at(flow, "attempts_unknown"); unknown > 0) {
     add_sentence(std::to_string(unknown) +

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/engine/engine.h"
+
 namespace signalbox {
 namespace {
 
@@ -71,6 +73,7 @@ WorkRecorder::WorkRecorder(const World& world) {
     work_.cards.push_back({card->id,
                            0,
                            {card->project, card->title, card->brief, card->key, card->priority},
+                           {},
                            {},
                            {},
                            {},
@@ -291,6 +294,11 @@ void WorkRecorder::apply_run(const Record& record, OpenRun& open) {
   }
 }
 
+// A card that was there before the records counts from the first of them.
+std::int64_t WorkRecorder::submitted_ns_of(const RecordedCard& card) const {
+  return card.submitted_ns == 0 ? work_.from_ns : card.submitted_ns;
+}
+
 void WorkRecorder::apply_board(const World& world, const Record& record) {
   if (const auto* put = event_as<ProjectPut>(record.event)) {
     work_.projects.push_back(
@@ -303,16 +311,19 @@ void WorkRecorder::apply_board(const World& world, const Record& record) {
   } else if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
     cards_.emplace(record.stream.run_id, work_.cards.size());
     work_.cards.push_back(
-        {record.stream.run_id, record.recorded_at_ns, *submitted, {}, {}, {}, {}});
+        {record.stream.run_id, record.recorded_at_ns, *submitted, {}, {}, {}, {}, {}});
   } else if (const auto* set = event_as<CardPrioritySet>(record.event)) {
     const auto place = cards_.find(record.stream.run_id);
     if (place == cards_.end()) return;
     RecordedCard& card = work_.cards[place->second];
-    const std::int64_t submitted_ns = card.submitted_ns == 0 ? work_.from_ns : card.submitted_ns;
-    card.priorities.push_back({record.recorded_at_ns - submitted_ns, set->priority});
+    card.priorities.push_back({record.recorded_at_ns - submitted_ns_of(card), set->priority});
   } else if (event_as<CardBlocked>(record.event) != nullptr ||
              event_as<CardFailed>(record.event) != nullptr) {
     blocked_ns_[record.stream.run_id] = record.recorded_at_ns;
+    const auto place = cards_.find(record.stream.run_id);
+    if (place == cards_.end() || record.actor == by_the_service.actor) return;
+    RecordedCard& card = work_.cards[place->second];
+    card.blocked_after_ns.push_back(record.recorded_at_ns - submitted_ns_of(card));
   } else if (const auto* unblocked = event_as<CardUnblocked>(record.event)) {
     const auto place = cards_.find(record.stream.run_id);
     const auto blocked = blocked_ns_.find(record.stream.run_id);

@@ -110,7 +110,8 @@ struct RecordedCard {
   std::vector<std::size_t> merges;  // likewise
   std::vector<std::int64_t>
       unblocked_after_ns;  // one per unblocking by a person, since the card was blocked or failed
-  std::vector<RecordedPriority> priorities;  // in their order
+  std::vector<RecordedPriority> priorities;    // in their order
+  std::vector<std::int64_t> blocked_after_ns;  // one per block by a person, since the submission
 };
 
 struct RecordedProject {
@@ -197,6 +198,7 @@ class WorkRecorder {
   void end_attempt(const Record& record, OpenRun& open, AttemptEnding ending);
   void fail_attempt(const Record& record, OpenRun& open, const Failure& failure);
   void apply_board(const World& world, const Record& record);
+  [[nodiscard]] std::int64_t submitted_ns_of(const RecordedCard& card) const;
   RecordedAttempt& attempt_of(OpenRun& open);
 
   RecordedWork work_;

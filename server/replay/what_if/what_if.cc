@@ -276,6 +276,8 @@ void SimulatedService::submit(const RecordedCard& recorded) {
   for (const RecordedPriority& each : recorded.priorities) {
     plan_decision(each.after_ns, SetCardPriority{recorded.id, each.priority, {}});
   }
+  for (const std::int64_t after_ns : recorded.blocked_after_ns)
+    plan_decision(after_ns, BlockCard{recorded.id, "as recorded"});
 }
 
 void SimulatedService::on_card_run(const Record& record, const RunId& run, bool merge) {
@@ -349,9 +351,8 @@ void SimulatedService::plan_work() {
   for (const RecordedProject& project : work_.projects) {
     time_.at(project.put_ns, [this, &project] { put(project); });
   }
-  for (const RecordedPause& pause : work_.pauses) {
-    time_.at(pause.at_ns,
-             [this, &pause] { (void)engine_.begin(by_a_person).apply(pause.command); });
+  for (const auto& [at_ns, command] : work_.pauses) {
+    time_.at(at_ns, [this, &command] { (void)engine_.begin(by_a_person).apply(command); });
   }
   for (const RecordedCard& card : work_.cards) {
     ++planned_inputs_;
@@ -382,8 +383,7 @@ WhatIf SimulatedService::run() {
   (void)engine_.begin(by_the_service).apply(StartServer{"what-if"});
   loops_.arm();
   plan_work();
-  const std::int64_t recorded_ns = work_.to_ns - work_.from_ns;
-  const std::int64_t until_ns = work_.to_ns + 3 * recorded_ns + ns_per_day;
+  const std::int64_t until_ns = work_.to_ns + 3 * (work_.to_ns - work_.from_ns) + ns_per_day;
   while (!is_done() && time_.step(until_ns)) {
   }
   return {meter_.measures(), meter_.over_time(), events_,   pool_.drawn(),
