@@ -89,8 +89,8 @@ struct ReportMeter::RecordVisitor {
   }
   // An attempt was canceled, or a run that waits for one.
   void operator()(const StationCanceled&) const {
-    ++report().attempts.canceled;
     const bool is_of_attempt = parent_span(record).has_value();
+    if (is_of_attempt) ++report().attempts.canceled;
     meter.end_attempt(record,
                       is_of_attempt ? meter.tally_of_attempt(record) : meter.tally_of(record));
   }
