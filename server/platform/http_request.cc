@@ -73,7 +73,9 @@ struct Receiver {
       libcurl.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
       if (status / 100 == 2) return request.sink(part);
     }
-    body.append(part);
+    // Only an error is kept of an answer that isn't the sink's.
+    const std::size_t kept_max = request.sink ? http_error_bytes_max : request.answer_bytes_max;
+    body.append(part.substr(0, kept_max - std::min(body.size(), kept_max)));
     return true;
   }
 };

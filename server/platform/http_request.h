@@ -17,6 +17,8 @@
 namespace signalbox {
 
 inline constexpr std::size_t http_body_bytes_max = 32 * 1024 * 1024;
+// Of an answer that says why there is none for the sink.
+inline constexpr std::size_t http_error_bytes_max = 64 * 1024;
 inline constexpr int http_redirects_max = 5;
 
 struct OutgoingRequest {

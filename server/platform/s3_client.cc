@@ -99,7 +99,8 @@ Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
   outgoing.follow = false;
   outgoing.content = request.content;
   outgoing.sink = request.sink;
-  outgoing.answer_bytes_max = std::max(s3_answer_bytes_max, request.bytes_max + 1);
+  outgoing.answer_bytes_max =
+      request.sink ? std::max(s3_answer_bytes_max, request.bytes_max + 1) : s3_answer_bytes_max;
   outgoing.stall_ms = limits::artifact_store_stall_ms_max;
   HttpTimeouts times;
   times.connect_ms = limits::artifact_store_stall_ms_max;

@@ -7,14 +7,15 @@
 namespace signalbox {
 namespace {
 
-// Returns what `there` gives, unless neither has the blob whole: then the fault of the one that has
-// something.
+// Returns what `there` gives, unless it has nothing and what is here is damaged.
 template <class T>
 Stored<T> in_either(Stored<T> here, const std::function<Stored<T>()>& there) {
   if (here) return here;
   Stored<T> found = there();
-  const bool is_nowhere = !found && found.error().kind == StoreError::Kind::not_found;
-  return is_nowhere ? std::move(here) : std::move(found);
+  const auto is_missing = [](const Stored<T>& blob) {
+    return !blob && blob.error().kind == StoreError::Kind::not_found;
+  };
+  return is_missing(found) && !is_missing(here) ? std::move(here) : std::move(found);
 }
 
 }  // namespace

@@ -10,10 +10,12 @@
 namespace signalbox {
 namespace {
 
-// Answers each request with a body of this many bytes.
+// Answers each request with this status and a body of this many bytes.
 class LongAnswers final : public test::FaultyEndpoint {
  public:
-  explicit LongAnswers(std::size_t bytes) : bytes_(bytes) { begin(); }
+  explicit LongAnswers(std::size_t bytes, unsigned status = 200) : bytes_(bytes), status_(status) {
+    begin();
+  }
   ~LongAnswers() override { end(); }
 
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port()); }
@@ -21,12 +23,13 @@ class LongAnswers final : public test::FaultyEndpoint {
  private:
   Response handle(const Request&, const std::string&) override {
     Response response;
-    response.result(200);
+    response.result(status_);
     response.body() = std::string(bytes_, 'x');
     return response;
   }
 
   const std::size_t bytes_;
+  const unsigned status_;
 };
 
 TEST(HttpRequestTest, ABodyHasALimitAndALongerOneIsAFailure) {  // P8
@@ -44,6 +47,19 @@ TEST(HttpRequestTest, ABodyHasALimitAndALongerOneIsAFailure) {  // P8
   EXPECT_EQ(cut.error().message,
             "the answer is longer than " + std::to_string(http_body_bytes_max) + " bytes");
   EXPECT_TRUE(cut.error().may_have_arrived);
+}
+
+TEST(HttpRequestTest, ABodyHasALimitAndAnErrorForASinkALowerOne) {  // P8
+  OutgoingRequest request;
+  bool has_sunk = false;
+  request.sink = [&has_sunk](std::string_view) { return has_sunk = true; };
+  const LongAnswers missing(http_body_bytes_max, 404);
+  request.url = missing.url();
+  const auto refused = send(request, {});
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->status, 404);
+  EXPECT_EQ(refused->body.size(), http_error_bytes_max);
+  EXPECT_FALSE(has_sunk);
 }
 
 }  // namespace
