@@ -57,7 +57,7 @@ std::vector<Wall> walls_of(const std::string& zone) {
   return walls;
 }
 
-// Numbers from 0 to 63. The model asks for millions of them, and a test isn't optimized.
+// Numbers from 0 to 63. The model asks for millions of them.
 class Numbers {
  public:
   Numbers() = default;
