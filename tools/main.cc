@@ -119,7 +119,9 @@ int main(int argc, char** argv) {
   CommandLine line("An event-sourced register for autonomous runs", "signalbox",
                    "signalbox " SIGNALBOX_VERSION);
   Invocation invocation;
-  add_commands(line, invocation, command_word(argc, argv));
+  const std::string_view word = command_word(argc, argv);
+  invocation.is_service = word == "serve";
+  add_commands(line, invocation, word);
   if (const auto exit_code = run_completion_offers(line.root(), invocation, argc, argv)) {
     return *exit_code;
   }

@@ -45,7 +45,7 @@ ExitCode exit_code_of(std::string_view code) {
 std::string_view code_in(const json::object& error) {
   const json::value* data = error.if_contains("data");
   if (data == nullptr || !data->is_object()) return {};
-  const json::value* code = data->get_object().if_contains("code");
+  const json::value* code = data->as_object().if_contains("code");
   return code != nullptr && code->is_string() ? std::string_view(code->get_string()) : "";
 }
 
@@ -195,7 +195,7 @@ std::vector<std::string> next_commands_of(const CallError& error) {
   std::vector<std::string> commands;
   const json::value* data = error.error.if_contains("data");
   if (data == nullptr || !data->is_object()) return commands;
-  const json::value* next = data->get_object().if_contains("next_commands");
+  const json::value* next = data->as_object().if_contains("next_commands");
   if (next == nullptr || !next->is_array()) return commands;
   for (const json::value& each : next->get_array()) {
     if (each.is_string()) commands.emplace_back(each.get_string());

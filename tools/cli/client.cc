@@ -67,9 +67,13 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
   if (const auto sent = connection_.send(json::serialize(request) + "\n"); !sent) {
     return tl::unexpected(transfer_error(sent.error()));
   }
-  for (;;) {
+  for (std::size_t notified_bytes = 0;;) {
     auto message = TRY(receive());
     if (message.contains("method")) {
+      notified_bytes += message_bytes_;
+      if (notified_bytes > answer_bytes_max) {
+        return tl::unexpected(connection_lost("it sends other messages, and no answer"));
+      }
       notifications_.push_back(std::move(message));
       continue;
     }
@@ -79,7 +83,7 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
     if (answered != nullptr && !answered->is_null() && *answered != json::value(id)) continue;
     if (json::value* error = message.if_contains("error"); error != nullptr && error->is_object()) {
       const bool is_unread = answered == nullptr || answered->is_null();
-      CallError refused = refused_by_server(std::move(error->get_object()));
+      CallError refused = refused_by_server(std::move(error->as_object()));
       // A server that takes TLS only says so instead of reading the request.
       if (is_unread && !endpoint_.is_tls && !endpoint_.is_unix() &&
           code_of(refused) == "NOT_ALLOWED") {
@@ -89,7 +93,7 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
     }
     if (json::value* result = message.if_contains("result");
         result != nullptr && result->is_object()) {
-      return std::move(result->get_object());
+      return std::move(result->as_object());
     }
     return tl::unexpected(
         connection_lost("its message is not an answer: " + json::serialize(message)));
@@ -128,9 +132,10 @@ Called<json::object> Client::receive() {
       json::error_code error;
       json::value message = parse_answer(std::string_view(received_.data(), end), error);
       received_.erase(0, end + 1);
+      message_bytes_ = end;
       if (error || !message.is_object())
         return tl::unexpected(connection_lost("its message is not a JSON object"));
-      return std::move(message.get_object());
+      return std::move(message.as_object());
     }
     searched = received_.size();
     if (searched > answer_bytes_max)

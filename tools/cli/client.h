@@ -60,7 +60,8 @@ class Client {
 
   ServerConnection connection_;
   Endpoint endpoint_;
-  std::string received_;  // bytes after the last complete line
+  std::string received_;           // bytes after the last complete line
+  std::size_t message_bytes_ = 0;  // of the latest message
   std::deque<boost::json::object> notifications_;
   std::int64_t next_id_ = 1;
 };

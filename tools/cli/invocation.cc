@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 #include <unistd.h>
 #include <boost/json/serialize.hpp>
@@ -147,13 +148,29 @@ int take_command_words(int argc, char** argv, Invocation& invocation) {
   return static_cast<int>(dashes - argv);
 }
 
+// Runs the command. What a server answers may have any shape, and views read it as what it has to
+// be: where it isn't, that ends the command here. A service ends where it fails.
+ExitCode checked(const CommandAction& action, const Invocation& invocation) {
+  if (invocation.is_service) return action();
+  try {
+    return action();
+  } catch (const std::logic_error&) {  // of Boost.JSON: another kind of value, or a missing member
+    return answer(
+        invocation,
+        tl::unexpected(unreachable("the answer has another shape than this version knows; "
+                                   "is it that of a Signalbox server?",
+                                   {"signalbox version"})),
+        {});
+  }
+}
+
 }  // namespace
 
 int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   invocation.words = argv;
   argc = take_command_words(argc, argv, invocation);
   const auto action = line.parse(argc, argv);
-  if (action) return static_cast<int>((*action)());
+  if (action) return static_cast<int>(checked(*action, invocation));
   // Parsing stopped at the error, perhaps before --json.
   invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));

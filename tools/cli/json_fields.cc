@@ -105,7 +105,7 @@ const json::array& array_at(const json::object& object, std::string_view key) {
 const json::object& object_at(const json::object& object, std::string_view key) {
   static const json::object none;
   const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_object() ? value->get_object() : none;
+  return value != nullptr && value->is_object() ? value->as_object() : none;
 }
 
 std::string indented(const json::value& value) {

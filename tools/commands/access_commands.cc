@@ -42,13 +42,13 @@ ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
   const auto issued = call_server(invocation, "access.issue", std::move(params));
   const ExitCode code = answer(invocation, issued, [](const json::object& result, const Terminal&) {
     const std::string secret = text_at(result, "secret");
-    return secret.empty() ? std::string() : secret + "\n";
+    return secret.empty() ? std::string() : printable(secret) + "\n";
   });
   if (!issued || !text_at(*issued, "secret").empty()) return code;
   write_message(
       "signalbox: this token was issued earlier, and its secret is shown only once\n  try: "
       "signalbox access revoke " +
-      text_at(*issued, "id") + " --reason \"its secret was lost\"\n");
+      printable(text_at(*issued, "id")) + " --reason \"its secret was lost\"\n");
   return ExitCode::refused;
 }
 

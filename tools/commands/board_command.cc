@@ -37,12 +37,12 @@ std::string view_board(const json::object& board, const BoardOptions& options,
   picture.held = array_at(board, "held");
   picture.paused = object_at(board, "paused");
   for (const json::value& each : array_at(board, "columns")) {
-    const json::object& column = each.get_object();
+    const json::object& column = each.as_object();
     BoardColumn& drawn = picture.columns.emplace_back();
     drawn.status = text_at(column, "status");
     drawn.total = number_at(column, "total");
     for (const json::value& card : array_at(column, "cards")) {
-      drawn.cards.push_back(card.get_object());
+      drawn.cards.push_back(card.as_object());
     }
   }
   return draw_board(picture, terminal, wall_clock_ns());

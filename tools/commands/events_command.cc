@@ -164,7 +164,7 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
                                   " on; older records remain only for open runs and cards\n");
                   }
                   for (const json::value& each : array_at(result, "events")) {
-                    text += event_line(each.get_object(), terminal, wall_clock_ns());
+                    text += event_line(each.as_object(), terminal, wall_clock_ns());
                   }
                   const std::uint64_t end = number_at(result, "position");
                   if (!options.backwards && position_named(options.from) > end) {

@@ -114,7 +114,7 @@ std::string view_inbox(const Invocation& invocation, const json::object& inbox,
   const std::uint64_t total = number_at(inbox, "total");
   std::string text = total == 0 ? "Nothing waits for you.\n" : "";
   const std::int64_t now_ns = wall_clock_ns();
-  for (const json::value& item : items) text += view_item(item.get_object(), terminal, now_ns);
+  for (const json::value& item : items) text += view_item(item.as_object(), terminal, now_ns);
   if (total > items.size()) {
     // The command of --exec has had all items already.
     const std::string command =
@@ -157,7 +157,7 @@ class InboxChanges {
     was_partial_ = is_partial;
     std::map<std::string, json::object> present;
     for (const json::value& each : array_at(waiting, "items")) {
-      const json::object& item = each.get_object();
+      const json::object& item = each.as_object();
       const std::string id = text_at(item, "id");
       const bool is_known = present_.contains(id);
       // Such a run may be one of a card that went on.
@@ -232,7 +232,7 @@ ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
     const auto all = options.all ? inbox : read_everything();
     if (!all) return answer(invocation, tl::unexpected(all.error()), view);
     for (const json::value& item : array_at(*all, "items")) {
-      run_command_for(invocation, item.get_object(), *options.command);
+      run_command_for(invocation, item.as_object(), *options.command);
     }
   }
   return number_at(*inbox, "total") > 0 ? ExitCode::refused : ExitCode::ok;

@@ -61,7 +61,7 @@ std::string view_lock(const json::object& result, const Terminal& terminal, std:
   const std::string waiting = unless_zero(text_at(result, "waiting"));
   const json::value* last = result.if_contains("last");
   const bool has_last = last != nullptr && last->is_object();
-  const std::string before = has_last ? last_holder(last->get_object()) : "";
+  const std::string before = has_last ? last_holder(last->as_object()) : "";
   if (!result.at("lock").is_object()) {
     return named_values({{"key", {text_at(result, "key")}},
                          {"status", {"free", Style::good}},
@@ -69,7 +69,7 @@ std::string view_lock(const json::object& result, const Terminal& terminal, std:
                          {"last holder", {before}}},
                         terminal);
   }
-  const json::object& lock = result.at("lock").get_object();
+  const json::object& lock = result.at("lock").as_object();
   const std::string status = text_at(lock, "status");
   const std::string acquired = text_at(lock, "acquired_at");
   return named_values(
@@ -102,7 +102,7 @@ std::string view_lock_list(const json::object& result, const Terminal& terminal,
                    {"reason"}});
   for (const json::value& each : array_at(result, "locks")) {
     if (!each.is_object()) continue;
-    const json::object& lock = each.get_object();
+    const json::object& lock = each.as_object();
     const std::string status = text_at(lock, "status");
     table.add({{text_at(lock, "key")},
                {status, lock_style(status)},

@@ -221,7 +221,7 @@ void add_set(ToolCommand plan, Invocation& invocation) {
     if (!value->is_object()) {
       return answer(invocation, tl::unexpected(usage_error("a plan is an object")), {});
     }
-    params["steps"] = value->get_object()["steps"];
+    params["steps"] = value->as_object()["steps"];
     return call_and_answer(
         invocation, "plan.set", std::move(params), [](const json::object& result, const Terminal&) {
           return text_at(result, "steps") + " steps, " + text_at(result, "cut") + " omitted\n";

@@ -27,7 +27,7 @@ std::string warnings_text(const json::object& result) {
   std::string text;
   for (const json::value& each : array_at(result, "warnings")) {
     if (!each.is_object()) continue;
-    const json::object& warning = each.get_object();
+    const json::object& warning = each.as_object();
     text += "warning: " + printable(text_at(warning, "text")) + "\n";
     for (const json::value& command : array_at(warning, "next_commands")) {
       text += "  try: " + printable(scalar_text(command)) + "\n";

@@ -32,11 +32,11 @@ void name_method(json::object& error, const std::string& given) {
   json::value* const data = error.if_contains("data");
   if (data == nullptr || !data->is_object()) return;
   std::vector<std::string> known;
-  const json::array& methods = array_at(object_at(data->get_object(), "details"), "methods");
+  const json::array& methods = array_at(object_at(data->as_object(), "details"), "methods");
   for (const json::value& each : methods) known.push_back(scalar_text(each));
   const auto meant = nearest_word(given, known);
   if (!meant) return;
-  data->get_object()["next_commands"] = json::array{"signalbox rpc " + *meant};
+  data->as_object()["next_commands"] = json::array{"signalbox rpc " + *meant};
   // Last: even if it is there already, operator[] may move what `data` points to.
   error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
 }
@@ -62,7 +62,7 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
     return answer(invocation, tl::unexpected(usage_error("the params must be a JSON object")),
                   view);
   }
-  auto result = call_unchanged(invocation, options.method, std::move(params->get_object()));
+  auto result = call_unchanged(invocation, options.method, std::move(params->as_object()));
   if (!result && code_of(result.error()) == "METHOD_NOT_FOUND") {
     name_method(result.error().error, options.method);
   }

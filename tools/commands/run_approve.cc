@@ -185,7 +185,7 @@ std::vector<json::object> questions_in(const json::object& inbox,
                                        const std::optional<std::string>& run_id) {
   std::vector<json::object> questions;
   for (const json::value& each : array_at(inbox, "items")) {
-    const json::object& item = each.get_object();
+    const json::object& item = each.as_object();
     if (!run_id || text_at(item, "run_id") == *run_id) questions.push_back(item);
   }
   return questions;

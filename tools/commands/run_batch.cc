@@ -94,7 +94,7 @@ Called<std::optional<RunBatch>> read_batch(const fs::path& file) {
   if (error || !value.is_object()) {
     return tl::unexpected(io_error(file.string() + " isn't the list of a batch; remove it"));
   }
-  const json::object& stored = value.get_object();
+  const json::object& stored = value.as_object();
   const json::array& runs = array_at(stored, "runs");
   if (!std::all_of(runs.begin(), runs.end(),
                    [](const json::value& run) { return run.is_object(); })) {

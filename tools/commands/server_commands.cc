@@ -42,7 +42,7 @@ std::string refs_left(const json::array& repositories) {
 Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
   const json::value* found = status.if_contains("file_retention");
   if (found == nullptr || !found->is_object()) return {};
-  const json::object& policy = found->get_object();
+  const json::object& policy = found->as_object();
   const json::object& last = object_at(policy, "last");
   const json::object& measured = object_at(policy, "measured");
   const std::string error = last.contains("error") ? text_at(last, "error") : std::string();
@@ -73,8 +73,8 @@ Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
 Cell view_artifact_store(const json::object& status) {
   const json::value* const found = status.if_contains("artifact_store");
   if (found == nullptr || !found->is_object()) return {};
-  const std::string store = text_at(found->get_object(), "store");
-  const json::object& trouble = object_at(found->get_object(), "trouble");
+  const std::string store = text_at(found->as_object(), "store");
+  const json::object& trouble = object_at(found->as_object(), "trouble");
   if (trouble.empty()) return {store, Style::good};
   return {store + ": since " + text_at(trouble, "since") + ", " + text_at(trouble, "message"),
           Style::bad};
@@ -133,8 +133,8 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const json::value* rebuild = status.if_contains("read_models_rebuild");
   const bool rebuilding = rebuild != nullptr && rebuild->is_object();
   if (rebuilding) {
-    read_models = text_at(rebuild->get_object(), "position") +
-                  ", being rebuilt: " + text_at(rebuild->get_object(), "reason");
+    read_models = text_at(rebuild->as_object(), "position") +
+                  ", being rebuilt: " + text_at(rebuild->as_object(), "reason");
   }
   const json::object* policy = nullptr;
   if (const json::value* found = status.if_contains("retention")) policy = found->if_object();

@@ -27,7 +27,7 @@ std::string view_strategies(const json::object& result, const Terminal& terminal
                    {"succeeded", TextTable::Align::right}});
   for (const json::value& each : array_at(result, "strategies")) {
     if (!each.is_object()) continue;
-    const json::object& row = each.get_object();
+    const json::object& row = each.as_object();
     table.add({{text_at(row, "project")},
                {text_at(row, "station"), Style::strong},
                {text_at(row, "error_class")},

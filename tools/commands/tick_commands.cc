@@ -35,7 +35,7 @@ std::string open_text(const json::object& result, const Terminal& terminal, std:
                    {"reason"}});
   for (const json::value& each : array_at(result, "open")) {
     if (!each.is_object()) continue;
-    const json::object& tick = each.get_object();
+    const json::object& tick = each.as_object();
     const std::string status = text_at(tick, "status");
     table.add({{text_at(tick, "loop"), Style::strong},
                {status, style_of_tick(status)},
@@ -67,7 +67,7 @@ std::string view_tick_list(const json::object& result, const Terminal& terminal,
                    {"reason"}});
   for (const json::value& each : array_at(result, "rows")) {
     if (!each.is_object()) continue;
-    const json::object& row = each.get_object();
+    const json::object& row = each.as_object();
     const std::string outcome = text_at(row, "outcome");
     const std::string what = outcome.empty() ? text_at(row, "kind") : outcome;
     table.add(
@@ -176,7 +176,7 @@ Called<std::vector<std::string>> known_loops(const Invocation& invocation) {
   for (const json::array* each :
        {&array_at(ticks, "open"), &array_at(ticks, "rows"), &array_at(service, "loops")}) {
     for (const json::value& row : *each) {
-      if (row.is_object()) known.insert(text_at(row.get_object(), "loop"));
+      if (row.is_object()) known.insert(text_at(row.as_object(), "loop"));
     }
   }
   return std::vector<std::string>(known.begin(), known.end());

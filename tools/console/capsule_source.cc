@@ -50,9 +50,9 @@ Decided<void> require_run(const RunId& asked, const RunId& there) {
 // Returns the digest of the run's current artifact of this name, in hexadecimal; or "".
 std::string digest_of_artifact(const json::object& run, const std::string& name) {
   for (const json::value& station : array_at(run, "stations")) {
-    for (const json::value& attempt : array_at(station.get_object(), "attempts")) {
-      for (const json::value& each : array_at(attempt.get_object(), "artifacts")) {
-        const json::object& artifact = each.get_object();
+    for (const json::value& attempt : array_at(station.as_object(), "attempts")) {
+      for (const json::value& each : array_at(attempt.as_object(), "artifacts")) {
+        const json::object& artifact = each.as_object();
         if (text_at(artifact, "name") == name && true_at(artifact, "current")) {
           return text_at(artifact, "sha256");
         }
@@ -126,7 +126,7 @@ Decided<json::object> CapsuleSource::events(const json::object& params) const {
   }
   result["next_from"] = shown.empty()
                             ? json::value(asked.from.value_or(1))
-                            : json::value(number_at(shown.back().get_object(), "position") + 1);
+                            : json::value(number_at(shown.back().as_object(), "position") + 1);
   result["more"] = more;
   return result;
 }
@@ -153,7 +153,7 @@ std::string CapsuleSource::response(std::string_view line) const {
   if (wrong || !parsed.is_object()) {
     return refusal_line({}, {ErrorCode::INVALID_REQUEST, "it isn't a request", {}, {}});
   }
-  const json::object& request = parsed.get_object();
+  const json::object& request = parsed.as_object();
   auto result = result_of(text_at(request, "method"), object_at(request, "params"));
   if (!result) return refusal_line(request, result.error());
   (*result)["position"] = capsule_.records.back().position;

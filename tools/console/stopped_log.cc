@@ -34,10 +34,10 @@ std::string text_of_param(const json::object& object, const char* name) {
 std::optional<std::string> take_asked_moment(json::object& request) {
   json::value* const params = request.if_contains("params");
   if (params == nullptr || !params->is_object()) return std::nullopt;
-  const json::value* const at = params->get_object().if_contains("at");
+  const json::value* const at = params->as_object().if_contains("at");
   if (at == nullptr) return std::nullopt;
   std::string moment = at->is_string() ? std::string(at->get_string()) : json::serialize(*at);
-  params->get_object().erase("at");
+  params->as_object().erase("at");
   return moment;
 }
 
@@ -84,8 +84,8 @@ void StoppedLog::answer_line(std::string_view line, const Unwanted& unwanted,
   json::error_code error;
   json::value parsed = json::parse({line.data(), line.size()}, error);
   if (error) parsed = nullptr;
-  if (parsed.is_object() && text_of_param(parsed.get_object(), "method") == "what_if.run") {
-    return forecast(std::move(parsed.get_object()), unwanted, answered);
+  if (parsed.is_object() && text_of_param(parsed.as_object(), "method") == "what_if.run") {
+    return forecast(std::move(parsed.as_object()), unwanted, answered);
   }
   answered(response(line, std::move(parsed)));
 }
@@ -100,7 +100,7 @@ std::string StoppedLog::response(std::string_view line, json::value parsed) {
   };
   // What is no request is refused by the protocol itself.
   if (!parsed.is_object()) return newest_->answer(line, viewer).value_or(std::string());
-  json::object& request = parsed.get_object();
+  json::object& request = parsed.as_object();
   const std::string method = text_of_param(request, "method");
   if (method == "server.whoami") {
     return newest_->answer(line, viewer).value_or(unanswered(request));
@@ -108,7 +108,7 @@ std::string StoppedLog::response(std::string_view line, json::value parsed) {
   const json::value* params = request.if_contains("params");
   const bool has_params = params != nullptr && params->is_object();
   const auto refusal =
-      newest_->refusal_of(method, has_params ? params->get_object() : json::object());
+      newest_->refusal_of(method, has_params ? params->as_object() : json::object());
   if (refusal) return refusal_line(request, *refusal);
   PastService* service = newest_.get();
   if (const auto moment = take_asked_moment(request)) {

@@ -73,8 +73,8 @@ Digests digests_of(const json::object& result) {
   Digests digests;
   for (const json::value& each : array_at(result, "digests")) {
     if (!each.is_object()) continue;
-    digests.emplace(number_at(each.get_object(), "position"),
-                    text_at(each.get_object(), "state_digest"));
+    digests.emplace(number_at(each.as_object(), "position"),
+                    text_at(each.as_object(), "state_digest"));
   }
   digests.emplace(number_at(result, "position"), text_at(result, "state_digest"));
   return digests;
@@ -193,7 +193,7 @@ Called<std::optional<json::object>> OtherProgram::ask(std::vector<std::string> w
   json::error_code wrong;
   const json::value answer = json::parse(output, wrong);
   if (wrong || !answer.is_object()) return failed("answers with no JSON object" + with_code);
-  const json::object& object = answer.get_object();
+  const json::object& object = answer.as_object();
   if (exit_code != 0 || !true_at(object, "ok")) {
     const std::string message = text_at(object_at(object, "error"), "message");
     return failed((message.empty() ? "doesn't say that its replay succeeded" : "says: " + message) +

@@ -218,7 +218,7 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
   }
   for (const json::value& each : picture.held) {
     if (!each.is_object()) continue;
-    const std::string text = printable(text_at(each.get_object(), "text"));
+    const std::string text = printable(text_at(each.as_object(), "text"));
     out += "\n" + styled(terminal, Style::bad, cut(text, screen)) + "\n";
   }
   if (!empty.empty()) out += "\n" + styled(terminal, Style::faint, cut(empty, screen)) + "\n";

@@ -25,7 +25,7 @@ std::string runs_text(const json::object& card, const Terminal& terminal, std::i
       {TextTable::ids("run"), {"kind"}, {"attempt", TextTable::Align::right}, {"started"}});
   for (const json::value& each : array_at(card, "runs")) {
     if (!each.is_object()) continue;
-    const json::object& run = each.get_object();
+    const json::object& run = each.as_object();
     table.add({{text_at(run, "run_id")},
                {text_at(run, "kind") == "merge" ? "merge" : "work"},
                {text_at(run, "attempt")},
@@ -42,7 +42,7 @@ std::string history_text(const json::object& card, const Terminal& terminal, std
                    {"detail"}});
   for (const json::value& each : array_at(card, "history")) {
     if (!each.is_object()) continue;
-    const json::object& event = each.get_object();
+    const json::object& event = each.as_object();
     const json::object& data = object_at(event, "data");
     std::string what = code_and_message(data);
     for (const char* field : {"reason", "station", "commit"}) {
@@ -145,7 +145,7 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
   add_finding_values(card, values);
   for (const json::value& each : array_at(waiting, "holders")) {
     if (!each.is_object()) continue;
-    const json::object& holder = each.get_object();
+    const json::object& holder = each.as_object();
     const std::string run_id = text_at(holder, "run_id");
     values.push_back({"waits for",
                       {text_at(holder, "title") + "  (" + text_at(holder, "project") +
@@ -168,7 +168,7 @@ std::string view_card_list(const json::object& result, const Terminal& terminal,
                    {"detail"}});
   for (const json::value& each : array_at(result, "cards")) {
     if (!each.is_object()) continue;
-    const json::object& card = each.get_object();
+    const json::object& card = each.as_object();
     const std::string status = text_at(card, "status");
     const std::string priority = text_at(card, "priority");
     std::string detail = card_detail(card, now_ns);
@@ -241,7 +241,7 @@ std::string view_project_list(const json::object& result, const Terminal& termin
       {{"project"}, TextTable::spare(1, "base"), {"cards"}, {"policy"}, {"repository"}});
   for (const json::value& each : array_at(result, "projects")) {
     if (!each.is_object()) continue;
-    const json::object& project = each.get_object();
+    const json::object& project = each.as_object();
     const bool refused = true_at(project, "policy_file_refused");
     const std::string hold = text_at(project, "policy_hold");
     table.add({{text_at(project, "name"), Style::strong},

@@ -87,7 +87,7 @@ std::string attempts_text(const json::object& attempts) {
 std::string costliest_text(const json::object& usage) {
   const json::array& costliest = array_at(usage, "costliest");
   if (costliest.empty()) return {};
-  const json::object& run = costliest.front().get_object();
+  const json::object& run = costliest.front().as_object();
   return used_text(object_at(run, "used")) + ": " + id_tail(text_at(run, "run_id")) + " " +
          cut(text_at(run, "goal"), goal_columns_max);
 }
@@ -104,7 +104,7 @@ std::string crash_cost(const json::object& crash) {
 std::string latest_crash_text(const json::object& report) {
   const json::array& crashes = array_at(report, "crashes");
   if (crashes.empty()) return {};
-  const json::object& crash = crashes.front().get_object();
+  const json::object& crash = crashes.front().as_object();
   std::string text = "restarted " + clock_time(text_at(crash, "started_at"), wall_clock_ns()) +
                      ", " + std::to_string(number_at(crash, "in_flight")) + " in flight";
   const std::string operators =
@@ -130,7 +130,7 @@ std::string failures_text(const json::object& report, const Terminal& terminal) 
   const json::array& failures = array_at(report, "failures");
   const std::size_t shown = std::min(failures.size(), report_rows_shown);
   for (std::size_t row = 0; row < shown; ++row) {
-    const json::object& failure = failures[row].get_object();
+    const json::object& failure = failures[row].as_object();
     const json::object& latest = object_at(failure, "latest");
     table.add({{text_at(failure, "code"), Style::bad},
                {text_at(failure, "runs")},
@@ -157,7 +157,7 @@ std::string waiting_text(const json::object& waiting, const Terminal& terminal) 
   const json::array& items = array_at(waiting, "items");
   const std::size_t shown = std::min(items.size(), report_rows_shown);
   for (std::size_t row = 0; row < shown; ++row) {
-    const json::object& item = items[row].get_object();
+    const json::object& item = items[row].as_object();
     std::string kind = text_at(item, "kind");
     std::replace(kind.begin(), kind.end(), '_', ' ');
     std::string subject;

@@ -88,7 +88,7 @@ std::string mock_text(const json::object& run) {
 std::string retries_text(const json::object& run) {
   const json::array& retries = array_at(run, "retries");
   if (retries.empty() || !retries.back().is_object()) return {};
-  const json::object& last = retries.back().get_object();
+  const json::object& last = retries.back().as_object();
   const std::string reason = text_at(last, "reason");
   return (retries.size() == 1 ? std::string() : std::to_string(retries.size()) + " times, last ") +
          "at " + text_at(last, "station") + " by " + text_at(last, "actor") +
@@ -129,7 +129,7 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
   bool first = true;
   for (const json::value& each : attempts) {
     if (!each.is_object()) continue;
-    const json::object& attempt = each.get_object();
+    const json::object& attempt = each.as_object();
     const std::string started = text_at(attempt, "started_at");
     const std::string ended = text_at(attempt, "ended_at");
     std::string note = error_text(attempt);
@@ -163,14 +163,14 @@ std::string artifacts_text(const json::array& stations, const Terminal& terminal
                    {"sha256"}});
   for (const json::value& station : stations) {
     if (!station.is_object()) continue;
-    for (const json::value& attempt : array_at(station.get_object(), "attempts")) {
+    for (const json::value& attempt : array_at(station.as_object(), "attempts")) {
       if (!attempt.is_object()) continue;
-      for (const json::value& each : array_at(attempt.get_object(), "artifacts")) {
+      for (const json::value& each : array_at(attempt.as_object(), "artifacts")) {
         if (!each.is_object()) continue;
-        const json::object& artifact = each.get_object();
+        const json::object& artifact = each.as_object();
         table.add({{text_at(artifact, "name"), Style::strong},
-                   {text_at(station.get_object(), "station")},
-                   {text_at(attempt.get_object(), "attempt")},
+                   {text_at(station.as_object(), "station")},
+                   {text_at(attempt.as_object(), "attempt")},
                    {text_at(artifact, "bytes")},
                    {text_at(artifact, "media_type")},
                    {text_at(artifact, "sha256").substr(0, 12), Style::faint}});
@@ -193,7 +193,7 @@ std::string view_run_list(const json::object& result, const Terminal& terminal,
                    {"goal"}});
   for (const json::value& each : array_at(result, "runs")) {
     if (!each.is_object()) continue;
-    const json::object& run = each.get_object();
+    const json::object& run = each.as_object();
     const std::string started = text_at(run, "started_at");
     std::string station = text_at(run, "station");
     const std::string station_status = station_status_text(run, "station_status");
@@ -258,7 +258,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
                    {"result"}});
   const json::array& stations = array_at(run, "stations");
   for (const json::value& station : stations) {
-    if (station.is_object()) add_station(table, station.get_object(), now_ns);
+    if (station.is_object()) add_station(table, station.as_object(), now_ns);
   }
   return text + "\n" + table.text(terminal) + artifacts_text(stations, terminal);
 }

@@ -93,7 +93,7 @@ std::string outcome_of_lane(const WaterfallLane& lane) {
   std::map<std::string, int> counts;
   for (const json::value& each : array_at(*lane.span, "events")) {
     if (!each.is_object()) continue;
-    const std::string name = text_at(each.get_object(), "name");
+    const std::string name = text_at(each.as_object(), "name");
     if (!is_routine(name)) ++counts[name];
   }
   std::string happened;
@@ -111,7 +111,7 @@ std::string view_waterfall(const json::object& result, const Terminal& terminal)
   SpanChildren children;
   for (const json::value& each : array_at(result, "spans")) {
     if (!each.is_object()) continue;
-    const json::object& span = each.get_object();
+    const json::object& span = each.as_object();
     children[text_at(span, "parent_span_id")].push_back(&span);
   }
   std::vector<WaterfallLane> lanes;

@@ -29,7 +29,7 @@ std::string holders_text(const json::object& reason) {
   std::string text = text_at(reason, "holder");
   for (const json::value& each : array_at(reason, "holders")) {
     if (!each.is_object()) continue;
-    const json::object& holder = each.get_object();
+    const json::object& holder = each.as_object();
     text += text.empty() ? "" : ", ";
     text += holder.contains("card_id")
                 ? "\"" + text_at(holder, "title") + "\" of " + text_at(holder, "project")
@@ -45,7 +45,7 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
   std::string text;
   for (const json::value& each : array_at(result, "reasons")) {
     if (!each.is_object()) continue;
-    const json::object& reason = each.get_object();
+    const json::object& reason = each.as_object();
     std::vector<std::pair<std::string, Cell>> values = {
         {text_at(reason, "reason"), {text_at(reason, "text"), Style::strong}},
         {"holder", {holders_text(reason)}},
