@@ -221,7 +221,8 @@ class WhyExplainer {
     const std::string ahead =
         service_.ready_ahead == 0
             ? std::string()
-            : "; " + std::to_string(service_.ready_ahead) + " others were ready before it";
+            : "; " + std::to_string(service_.ready_ahead) +
+                  (service_.ready_ahead == 1 ? " other was" : " others were") + " ready before it";
     if (service_.pause) return explain_service_pause(*service_.pause, ahead);
     if (station.executor == ExecutorKind::worker) {
       WhyEntry& entry = add(WhyReason::no_worker, cause,

@@ -63,6 +63,15 @@ Decided<void> check_root(const PutProject& command) {
                 {put_with(command, shell_word(where), base)});
 }
 
+Decided<void> check_remote(const PutProject& command) {
+  const std::string remote = command.remote.value_or("");
+  if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
+  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", "--", remote}).ok)
+    return {};
+  return refuse("remote", remote, "the repository has no remote " + remote,
+                {git_in(command, "remote -v")});
+}
+
 Decided<void> check_base(const PutProject& command) {
   const std::string base = command.base.value_or("main");
   if (is_branch_name(base) && git(command.repository, commit_query("refs/heads/" + base)).ok) {
@@ -74,7 +83,9 @@ Decided<void> check_base(const PutProject& command) {
       git(command.repository, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}).ok;
   std::vector<std::string> next;
   if (head_has_commit) {
-    next = {put_with(command, shell_word(command.repository), head),
+    PutProject with_head = command;
+    if (!check_remote(command)) with_head.remote.reset();  // it would be refused next
+    next = {put_with(with_head, shell_word(command.repository), head),
             git_in(command, "branch " + shell_word(base))};
   } else {
     next = {git_in(command, "checkout -B " + shell_word(base)),
@@ -82,15 +93,6 @@ Decided<void> check_base(const PutProject& command) {
   }
   return refuse("base", base, "the repository has no branch " + base + " with a commit",
                 std::move(next));
-}
-
-Decided<void> check_remote(const PutProject& command) {
-  const std::string remote = command.remote.value_or("");
-  if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
-  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", "--", remote}).ok)
-    return {};
-  return refuse("remote", remote, "the repository has no remote " + remote,
-                {git_in(command, "remote -v")});
 }
 
 }  // namespace

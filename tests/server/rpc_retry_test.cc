@@ -213,7 +213,7 @@ TEST_F(RpcWhyTest, NamesTheEventThatMadeItSo) {  // S12
   const auto waiting = reason(run);
   EXPECT_EQ(text(waiting, "reason"), "no_worker");
   EXPECT_EQ(text(waiting, "cause_event"), "RunStarted");
-  EXPECT_NE(text(waiting, "text").find("1 others were ready before it"), std::string::npos)
+  EXPECT_NE(text(waiting, "text").find("1 other was ready before it"), std::string::npos)
       << text(waiting, "text");
   EXPECT_EQ(waiting.at("cause_position"),
             result("run.get", about(run)).at("run").at("started_position"));

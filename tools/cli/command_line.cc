@@ -120,6 +120,12 @@ CallError unknown_option(const CLI::App& command, const std::string& word) {
       for (const std::string& name : own->get_lnames()) known.push_back("--" + name);
     }
   }
+  if (std::ranges::find(known, option) != known.end()) {
+    return usage_error(
+        wrapped_message("after `--`, " + option + " is a word like any other, and `" +
+                        full_name(command) + "` takes no more words; options come before `--`"),
+        {full_name(command) + " --help"});
+  }
   const auto meant = nearest_word(option, known);
   return usage_error(wrapped_message("`" + full_name(command) + "` has no option " + option +
                                      (meant ? "; did you mean " + *meant + "?" : std::string())),
@@ -318,7 +324,11 @@ std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
     each.takes_value = option->get_items_expected_max() != 0;
     const std::string type_name = option->get_type_name();
     each.values = fixed_values(type_name);
-    each.value_name = type_name.substr(0, type_name.find_first_of(":["));
+    // "HOST:PORT" is a name; what CLI11 adds to one is "TEXT:{queued,running}" or "UINT:INT in [1 -
+    // 9]".
+    const bool is_pair = std::all_of(type_name.begin(), type_name.end(),
+                                     [](char c) { return (c >= 'A' && c <= 'Z') || c == ':'; });
+    each.value_name = is_pair ? type_name : type_name.substr(0, type_name.find_first_of(":["));
   }
   return all;
 }

@@ -122,7 +122,7 @@ Offers ids_of(const json::array& rows, const char* id_field, const char* text_fi
   });
   Offers offers = {{"last", "the newest"}};
   for (std::size_t row = 0; row < ids.size(); ++row) {
-    const json::object& fields = rows[row].get_object();
+    const json::object& fields = rows[row].as_object();
     offers.push_back({is_tail ? tails[row] : ids[row],
                       text_at(fields, "status") + ": " + text_at(fields, text_field)});
   }
@@ -156,6 +156,10 @@ Offers values_of(const Invocation& invocation, const std::string& path, const Op
     return names_of(rows_of(invocation, "project.list", page, "projects"), "name", "repository");
   }
   if (name == "LOOP" || name == "--loop") {
+    // Ticks are those of others' loops as well.
+    if (path.starts_with("tick ")) {
+      return names_of(rows_of(invocation, "tick.list", page, "open"), "loop", "status");
+    }
     return names_of(rows_of(invocation, "loop.list", {}, "loops"), "loop", "schedule");
   }
   if (name == "KEY" && path.starts_with("lock ")) {

@@ -63,7 +63,7 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
   for (;;) {
     const auto page = TRY(call_server(invocation, "run.list", params));
     for (const json::value& each : array_at(page, "runs")) {
-      const json::object& run = each.get_object();
+      const json::object& run = each.as_object();
       if (!known.insert(text_at(run, "run_id")).second) continue;
       if (!action.takes_cards && object_at(run, "labels").contains("card")) {
         ++batch.of_cards;
@@ -151,7 +151,7 @@ Called<RunBatch> batch_of(const Invocation& invocation, const RunSelection& sele
 std::string view_selected(const json::array& runs, const Terminal& terminal) {
   TextTable table({TextTable::ids("run"), {"status"}, {"goal"}});
   for (const json::value& each : runs) {
-    const json::object& run = each.get_object();
+    const json::object& run = each.as_object();
     table.add({{text_at(run, "run_id"), Style::strong},
                {text_at(run, "status"), style_of_status(text_at(run, "status"))},
                {text_at(run, "goal")}});
@@ -250,7 +250,7 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
   std::size_t replayed = 0;  // nothing is done now
   std::size_t refused = 0;
   for (const json::value& each : batch.runs) {
-    const std::string run_id = text_at(each.get_object(), "run_id");
+    const std::string run_id = text_at(each.as_object(), "run_id");
     json::object params = action.params;
     params["run_id"] = run_id;
     params["command_id"] = batch.command_id(run_id);
@@ -280,7 +280,7 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
 std::string view_applied(const json::object& result, const Terminal&) {
   std::string text;
   for (const json::value& each : array_at(result, "runs")) {
-    const json::object& run = each.get_object();
+    const json::object& run = each.as_object();
     if (!run.contains("error")) continue;
     text += text_at(run, "run_id") + "  " + text_at(object_at(run, "error"), "message") + "\n";
   }
@@ -329,8 +329,8 @@ Called<json::object> freeze_shown(const Invocation& invocation, const RunSelecti
 // Says at the end which command applies the list.
 std::string view_dry_run(const RunBatch& batch, const json::object& result,
                          const Terminal& terminal) {
-  std::string text =
-      view_selected(batch.runs, terminal) + notes_of(batch) + counted(batch.runs.size()) + "\n";
+  std::string text = view_selected(batch.runs, terminal) +
+                     broken_message(notes_of(batch), terminal) + counted(batch.runs.size()) + "\n";
   for (const json::value& command : array_at(result, "next_commands")) {
     text += "This does it to exactly these, within a day:\n  " + scalar_text(command) + "\n";
   }

@@ -153,7 +153,7 @@ std::vector<std::size_t> share_of_screen(const json::array& groups) {
   for (bool added = true; added && left > 0;) {
     added = false;
     for (std::size_t group = 0; group < groups.size() && left > 0; ++group) {
-      if (shown[group] == array_at(groups[group].get_object(), "items").size()) continue;
+      if (shown[group] == array_at(groups[group].as_object(), "items").size()) continue;
       ++shown[group];
       --left;
       added = true;
@@ -229,13 +229,15 @@ std::string view_changes(const json::object& changes, const Terminal& terminal) 
   const std::vector<std::size_t> shown = share_of_screen(groups);
   std::uint64_t left_out = 0;
   for (std::size_t group = 0; group < groups.size(); ++group) {
-    const json::object& each = groups[group].get_object();
+    const json::object& each = groups[group].as_object();
     const std::string kind = text_at(each, "kind");
     const json::array& items = array_at(each, "items");
-    text += styled(terminal, Style::strong, kind) + std::string(10 - kind.size(), ' ') +
-            counted_text(object_at(each, "counts")) + "\n";
+    const std::string line =
+        kind + std::string(10 - kind.size(), ' ') + counted_text(object_at(each, "counts"));
+    text += styled(terminal, Style::strong, kind) +
+            broken_message(line, terminal).substr(kind.size()) + "\n";
     for (std::size_t item = 0; item < shown[group]; ++item) {
-      text += item_line(items[item].get_object(), terminal) + "\n";
+      text += item_line(items[item].as_object(), terminal) + "\n";
     }
     if (!items.empty()) left_out += number_at(each, "total") - shown[group];
   }
@@ -269,12 +271,12 @@ Called<json::object> world_difference(ReplayWalk& walk, Position from, Position 
 std::string view_world_difference(const json::object& difference, const Terminal& terminal) {
   std::string text;
   for (const json::value& each : array_at(difference, "changes")) {
-    const json::object& change = each.get_object();
+    const json::object& change = each.as_object();
     text += styled(terminal, Style::strong, text_at(change, "stream")) + " " +
             text_at(change, "change") + " (" + text_at(change, "last_event") + ")\n";
     std::vector<FieldDifference> fields;
     for (const json::value& field : array_at(change, "fields")) {
-      const json::object& object = field.get_object();
+      const json::object& object = field.as_object();
       fields.push_back({text_at(object, "field"), text_at(object, "from"), text_at(object, "to")});
     }
     text += view_differences(fields, terminal);

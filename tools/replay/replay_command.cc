@@ -178,7 +178,7 @@ ExitCode run_step(const Invocation& invocation, const ReplayOptions& options) {
 std::string view_replay(const json::object& result, const Terminal& terminal) {
   std::string text;
   for (const json::value& record : array_at(result, "records")) {
-    text += event_line(record.get_object(), terminal, wall_clock_ns());
+    text += event_line(record.as_object(), terminal, wall_clock_ns());
   }
   if (!text.empty()) return text;
   const std::string torn = text_at(result, "torn_bytes");
@@ -187,7 +187,7 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
           {"position", {text_at(result, "position")}},
           {"state digest", {text_at(result, "state_digest"), Style::strong}},
           {"events", {text_at(result, "events")}},
-          {"events a second", {text_at(result, "events_per_second")}},
+          {"events/s", {text_at(result, "events_per_second")}},
           {"incarnation", {text_at(result, "incarnation")}},
           {"open runs", {text_at(result, "open_runs")}},
           {"ready stations", {text_at(result, "ready_stations")}},

@@ -34,14 +34,14 @@ void append_fields(const json::object& object, std::string& out) {
     const std::string_view name = each.key();
     if (std::find(not_shown.begin(), not_shown.end(), name) != not_shown.end()) continue;
     if (each.value().is_object()) {
-      append_fields(each.value().get_object(), out);
+      append_fields(each.value().as_object(), out);
       continue;
     }
     std::string text = scalar_text(each.value());
     if (const json::array* array = each.value().if_array()) {
       for (const json::value& element : *array) {
         const std::string part =
-            element.is_object() ? text_at(element.get_object(), "name") : scalar_text(element);
+            element.is_object() ? text_at(element.as_object(), "name") : scalar_text(element);
         text += (text.empty() ? "" : ",") + part;
       }
     }
@@ -60,11 +60,16 @@ Style style_of_type(std::string_view type) {
   return Style::plain;
 }
 
+constexpr std::size_t stream_columns = 13;  // of "run/…1234abcd"
+
 // "run/…1234abcd": ids of the same minute begin alike, so that the end is shown.
 std::string short_stream(const std::string& stream) {
   constexpr std::size_t tail = 8;
-  if (!stream.starts_with("run/") || stream.size() <= 4 + tail) return stream;
-  return "run/…" + stream.substr(stream.size() - tail);
+  for (const std::string_view noun : {"run/", "card/"}) {
+    if (!stream.starts_with(noun) || stream.size() <= noun.size() + tail) continue;
+    return std::string(noun) + "…" + stream.substr(stream.size() - tail);
+  }
+  return stream;
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -80,7 +85,7 @@ std::string stream_line(const json::object& event, const std::string& stream,
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
   const std::string number =
       std::string(position.size() < 8 ? 8 - position.size() : 0, ' ') + position;
-  const std::string place = stream.empty() ? "  " : "  " + padded(stream, 13) + "  ";
+  const std::string place = stream.empty() ? "  " : "  " + padded(stream, stream_columns) + "  ";
   const std::string before = number + "  " + time + place + padded(type, 21) + "  ";
   if (terminal.columns) {
     const std::size_t taken = columns_of(before);
@@ -116,7 +121,7 @@ std::string claude_message(const json::object& message) {
   std::string out;
   for (const json::value& each : array_at(message, "content")) {
     if (!each.is_object()) continue;
-    const json::object& part = each.get_object();
+    const json::object& part = each.as_object();
     if (text_at(part, "type") == "tool_use") {
       append_line(out,
                   "→ " + text_at(part, "name") + " " + tool_input_text(object_at(part, "input")));
@@ -139,7 +144,7 @@ std::string agent_line(std::string_view line) {
   json::error_code error;
   const json::value parsed = json::parse(line, error);
   if (error || !parsed.is_object()) return unchanged;
-  const json::object& event = parsed.get_object();
+  const json::object& event = parsed.as_object();
   const std::string type = text_at(event, "type");
   std::string text;
   if (type == "assistant") {
