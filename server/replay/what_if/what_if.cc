@@ -351,8 +351,9 @@ void SimulatedService::plan_work() {
   for (const RecordedProject& project : work_.projects) {
     time_.at(project.put_ns, [this, &project] { put(project); });
   }
-  for (const auto& [at_ns, command] : work_.pauses) {
-    time_.at(at_ns, [this, &command] { (void)engine_.begin(by_a_person).apply(command); });
+  for (const RecordedPause& pause : work_.pauses) {
+    time_.at(pause.at_ns,
+             [this, &pause] { (void)engine_.begin(by_a_person).apply(pause.command); });
   }
   for (const RecordedCard& card : work_.cards) {
     ++planned_inputs_;
@@ -384,8 +385,7 @@ WhatIf SimulatedService::run() {
   loops_.arm();
   plan_work();
   const std::int64_t until_ns = work_.to_ns + 3 * (work_.to_ns - work_.from_ns) + ns_per_day;
-  while (!is_done() && time_.step(until_ns)) {
-  }
+  while (!is_done() && time_.step(until_ns)) continue;
   return {meter_.measures(), meter_.over_time(), events_,   pool_.drawn(),
           pool_.unknown(),   workers_.kept(),    !is_done()};
 }
