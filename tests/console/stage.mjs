@@ -31,6 +31,7 @@ export class Stage {
     this.visitors = [];
     this.tokens = {};
     this.names = 0;
+    this.isEnding = false;
   }
 
   begin() {
@@ -38,9 +39,10 @@ export class Stage {
   }
 
   async end() {
+    this.isEnding = true;
     try {
       // A request that is answered by a scene may still be under way.
-      for (const place of [...this.visitors, ...this.visitors.flatMap((visitor) => visitor.pages())]) await place.unrouteAll({ behavior: 'ignoreErrors' });
+      for (const page of this.visitors.flatMap((visitor) => visitor.pages())) await page.unrouteAll({ behavior: 'ignoreErrors' });
       await Promise.all(this.visitors.map((visitor) => visitor.close()));
     } finally {
       await this.service.kill();
@@ -78,6 +80,15 @@ export class Stage {
       viewport: { width, height }, colorScheme: scheme, timezoneId: 'UTC', locale: 'en-GB', reducedMotion: 'reduce', ...more,
     });
     this.visitors.push(visitor);
+    // A handler that a scene leaves under way fails when its visitor is gone, and that is no failure of any scene.
+    const route = visitor.route.bind(visitor);
+    visitor.route = (address, handler) => route(address, async (request) => {
+      try {
+        await handler(request);
+      } catch (error) {
+        if (!this.isEnding) throw error;
+      }
+    });
     visitor.on('close', () => { this.visitors = this.visitors.filter((other) => other !== visitor); });
     visitor.setDefaultTimeout(WAIT_MS_MAX);
     visitor.complaints = [];
