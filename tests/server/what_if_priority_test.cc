@@ -1,5 +1,5 @@
-// Priorities that people gave to cards are part of the recorded work: in a forecast a card is
-// started as early as it was moved.
+// What people decided about cards is part of the recorded work: in a forecast a card is started as
+// early as it was moved, and blocked when it was.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -62,6 +62,16 @@ std::vector<Record> records_of_forecast(const RecordedWork& work) {
   return records;
 }
 
+RecordedWork recorded_again(const std::vector<Record>& records) {
+  World world;
+  WorkRecorder recorder(world);
+  for (const Record& record : records) {
+    evolve(world, record);
+    EXPECT_TRUE(recorder.apply(world, record));
+  }
+  return std::move(recorder).finish();
+}
+
 // Returns the last bytes of the ids of the cards, in the order in which they were started.
 std::vector<int> started_cards(const std::vector<Record>& records) {
   std::vector<int> cards;
@@ -80,13 +90,7 @@ TEST(WhatIfPriority, ACardIsStartedAsEarlyAsItWasMoved) {  // O2
   const std::vector<Record> records = records_of_forecast(work);
   EXPECT_EQ(started_cards(records), (std::vector<int>{1, 3, 2}));
 
-  World world;
-  WorkRecorder recorder(world);
-  for (const Record& record : records) {
-    evolve(world, record);
-    ASSERT_TRUE(recorder.apply(world, record));
-  }
-  const RecordedWork again = std::move(recorder).finish();
+  const RecordedWork again = recorded_again(records);
   ASSERT_EQ(again.cards.size(), 3U);
   EXPECT_TRUE(again.cards[0].priorities.empty());
   ASSERT_EQ(again.cards[2].priorities.size(), 1U);
@@ -100,13 +104,7 @@ TEST(WhatIfBlock, ACardIsBlockedWhenAPersonBlockedIt) {  // O10
   const std::vector<Record> records = records_of_forecast(work);
   EXPECT_EQ(started_cards(records), (std::vector<int>{1, 3}));
 
-  World world;
-  WorkRecorder recorder(world);
-  for (const Record& record : records) {
-    evolve(world, record);
-    ASSERT_TRUE(recorder.apply(world, record));
-  }
-  const RecordedWork again = std::move(recorder).finish();
+  const RecordedWork again = recorded_again(records);
   ASSERT_EQ(again.cards.size(), 3U);
   EXPECT_TRUE(again.cards[0].blocked_after_ns.empty());
   EXPECT_EQ(again.cards[1].blocked_after_ns, (std::vector<std::int64_t>{300 * ns_per_s}));
