@@ -23,7 +23,7 @@ class PastDirectory;
 
 struct Invocation {
   bool json = false;
-  bool is_service = false;  // the command serves
+  bool is_service = false;        // the command serves
   bool full = false;              // --full: the width of the terminal doesn't matter
   std::string data;               // --data, or empty
   std::string socket;             // --socket, or empty
