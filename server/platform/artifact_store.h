@@ -31,6 +31,7 @@ inline constexpr std::int64_t unnamed_artifact_ms_min = 24LL * 60 * 60 * 1000;
 struct KeptBlob {
   Digest sha256{};
   std::int64_t stored_ns = 0;  // UTC, of its latest put()
+  std::uint64_t bytes = 0;
 };
 
 // An open file with the content of a blob.
@@ -63,11 +64,9 @@ class ArtifactStore {
   // Returns where the blob is, whether it exists or not: a path, or an `s3://` URL.
   [[nodiscard]] virtual std::string location_of(const Digest& sha256) const = 0;
 
-  // Calls `visit` for each blob whose digest begins with the byte `first`.
+  // Calls `visit` for each blob whose digest begins with the byte `first`, until it returns false.
   virtual Stored<void> list(std::uint8_t first,
-                            const std::function<void(const KeptBlob&)>& visit) const = 0;
-  // Returns the size of the blob; 0 if it isn't there.
-  [[nodiscard]] virtual Stored<std::uint64_t> size_of(const Digest& sha256) const = 0;
+                            const std::function<bool(const KeptBlob&)>& visit) const = 0;
   // Removes the blob, unless put() stored it at `before_ns` (UTC) or later, whether it was there
   // already or not. Returns its size; 0 if it stays or isn't there.
   virtual Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) = 0;

@@ -88,7 +88,7 @@ Stored<bool> DirectoryArtifacts::has(const Digest& sha256) const {
 
 // What can't be read is left out: it isn't removed.
 Stored<void> DirectoryArtifacts::list(std::uint8_t first,
-                                      const std::function<void(const KeptBlob&)>& visit) const {
+                                      const std::function<bool(const KeptBlob&)>& visit) const {
   constexpr const char* digits = "0123456789abcdef";
   const std::string begin{digits[first / 16], digits[first % 16]};
   const fs::path directory = root_ / "sha256" / begin;
@@ -99,15 +99,10 @@ Stored<void> DirectoryArtifacts::list(std::uint8_t first,
     const auto digest = parse_digest(begin + each->path().filename().string());
     struct stat status {};
     if (!digest || ::lstat(each->path().c_str(), &status) != 0) continue;
-    visit({*digest, stored_ns_of(status)});
+    const auto bytes = static_cast<std::uint64_t>(status.st_size);
+    if (!visit({*digest, stored_ns_of(status), bytes})) return {};
   }
   return {};
-}
-
-Stored<std::uint64_t> DirectoryArtifacts::size_of(const Digest& sha256) const {
-  std::error_code error;
-  const auto size = fs::file_size(path_of(sha256), error);
-  return error ? 0 : size;
 }
 
 Stored<std::uint64_t> DirectoryArtifacts::remove_older(const Digest& sha256,

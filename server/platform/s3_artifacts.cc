@@ -62,11 +62,6 @@ Stored<std::optional<S3Object>> S3Artifacts::find(const Digest& sha256) const {
 
 Stored<bool> S3Artifacts::has(const Digest& sha256) const { return TRY(find(sha256)).has_value(); }
 
-Stored<std::uint64_t> S3Artifacts::size_of(const Digest& sha256) const {
-  const auto found = TRY(find(sha256));
-  return found ? found->bytes : 0;
-}
-
 Stored<std::string> S3Artifacts::get(const Digest& sha256) const {
   std::string content;
   TRY(client_.get(key_of(sha256), [&content](std::string_view part) {
@@ -135,7 +130,7 @@ Stored<void> S3Artifacts::store(const Digest& sha256, std::string_view content) 
 }
 
 Stored<void> S3Artifacts::list(std::uint8_t first,
-                               const std::function<void(const KeptBlob&)>& visit) const {
+                               const std::function<bool(const KeptBlob&)>& visit) const {
   constexpr const char* digits = "0123456789abcdef";
   const std::string begin{digits[first / 16], digits[first % 16]};
   const std::string folder = client_.settings().prefix + "sha256/" + begin + "/";
@@ -145,7 +140,7 @@ Stored<void> S3Artifacts::list(std::uint8_t first,
     for (const S3Object& object : listing.objects) {
       if (!object.key.starts_with(folder)) continue;
       const auto digest = parse_digest(begin + object.key.substr(folder.size()));
-      if (digest) visit({*digest, object.modified_ns});
+      if (digest && !visit({*digest, object.modified_ns, object.bytes})) return {};
     }
     token = listing.next_token;
     if (token.empty()) return {};

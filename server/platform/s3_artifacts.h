@@ -34,8 +34,7 @@ class S3Artifacts final : public ArtifactStore {
   [[nodiscard]] Stored<bool> has(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,
-                    const std::function<void(const KeptBlob&)>& visit) const override;
-  [[nodiscard]] Stored<std::uint64_t> size_of(const Digest& sha256) const override;
+                    const std::function<bool(const KeptBlob&)>& visit) const override;
   Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;
 
   // Returns what is wrong with the store, or nullopt.

@@ -60,16 +60,11 @@ std::string ServiceArtifacts::location_of(const Digest& sha256) const {
 }
 
 Stored<void> ServiceArtifacts::list(std::uint8_t first,
-                                    const std::function<void(const KeptBlob&)>& visit) const {
-  TRY(directory_.list(first, visit));
-  if (objects_) return objects_->list(first, visit);
+                                    const std::function<bool(const KeptBlob&)>& visit) const {
+  bool goes_on = true;
+  TRY(directory_.list(first, [&](const KeptBlob& blob) { return goes_on = visit(blob); }));
+  if (objects_ && goes_on) return objects_->list(first, visit);
   return {};
-}
-
-Stored<std::uint64_t> ServiceArtifacts::size_of(const Digest& sha256) const {
-  const auto here = TRY(directory_.size_of(sha256));
-  if (!objects_) return here;
-  return here + TRY(objects_->size_of(sha256));
 }
 
 Stored<std::uint64_t> ServiceArtifacts::remove_older(const Digest& sha256, std::int64_t before_ns) {

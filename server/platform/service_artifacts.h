@@ -25,8 +25,7 @@ class ServiceArtifacts final : public ArtifactStore {
   [[nodiscard]] Stored<bool> has(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,
-                    const std::function<void(const KeptBlob&)>& visit) const override;
-  [[nodiscard]] Stored<std::uint64_t> size_of(const Digest& sha256) const override;
+                    const std::function<bool(const KeptBlob&)>& visit) const override;
   Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;
 
   // Stores the content in the directory, as put(): for what must be stored while no store of

@@ -7,12 +7,12 @@
 #include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/call_bounds.h"
 #include "server/retention/expired_run_files.h"
 
 namespace signalbox {
 namespace {
 
-constexpr unsigned artifact_parts = 256;  // by the first byte of the digest
 // Blobs that are compared with the log at a time.
 constexpr std::size_t compared_artifacts_max = 100'000;
 constexpr std::size_t protected_rows_per_page = 256;
@@ -37,17 +37,29 @@ void for_each_artifact(const Record& record, Visit visit) {
 
 }  // namespace
 
-// Lists old blobs of the next parts of the store, as many as are compared at a time.
+// Returns whether the round may go on with artifacts; if it can't for its time, says so.
+bool ExpiredRunFiles::has_time_for_artifacts() {
+  const std::int64_t now_ms = CallBounds::now_ms();
+  if (!artifacts_since_ms_) artifacts_since_ms_ = now_ms;
+  if (now_ms - *artifacts_since_ms_ < parts_.artifacts_ms_max) return !parts_.stopped;
+  report_.is_partial = true;
+  return false;
+}
+
+// Lists old blobs of the next parts of the store, as many as are compared at a time. A round that
+// runs out of its time within a part leaves the rest of it until all others had their turn: of a
+// store that lists without end, no part comes to one.
 Stored<void> ExpiredRunFiles::list_old_artifacts() {
   old_artifacts_.clear();
   const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
-  while (next_artifacts_ < artifact_parts && !parts_.stopped &&
-         old_artifacts_.size() < compared_artifacts_max) {
-    const auto part = static_cast<std::uint8_t>(next_artifacts_++);
-    TRY(parts_.artifacts.list(part, [&](const KeptBlob& blob) {
+  while (artifact_parts_left_ > 0 && old_artifacts_.size() < compared_artifacts_max &&
+         has_time_for_artifacts()) {
+    --artifact_parts_left_;
+    TRY(parts_.artifacts.list(next_artifacts_++, [&](const KeptBlob& blob) {
       const std::int64_t stored_s = blob.stored_ns / ns_per_s;
       if ((round_.now_ns / ns_per_s - stored_s) * 1000 >= age_ms)
-        old_artifacts_.insert(blob.sha256);
+        old_artifacts_[blob.sha256] += blob.bytes;
+      return has_time_for_artifacts();
     }));
   }
   old_artifacts_.erase(round_.crash_report);
@@ -94,19 +106,17 @@ Stored<bool> ExpiredRunFiles::remove_artifacts() {
   TRY(list_old_artifacts());
   TRY(protect_artifacts());
   const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
-  for (const Digest& digest : old_artifacts_) {
-    if (parts_.stopped) return false;
-    std::uint64_t bytes = 0;
-    if (round_.is_dry) {
-      bytes = TRY(parts_.artifacts.size_of(digest));
-    } else {
+  for (const auto& [digest, listed_bytes] : old_artifacts_) {
+    std::uint64_t bytes = listed_bytes;
+    if (!round_.is_dry) {
+      if (!has_time_for_artifacts()) return false;
       bytes = TRY(parts_.artifacts.remove_older(digest, round_.now_ns - age_ms * ns_per_ms));
     }
     if (bytes == 0) continue;
     ++report_.artifacts_removed;
     report_.bytes_removed += bytes;
   }
-  return next_artifacts_ < artifact_parts;
+  return artifact_parts_left_ > 0 && has_time_for_artifacts();
 }
 
 }  // namespace signalbox

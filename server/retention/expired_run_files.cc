@@ -51,7 +51,8 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   rows_done_ = false;
   first_unsettled_ = 0;
   newest_ = 0;
-  next_artifacts_ = 0;
+  artifact_parts_left_ = artifact_parts;
+  artifacts_since_ms_.reset();
   if (!parts_.projector.follow_to(round.position)) {
     return store_failure(StoreError::Kind::io, "the read models are behind the log");
   }

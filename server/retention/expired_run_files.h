@@ -51,6 +51,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
     // that is late may go on, so it owns what it uses.
     RunRootApplier::InLane look_in_root;
     RunRootApplier::InLane remove_in_root;
+    std::int64_t artifacts_ms_max = limits::file_retention_artifacts_ms_max;
   };
   explicit ExpiredRunFiles(Parts parts);
 
@@ -64,6 +65,8 @@ class ExpiredRunFiles final : public RunFileCleaner {
   FileRetentionReport end() override;
 
  private:
+  static constexpr unsigned artifact_parts = 256;
+
   // The directories of one run in the data directory.
   struct OnDisk {
     bool has_root = false;
@@ -128,6 +131,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
   void name_kept_ref(const RunRepository& repository, const KeptRef& kept);
   void note_removed(const RunRepository& repository, const RunRef& ref, StoredRefs& refs);
 
+  bool has_time_for_artifacts();
   Stored<void> list_old_artifacts();
   Stored<void> protect_artifacts();
   Stored<void> protect_artifacts_of(const RunRow& row);
@@ -160,8 +164,12 @@ class ExpiredRunFiles final : public RunFileCleaner {
   Position pruned_at_ = 0;         // the drop of records after which markers were removed
   std::set<RunId> at_remotes_;     // runs of which a remote still has a branch, as of this round
   bool are_remotes_known_ = true;  // false: one of them couldn't be asked in this round
-  unsigned next_artifacts_ = 0;    // the next of the 256 parts of artifacts
-  std::set<Digest> old_artifacts_;
+  // The next part of the artifacts, which are parted by the first byte of their digests: a round
+  // begins where the one before ended.
+  std::uint8_t next_artifacts_ = 0;
+  unsigned artifact_parts_left_ = artifact_parts;   // of this round
+  std::optional<std::int64_t> artifacts_since_ms_;  // boot clock: when this round came to them
+  std::map<Digest, std::uint64_t> old_artifacts_;   // with their bytes
 };
 
 }  // namespace signalbox

@@ -45,6 +45,9 @@ inline constexpr std::size_t file_retention_compared_max = 20'000'000;
 // Runs of which a part stays, such as a branch with work, that are looked at again in each round
 // without all runs that started since.
 inline constexpr std::size_t partly_kept_runs_max = 10'000;
+// Time that one round takes for listing and removing artifacts, which a store of objects may list
+// without end. Then it goes on with refs, and the next round with the artifacts that follow.
+inline constexpr std::int64_t file_retention_artifacts_ms_max = 10LL * 60 * 1000;
 // Refs that one round looks into and removes, of one repository and at one remote.
 inline constexpr std::size_t file_retention_refs_max = 1000;
 // Markers of runs that the log doesn't have any more, of which a remote has branches.
@@ -116,7 +119,7 @@ struct FileRetentionReport {
   std::uint64_t refs_removed = 0;
   std::vector<RemovedRef> removed_refs;  // at most file_retention_rows_max
   std::vector<StoredRefs> refs;          // likewise; what is there afterwards
-  bool is_partial = false;               // the next round goes on with further runs
+  bool is_partial = false;               // the next round goes on with further runs or artifacts
   std::string error;                     // why the round ended early, or empty
 };
 

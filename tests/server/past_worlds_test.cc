@@ -129,10 +129,9 @@ class SilentArtifacts final : public ArtifactStore {
   }
   [[nodiscard]] Stored<bool> has(const Digest&) const override { return unanswered(); }
   [[nodiscard]] std::string location_of(const Digest&) const override { return "s3://b/c"; }
-  Stored<void> list(std::uint8_t, const std::function<void(const KeptBlob&)>&) const override {
+  Stored<void> list(std::uint8_t, const std::function<bool(const KeptBlob&)>&) const override {
     return unanswered();
   }
-  [[nodiscard]] Stored<std::uint64_t> size_of(const Digest&) const override { return unanswered(); }
   Stored<std::uint64_t> remove_older(const Digest&, std::int64_t) override { return unanswered(); }
 
  private:

@@ -234,6 +234,7 @@ void answer_limits(Api& api, Call& call) {
   result["retention_plans_max"] = limits::retention_plans_max;
   result["file_retention_rows_max"] = limits::file_retention_rows_max;
   result["file_retention_rounds_max"] = limits::file_retention_rounds_max;
+  result["file_retention_artifacts_ms_max"] = limits::file_retention_artifacts_ms_max;
   result["file_retention_compared_max"] = limits::file_retention_compared_max;
   result["partly_kept_runs_max"] = limits::partly_kept_runs_max;
   result["file_retention_refs_max"] = limits::file_retention_refs_max;

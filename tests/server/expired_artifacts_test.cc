@@ -1,0 +1,116 @@
+// How long the retention of files is at artifacts, of a store that may list without end.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "server/retention/expired_run_files.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+// Lists so many old blobs of each part, and notes what it is asked.
+class ListedArtifacts final : public ArtifactStore {
+ public:
+  static constexpr std::uint64_t without_end = ~std::uint64_t{0};
+  static constexpr std::uint64_t blob_bytes = 3;
+
+  std::uint64_t blobs_of_part = 1;
+  mutable std::vector<std::uint8_t> parts;  // that were listed
+  std::uint64_t removed = 0;
+
+  Stored<void> put_content(const Digest&, std::string_view) override { return {}; }
+  [[nodiscard]] Stored<std::string> get(const Digest&) const override { return std::string(); }
+  [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
+    return OpenedBlob{};
+  }
+  [[nodiscard]] Stored<bool> has(const Digest&) const override { return true; }
+  [[nodiscard]] std::string location_of(const Digest&) const override { return "s3://b/c"; }
+  Stored<void> list(std::uint8_t first,
+                    const std::function<bool(const KeptBlob&)>& visit) const override {
+    parts.push_back(first);
+    KeptBlob blob;
+    blob.bytes = blob_bytes;
+    for (std::uint64_t each = 0; each < blobs_of_part; ++each) {
+      // The same thousand again and again take no more memory, and no less time.
+      blob.sha256 = {first, static_cast<std::uint8_t>(each % 1000 / 256),
+                     static_cast<std::uint8_t>(each % 1000 % 256)};
+      if (!visit(blob)) return {};
+    }
+    return {};
+  }
+  Stored<std::uint64_t> remove_older(const Digest&, std::int64_t) override {
+    ++removed;
+    return blob_bytes;
+  }
+};
+
+class ExpiredArtifactsTest : public ::testing::Test, protected RpcSite {
+ protected:
+  // Returns the report of a round that has so much time for artifacts.
+  FileRetentionReport round(std::int64_t artifacts_ms_max, bool is_dry = false) {
+    if (!files || artifacts_ms_max != given_ms) {
+      given_ms = artifacts_ms_max;
+      files = std::make_unique<ExpiredRunFiles>(ExpiredRunFiles::Parts{
+          log, projector, run_files, [this] { return log.tail(); }, store, scratch.path(), stopped,
+          nullptr, in_place, in_place, artifacts_ms_max});
+    }
+    FileRound asked;
+    asked.is_dry = is_dry;
+    asked.now_ns = clock.wall_ns();
+    EXPECT_TRUE(files->begin(asked));
+    for (;;) {
+      const auto more = files->remove_artifacts();
+      EXPECT_TRUE(more);
+      if (!more || !*more) return files->end();
+    }
+  }
+
+  static Stored<void> in_place(const std::string&, const std::function<Stored<void>()>& work) {
+    return work();
+  }
+
+  TemporaryDirectory scratch;
+  ListedArtifacts store;
+  RunFiles run_files{log, projector, scratch.path() / "runs"};
+  const std::atomic<bool> stopped{false};
+  std::int64_t given_ms = 0;
+  std::unique_ptr<ExpiredRunFiles> files;
+};
+
+TEST_F(ExpiredArtifactsTest, ARoundRemovesWhatNoRunHasFromAllParts) {  // A15
+  const FileRetentionReport plan = round(limits::file_retention_artifacts_ms_max, /*is_dry=*/true);
+  EXPECT_EQ(plan.artifacts_removed, 256U);
+  EXPECT_EQ(plan.bytes_removed, 256 * ListedArtifacts::blob_bytes);
+  EXPECT_EQ(store.removed, 0U);
+  const FileRetentionReport report = round(limits::file_retention_artifacts_ms_max);
+  EXPECT_EQ(report.artifacts_removed, 256U);
+  EXPECT_EQ(store.removed, 256U);
+  EXPECT_FALSE(report.is_partial);
+}
+
+TEST_F(ExpiredArtifactsTest,
+       AStoreThatListsWithoutEndEndsTheRoundAndTheNextGoesOnBehindIt) {  // A15
+  store.blobs_of_part = ListedArtifacts::without_end;
+  const FileRetentionReport report = round(/*artifacts_ms_max=*/1);
+  EXPECT_TRUE(report.is_partial);
+  EXPECT_EQ(report.error, "");
+  const std::vector<std::uint8_t> first = store.parts;
+  EXPECT_TRUE(round(/*artifacts_ms_max=*/1).is_partial);
+  ASSERT_GT(store.parts.size(), first.size());
+  EXPECT_EQ(store.parts[first.size()], static_cast<std::uint8_t>(first.back() + 1));
+
+  // Once it is honest again, a round comes to every part, from there on.
+  store.blobs_of_part = 1;
+  store.parts.clear();
+  files.reset();
+  EXPECT_FALSE(round(limits::file_retention_artifacts_ms_max).is_partial);
+  EXPECT_EQ(store.parts.size(), 256U);
+}
+
+}  // namespace
+}  // namespace signalbox
