@@ -270,6 +270,7 @@ Stored<std::optional<RunPage>> RunIndex::list_by(RunOrder order, const RunFilter
 Stored<std::optional<RunCounts>> RunIndex::counts(RunFilter filter, std::size_t entries_max) const {
   filter.status.reset();
   filter.statuses.clear();
+  if (filter == RunFilter{}) return TRY(counts());
   RunCounts found;
   const auto is_whole =
       TRY(for_each(filter, entries_max, [&found](RunRow&& row) { ++found.of(row.status); }));

@@ -43,6 +43,7 @@ struct RunFilter {
 
   // Returns whether the row matches all criteria that are set.
   [[nodiscard]] bool matches(const RunRow& row) const;
+  friend bool operator==(const RunFilter&, const RunFilter&) = default;
 };
 
 using RunPage = RowPage<RunRow>;
@@ -133,7 +134,8 @@ class RunIndex {
                                                        std::size_t entries_max) const;
   [[nodiscard]] Stored<RunCounts> counts() const;
   // Returns how many of the matching runs have which status, whatever statuses the filter has;
-  // nullopt if they are among more than `entries_max` runs.
+  // nullopt if they are among more than `entries_max` runs. Those of all runs are kept: they cost
+  // the same however many there are.
   [[nodiscard]] Stored<std::optional<RunCounts>> counts(RunFilter filter,
                                                         std::size_t entries_max) const;
   // Calls `visit` with all matching runs, the newest first. Returns false if there were more than
