@@ -65,6 +65,20 @@ class ApproveTest : public CliTest {
   std::string run_id_;
 };
 
+// There is no change.patch yet: the work waits before create_pr.
+TEST_F(ApproveTest, TheInboxSaysHowLargeTheChangeIs) {  // O1
+  const Output inbox = server_.cli({"inbox"});
+  EXPECT_NE(inbox.out.find("\n  2 files changed, 2 lines added, 0 lines removed\n"),
+            std::string::npos)
+      << inbox.out;
+  const BackgroundCommand following(
+      {SIGNALBOX_BINARY, "inbox", "--follow", "--data", server_.data().string()},
+      scratch_.path() / "follow");
+  EXPECT_TRUE(eventually([&] {
+    return following.out().find("2 files changed, 2 lines added") != std::string::npos;
+  })) << following.err();
+}
+
 TEST_F(ApproveTest, TheChangeIsShownWhileItIsInTheWorktreeAndFromTheBranchLater) {  // O2
   const json::object working = change();
   EXPECT_EQ(working.at("source"), "worktree");

@@ -41,6 +41,11 @@ TEST_F(InboxTest, ItSaysWhetherSomethingWaits) {  // O1
       << waiting.out;
   EXPECT_EQ(server_.cli({"inbox", "--kind", "halted_loop"}).exit_code, 0);
   EXPECT_EQ(server_.cli({"inbox", "--kind", "approval"}).exit_code, 1);
+  const Output mistyped = server_.cli({"inbox", "--kind", "aproval"});
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_NE(mistyped.err.find("--kind takes no `aproval`; did you mean approval?"),
+            std::string::npos)
+      << mistyped.err;
 }
 
 // Every first command of the list ends the wait, or explains it, as it is shown.

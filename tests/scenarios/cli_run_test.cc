@@ -142,6 +142,9 @@ TEST_F(CliTest, AValueThatIsNoneSaysWhichWasMeant) {  // O6
   const Output method = server_.cli({"rpc", "run.lst"});
   EXPECT_NE(method.err.find("did you mean run.list?"), std::string::npos) << method.err;
   const Output type = server_.cli({"events", "--type", "RunStart"});
+  EXPECT_NE(type.err.find("there is no event type RunStart; did you mean RunStarted?"),
+            std::string::npos)
+      << type.err;
   EXPECT_NE(type.err.find("try: signalbox events --list-types"), std::string::npos) << type.err;
 }
 

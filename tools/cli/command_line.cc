@@ -143,12 +143,7 @@ CallError refused_value(const CLI::App& command, const std::string& text) {
     return usage_error(wrapped_message(text), next);
   }
   const std::string given = text.substr(word + colon.size(), set - word - colon.size());
-  const std::vector<std::string> known = fixed_values(text.substr(set));
-  const auto meant = nearest_word(given, known);
-  return usage_error(wrapped_message(text.substr(0, word) + " takes no `" + given + "`; " +
-                                     (meant ? "did you mean " + *meant + "?"
-                                            : "it takes " + comma_separated(known))),
-                     next);
+  return unknown_value(text.substr(0, word), given, fixed_values(text.substr(set)), next);
 }
 
 CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
@@ -200,6 +195,16 @@ std::string wrapped_help(const std::string& help) {
 }
 
 }  // namespace
+
+CallError unknown_value(const std::string& option, const std::string& given,
+                        const std::vector<std::string>& known,
+                        std::vector<std::string> next_commands) {
+  const auto meant = nearest_word(given, known);
+  return usage_error(wrapped_message(option + " takes no `" + given + "`; " +
+                                     (meant ? "did you mean " + *meant + "?"
+                                            : "it takes " + comma_separated(known))),
+                     std::move(next_commands));
+}
 
 const CommandOption& CommandOption::required(bool is_required) const {
   option_->required(is_required);

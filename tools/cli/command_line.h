@@ -122,4 +122,10 @@ class CommandLine {
   std::function<void()> add_rest_;
 };
 
+// Returns the usage error about a value that an option doesn't take, with the one of `known` that
+// was probably meant, or all of them.
+CallError unknown_value(const std::string& option, const std::string& given,
+                        const std::vector<std::string>& known,
+                        std::vector<std::string> next_commands);
+
 }  // namespace signalbox

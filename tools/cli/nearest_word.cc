@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <boost/json/array.hpp>
+
+#include "tools/cli/json_fields.h"
+
 namespace signalbox {
 namespace {
 
@@ -48,6 +52,19 @@ std::optional<std::string> nearest_word(std::string_view word,
     nearest = each;
   }
   return nearest;
+}
+
+std::optional<std::string> name_meant(boost::json::object& error, const char* list,
+                                      const std::string& given) {
+  std::vector<std::string> known;
+  const boost::json::object& details = object_at(object_at(error, "data"), "details");
+  for (const boost::json::value& each : array_at(details, list)) {
+    known.push_back(scalar_text(each));
+  }
+  if (std::ranges::find(known, given) != known.end()) return std::nullopt;
+  auto meant = nearest_word(given, known);
+  if (meant) error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
+  return meant;
 }
 
 }  // namespace signalbox

@@ -16,6 +16,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/nearest_word.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
@@ -95,6 +96,14 @@ Called<json::object> read_events(const Invocation& invocation, const EventsOptio
   }
 }
 
+// Adds the type that was probably meant to a refusal of one that there isn't.
+CallError with_type_meant(CallError error, const EventsOptions& options) {
+  for (const std::string& type : options.types) {
+    if (name_meant(error.error, "types", type)) break;
+  }
+  return error;
+}
+
 ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
   const Terminal terminal = output_terminal(invocation);
   LogView log(/*named=*/true);
@@ -123,7 +132,7 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
         }
       });
   if (followed) return ExitCode::ok;
-  return answer(invocation, tl::unexpected(followed.error()), {});
+  return answer(invocation, tl::unexpected(with_type_meant(followed.error(), options)), {});
 }
 
 // On a terminal below the names of the nouns, with lines that are broken between words.
@@ -155,7 +164,9 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
     return call_and_answer(invocation, "events.types", {}, view_event_types);
   }
   if (options.follow) return follow(invocation, options);
-  return answer(invocation, read_events(invocation, options),
+  return answer(invocation, read_events(invocation, options).map_error([&options](CallError error) {
+    return with_type_meant(std::move(error), options);
+  }),
                 [&options](const json::object& result, const Terminal& terminal) {
                   std::string text;
                   if (result.contains("history_from")) {

@@ -14,8 +14,11 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
+#include "projections/attention_item.h"
 #include "server/platform/child_process.h"
+#include "server/text/described_json.h"
 #include "server/text/printable_text.h"
+#include "tools/cli/command_line.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -73,10 +76,7 @@ std::string kind_of(const json::object& item) {
 std::string view_item(const json::object& item, const Terminal& terminal, std::int64_t now_ns) {
   const std::size_t columns = terminal.columns.value_or(uncut_columns);
   const std::string kind = kind_of(item);
-  std::string title = printable(subject_of(item));
-  if (item.contains("patch_bytes")) {
-    title += " (a patch of " + std::to_string(number_at(item, "patch_bytes")) + " bytes)";
-  }
+  const std::string title = printable(subject_of(item));
   const std::string age = short_age(text_at(item, "since"), now_ns);
   std::string shown = styled(terminal, Style::strong, kind);
   std::size_t used = kind.size();
@@ -87,6 +87,9 @@ std::string view_item(const json::object& item, const Terminal& terminal, std::i
   if (!title.empty() && used + 2 < columns) shown += "  " + cut(title, columns - used - 2);
   const std::size_t indent = std::min<std::size_t>(columns, 2);
   shown += "\n  " + cut(printable(text_at(item, "text")), columns - indent) + "\n";
+  if (const std::string size = change_size_text(item); !size.empty()) {
+    shown += "  " + cut(size, columns - indent) + "\n";
+  }
   for (const std::string& finding : findings_of(item)) {
     shown += "  " + cut(printable(finding), columns - indent) + "\n";
   }
@@ -151,7 +154,8 @@ class InboxChanges {
       : invocation_(invocation), options_(options) {}
 
   // Takes an answer of read_waiting_items().
-  void look(const json::object& waiting) {
+  void look(const json::object& waiting, const AskChange& ask_change) {
+    ChangeSizes sizes(ask_change);
     const bool is_partial = true_at(waiting, "partial");
     if (is_partial && !was_partial_ && !invocation_.json) write_message(partial_text);
     was_partial_ = is_partial;
@@ -163,7 +167,7 @@ class InboxChanges {
       // Such a run may be one of a card that went on.
       if (!is_known && is_partial && text_at(item, "kind") == "failed_run") continue;
       if (!present.emplace(id, item).second || is_known) continue;
-      say("waiting", item);
+      say("waiting", with_size(item, sizes));
       if (options_.command) run_command_for(invocation_, item, *options_.command);
     }
     for (auto& [id, item] : present_) {
@@ -180,6 +184,11 @@ class InboxChanges {
   }
 
  private:
+  // Programs get what the server says.
+  [[nodiscard]] json::object with_size(json::object item, ChangeSizes& sizes) const {
+    if (!invocation_.json) sizes.add_to(item);
+    return item;
+  }
   void say(const std::string& change, const json::object& item) const {
     if (invocation_.json) {
       return write_out(json::serialize(json::object{{"change", change}, {"item", item}}) + "\n");
@@ -210,10 +219,36 @@ ExitCode follow_inbox(const Invocation& invocation, const InboxOptions& options)
         const auto waiting = TRY(read_waiting_items(options.kinds, [&client](json::object params) {
           return client.call("attention.list", std::move(params));
         }));
-        changes.look(waiting);
+        changes.look(waiting, [&client](json::object params) {
+          return client.call("run.diff", std::move(params));
+        });
         return {};
       });
   return answer(invocation, tl::unexpected(followed.error()), inbox_view(invocation));
+}
+
+// Returns a refusal of the first kind that there isn't.
+std::optional<CallError> check_kinds(const std::vector<std::string>& given) {
+  std::vector<std::string> known;
+  for (const auto& kind : described_json::enumerators_of<AttentionKind>) {
+    known.emplace_back(kind.name);
+  }
+  for (const std::string& kind : given) {
+    if (std::ranges::find(known, kind) != known.end()) continue;
+    return unknown_value("--kind", kind, known, {"signalbox inbox --help"});
+  }
+  return std::nullopt;
+}
+
+void add_change_sizes(const Invocation& invocation, json::object& inbox) {
+  ChangeSizes sizes([&invocation](json::object params) {
+    return call_server(invocation, "run.diff", std::move(params));
+  });
+  json::value* const items = inbox.if_contains("items");
+  if (items == nullptr || !items->is_array()) return;
+  for (json::value& item : items->as_array()) {
+    if (item.is_object()) sizes.add_to(item.as_object());
+  }
 }
 
 ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
@@ -223,9 +258,13 @@ ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
       return call_server(invocation, "attention.list", std::move(params));
     });
   };
-  const Called<json::object> inbox =
+  Called<json::object> inbox =
       options.all ? read_everything()
                   : call_server(invocation, "attention.list", list_params(options));
+  // A worktree has no past.
+  if (inbox && !invocation.json && !invocation.is_about_past()) {
+    add_change_sizes(invocation, *inbox);
+  }
   const ExitCode shown = answer(invocation, inbox, view);
   if (!inbox || shown != ExitCode::ok) return shown;
   if (options.command) {
@@ -262,6 +301,9 @@ void add_inbox_command(ToolCommand app, Invocation& invocation) {
       "  signalbox inbox --kind approval --json | jq -r '.result.items[].text'\n"
       "  signalbox inbox --follow --exec 'jq -r .text | mail -s signalbox ops'");
   command.action([options, &invocation] {
+    if (const auto error = check_kinds(options->kinds)) {
+      return answer(invocation, tl::unexpected(*error), inbox_view(invocation));
+    }
     return options->follow ? follow_inbox(invocation, *options) : show_inbox(invocation, *options);
   });
 }

@@ -27,20 +27,6 @@ struct RpcOptions {
   bool describe = false;
 };
 
-// Adds the method that was probably meant to METHOD_NOT_FOUND, whose details list all of them.
-void name_method(json::object& error, const std::string& given) {
-  json::value* const data = error.if_contains("data");
-  if (data == nullptr || !data->is_object()) return;
-  std::vector<std::string> known;
-  const json::array& methods = array_at(object_at(data->as_object(), "details"), "methods");
-  for (const json::value& each : methods) known.push_back(scalar_text(each));
-  const auto meant = nearest_word(given, known);
-  if (!meant) return;
-  data->as_object()["next_commands"] = json::array{"signalbox rpc " + *meant};
-  // Last: even if it is there already, operator[] may move what `data` points to.
-  error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
-}
-
 // Returns the methods of this program: no server is asked.
 Called<json::object> describe_methods() {
   const auto document = TRY(called(describe_own_methods(openapi_text())));
@@ -64,7 +50,10 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
   }
   auto result = call_unchanged(invocation, options.method, std::move(params->as_object()));
   if (!result && code_of(result.error()) == "METHOD_NOT_FOUND") {
-    name_method(result.error().error, options.method);
+    json::object& error = result.error().error;
+    if (const auto meant = name_meant(error, "methods", options.method)) {
+      error["data"].as_object()["next_commands"] = json::array{"signalbox rpc " + *meant};
+    }
   }
   return answer(invocation, result, view);
 }

@@ -56,10 +56,6 @@ std::string first_lines(const std::string& text, std::size_t lines_max, std::siz
   return text.substr(0, end);
 }
 
-std::string number_of(std::uint64_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 // Says how much of the change isn't shown. Of one that is cut, the lines aren't known.
 std::string left_out_of(const json::object& change, std::size_t lines_left) {
   if (true_at(change, "is_cut")) {

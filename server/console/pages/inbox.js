@@ -2,8 +2,10 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { bytesText, plural, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
-import { useQuery } from '../core/query.js';
+import { moment } from '../core/past.js';
+import { usePresentQuery, useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
+import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, Findings, THE_SERVICE, confirmAction, findingsOf } from '../parts/actions.js';
 import { Later } from '../parts/later.js';
 import { Answer, Asking, Commands } from '../parts/notice.js';
@@ -46,6 +48,16 @@ function pageOf(item) {
   return ['server', {}];
 }
 
+/** A position in the change that nothing of its text follows. */
+const BEHIND_IT = Number.MAX_SAFE_INTEGER;
+
+/** How large the change of a run is while it is in the worktree. @param {{runId: string}} props */
+function ChangeSize({ runId }) {
+  const at = useSignal(moment);
+  const { data } = usePresentQuery(at === null ? 'run.diff' : null, { run_id: runId, offset: BEHIND_IT });
+  return data?.files ? html` <span class="faint">${plural(data.files, 'file')}, +${data.added} −${data.removed}</span>` : null;
+}
+
 /** @param {{item: any, isSelected: boolean}} props */
 function Item({ item, isSelected }) {
   const { actions, targets } = offerOf(item);
@@ -57,6 +69,7 @@ function Item({ item, isSelected }) {
       ${about && html`<a class="strong" href=${hrefOf(...pageOf(item))}>${about}</a>`}
       ${item.project && about !== item.project && html` <span class="faint">${item.project}</span>`}
       ${item.patch_bytes > 0 && html` <span class="faint">patch of ${bytesText(item.patch_bytes)}</span>`}
+      ${item.kind === 'approval' && item.patch_bytes === undefined && isSelected && html`<${ChangeSize} runId=${item.run_id} />`}
       <p>${about ? item.text : html`<a href=${hrefOf(...pageOf(item))}>${item.text}</a>`}</p>
       <${Findings} of=${findingsOf(item)} />
       ${(isSelected || actions.length === 0) && html`<${Commands} commands=${item.next_commands} />`}
