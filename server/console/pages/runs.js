@@ -3,9 +3,11 @@ import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { countText, plural, tailOf } from '../core/figures.js';
 import { has, whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
+import { moment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { useRunPages } from '../core/run_pages.js';
+import { useSettledMoment } from '../core/settled_moment.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
@@ -70,7 +72,8 @@ function Took({ run }) {
  */
 function Counts({ rows, isWhole, isOld, filter: { status: wanted, ...filter } }) {
   const question = isWhole ? '' : JSON.stringify(filter);
-  const answer = useQuery(isWhole || isOld ? null : 'run.list', { ...filter, totals: true, limit: 1 });
+  const isSettled = useSettledMoment() === useSignal(moment);
+  const answer = useQuery(isWhole || isOld || !isSettled ? null : 'run.list', { ...filter, totals: true, limit: 1 });
   const kept = useRef({ question, data: /** @type {any} */ (undefined) });
   if (answer.data || kept.current.question !== question) kept.current = { question, data: answer.data };
   const { data } = kept.current;

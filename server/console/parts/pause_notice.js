@@ -1,26 +1,11 @@
 /** Says on every page that the service is paused. */
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { html } from '../vendor/htm-preact.js';
 import { has, whyNot } from '../core/identity.js';
 import { plural } from '../core/figures.js';
-import { moment } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
-import { useSignal } from '../core/use_signal.js';
+import { useSettledMoment } from '../core/settled_moment.js';
 import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
 import { Age } from './status.js';
-
-/** The service answers one question about the past after the other: the page's own come first. */
-const AFTER_PAGE_MS = 200;
-
-/** Returns the moment on screen, once it has stayed for a while. @returns {string | null} */
-function useSettledMoment() {
-  const at = useSignal(moment);
-  const [settled, setSettled] = useState(at);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(at), AFTER_PAGE_MS);
-    return () => clearTimeout(timer);
-  }, [at]);
-  return at === null ? null : settled;
-}
 
 /**
  * Who paused it, why, since when, and what is in progress all the same; and the way on, or why not for this user.
