@@ -53,7 +53,7 @@ void EventFeed::close_gone(const Peer& asking, bool of_all_callers) {
 
 bool EventFilter::wants_broadcasts() const {
   if (run_id) return false;
-  if (types.empty()) return true;
+  if (types.empty()) return has_unnamed_broadcasts;
   return std::any_of(
       broadcast_names().begin(), broadcast_names().end(), [this](const std::string& name) {
         return name != agent_log_name && name != attention_changed_name && types.contains(name);
@@ -240,6 +240,15 @@ void EventFeed::publish(std::span<const Commit> batch) {
       pump(subscriber);
     }
   }
+  std::size_t count = 0;
+  for (const Commit& commit : batch) count += commit.size();
+  std::erase_if(followers, [&](const auto& subscriber) {
+    // The broadcasts are derived from all records.
+    if (subscriber->filter.wants_broadcasts()) return false;
+    if (subscriber->peer->takes_records(count, first, last)) return false;
+    subscriber->next = last + 1;
+    return true;
+  });
   if (followers.empty()) return;
   for (const Commit& commit : batch) {
     for (const Record& record : commit) {

@@ -34,6 +34,7 @@ struct EventFilter {
   std::optional<Uuid> span_id = std::nullopt;  // of a run with its attempts, or of one attempt
   std::optional<std::string> stream = {};      // as records are shown: "lock/deploy"
   std::optional<std::string> actor = {};
+  bool has_unnamed_broadcasts = true;  // without `types` it has the broadcasts, too
 
   [[nodiscard]] bool matches(const Record& record) const;
   // Returns true if the filter can match a broadcast that Broadcasts makes; otherwise their state

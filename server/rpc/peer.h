@@ -43,6 +43,14 @@ class Peer {
                       bool is_last_of_position);
   // Delivers a record, the notification `event` of a subscription, in the same way.
   virtual void notify_record(const RecordNotice& notice);
+  // Returns whether the peer takes so many new records at once, from `first` to `last`; false if it
+  // skips them, since more come than anybody looks at, and says so to whoever reads.
+  virtual bool takes_records(std::size_t count, Position first, Position last) {
+    (void)count, (void)first, (void)last;
+    return true;
+  }
+  // Returns whether broadcasts go to the peer that its subscription doesn't name.
+  [[nodiscard]] virtual bool takes_unnamed_broadcasts() const { return true; }
   // Keeps the connection open after its input has ended and all requests are answered.
   virtual void keep_open() = 0;
   // Counts the connection to this caller, who has authenticated. Returns false if the caller has

@@ -290,6 +290,8 @@ function serverMs(stage) {
 async function throughputOf(stage, load) {
   const [began, before] = [serverMs(stage), load.started];
   const runs = await load.throughput(ROUND_MS);
+  // The read models of these runs are made now or while others ask: here they count for both.
+  await stage.service.call('run.list', { limit: 1 });
   return { runs, ms: (serverMs(stage) - began) / (load.started - before) };
 }
 
@@ -317,9 +319,10 @@ async function consoles(stage, load) {
     ratios.consoles.push(withConsoles.runs / without.runs);
     ratios.consolesMs.push(withConsoles.ms / without.ms);
   }
-  const serverTime = (times) => `; of the server's own time each takes ${median(times).toFixed(2)} ×`;
-  report('throughput_with_tabs', median(ratios.tabs), '×', ['≥', 0.97], `runs started per second with ${TABS} tabs in a window that gives way, of without${serverTime(ratios.tabsMs)}`);
-  report('throughput_with_consoles', median(ratios.consoles), '×', ['≥', 0.97], `the same with ${TABS} browsers that each show all runs, without the browsers: ${asked} questions, at most ${behind} events behind${serverTime(ratios.consolesMs)}`);
+  report('throughput_with_tabs', median(ratios.tabs), '×', ['≥', 0.97], `runs started per second with ${TABS} tabs in a window that gives way, of without`);
+  report('server_time_with_tabs', median(ratios.tabsMs), '×', ['≤', 1.03], 'the server\'s own time for each of them, with its read models');
+  report('throughput_with_consoles', median(ratios.consoles), '×', ['≥', 0.97], `the same with ${TABS} browsers that each show all runs, without the browsers: ${asked} questions, at most ${behind} events behind`);
+  report('server_time_with_consoles', median(ratios.consolesMs), '×', ['≤', 1.03], 'the server\'s own time for each of these');
 }
 
 const [binary, modules, directory, only = ''] = process.argv.slice(2);

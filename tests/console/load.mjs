@@ -21,6 +21,7 @@ export class Load {
     this.underWay = 0;
     this.wanted = 0;
     this.done = () => {};
+    this.onResult = () => { this.started += 1; };
     this.next = () => ({ method: 'run.start', params: PARAMS });
   }
 
@@ -28,8 +29,9 @@ export class Load {
     const lines = (this.rest + text).split('\n');
     this.rest = lines.pop();
     for (const line of lines) {
-      if (JSON.parse(line).error) throw new Error(line);
-      this.started += 1;
+      const { error, result } = JSON.parse(line);
+      if (error) throw new Error(line);
+      this.onResult(result);
       this.underWay -= 1;
     }
     this.send();
@@ -77,12 +79,24 @@ export class Load {
     this.next = start;
   }
 
-  /** Returns how many runs are started in a second, as fast as possible, in this time. */
+  /**
+   * Returns how many runs are started in a second, as fast as possible, in this time. Each is canceled soon,
+   * so that as many are open as before.
+   */
   async throughput(ms) {
-    const before = this.started;
+    const { next, onResult, started } = this;
+    const open = [];
+    this.onResult = (run) => {
+      if (run.status === 'canceled') return;
+      open.push(run.run_id);
+      this.started += 1;
+    };
+    this.next = () => (open.length < UNDER_WAY ? next() : { method: 'run.cancel', params: { run_id: open.shift() } });
     const began = Date.now();
     while (Date.now() - began < ms) await this.finish(UNDER_WAY);
-    return ((this.started - before) * 1000) / (Date.now() - began);
+    const perSecond = ((this.started - started) * 1000) / (Date.now() - began);
+    Object.assign(this, { next, onResult });
+    return perSecond;
   }
 
   end() {

@@ -22,7 +22,7 @@ const headers = { Authorization: `Bearer ${secret}`, 'Accept-Encoding': 'gzip' }
 function follow(number) {
   let rest = '';
   return new Promise((resolve, reject) => {
-    http.get({ host, port, path: '/v1/events?fields=summary', headers, agent: false }, (response) => {
+    http.get({ host, port, path: '/v1/events?fields=summary&per_second_max=2000', headers, agent: false }, (response) => {
       response.on('data', (bytes) => {
         counted.bytes += bytes.length;
         rest = (rest + bytes.toString('latin1', Math.max(0, bytes.length - 4096))).slice(-8192);

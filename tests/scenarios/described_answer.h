@@ -216,6 +216,7 @@ inline void expect_described(std::string_view verb, std::string_view target, con
 // Expects the same of the data of an event of the stream `/v1/events`.
 inline void expect_described_event(const std::string& event, const boost::json::object& data) {
   std::string schema = event.find('.') == std::string::npos ? "Event" : "Broadcast";
+  if (event == "skipped") schema = "Skipped";
   if (event == "lagged") schema = "Lagged";
   if (event == "failed") schema = "Failed";
   const Complaints complaints = compared_with(schema, data);

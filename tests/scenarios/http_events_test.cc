@@ -110,6 +110,40 @@ TEST(HttpEvents, GoOnAfterAKillWithoutLossOrRepeat) {
   }
 }
 
+// Each position is either sent, or among those of which it is told that they were skipped.
+TEST(HttpEvents, AScreenIsToldOfWhatIsSkipped) {  // G7, C6
+  constexpr int flood = 5000;
+  RealServer server;
+  server.start();
+  HttpClient stream = follow(server, "?per_second_max=100");
+  HttpClient named = follow(server, "?per_second_max=100&types=LockAcquired,heartbeat.tick");
+  make_events(server, flood);
+  // One more, after which nothing comes: what was skipped before is told all the same.
+  HttpClient client(server.socket());
+  const json::object status =
+      client.post("/rpc", R"({"jsonrpc":"2.0","id":1,"method":"server.status"})").json();
+  const auto end = status.at("result").at("position").to_number<std::uint64_t>();
+  std::uint64_t last = 0;
+  std::uint64_t skipped = 0;
+  while (last < end) {
+    const auto event = next_event(stream);
+    ASSERT_TRUE(event) << server.messages();
+    const bool is_skipped = event->name == "skipped";
+    const auto first = is_skipped ? event->data.at("from").to_number<std::uint64_t>() : event->id;
+    if (last != 0) EXPECT_EQ(first, last + 1) << "neither loss nor repeat";
+    EXPECT_GE(event->id, first);
+    last = event->id;
+    if (is_skipped) skipped += last - first + 1;
+  }
+  EXPECT_GT(skipped, 0U);
+  // Who names broadcasts is sent everything that he names.
+  for (int number = 0; number < flood; ++number) {
+    const auto event = next_event(named);
+    ASSERT_TRUE(event) << server.messages();
+    ASSERT_EQ(event->name, "LockAcquired");
+  }
+}
+
 TEST(HttpEvents, FiltersByRunAndType) {
   RealServer server;
   server.start();

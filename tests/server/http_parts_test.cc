@@ -149,9 +149,13 @@ TEST(HttpEvents, AreAsAClientAsksForThem) {  // O5
     return read_sse_form(read_target("/v1/events" + query).value());
   };
   for (const char* wrong :
-       {"?framing=", "?framing=line", "?fields=few", "?framing=message&framing=message"}) {
+       {"?framing=", "?framing=line", "?fields=few", "?framing=message&framing=message",
+        "?per_second_max=", "?per_second_max=99", "?per_second_max=100001", "?per_second_max=1e3",
+        "?per_second_max=100&per_second_max=100"}) {
     EXPECT_FALSE(form_of(wrong)) << wrong;
   }
+  EXPECT_EQ(form_of("?per_second_max=100").value().per_second_max, sse_events_per_second_min);
+  EXPECT_EQ(form_of("?per_second_max=100000").value().per_second_max, sse_events_per_second_max);
   const Record record = released_lock();
   ShownRecord shown(record);
   const RecordNotice notice{.record = shown, .subscription = "s"};

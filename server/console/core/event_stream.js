@@ -18,6 +18,8 @@ const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 5000;
 /** The service sends at least a comment in 15 s. */
 const SILENCE_MS_MAX = 40_000;
+/** More events in a second the service skips: nobody reads them, and pages ask for what they show. */
+const PER_SECOND_MAX = 2000;
 
 export class EventStream {
   /**
@@ -63,7 +65,7 @@ export class EventStream {
     this.request = request;
     const from = this.connection.position ? `&from=${this.connection.position + 1}` : '';
     try {
-      const response = await fetch(`${this.address}?fields=summary${from}`, {
+      const response = await fetch(`${this.address}?fields=summary&per_second_max=${PER_SECOND_MAX}${from}`, {
         headers: this.secret ? { Authorization: `Bearer ${this.secret}` } : {},
         cache: 'no-store',
         signal: request.signal,
@@ -110,6 +112,7 @@ export class EventStream {
   take(blocks) {
     /** @type {LogEvent[]} */
     const events = [];
+    let skippedTo = 0;
     for (const block of blocks) {
       let name = '';
       let data = '';
@@ -120,12 +123,11 @@ export class EventStream {
       if (!data) continue;
       const event = parsePlain(data);
       if (name === 'lagged' || name === 'failed') this.skip();
-      // A broadcast says again what its event said.
-      else if (event.type) events.push(event);
+      else if (name === 'skipped') skippedTo = Number(event.to);
+      else events.push(event);
     }
-    if (events.length === 0) return;
     const last = events[events.length - 1];
-    const lagMs = Math.max(0, Date.now() - Date.parse(last.recorded_at));
-    this.set({ position: Number(last.position), lagMs }, events);
+    if (last) this.set({ position: Number(last.position), lagMs: Math.max(0, Date.now() - Date.parse(last.recorded_at)) }, events);
+    if (skippedTo) this.set({ position: Math.max(skippedTo, this.connection.position), missed: this.connection.missed + 1 });
   }
 }

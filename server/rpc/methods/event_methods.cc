@@ -135,6 +135,7 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   auto filter =
       event_filter_from(params->run_id, params->span_id, params->types, broadcast_names());
   if (!filter) return call.responder.reject(filter.error());
+  filter->has_unnamed_broadcasts = call.responder.peer()->takes_unnamed_broadcasts();
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
   // Records of an open run are never dropped.

@@ -8,6 +8,7 @@
 
 #include "domain/try.h"
 #include "server/text/json_text.h"
+#include "server/transport/http/sse_stream.h"
 
 namespace signalbox {
 namespace {
@@ -35,8 +36,7 @@ void add_types(json::object& params, std::string_view text) {
 Decided<void> add_query(const Route& route, const Target& target, json::object& params) {
   for (const auto& [name, value] : target.query) {
     if (route.verb != "GET") return invalid(name, "belongs in the body, not in the query");
-    const bool is_of_stream = name == "framing" || name == "fields";  // read_sse_form()
-    if (route.kind == RouteKind::stream && is_of_stream) continue;
+    if (route.kind == RouteKind::stream && is_of_sse_form(name)) continue;
     if (route.kind == RouteKind::stream && name == "types") {
       add_types(params, value);
     } else if (!params.emplace(name, value).second) {

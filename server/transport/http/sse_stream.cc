@@ -1,6 +1,8 @@
 #include "server/transport/http/sse_stream.h"
 
+#include <charconv>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -20,6 +22,8 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 
 constexpr std::chrono::seconds stream_close_grace{5};
+// How long a client waits at most until it hears of events that were skipped.
+constexpr std::chrono::milliseconds skipped_told_after{250};
 // Tells an EventSource to reconnect after 1 s; it then sends the last id that it received.
 constexpr std::string_view reconnect = "retry: 1000\n\n";
 constexpr std::string_view heartbeat = ": heartbeat\n\n";
@@ -42,12 +46,34 @@ Decided<void> read_flag(const Target& target, std::string_view name, std::string
   return {};
 }
 
+Decided<void> read_per_second_max(const Target& target, std::uint32_t& number) {
+  for (const auto& [name, value] : target.query) {
+    if (name != "per_second_max") continue;
+    const bool is_repeated = number != 0;
+    const char* const end = value.data() + value.size();
+    const auto [parsed, error] = std::from_chars(value.data(), end, number);
+    if (is_repeated || error != std::errc() || parsed != end ||
+        number < sse_events_per_second_min || number > sse_events_per_second_max) {
+      return reject(ErrorCode::INVALID_PARAMS,
+                    "per_second_max is a number from " + std::to_string(sse_events_per_second_min) +
+                        " to " + std::to_string(sse_events_per_second_max) + ", once",
+                    {{"field", std::string("per_second_max")}});
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+bool is_of_sse_form(std::string_view name) {
+  return name == "framing" || name == "fields" || name == "per_second_max";
+}
 
 Decided<SseForm> read_sse_form(const Target& target) {
   SseForm form;
   TRY(read_flag(target, "framing", "event", "message", form.is_message));
   TRY(read_flag(target, "fields", "all", "summary", form.is_summary));
+  TRY(read_per_second_max(target, form.per_second_max));
   return form;
 }
 
@@ -102,7 +128,10 @@ std::string sse_event(std::string_view method, const json::object& params, bool 
 }
 
 SseStream::SseStream(std::shared_ptr<HttpSession> session, SseForm form)
-    : session_(std::move(session)), form_(form), timer_(session_->socket().get_executor()) {}
+    : session_(std::move(session)),
+      form_(form),
+      timer_(session_->socket().get_executor()),
+      skipped_timer_(session_->socket().get_executor()) {}
 
 void SseStream::answer(std::string line, std::size_t) {
   if (closed() || streaming_) return;
@@ -122,6 +151,39 @@ void SseStream::notify(std::string_view method, const json::object& params,
 
 void SseStream::notify_record(const RecordNotice& notice) {
   if (streaming_ && !closed()) queue(sse_record(notice, form_));
+}
+
+bool SseStream::takes_records(std::size_t count, Position first, Position last) {
+  if (form_.per_second_max == 0) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - second_began_ >= std::chrono::seconds(1)) {
+    second_began_ = now;
+    sent_in_second_ = 0;
+  }
+  if (sent_in_second_ + count <= form_.per_second_max) {
+    sent_in_second_ += count;
+    tell_skipped();  // the order is that of the log
+    return true;
+  }
+  skipped_to_ = last;
+  if (skipped_from_ != 0) return false;
+  skipped_from_ = first;
+  skipped_timer_.expires_after(skipped_told_after);
+  skipped_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    if (self && !stopped) self->tell_skipped();
+  });
+  return false;
+}
+
+// What is skipped meanwhile, because the client doesn't read, is told as one.
+void SseStream::tell_skipped() {
+  if (skipped_from_ == 0) return;
+  skipped_timer_.cancel();
+  notify(
+      "skipped",
+      {{"position", skipped_to_}, {"from", std::exchange(skipped_from_, 0)}, {"to", skipped_to_}},
+      true);
 }
 
 // The events of one commit arrive one by one; one deferred write sends them together.
@@ -200,6 +262,7 @@ void SseStream::on_end() {
     return;
   }
   timer_.cancel();
+  skipped_timer_.cancel();
   out_.clear();
   written_ = 0;
   drained_.clear();

@@ -5,8 +5,11 @@
 // It is a peer of the event feed like any other, so a slow reader is disconnected like any other.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
@@ -23,10 +26,18 @@ struct SseForm {
   // is `event` in their data.
   bool is_message = false;
   bool is_summary = false;  // events of the log have no `data` in theirs
+  // For a screen, on which nobody reads more: of what comes in a second beyond so many events, the
+  // client is told where it is in the log. 0: everything is sent.
+  std::uint32_t per_second_max = 0;
 };
 
-// Returns the form that a request asks for by `framing` and `fields`. INVALID_PARAMS for other
-// values, or several.
+inline constexpr std::uint32_t sse_events_per_second_min = 100;
+inline constexpr std::uint32_t sse_events_per_second_max = 100'000;
+
+// Returns whether a param of a request says how events are written.
+bool is_of_sse_form(std::string_view name);
+// Returns the form that a request asks for by `framing`, `fields` and `per_second_max`.
+// INVALID_PARAMS for other values, or several.
 Decided<SseForm> read_sse_form(const Target& target);
 
 class SseStream final : public Peer,
@@ -43,6 +54,8 @@ class SseStream final : public Peer,
   void notify(std::string_view method, const boost::json::object& params,
               bool is_last_of_position) override;
   void notify_record(const RecordNotice& notice) override;
+  bool takes_records(std::size_t count, Position first, Position last) override;
+  [[nodiscard]] bool takes_unnamed_broadcasts() const override { return form_.per_second_max == 0; }
   void keep_open() override {}
   bool identify(const std::string& actor) override { return session_->identify(actor); }
   bool take_subscription() override { return session_->place().take_subscription(); }
@@ -66,6 +79,7 @@ class SseStream final : public Peer,
   void write();
   void on_drained_now();
   void schedule_heartbeat();
+  void tell_skipped();
 
   std::shared_ptr<HttpSession> session_;
   const SseForm form_;
@@ -77,6 +91,13 @@ class SseStream final : public Peer,
   bool writing_ = false;
   bool streaming_ = false;
   bool closing_ = false;
+
+  // Of a form with per_second_max:
+  std::chrono::steady_clock::time_point second_began_{};
+  std::size_t sent_in_second_ = 0;
+  Position skipped_from_ = 0;  // 0: nothing that the client doesn't know of
+  Position skipped_to_ = 0;
+  boost::asio::steady_timer skipped_timer_;  // until the client is told
 };
 
 // Returns the response header of a stream.
