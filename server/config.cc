@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -15,6 +13,7 @@
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "server/access/access_settings.h"
+#include "server/platform/atomic_file.h"
 #include "server/text/time_text.h"
 #include "server/text/toml_text.h"
 #include "server/transport/http/host_rule.h"
@@ -285,10 +284,9 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
                                           TraceTexts& traces) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in) return tl::unexpected(file.string() + " can't be read");
-  const auto table = parse_toml(text);
+  const auto text = read_linked_file(file, toml_text_bytes_max);
+  if (!text) return tl::unexpected(text.error().message);
+  const auto table = parse_toml(*text);
   if (!table) {
     return tl::unexpected(file.string() + ":" + std::to_string(table.error().line) + ": " +
                           table.error().message);
@@ -310,7 +308,7 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.data = std::filesystem::absolute(options.data, error);
   TraceTexts traces;
   const std::filesystem::path file = options.config.value_or(config.data / "signalbox.toml");
-  if (options.config || std::filesystem::exists(file, error)) {
+  if (options.config || std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
     TRY(read_file(file, config, traces));
   }
   if (!options.socket.empty()) config.socket = options.socket;

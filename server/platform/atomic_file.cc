@@ -21,6 +21,14 @@ tl::unexpected<StoreError> give_up(const std::string& temporary, std::string_vie
   return tl::unexpected(system_error(verb, path));
 }
 
+Stored<std::string> open_and_read(const std::filesystem::path& path, int flags,
+                                  std::size_t bytes_max) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
+  if (!file) return tl::unexpected(system_error("open", path));
+  return read_regular_file(file.get(), path, bytes_max);
+}
+
 }  // namespace
 
 Stored<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {
@@ -36,11 +44,11 @@ Stored<void> write_file_atomically(const std::filesystem::path& path, std::strin
 }
 
 Stored<std::string> read_regular_file(const std::filesystem::path& path, std::size_t bytes_max) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  const FileDescriptor file(::open(path.c_str(), flags));
-  if (!file) return tl::unexpected(system_error("open", path));
-  return read_regular_file(file.get(), path, bytes_max);
+  return open_and_read(path, O_NOFOLLOW, bytes_max);
+}
+
+Stored<std::string> read_linked_file(const std::filesystem::path& path, std::size_t bytes_max) {
+  return open_and_read(path, 0, bytes_max);
 }
 
 Stored<std::string> read_regular_file(int descriptor, const std::filesystem::path& path,

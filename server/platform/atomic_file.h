@@ -24,7 +24,10 @@ Stored<void> write_file_atomically(const std::filesystem::path& path, std::strin
 // of file or a longer file is the error `io`.
 Stored<std::string> read_regular_file(const std::filesystem::path& path, std::size_t bytes_max);
 
-// Like the function above, but reads an open file; `path` is for the error message.
+// Does the same, but follows a symbolic link.
+Stored<std::string> read_linked_file(const std::filesystem::path& path, std::size_t bytes_max);
+
+// Like read_regular_file(), but reads an open file; `path` is for the error message.
 Stored<std::string> read_regular_file(int descriptor, const std::filesystem::path& path,
                                       std::size_t bytes_max);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 #include <tuple>
@@ -47,6 +48,30 @@ TEST_F(ConfigTest, WhatIsNotSetHasItsDefault) {  // W1, H2, H4, H5, H8, A12
   EXPECT_EQ(policy.max_concurrent_agents, 2U);
   EXPECT_EQ(policy.max_concurrent_agents_per_project, 1U);
   EXPECT_EQ(policy.blocked_retry_minutes, 30);
+}
+
+// The service reads it again while it runs: what is no file must neither end nor hold it.
+TEST_F(ConfigTest, WhatIsNoFileIsRefused) {  // G1, G13
+  const std::string file = (directory_.path() / "signalbox.toml").string();
+  const auto error = [&] {
+    const auto config = load_config(options_);
+    return config ? "taken" : config.error();
+  };
+  ASSERT_EQ(::mkdir(file.c_str(), 0700), 0);
+  EXPECT_NE(error().find(file), std::string::npos) << error();
+  ASSERT_EQ(::rmdir(file.c_str()), 0);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_NE(error().find(file), std::string::npos) << error();
+  for (const std::string& target : {std::string("/dev/zero"), file}) {  // without an end, a loop
+    ASSERT_EQ(::unlink(file.c_str()), 0);
+    ASSERT_EQ(::symlink(target.c_str(), file.c_str()), 0);
+    EXPECT_NE(error().find(file), std::string::npos) << error();
+  }
+  // A link to a file is as good as the file.
+  write_text(directory_.path() / "other.toml", "jobs_max = 3\n");
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::symlink("other.toml", file.c_str()), 0);
+  EXPECT_EQ(load_config(options_)->jobs_max, 3U);
 }
 
 TEST_F(ConfigTest, AWrongWatchdogIntervalIsNamedWithItsLine) {
