@@ -32,6 +32,7 @@ constexpr bool is_only_unproposed(std::string_view code) {
 // The codes of create_pr for work that no commit should hold as it is: it stays in the worktree.
 inline constexpr std::string_view nested_repository_code = "NESTED_REPOSITORY";
 inline constexpr std::string_view file_too_large_code = "FILE_TOO_LARGE";
+inline constexpr std::string_view file_refused_code = "FILE_REFUSED";
 inline constexpr std::string_view left_out_refs_full_code = "LEFT_OUT_REFS_FULL";
 
 // The code of a built-in station for a worktree whose .git isn't what git made: it has to be
@@ -43,7 +44,8 @@ inline constexpr std::string_view workspace_tampered_code = "WORKSPACE_TAMPERED"
 // was its create_pr that failed, the card's code is `not_proposed_code`.
 constexpr bool needs_look_at_worktree(std::string_view code) {
   return code == nested_repository_code || code == file_too_large_code ||
-         code == left_out_refs_full_code || code == workspace_tampered_code;
+         code == file_refused_code || code == left_out_refs_full_code ||
+         code == workspace_tampered_code;
 }
 
 enum class Retrying : std::uint8_t { by_policy, never };

@@ -118,8 +118,8 @@ TEST_F(CardTest, WhoseWorktreeHoldsWhatNoCommitShouldGoesOnWithItsRun) {  // A1,
   put.pipeline.stations = {builtin_station(BuiltinStation::create_pr)};
   given({ProjectEvent{put}});
   std::uint8_t latest = 20;  // no two runs have the same id
-  for (const std::string code :
-       {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "LEFT_OUT_REFS_FULL", "WORKSPACE_TAMPERED"}) {
+  for (const std::string code : {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "FILE_REFUSED",
+                                 "LEFT_OUT_REFS_FULL", "WORKSPACE_TAMPERED"}) {
     SCOPED_TRACE(code);
     when(start_of(card, run));
     when(DispatchStation{run, uuid_of(++latest), {}});

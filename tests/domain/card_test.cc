@@ -121,8 +121,8 @@ TEST_F(CardTest, WaitsForAPersonWhenItsPushFailed) {  // A9
 // The work lies in the worktree, and only a person can say what to do with it.
 TEST_F(CardTest, WaitsForAPersonWhenItsWorktreeHoldsWhatNoCommitShould) {  // A1
   std::uint8_t latest = 20;  // no two runs have the same id
-  for (const std::string code :
-       {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "LEFT_OUT_REFS_FULL", "WORKSPACE_TAMPERED"}) {
+  for (const std::string code : {"NESTED_REPOSITORY", "FILE_TOO_LARGE", "FILE_REFUSED",
+                                 "LEFT_OUT_REFS_FULL", "WORKSPACE_TAMPERED"}) {
     when(start_of(card, run));
     when(claim_by("ann", {"implement"}));
     CompleteStation failed = end_of("implement", the_run().attempt->token, Outcome::failed);

@@ -16,7 +16,7 @@ class RefusedFiles : public WorkOfAnAgent {
     const fs::path path = workspace_of(job);
     write_text(path / "file.txt", "two\n");
     const JobResult refused = end_of(next(job, "create_pr"));
-    EXPECT_EQ(refused.failure.code, "COMMIT_FAILED") << refused.failure.message;
+    EXPECT_EQ(refused.failure.code, "FILE_REFUSED") << refused.failure.message;
     EXPECT_EQ(refused.failure.error_class, ErrorClass::terminal);
     EXPECT_NE(refused.failure.message.find(words), std::string::npos) << refused.failure.message;
     EXPECT_NE(refused.failure.message.find("` names the command"), std::string::npos);

@@ -20,8 +20,8 @@ namespace signalbox {
 //
 // Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED, BASE_UNKNOWN, REPOSITORY_DAMAGED,
 // CHECKS_CHANGED, LEFT_OUT_REFS_FULL (config); NOTHING_TO_PROPOSE, COMMIT_FAILED,
-// NESTED_REPOSITORY, FILE_TOO_LARGE (terminal); GIT_FAILED, STORAGE_FAILED, PUSH_FAILED
-// (transient).
+// NESTED_REPOSITORY, FILE_TOO_LARGE, FILE_REFUSED (terminal); GIT_FAILED, STORAGE_FAILED,
+// PUSH_FAILED (transient).
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request);
 
 }  // namespace signalbox

@@ -75,7 +75,7 @@ tl::unexpected<Failure> WorkRefusals::refused_file(const std::string& message) c
       "git refuses a file: nothing was committed or pushed, and the worktree is kept. Rename or "
       "mend the file in " +
       shell_word(request_.workspace.string()) + next() + ". git add: ";
-  return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
+  return builtin_failure(ErrorClass::terminal, std::string(file_refused_code),
                          with_git_message(request_, pinned_, failed, message));
 }
 

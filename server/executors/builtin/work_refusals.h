@@ -31,7 +31,7 @@ class WorkRefusals {
   [[nodiscard]] tl::unexpected<Failure> files_in_submodule(const std::string& link) const;
   [[nodiscard]] tl::unexpected<Failure> unpublished_submodule(const std::string& link,
                                                               const std::string& what) const;
-  // COMMIT_FAILED, with git's message.
+  // FILE_REFUSED, with git's message.
   [[nodiscard]] tl::unexpected<Failure> refused_file(const std::string& message) const;
   // FILE_TOO_LARGE
   [[nodiscard]] tl::unexpected<Failure> too_large(const std::vector<LargeFile>& files,
