@@ -113,9 +113,10 @@ bool warn_of_identity(const Project& project, Warnings& warnings) {
 // Git runs filters to see whether a file has changed: those of the repository's own configuration
 // would run as the service's user, whoever named the repository.
 bool warn_of_changes(const Project& project, const PinnedRepository& pinned, Warnings& warnings) {
-  const GitOutcome is_bare = pinned.in_repository({"rev-parse", "--is-bare-repository"});
-  if (!is_bare.ok) return false;
-  if (is_bare.line() != "false") return true;
+  // Its own settings, which would say that it is bare, aren't used.
+  std::error_code error;
+  const auto git_directory = std::filesystem::path(std::string(project.repository)) / ".git";
+  if (!std::filesystem::exists(std::filesystem::symlink_status(git_directory, error))) return true;
   const GitOutcome status =
       pinned.in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
                                      "--untracked-files=no", "--ignore-submodules=all"});
