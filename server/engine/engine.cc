@@ -9,6 +9,7 @@
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "domain/try.h"
+#include "server/platform/space_watch.h"
 
 namespace signalbox {
 namespace {
@@ -85,7 +86,8 @@ World Engine::exchange_world(World world) {
 
 Rejection Engine::storage_full_refusal() const {
   return {ErrorCode::STORAGE_FULL,
-          "no space left for the log; the command was refused, reads continue",
+          "no space left for the log; commands are refused until " +
+              std::to_string(SpaceWatch::mebibytes_needed) + " MiB are free, reads continue",
           {{"durable_position", static_cast<std::int64_t>(durable_)},
            {"log_error", storage_full_because_}},
           {"df -h", "signalbox status"}};

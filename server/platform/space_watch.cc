@@ -3,21 +3,18 @@
 #include <sys/statvfs.h>
 
 #include <chrono>
-#include <cstdint>
 #include <utility>
 
 namespace signalbox {
 namespace {
 
 constexpr std::chrono::seconds check_interval{1};
-// Larger than one batch of commits, so that the server doesn't leave the full state and enter it
-// again at once.
-constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
 
 bool has_space(const std::filesystem::path& directory) {
   struct statvfs space {};
   return statvfs(directory.c_str(), &space) == 0 &&
-         std::uint64_t{space.f_bavail} * space.f_frsize >= space_bytes_needed;
+         std::uint64_t{space.f_bavail} * space.f_frsize >=
+             SpaceWatch::mebibytes_needed * 1024 * 1024;
 }
 
 }  // namespace

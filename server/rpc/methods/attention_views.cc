@@ -15,6 +15,7 @@
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/platform/space_watch.h"
 #include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
@@ -137,7 +138,9 @@ std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSourc
   for (const StatusPart& add_to : sources.status_parts) add_to(status);
   if (api.engine.storage_full()) {
     items.push_back(
-        service_item("storage_full", {}, "there is no space left for the log: commands are refused",
+        service_item("storage_full", {},
+                     "there is no space left for the log: commands are refused until " +
+                         std::to_string(SpaceWatch::mebibytes_needed) + " MiB are free",
                      {"df -h " + shell_word(api.facts.data_directory), "signalbox status"}));
   }
   if (const auto rebuilding = api.projector.rebuilding()) {
