@@ -39,27 +39,30 @@ void for_each_artifact(const Record& record, Visit visit) {
 
 // Returns whether the round may go on with artifacts; if it can't for its time, says so.
 bool ExpiredRunFiles::has_time_for_artifacts() {
-  const std::int64_t now_ms = CallBounds::now_ms();
-  if (!artifacts_since_ms_) artifacts_since_ms_ = now_ms;
-  if (now_ms - *artifacts_since_ms_ < parts_.artifacts_ms_max) return !parts_.stopped;
+  if (CallBounds::now_ms() < artifacts_until_ms_) return !parts_.stopped;
   report_.is_partial = true;
   return false;
 }
 
-// Lists old blobs of the next parts of the store, as many as are compared at a time. A round that
-// runs out of its time within a part leaves the rest of it until all others had their turn: of a
-// store that lists without end, no part comes to one.
+// Lists old blobs of the next parts of the store, as many as are compared at a time, for at most
+// half of the time that is left, so that some are removed however slowly the store lists. A listing
+// that is cut within a part leaves the rest of it until all others had their turn: of a store that
+// lists without end, no part comes to one.
 Stored<void> ExpiredRunFiles::list_old_artifacts() {
   old_artifacts_.clear();
   const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);
-  while (artifact_parts_left_ > 0 && old_artifacts_.size() < compared_artifacts_max &&
-         has_time_for_artifacts()) {
+  const std::int64_t began_ms = CallBounds::now_ms();
+  const std::int64_t list_until_ms = began_ms + (artifacts_until_ms_ - began_ms) / 2;
+  const auto goes_on = [&] { return CallBounds::now_ms() < list_until_ms && !parts_.stopped; };
+  while (artifact_parts_left_ > 0 && old_artifacts_.size() < compared_artifacts_max && goes_on()) {
     --artifact_parts_left_;
     TRY(parts_.artifacts.list(next_artifacts_++, [&](const KeptBlob& blob) {
       const std::int64_t stored_s = blob.stored_ns / ns_per_s;
       if ((round_.now_ns / ns_per_s - stored_s) * 1000 >= age_ms)
         old_artifacts_[blob.sha256] += blob.bytes;
-      return has_time_for_artifacts();
+      if (goes_on()) return true;
+      report_.is_partial = true;
+      return false;
     }));
   }
   old_artifacts_.erase(round_.crash_report);
@@ -103,6 +106,9 @@ Stored<void> ExpiredRunFiles::protect_artifacts() {
 }
 
 Stored<bool> ExpiredRunFiles::remove_artifacts() {
+  if (artifacts_until_ms_ == 0) {
+    artifacts_until_ms_ = CallBounds::now_ms() + parts_.artifacts_ms_max;
+  }
   TRY(list_old_artifacts());
   TRY(protect_artifacts());
   const std::int64_t age_ms = std::max(round_.older_than_ms, unnamed_artifact_ms_min);

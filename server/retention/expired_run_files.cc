@@ -52,7 +52,8 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   first_unsettled_ = 0;
   newest_ = 0;
   artifact_parts_left_ = artifact_parts;
-  artifacts_since_ms_.reset();
+  artifacts_until_ms_ = 0;
+  first_artifacts_ = next_artifacts_;
   if (!parts_.projector.follow_to(round.position)) {
     return store_failure(StoreError::Kind::io, "the read models are behind the log");
   }
@@ -378,6 +379,7 @@ void ExpiredRunFiles::remove_named_root(const ExpiredRun& run, Freed& freed) {
 }
 
 FileRetentionReport ExpiredRunFiles::end() {
+  if (round_.is_dry) next_artifacts_ = first_artifacts_;
   if (rows_done_ && !round_.is_dry && !parts_.stopped) {
     settled_through_ = first_unsettled_ != 0 ? first_unsettled_ - 1 : newest_;
   }

@@ -167,9 +167,10 @@ class ExpiredRunFiles final : public RunFileCleaner {
   // The next part of the artifacts, which are parted by the first byte of their digests: a round
   // begins where the one before ended.
   std::uint8_t next_artifacts_ = 0;
-  unsigned artifact_parts_left_ = artifact_parts;   // of this round
-  std::optional<std::int64_t> artifacts_since_ms_;  // boot clock: when this round came to them
-  std::map<Digest, std::uint64_t> old_artifacts_;   // with their bytes
+  unsigned artifact_parts_left_ = artifact_parts;  // of this round
+  std::uint8_t first_artifacts_ = 0;               // that of this round: a plan moves nothing
+  std::int64_t artifacts_until_ms_ = 0;            // boot clock: when this round came to them
+  std::map<Digest, std::uint64_t> old_artifacts_;  // with their bytes
 };
 
 }  // namespace signalbox
