@@ -186,7 +186,7 @@ class InboxChanges {
  private:
   // Programs get what the server says.
   [[nodiscard]] json::object with_size(json::object item, ChangeSizes& sizes) const {
-    if (!invocation_.json) sizes.add_to(item);
+    if (!invocation_.json && !options_.command) sizes.add_to(item);  // a command doesn't wait
     return item;
   }
   void say(const std::string& change, const json::object& item) const {
@@ -258,14 +258,15 @@ ExitCode show_inbox(const Invocation& invocation, const InboxOptions& options) {
       return call_server(invocation, "attention.list", std::move(params));
     });
   };
-  Called<json::object> inbox =
+  const Called<json::object> inbox =
       options.all ? read_everything()
                   : call_server(invocation, "attention.list", list_params(options));
+  Called<json::object> shown_inbox = inbox;
   // A worktree has no past.
   if (inbox && !invocation.json && !invocation.is_about_past()) {
-    add_change_sizes(invocation, *inbox);
+    add_change_sizes(invocation, *shown_inbox);
   }
-  const ExitCode shown = answer(invocation, inbox, view);
+  const ExitCode shown = answer(invocation, shown_inbox, view);
   if (!inbox || shown != ExitCode::ok) return shown;
   if (options.command) {
     const auto all = options.all ? inbox : read_everything();
