@@ -11,7 +11,7 @@ const WAITING_MAX = 1000;
 /** Those of the server itself are kept before all others: pages announce a crash. */
 const ANNOUNCED_MAX = 100;
 
-/** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number}>} */
+/** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number, toldState?: string}>} */
 const pages = new Map();
 /** @type {EventStream | null} */
 let stream = null;
@@ -30,6 +30,8 @@ function tell(port, connection, events) {
     page.dropped += 1;
     return;
   }
+  if (page.isHidden && page.toldState === connection.state) return;
+  page.toldState = connection.state;
   const due = page.isHidden ? [] : page.waiting.splice(0);
   port.postMessage({ kind: 'news', connection: { ...connection, missed: connection.missed + page.dropped }, events: due });
 }

@@ -53,7 +53,7 @@ void EventFeed::close_gone(const Peer& asking, bool of_all_callers) {
 
 bool EventFilter::wants_broadcasts() const {
   if (run_id) return false;
-  if (types.empty()) return has_unnamed_broadcasts;
+  if (types.empty()) return has_broadcasts;
   return std::any_of(
       broadcast_names().begin(), broadcast_names().end(), [this](const std::string& name) {
         return name != agent_log_name && name != attention_changed_name && types.contains(name);
@@ -136,6 +136,12 @@ void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
     subscriber->caught_up = true;
     return;
   }
+  const Position behind = log_.tail() - subscriber->next + 1;
+  if (behind > subscriber->peer->records_per_second_max() &&
+      skips(*subscriber, behind, subscriber->next, log_.tail())) {
+    subscriber->caught_up = true;
+    return;
+  }
   if (subscriber->peer->outgoing_bytes() > subscriber_outgoing_bytes_max) {
     subscriber->paused = true;
     subscriber->peer->on_drained([this, weak = std::weak_ptr(subscriber)] {
@@ -196,6 +202,12 @@ void EventFeed::finish_read(const std::shared_ptr<Subscriber>& subscriber, const
   begin_reads();
 }
 
+bool EventFeed::skips(Subscriber& subscriber, std::size_t count, Position first, Position last) {
+  if (subscriber.peer->takes_records(count, first, last)) return false;
+  subscriber.next = last + 1;
+  return true;
+}
+
 // The connection closes when the peer has taken what is queued, or a few seconds later.
 void EventFeed::end_lagging(Subscriber& subscriber) {
   subscriber.ended = true;
@@ -242,13 +254,8 @@ void EventFeed::publish(std::span<const Commit> batch) {
   }
   std::size_t count = 0;
   for (const Commit& commit : batch) count += commit.size();
-  std::erase_if(followers, [&](const auto& subscriber) {
-    // The broadcasts are derived from all records.
-    if (subscriber->filter.wants_broadcasts()) return false;
-    if (subscriber->peer->takes_records(count, first, last)) return false;
-    subscriber->next = last + 1;
-    return true;
-  });
+  std::erase_if(followers,
+                [&](const auto& subscriber) { return skips(*subscriber, count, first, last); });
   if (followers.empty()) return;
   for (const Commit& commit : batch) {
     for (const Record& record : commit) {

@@ -1,5 +1,6 @@
 // Sends the log's records to subscribers: from any position on and then live, in order and without
-// gaps. A subscriber that doesn't keep up gets `lagged {from}` and is disconnected. The others
+// gaps, but for peers that skip what is more than anybody reads (Peer::takes_records). A subscriber
+// that doesn't keep up gets `lagged {from}` and is disconnected. The others
 // aren't affected: the log is read for each at its own pace, and nothing is buffered for it.
 //
 // All of it is called on the engine's thread. Old records are read and filtered on other threads, a
@@ -34,7 +35,7 @@ struct EventFilter {
   std::optional<Uuid> span_id = std::nullopt;  // of a run with its attempts, or of one attempt
   std::optional<std::string> stream = {};      // as records are shown: "lock/deploy"
   std::optional<std::string> actor = {};
-  bool has_unnamed_broadcasts = true;  // without `types` it has the broadcasts, too
+  bool has_broadcasts = true;  // if `types` doesn't say which
 
   [[nodiscard]] bool matches(const Record& record) const;
   // Returns true if the filter can match a broadcast that Broadcasts makes; otherwise their state
@@ -109,6 +110,8 @@ class EventFeed {
   void finish_read(const std::shared_ptr<Subscriber>& subscriber, const Backlog& backlog);
   void send(Subscriber& subscriber, ShownRecord& shown);
   static void end_lagging(Subscriber& subscriber);
+  // Returns true, and goes on behind the records `first` to `last`, if the peer skips them.
+  static bool skips(Subscriber& subscriber, std::size_t count, Position first, Position last);
   void end_unreadable(Subscriber& subscriber, const StoreError& error);
   void drop_closed();
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ struct RecordNotice {
 
 class Peer {
  public:
+  static constexpr std::size_t every_record = std::numeric_limits<std::size_t>::max();
+
   virtual ~Peer() = default;
 
   // Announces a request for which answer() will be called exactly once, now or later. `weight` is
@@ -49,8 +52,8 @@ class Peer {
     (void)count, (void)first, (void)last;
     return true;
   }
-  // Returns whether broadcasts go to the peer that its subscription doesn't name.
-  [[nodiscard]] virtual bool takes_unnamed_broadcasts() const { return true; }
+  // Returns how many records the peer takes in a second; it skips others.
+  [[nodiscard]] virtual std::size_t records_per_second_max() const { return every_record; }
   // Keeps the connection open after its input has ended and all requests are answered.
   virtual void keep_open() = 0;
   // Counts the connection to this caller, who has authenticated. Returns false if the caller has

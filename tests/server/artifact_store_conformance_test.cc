@@ -188,7 +188,7 @@ class ArtifactStoreConformance : public ::testing::TestWithParam<StoreKind> {
   // Returns the size of a blob as it is listed, or nullopt if it isn't.
   std::optional<std::uint64_t> listed_bytes(const Digest& sha256) {
     std::optional<std::uint64_t> bytes;
-    EXPECT_TRUE(store().list(sha256.front(), [&](const KeptBlob& blob) {
+    EXPECT_TRUE(store().list(sha256.bytes.front(), [&](const KeptBlob& blob) {
       if (blob.sha256 == sha256) bytes = blob.bytes;
       return !bytes;
     }));

@@ -151,7 +151,8 @@ TEST(HttpEvents, AreAsAClientAsksForThem) {  // O5
   for (const char* wrong :
        {"?framing=", "?framing=line", "?fields=few", "?framing=message&framing=message",
         "?per_second_max=", "?per_second_max=99", "?per_second_max=100001", "?per_second_max=1e3",
-        "?per_second_max=100&per_second_max=100"}) {
+        "?per_second_max=100&per_second_max=100", "?types=RunStarted&per_second_max=100",
+        "?per_second_max=100&run_id=x"}) {
     EXPECT_FALSE(form_of(wrong)) << wrong;
   }
   EXPECT_EQ(form_of("?per_second_max=100").value().per_second_max, sse_events_per_second_min);

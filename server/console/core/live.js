@@ -15,9 +15,6 @@ export const connection = signal(
 /** Only its state, which changes rarely. */
 export const connectionState = computed(() => connection.value.state);
 
-/** How often events were skipped: what a page has of them isn't all. */
-export const missedTimes = computed(() => connection.value.missed);
-
 /** Events that wait for a picture; more are handed on without one, so also while the page is hidden. */
 const WAITING_MAX = 1000;
 /** Time for the answer of the worker, which may have to start, on a machine that has much to do. */

@@ -59,7 +59,7 @@ export class LiveAnswer {
     });
     let { state, missed } = connection.peek();
     this.endConnection = connection.subscribe((now) => {
-      const isBack = now.state === 'live' && (state !== 'live' || now.missed !== missed);
+      const isBack = now.state === 'live' && (state !== 'live' || (!this.isPast && now.missed !== missed));
       ({ state, missed } = now);
       if (!isBack) return;
       this.onBack();

@@ -1,11 +1,10 @@
 /** The log itself: its end as it grows, or a page from a position on; of some types, a stream or an actor. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { useKeys } from '../core/keys.js';
-import { connection, missedTimes, onEvents } from '../core/live.js';
-import { useQuery } from '../core/query.js';
+import { connection, onEvents } from '../core/live.js';
+import { LiveAnswer, useQuery } from '../core/query.js';
 import { change } from '../core/route.js';
 import { call } from '../core/rpc.js';
-import { useSignal } from '../core/use_signal.js';
 import { EventList } from '../parts/event_list.js';
 import { FilterField } from '../parts/filter_field.js';
 import { Answer, Asking, Empty, Problem } from '../parts/notice.js';
@@ -30,19 +29,23 @@ const matches = (event, { types, stream, actor }) =>
 /** Twelve times a minute the watchdog ticks: nobody looks for that. */
 const isNoise = (/** @type {any} */ event) => event.stream === 'tick/watchdog';
 
-/** Gives `add` the newest events that match, page by page. @param {Filter} filter @param {(events: any[]) => number} add returns how many it has */
+/**
+ * Gives `add` the newest events that match, page by page.
+ * @param {Filter} filter
+ * @param {(events: any[], isFirst: boolean) => number} add returns how many it has
+ */
 async function readNewest(filter, add) {
   let from = {};
   for (let pages = 0; pages < PAGES_READ_MAX; ++pages) {
     const page = await call('events.read', { ...filter, ...from, backwards: true, limit: KEPT_EVENTS });
-    if (add(page.events) >= KEPT_EVENTS || !page.more) return;
+    if (add(page.events, pages === 0) >= KEPT_EVENTS || !page.more) break;
     from = { from: page.next_from };
   }
+  return {};
 }
 
 /** The newest events first, as they come. @param {{filter: Filter, hasNoise: boolean}} props */
 function Tail({ filter, hasNoise }) {
-  const missed = useSignal(missedTimes);
   const [events, setEvents] = useState(/** @type {any[] | null} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
   useEffect(() => {
@@ -55,10 +58,19 @@ function Tail({ filter, hasNoise }) {
       setEvents(newest);
       return known.size;
     };
+    /** After a page of the newest there are no gaps before it. @param {any[]} list @param {boolean} isFirst */
+    const addPage = (list, isFirst) => {
+      if (isFirst) for (const position of known.keys()) if (position < list[0]?.position) known.delete(position);
+      return add(list);
+    };
     const stop = onEvents(add);
-    readNewest(filter, add).catch(setError);
-    return stop;
-  }, [missed]);
+    // It is read again, but not at once each time, when events were missed.
+    const read = new LiveAnswer(() => readNewest(filter, addPage), () => false, ({ error: failed }) => setError(failed ?? null));
+    return () => {
+      stop();
+      read.stop();
+    };
+  }, []);
   return html`<${Problem} error=${error} />${!events && !error && html`<${Asking} />`}${events && (events.length ? html`<${EventList} events=${events} />` : html`<${Empty} text="No event matches yet." />`)}`;
 }
 

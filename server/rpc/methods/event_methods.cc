@@ -135,7 +135,8 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   auto filter =
       event_filter_from(params->run_id, params->span_id, params->types, broadcast_names());
   if (!filter) return call.responder.reject(filter.error());
-  filter->has_unnamed_broadcasts = call.responder.peer()->takes_unnamed_broadcasts();
+  // They are derived from all records.
+  filter->has_broadcasts = call.responder.peer()->records_per_second_max() == Peer::every_record;
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
   // Records of an open run are never dropped.

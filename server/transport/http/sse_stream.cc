@@ -47,7 +47,9 @@ Decided<void> read_flag(const Target& target, std::string_view name, std::string
 }
 
 Decided<void> read_per_second_max(const Target& target, std::uint32_t& number) {
+  bool is_of_a_part = false;
   for (const auto& [name, value] : target.query) {
+    is_of_a_part = is_of_a_part || name == "types" || name == "run_id" || name == "span_id";
     if (name != "per_second_max") continue;
     const bool is_repeated = number != 0;
     const char* const end = value.data() + value.size();
@@ -59,6 +61,11 @@ Decided<void> read_per_second_max(const Target& target, std::uint32_t& number) {
                         " to " + std::to_string(sse_events_per_second_max) + ", once",
                     {{"field", std::string("per_second_max")}});
     }
+  }
+  if (number != 0 && is_of_a_part) {
+    return reject(ErrorCode::INVALID_PARAMS,
+                  "per_second_max is for all events: leave types, run_id and span_id out",
+                  {{"field", std::string("per_second_max")}});
   }
   return {};
 }
@@ -150,7 +157,9 @@ void SseStream::notify(std::string_view method, const json::object& params,
 }
 
 void SseStream::notify_record(const RecordNotice& notice) {
-  if (streaming_ && !closed()) queue(sse_record(notice, form_));
+  if (!streaming_ || closed()) return;
+  tell_skipped();  // the order is that of the log
+  queue(sse_record(notice, form_));
 }
 
 bool SseStream::takes_records(std::size_t count, Position first, Position last) {
@@ -160,9 +169,9 @@ bool SseStream::takes_records(std::size_t count, Position first, Position last) 
     second_began_ = now;
     sent_in_second_ = 0;
   }
-  if (sent_in_second_ + count <= form_.per_second_max) {
+  // Once some are skipped, all are until the client is told.
+  if (skipped_from_ == 0 && sent_in_second_ + count <= form_.per_second_max) {
     sent_in_second_ += count;
-    tell_skipped();  // the order is that of the log
     return true;
   }
   skipped_to_ = last;

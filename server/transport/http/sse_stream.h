@@ -37,7 +37,7 @@ inline constexpr std::uint32_t sse_events_per_second_max = 100'000;
 // Returns whether a param of a request says how events are written.
 bool is_of_sse_form(std::string_view name);
 // Returns the form that a request asks for by `framing`, `fields` and `per_second_max`.
-// INVALID_PARAMS for other values, or several.
+// INVALID_PARAMS for other values, or several, and for per_second_max of a part of the events.
 Decided<SseForm> read_sse_form(const Target& target);
 
 class SseStream final : public Peer,
@@ -55,7 +55,9 @@ class SseStream final : public Peer,
               bool is_last_of_position) override;
   void notify_record(const RecordNotice& notice) override;
   bool takes_records(std::size_t count, Position first, Position last) override;
-  [[nodiscard]] bool takes_unnamed_broadcasts() const override { return form_.per_second_max == 0; }
+  [[nodiscard]] std::size_t records_per_second_max() const override {
+    return form_.per_second_max == 0 ? every_record : form_.per_second_max;
+  }
   void keep_open() override {}
   bool identify(const std::string& actor) override { return session_->identify(actor); }
   bool take_subscription() override { return session_->place().take_subscription(); }

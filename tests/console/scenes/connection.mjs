@@ -101,6 +101,24 @@ export async function a_hidden_tab_comes_back(stage) {  // C6
   await canceled.nth(1).waitFor();
 }
 
+/** Of more events than anybody reads the page is told only where the log is; then it shows the newest, without a gap. */
+export async function a_flood_leaves_no_gap(stage) {  // C6
+  const { service } = stage;
+  const page = await stage.open('?page=events&all=1');
+  const id = await service.startRun('paused again and again', [['review']]);
+  await page.locator('.events li', { hasText: 'RunStarted' }).waitFor();
+  const load = await Load.connect(service);
+  await load.fill(20_000, id);
+  load.end();
+  const { position: end } = await service.call('server.status');
+  await eventually(async () => {
+    const shown = await positions(page);
+    return shown[0] >= end && shown.every((position, at) => at === 0 || position === shown[at - 1] - 1);
+  }, 'the newest events without a gap');
+  await service.startRun('after the flood', [['review']]);
+  await page.locator('.events li', { hasText: 'RunStarted' }).waitFor();
+}
+
 /** Ten tabs share one stream, and each can still ask. */
 export async function ten_tabs(stage) {
   const visitor = await stage.visitor();
