@@ -308,7 +308,9 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.data = std::filesystem::absolute(options.data, error);
   TraceTexts traces;
   const std::filesystem::path file = options.config.value_or(config.data / "signalbox.toml");
-  if (options.config || std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
+  // By the name of /dev/null one says that there are no settings.
+  if (options.config ? file != "/dev/null"
+                     : std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
     TRY(read_file(file, config, traces));
   }
   if (!options.socket.empty()) config.socket = options.socket;

@@ -72,6 +72,8 @@ TEST_F(ConfigTest, WhatIsNoFileIsRefused) {  // G1, G13
   ASSERT_EQ(::unlink(file.c_str()), 0);
   ASSERT_EQ(::symlink("other.toml", file.c_str()), 0);
   EXPECT_EQ(load_config(options_)->jobs_max, 3U);
+  options_.config = "/dev/null";  // no settings at all
+  EXPECT_EQ(load_config(options_)->jobs_max, Config{}.jobs_max);
 }
 
 TEST_F(ConfigTest, AWrongWatchdogIntervalIsNamedWithItsLine) {
