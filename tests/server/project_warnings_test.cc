@@ -91,6 +91,16 @@ TEST_F(ProjectWarningsTest, ABaseThatIsGoneIsAWarning) {  // O8
                 "git -C " + project.repository + " branch main"}));
 }
 
+TEST_F(ProjectWarningsTest, ABareRepositoryHasNoCheckoutWithChanges) {  // O8
+  const std::string bare = (root.path() / "bare.git").string();
+  run_git(root.path(), {"clone", "--quiet", "--bare", project.repository, bare});
+  project.repository = bare;
+  set_identity(bare);
+  look();
+  EXPECT_EQ(codes(), (std::set<std::string>{"no_remote", "mock_agent", "no_checks"}));
+  EXPECT_TRUE(warnings.not_checked.empty());
+}
+
 TEST_F(ProjectWarningsTest, WhatGitFailsAtIsNotChecked) {  // O8
   set_identity(project.repository);
   const std::filesystem::path own = std::filesystem::path(project.repository) / ".git";
