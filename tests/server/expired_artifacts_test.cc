@@ -38,7 +38,7 @@ class ListedArtifacts final : public ArtifactStore {
     for (std::uint64_t each = 0; each < blobs_of_part; ++each) {
       // The same thousand again and again take no more memory, and no less time.
       blob.sha256 = {first, static_cast<std::uint8_t>(each % 1000 / 256),
-                     static_cast<std::uint8_t>(each % 1000 % 256)};
+                     static_cast<std::uint8_t>(each % 1000 % 256), 1};
       if (!visit(blob)) return {};
     }
     return {};

@@ -111,7 +111,8 @@ TEST(HttpOpenapi, HasTheParamsOfTheMethods) {
       expected.erase("offset");
       expected.erase("bytes");
     }
-    if (route.kind == RouteKind::stream) expected.merge(Names{"framing", "fields"});
+    if (route.kind == RouteKind::stream)
+      expected.merge(Names{"framing", "fields", "per_second_max"});
     EXPECT_EQ(described, expected) << route.verb << " " << route.path;
     EXPECT_EQ(route.verb != "GET", method->mutates) << route.path;
     EXPECT_EQ(parameters_in(route, "header").contains("Idempotency-Key"), !route.key_param.empty())
