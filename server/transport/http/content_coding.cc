@@ -7,9 +7,8 @@
 #include <limits>
 #include <memory>
 
-#include <boost/beast/core/string.hpp>
-
 #include "domain/text_parts.h"
+#include "server/text/ascii_case.h"
 #include "server/text/separated_text.h"
 
 namespace signalbox {
@@ -30,16 +29,12 @@ int thousandths(std::string_view text) {
   return weight <= 1000 ? weight : 0;
 }
 
-bool same_text(std::string_view one, std::string_view other) {
-  return boost::beast::iequals({one.data(), one.size()}, {other.data(), other.size()});
-}
-
 int weight_of(std::string_view params) {
   int weight = 1000;
   while (!params.empty()) {
     std::string_view value = take_until(params, ';');
     const std::string_view name = take_until(value, '=');
-    if (same_text(trimmed(name), "q")) {
+    if (is_same_but_for_case(trimmed(name), "q")) {
       weight = std::min(weight, thousandths(trimmed(value)));
     }
   }
@@ -60,9 +55,9 @@ bool accepts_gzip(std::string_view accept_encoding) {
     std::string_view params = take_until(accept_encoding, ',');
     const std::string_view name = trimmed(take_until(params, ';'));
     std::optional<int>* weight = nullptr;
-    if (same_text(name, "gzip") || same_text(name, "x-gzip")) {
+    if (is_same_but_for_case(name, "gzip") || is_same_but_for_case(name, "x-gzip")) {
       weight = &gzip;
-    } else if (same_text(name, "identity")) {
+    } else if (is_same_but_for_case(name, "identity")) {
       weight = &plain;
     } else if (name == "*") {
       weight = &others;

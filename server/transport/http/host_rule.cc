@@ -4,9 +4,8 @@
 #include <array>
 #include <string>
 
-#include <boost/beast/core/string.hpp>
-
 #include "domain/text_parts.h"
+#include "server/text/ascii_case.h"
 
 namespace signalbox {
 namespace {
@@ -59,7 +58,7 @@ bool is_cross_site(std::string_view sec_fetch_site, std::string_view origin, std
   if (!sec_fetch_site.empty()) return sec_fetch_site != "same-origin" && sec_fetch_site != "none";
   if (origin.empty()) return false;
   const std::string own = (is_encrypted ? "https://" : "http://") + std::string(host);
-  return !boost::beast::iequals({origin.data(), origin.size()}, {own.data(), own.size()});
+  return !is_same_but_for_case(origin, own);
 }
 
 bool is_page_visit(std::string_view sec_fetch_mode, std::string_view sec_fetch_dest) {

@@ -1,10 +1,9 @@
 #include "server/transport/http/http_exchange.h"
 
-#include <algorithm>
-
 #include <boost/asio/post.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/text/ascii_case.h"
 #include "server/text/json_text.h"
 #include "server/transport/http/artifact_download.h"
 #include "server/transport/http/call_line.h"
@@ -163,8 +162,7 @@ std::optional<std::string_view> secret_of(const HttpRequest& request) {
   if (request.count(boost::beast::http::field::authorization) == 0) return std::nullopt;
   const std::string_view value = header_of(request, "Authorization");
   constexpr std::string_view scheme = "bearer ";
-  const boost::beast::string_view prefix(value.data(), std::min(value.size(), scheme.size()));
-  if (!boost::beast::iequals(prefix, {scheme.data(), scheme.size()})) return "";
+  if (!is_same_but_for_case(value.substr(0, scheme.size()), scheme)) return "";
   return value.substr(scheme.size());
 }
 

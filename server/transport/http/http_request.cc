@@ -4,6 +4,7 @@
 
 #include "domain/try.h"
 #include "server/limits.h"
+#include "server/text/ascii_case.h"
 #include "server/text/utf8_text.h"
 #include "server/transport/http/host_rule.h"
 #include "server/transport/http/problem.h"
@@ -69,7 +70,7 @@ tl::expected<void, HttpAnswer> check_body(const HttpRequest& request) {
   if (verb != http::verb::post && verb != http::verb::put) return {};
   const std::string_view type = view(request[http::field::content_type]);
   const std::string_view essence = type.substr(0, type.find_first_of("; \t"));
-  const bool is_json = boost::beast::iequals({essence.data(), essence.size()}, "application/json");
+  const bool is_json = is_same_but_for_case(essence, "application/json");
   const bool is_plain = request.count(http::field::content_encoding) == 0;
   if (is_json && is_plain) return {};
   auto refusal = refused(415, ErrorCode::INVALID_REQUEST,
