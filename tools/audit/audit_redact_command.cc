@@ -8,6 +8,7 @@
 // that the batch leaves in files are erased afterwards; if this process crashes before, the next
 // process that opens the log erases them.
 #include <memory>
+#include <utility>
 
 #include "domain/limits.h"
 #include "domain/try.h"
@@ -19,6 +20,7 @@
 #include "tools/audit/audit_options.h"
 #include "tools/audit/erased_text_search.h"
 #include "tools/audit/redaction_plan.h"
+#include "tools/audit/redaction_proof.h"
 #include "tools/audit/service_redaction.h"
 #include "tools/cli/call_error.h"
 #include "tools/cli/client.h"
@@ -192,9 +194,10 @@ Called<void> redact_in_service(const ServerAddress& service, const RedactOptions
 
 // Redacts the record with nobody else at the log, and adds where that is recorded to `result`.
 Called<void> redact_in_log(const std::filesystem::path& data, const RedactionPlan& plan,
-                           const RedactOptions& options, json::object& result) {
+                           const RedactOptions& options, RedactionProof proof,
+                           json::object& result) {
   Position proved_tail = 0;
-  if (!plan.fields.empty()) proved_tail = TRY(prove_redaction(data, plan, options.reason));
+  if (!plan.fields.empty()) proved_tail = TRY(std::move(proof).prove());
   const auto log = TRY(open_to_redact(data, options));
   if (plan.fields.empty()) {
     result["redaction_position"] = plan.redacted_at;
@@ -233,6 +236,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   }
   if (!is_utf8(options.reason)) return tl::unexpected(usage_error("--reason must be UTF-8"));
   const std::filesystem::path data = invocation.data_directory();
+  auto proof = TRY(RedactionProof::start({data, options.position, options.fields, options.reason}));
   RedactionPlan plan;
   {
     // Read-only, which also works beside a running server.
@@ -246,13 +250,13 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
                       {"redacted", !options.dry_run && !plan.fields.empty()}};
   add_archive(result, plan);
   if (options.dry_run) {
-    if (!plan.fields.empty()) TRY(prove_redaction(data, plan, options.reason));
+    if (!plan.fields.empty()) TRY(std::move(proof).prove());
     return result;
   }
   if (const auto service = TRY(service_of(invocation))) {
     TRY(redact_in_service(*service, options, result));
   } else {
-    TRY(redact_in_log(data, plan, options, result));
+    TRY(redact_in_log(data, plan, options, std::move(proof), result));
   }
   if (!plan.fields.empty()) TRY(add_remaining(data, plan, options, result));
   return result;

@@ -1,5 +1,4 @@
-// The plan of `audit redact`: which texts of a record are erased and what replaces them; and the
-// check, by a fold, that the log still replays with the replacement.
+// The plan of `audit redact`: which texts of a record are erased and what replaces them.
 #pragma once
 
 #include <filesystem>
@@ -42,12 +41,6 @@ Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base);
 
 // Makes the record of the PayloadRedacted event; the log fills in its digests.
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason);
-
-// Folds the log in `data`, read-only, as it would be after the redaction. Returns its tail. Fails
-// with REDACTION_IMPOSSIBLE and the reason: an event that no longer applies, or an invariant that
-// no longer holds. Forks; blocks until the fold has ended.
-Called<Position> prove_redaction(const std::filesystem::path& data, const RedactionPlan& plan,
-                                 const std::string& reason);
 
 // Returns the command that redacts the record in an archive, with the usual name of the key's file.
 std::string archive_redaction_command(const std::filesystem::path& archive, Position position);

@@ -1,7 +1,5 @@
-// Checks that the log still folds with the replacement of a record's payload.
-//
-// A fold aborts the process at an event that doesn't apply (SIGNALBOX_CHECK). It therefore runs in
-// a child process, whose message is reported; nothing has been written yet.
+#include "tools/audit/redaction_proof.h"
+
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,13 +9,15 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "domain/admission.h"
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "projections/history_base.h"
-#include "store/file_descriptor.h"
 #include "tools/audit/redaction_plan.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {
@@ -42,10 +42,12 @@ std::string needed_by(const World& world, const RedactionPlan& plan) {
 }
 
 // Returns "holds TAIL", or the reason why the log doesn't fold.
-std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan& plan,
-                          const std::string& reason) {
-  const auto log = RocksEventLog::open(data, {.read_only = true});
+std::string fold_redacted(const RedactionProof::Settings& settings) {
+  const auto log = RocksEventLog::open(settings.data, {.read_only = true});
   if (!log) return log.error().message;
+  const auto planned = plan_redaction(**log, settings.position, settings.fields);
+  if (!planned) return text_at(planned.error().error, "message");
+  const RedactionPlan& plan = *planned;
   auto first = plan.base.empty() ? initial_world(**log) : world_in_base(plan.base);
   if (!first) return first.error().message;
   World& world = *first;
@@ -64,7 +66,7 @@ std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan
     if (!renewal) return renewal.error().message;
     evolve(world, *renewal);
   }
-  evolve(world, redaction_note(plan, world.position + 1, reason));
+  evolve(world, redaction_note(plan, world.position + 1, settings.reason));
   std::string broken = needed_by(world, plan);
   for (const std::string& each : broken_invariants(world)) {
     broken += (broken.empty() ? "" : "; ") + each;
@@ -83,36 +85,69 @@ std::string read_to_end(int file) {
   }
 }
 
+// Folds after a byte on `go`; exits without a word at its end.
+[[noreturn]] void fold_when_asked(const RedactionProof::Settings& settings, int go,
+                                  const FileDescriptor& answer) {
+  char byte = 0;
+  ssize_t asked = 0;
+  while ((asked = ::read(go, &byte, 1)) < 0 && errno == EINTR) {
+  }
+  if (asked == 1) {
+    ::dup2(answer.get(), STDERR_FILENO);  // the message of a CHECK
+    (void)write_all(answer, fold_redacted(settings));
+  }
+  ::_exit(0);
+}
+
+CallError no_pipe() { return io_error(std::string("can't make a pipe: ") + std::strerror(errno)); }
+
 }  // namespace
 
-Called<Position> prove_redaction(const std::filesystem::path& data, const RedactionPlan& plan,
-                                 const std::string& reason) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return tl::unexpected(io_error(std::string("can't make a pipe: ") + std::strerror(errno)));
-  }
-  const FileDescriptor reading(ends[0]);
-  FileDescriptor writing(ends[1]);
+Called<RedactionProof> RedactionProof::start(const Settings& settings) {
+  std::array<int, 2> go{};
+  std::array<int, 2> answer{};
+  if (::pipe2(go.data(), O_CLOEXEC) != 0) return tl::unexpected(no_pipe());
+  FileDescriptor go_read(go[0]);
+  FileDescriptor go_write(go[1]);
+  if (::pipe2(answer.data(), O_CLOEXEC) != 0) return tl::unexpected(no_pipe());
+  FileDescriptor answer_read(answer[0]);
+  FileDescriptor answer_write(answer[1]);
   const pid_t child = ::fork();
   if (child < 0) {
     return tl::unexpected(io_error(std::string("can't fork: ") + std::strerror(errno)));
   }
   if (child == 0) {
-    ::dup2(writing.get(), STDERR_FILENO);  // the message of a CHECK
-    const std::string message = fold_redacted(data, plan, reason);
-    std::string_view left = message;
-    while (!left.empty()) {
-      const ssize_t count = ::write(writing.get(), left.data(), left.size());
-      if (count <= 0) break;
-      left.remove_prefix(static_cast<std::size_t>(count));
-    }
-    ::_exit(0);
+    go_write = FileDescriptor();
+    fold_when_asked(settings, go_read.get(), answer_write);
   }
-  writing = FileDescriptor();
-  std::string message = read_to_end(reading.get());
+  return RedactionProof(child, settings.position, std::move(go_write), std::move(answer_read));
+}
+
+RedactionProof::RedactionProof(pid_t child, Position position, FileDescriptor go,
+                               FileDescriptor answer)
+    : child_(child), position_(position), go_(std::move(go)), answer_(std::move(answer)) {}
+
+RedactionProof::RedactionProof(RedactionProof&& other) noexcept
+    : child_(std::exchange(other.child_, -1)),
+      position_(other.position_),
+      go_(std::move(other.go_)),
+      answer_(std::move(other.answer_)) {}
+
+RedactionProof::~RedactionProof() { await_end(); }
+
+int RedactionProof::await_end() {
+  go_ = FileDescriptor();
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (child_ > 0 && ::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
+  child_ = -1;
+  return status;
+}
+
+Called<Position> RedactionProof::prove() && {
+  (void)!::write(go_.get(), "", 1);
+  std::string message = read_to_end(answer_.get());
+  const int status = await_end();
   Position tail = 0;
   if (WIFEXITED(status) && message.starts_with(holds)) {
     std::from_chars(message.data() + holds.size(), message.data() + message.size(), tail);
@@ -122,7 +157,7 @@ Called<Position> prove_redaction(const std::filesystem::path& data, const Redact
   return tl::unexpected(redaction_refused(
       "REDACTION_IMPOSSIBLE",
       "without these texts the log wouldn't fold any more, so nothing was changed: " + message,
-      {{"position", plan.record.position}, {"against", message}}));
+      {{"position", position_}, {"against", message}}));
 }
 
 }  // namespace signalbox
