@@ -39,7 +39,7 @@ class HostileWorkspace : public CliTest {
 
   // Starts a run whose agent runs `script` in its workspace, with the directory of the test as $D,
   // the program that must not run as $EVIL, and $REPOSITORY. Returns its id.
-  [[nodiscard]] std::string start(const std::string& script) const {
+  [[nodiscard]] std::string start(const std::string& script, const std::string& more = {}) const {
     write_text(scratch_.path() / "agent.sh", "set -e\nD='" + scratch_.path().string() +
                                                  "'\nEVIL='" + evil().string() + "'\nREPOSITORY='" +
                                                  repository().string() + "'\n" + script + "\n");
@@ -48,8 +48,8 @@ class HostileWorkspace : public CliTest {
         "[[station]]\nname = \"intake\"\nexecutor = \"builtin\"\n"
         "[[station]]\nname = \"implement\"\nexecutor = \"process\"\n"
         "command = [\"sh\", \"" +
-            (scratch_.path() / "agent.sh").string() +
-            "\"]\n[station.retry]\nmax_retries = 0\n"
+            (scratch_.path() / "agent.sh").string() + "\"]\n[station.retry]\nmax_retries = 0\n" +
+            more +
             "[[station]]\nname = \"create_pr\"\nexecutor = \"builtin\"\n"
             "remote = \"origin\"\n[station.retry]\nmax_retries = 0\n",
         "add a file", {"--repository", repository().string()});
@@ -141,6 +141,35 @@ TEST_F(HostileWorkspace, AfterALookTheRunGoesOnWithTheWorkOfItsWorktree) {  // G
   await_status(run_id, "succeeded");
   expect_no_harm();
   expect_pushed(run_id, "new.txt", "new\n");
+}
+
+// The checks of an empty directory that the service made in its place would pass.
+TEST_F(HostileWorkspace, AWorktreeThatIsGoneIsNoticedAndItsCommitsArePushedOnceItIsBack) {  // A1
+  const std::string verify =
+      "[[station]]\nname = \"verify\"\nexecutor = \"process\"\ncommand = [\"sh\", \"-c\", "
+      "\"pwd >> '" +
+      (scratch_.path() / "verified").string() + "'\"]\n";
+  for (const std::string& more : {verify, std::string()}) {
+    SCOPED_TRACE(more);
+    const std::string run_id = start(
+        "echo new > new.txt; git add new.txt; git commit --quiet -m new\n"
+        "gone=$PWD; cd /; rm -rf \"$gone\"",
+        more);
+    end_of(run_id, "failed");
+    const std::string message = failure_of(run_id);
+    EXPECT_NE(message.find("WORKSPACE_TAMPERED"), std::string::npos) << message;
+    EXPECT_EQ(content_of(scratch_.path() / "verified"), "") << "a command ran in nothing";
+    EXPECT_FALSE(fs::exists(server_.data() / "runs" / run_id / "workspace"));
+    const std::size_t begin = message.find("`git -C ");
+    ASSERT_NE(begin, std::string::npos) << message;
+    EXPECT_EQ(shell(message.substr(begin + 1, message.find('`', begin + 1) - begin - 1)).exit_code,
+              0);
+    EXPECT_EQ(paste("signalbox run retry " + run_id).exit_code, 0);
+    await_status(run_id, "succeeded");
+    expect_pushed(run_id, "new.txt", "new\n");
+    EXPECT_EQ(content_of(scratch_.path() / "verified").empty(), more.empty());
+    fs::remove(scratch_.path() / "verified");
+  }
 }
 
 // All worktrees of a repository share this configuration.

@@ -43,6 +43,17 @@ else
 fi
 )sh";
 
+constexpr const char* agent_that_removes_worktree = R"sh(set -e
+if [ -z "$SIGNALBOX_INPUT" ]; then
+  echo precious >precious.txt; git add .
+  git -c user.name=e -c user.email=e@e commit --quiet -m precious
+  gone=$PWD; cd /; rm -rf "$gone"
+else
+  pattern=$(printf %s "$SIGNALBOX_INPUT" | sed 's/.*"branches":"\([^"]*\)".*/\1/')
+  git show "$(git branch --list "$pattern" --format='%(refname)')":precious.txt >precious.txt
+fi
+)sh";
+
 constexpr const char* agent_with_idea = R"sh(set -e
 branch=$(git symbolic-ref --short HEAD)
 git checkout --quiet -b idea; echo idea >idea.txt; git add idea.txt
@@ -248,6 +259,28 @@ TEST_F(LeftWorktree, OneWithoutItsGitFileIsThereUntilThatIsRepaired) {  // A1
   EXPECT_EQ(paste_commands_of(message), 2U) << message;
   unblock(id);
   expect_taken_over(blocked, "precious.txt");
+}
+
+// What was committed in it is still on its branch.
+TEST_F(LeftWorktree, OneThatItsAgentRemovedIsBroughtBackAndProposed) {  // A1
+  const json::object blocked = blocked_card(agent_that_removes_worktree);
+  expect_code(blocked, "WORKSPACE_TAMPERED");
+  EXPECT_FALSE(fs::exists(workspace_of_run(text(blocked, "run_id"))));
+  const std::string message = text(blocked, "message");
+  EXPECT_EQ(paste_commands_of(message), 2U) << message;
+  unblock(text(blocked, "card_id"));
+  expect_proposed(blocked, "precious.txt");
+}
+
+TEST_F(LeftWorktree, OneThatItsAgentRemovedHoldsNoOtherRunUp) {  // A1
+  const json::object blocked = blocked_card(agent_that_removes_worktree);
+  const std::string id = text(blocked, "card_id");
+  give_up(id);
+  await([&] { return text(card(id), "status") == "verified"; });
+  const std::string branch =
+      run_git(repository(), {"for-each-ref", "--format=%(refname)",
+                             "refs/heads/signalbox/" + text(card(id), "run_id") + "-*"});
+  EXPECT_EQ(run_git(repository(), {"show", branch + ":precious.txt"}), "precious");
 }
 
 // Whoever holds the repository's lock keeps the worktree from being removed.

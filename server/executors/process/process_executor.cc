@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/try.h"
 #include "server/executors/checks/checks_task.h"
@@ -15,6 +16,7 @@
 #include "server/executors/deep_work_command.h"
 #include "server/executors/job_report.h"
 #include "server/executors/process/job_environment.h"
+#include "server/git/run_branch.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
 #include "server/text/utf8_text.h"
@@ -34,12 +36,39 @@ bool is_word(const std::string& text) {
   return is_utf8(text) && text.find('\0') == std::string::npos;
 }
 
+bool makes_workspace(const Job& job) {
+  const std::optional<BuiltinStation> builtin = builtin_of(job.definition);
+  return builtin == BuiltinStation::intake || builtin == BuiltinStation::merge;
+}
+
 // Two built-in stations create the workspace themselves; every other job runs in it.
 std::filesystem::path cwd_of(const Job& job) {
-  const std::optional<BuiltinStation> builtin = builtin_of(job.definition);
-  const bool makes_workspace =
-      builtin == BuiltinStation::intake || builtin == BuiltinStation::merge;
-  return makes_workspace ? std::filesystem::path(job.run_root) : workspace_of(job);
+  return makes_workspace(job) ? std::filesystem::path(job.run_root) : workspace_of(job);
+}
+
+// Fails with WORKSPACE_TAMPERED if the worktree that an earlier station made isn't there: an empty
+// directory in its place would have its checks pass over nothing.
+Executed<void> check_worktree_is_there(const Job& job) {
+  if (job.repository.empty() || job.base_station.empty() || makes_workspace(job)) return {};
+  const std::filesystem::path workspace = workspace_of(job);
+  std::error_code unknown;
+  if (std::filesystem::status(workspace, unknown).type() != std::filesystem::file_type::not_found) {
+    return {};
+  }
+  const std::string branch = branch_of(job.run_id, job.run_token);
+  const bool is_of_intake = job.base_station == "intake";
+  return tl::unexpected(ExecutorError{
+      ErrorClass::config, std::string(workspace_tampered_code),
+      "the worktree " + workspace.string() +
+          " isn't there any more, so nothing was run: something removed it, such as a command of "
+          "an earlier station, or its disk isn't mounted. " +
+          (is_of_intake
+               ? "What was committed in it is on its branch. To go on with that, run "
+                 "`git -C " +
+                     shell_word(job.repository) + " worktree add --force " +
+                     shell_word(workspace.string()) + " " + branch + "`, then have it tried again: "
+               : "A new merge makes it anew: ") +
+          "`signalbox run why " + to_string(job.run_id) + "` names the command"});
 }
 
 // Returns the external ref at the start of the job: an agent's session has an id of its own; for
@@ -145,6 +174,7 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
     return tl::unexpected(ExecutorError{ErrorClass::config, "COMMAND_INVALID",
                                         "the command is empty, not UTF-8, or has a NUL in it"});
   }
+  TRY(check_worktree_is_there(job));
   // make_directories() also creates the artifacts directory's parent, the job's directory, durably.
   if (auto made = make_directories(directory.artifacts()); !made) {
     return storage_error(made.error());
