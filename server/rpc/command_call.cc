@@ -1,5 +1,6 @@
 #include "server/rpc/command_call.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -62,6 +63,20 @@ void answer_again(Api& api, const std::shared_ptr<RepeatedAnswer>& answer) {
   answer_when_written(api, answer->responder, answer->commit.back().position, std::move(result));
 }
 
+Rejection conflict_of(const std::string& command_id, Position first, const char* message) {
+  return {ErrorCode::IDEMPOTENCY_CONFLICT,
+          message,
+          {{"command_id", command_id}, {"position", static_cast<std::int64_t>(first)}},
+          {"signalbox events --from " + std::to_string(first) + " --limit 1"}};
+}
+
+// Its answer is only for who gave the command: ids can be read in the log.
+bool is_by_same_caller(const Commit& commit, Position position, const Origin& origin) {
+  const auto record = std::ranges::find(commit, position, &Record::position);
+  return record != commit.end() && !record->actor.empty() &&
+         (record->actor == origin.actor || record->actor == origin.former_actor);
+}
+
 }  // namespace
 
 bool answered_before(Api& api, Call& call, ResultOf result_of) {
@@ -69,16 +84,13 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
   const RememberedCommand* first = api.engine.world().commands.find(call.origin.command_id);
   if (first == nullptr) return false;
   if (first->request_digest != call.origin.request_digest) {
-    call.responder.reject(
-        {ErrorCode::IDEMPOTENCY_CONFLICT,
-         "this command_id stands for another command",
-         {{"command_id", call.origin.command_id},
-          {"position", static_cast<std::int64_t>(first->position)}},
-         {"signalbox events --from " + std::to_string(first->position) + " --limit 1"}});
+    call.responder.reject(conflict_of(call.origin.command_id, first->position,
+                                      "this command_id stands for another command"));
     return true;
   }
   // The first command may not be durable yet, and can't be read from the log before that.
   api.engine.release_when_durable([&api, responder = call.responder, result_of,
+                                   origin = call.origin,
                                    position = first->position](Durability durability) {
     if (durability != Durability::durable) {
       return responder.reject({ErrorCode::UNKNOWN_OUTCOME,
@@ -93,6 +105,10 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
     if (!commit) {
       return responder.reject(
           {ErrorCode::STORAGE_DAMAGED, commit.error().message, {}, {"signalbox replay"}});
+    }
+    if (!is_by_same_caller(*commit, position, origin)) {
+      return responder.reject(conflict_of(
+          origin.command_id, position, "this command_id stands for a command of another caller"));
     }
     answer_again(api,
                  std::make_shared<RepeatedAnswer>(api, responder, result_of, std::move(*commit)));

@@ -1,10 +1,14 @@
 // Tests that a repeated command gets its first result, and the same files as the first time.
 #include <gtest/gtest.h>
 
-#include "tests/server/rpc_site.h"
+#include <boost/json/serialize.hpp>
+
+#include "tests/server/principals_site.h"
 
 namespace signalbox {
 namespace {
+
+namespace json = boost::json;
 
 TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {  // L4, W3, T2
   RpcSite site;
@@ -68,6 +72,24 @@ TEST(RepeatedCommand, CancelGetsItsFirstResultWhateverBecameOfTheRun) {  // P3
   EXPECT_EQ(first, again);
   const auto other = site.ask("run.cancel", of_run + R"(,"reason":"no","command_id":"c1"})");
   EXPECT_EQ(code_of(other), "IDEMPOTENCY_CONFLICT");
+}
+
+class RepeatedCommandOfAnother : public PrincipalsSite {};
+
+// Who may read the log knows the id, and the answer would tell them that they hold the lock.
+TEST_F(RepeatedCommandOfAnother, IsRefusedAndDoesNothing) {  // P3
+  const Principal ann{"token:ann", Role::worker};
+  const Principal eve{"token:eve", Role::worker};
+  const std::string params = R"({"key":"deploy","owner":"ann","command_id":"c1"})";
+  const auto first = ask_as(ann, "lock.acquire", params);
+  EXPECT_EQ(code_of(first), "");
+  const Position tail = log.tail();
+  const auto refused = ask_as(eve, "lock.acquire", params);
+  EXPECT_EQ(code_of(refused), "IDEMPOTENCY_CONFLICT");
+  EXPECT_EQ(json::serialize(refused).find("\"token\""), std::string::npos);
+  EXPECT_EQ(log.tail(), tail);
+  const auto again = ask_as(ann, "lock.acquire", params);
+  EXPECT_EQ(again.at("result").at("token"), first.at("result").at("token"));
 }
 
 }  // namespace
