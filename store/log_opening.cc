@@ -165,7 +165,11 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
   const std::filesystem::path directory = log_directory(data);
   // A directory that can't be read isn't one whose files are gone.
   std::error_code error;
-  if (std::filesystem::exists(directory / "CURRENT", error)) return false;
+  const std::filesystem::path current = directory / "CURRENT";
+  if (std::filesystem::is_regular_file(current, error)) return false;
+  if (std::filesystem::exists(current, error)) {  // RocksDB would wait for the writer of a FIFO
+    return tl::unexpected(damaged_in(current, 0, current.string() + " is not a file"));
+  }
   std::filesystem::directory_iterator files;
   if (!error) files = std::filesystem::directory_iterator(directory, error);
   if (error && error != std::errc::no_such_file_or_directory) {
@@ -181,7 +185,17 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
     traces = traces || extension == ".sst" ||
              (extension == ".log" && std::filesystem::file_size(file, ignored) > 0);
   }
-  if (!traces) return true;
+  if (!traces) {
+    // These are made from a log that is there, so only after its CURRENT is durable.
+    for (const char* made : {"projections/read_models/CURRENT", "projections/snapshots"}) {
+      if (!std::filesystem::exists(data / made, ignored)) continue;
+      return tl::unexpected(damaged_in(
+          directory, 0,
+          "the log in " + data.string() + " is gone: " + made + " was made from one, and " +
+              (std::filesystem::exists(directory, ignored) ? "log/ is empty" : "log/ is missing")));
+    }
+    return true;
+  }
   return tl::unexpected(
       damaged_in(directory / "CURRENT", 0,
                  "the log in " + data.string() + " is gone or in parts: log/CURRENT is missing"));

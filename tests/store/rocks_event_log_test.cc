@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "store/anchor.h"
 #include "store/merkle_tree.h"
@@ -224,6 +226,33 @@ TEST_F(RocksEventLogTest, DoesNotBeginANewLogOverARuin) {
   std::filesystem::remove_all(data_ / "log");
   EXPECT_EQ(failure_of_opening(data_.path()).kind, StoreError::Kind::damaged);
   EXPECT_FALSE(std::filesystem::exists(data_ / "log" / "CURRENT"));
+}
+
+TEST_F(RocksEventLogTest, WaitsForNoWriterOfAFifo) {  // G2
+  { append_commits(*open_log(data_.path()), 2); }
+  for (const char* name : {"anchor", "log/CURRENT"}) {
+    SCOPED_TRACE(name);
+    std::filesystem::rename(data_ / name, data_ / "aside");
+    ASSERT_EQ(::mkfifo((data_ / name).c_str(), 0600), 0);
+    const StoreError error = failure_of_opening(data_.path());
+    EXPECT_EQ(error.kind, StoreError::Kind::damaged);
+    EXPECT_EQ(error.file, (data_ / name).string());
+    std::filesystem::rename(data_ / "aside", data_ / name);
+  }
+  EXPECT_GT(open_log(data_.path())->tail(), 0U);
+}
+
+TEST_F(RocksEventLogTest, BeginsNoNewLogBesideWhatAnotherOneLeft) {  // G2
+  for (const char* made : {"projections/read_models/CURRENT", "projections/snapshots/7"}) {
+    SCOPED_TRACE(made);
+    const TemporaryDirectory directory;
+    std::filesystem::create_directories((directory / made).parent_path());
+    std::ofstream(directory / made) << "made from a log";
+    EXPECT_EQ(failure_of_opening(directory.path()).kind, StoreError::Kind::damaged);
+    EXPECT_FALSE(std::filesystem::exists(directory / "log" / "CURRENT"));
+    std::filesystem::remove_all(directory / "projections");
+    EXPECT_EQ(open_log(directory.path())->tail(), 0U);
+  }
 }
 
 TEST_F(RocksEventLogTest, AnchorsOnItsWay) {
