@@ -76,6 +76,13 @@ TEST_F(ConsoleTest, ServesThePageAndWhoHasItsSecret) {
   EXPECT_NE(stream.read_until("event: ServerStarted").find("text/event-stream"), std::string::npos);
 }
 
+TEST_F(ConsoleTest, TakesTheSchemeInAnyCase) {
+  const BackgroundCommand command(words(), files());
+  read_address(command);
+  EXPECT_EQ(get("/v1/runs", {{"Authorization", "bearer " + secret_}}).status, 200U);
+  EXPECT_EQ(get("/v1/runs", {{"Authorization", "BEARER " + secret_ + "x"}}).status, 401U);
+}
+
 TEST_F(ConsoleTest, GivesOthersOfTheMachineNothing) {
   const BackgroundCommand command(words(), files());
   read_address(command);

@@ -16,6 +16,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/limits.h"
+#include "server/text/ascii_case.h"
 #include "server/transport/http/host_rule.h"
 #include "tools/cli/server_connection.h"
 #include "tools/console/console_source.h"
@@ -43,11 +44,13 @@ bool is_for_anybody(http::verb verb, std::string_view target) {
   return is_get && is_plain && (path == "/" || path == "/console" || path.starts_with("/console/"));
 }
 
-// Compares in a time that doesn't depend on how much is right.
+// Compares the secret in a time that doesn't depend on how much is right.
 bool is_bearer(std::string_view header, const std::string& secret) {
-  const std::string wanted = "Bearer " + secret;
-  return header.size() == wanted.size() &&
-         CRYPTO_memcmp(header.data(), wanted.data(), wanted.size()) == 0;
+  constexpr std::string_view scheme = "bearer ";
+  if (!is_same_but_for_case(header.substr(0, scheme.size()), scheme)) return false;
+  const std::string_view shown = header.substr(scheme.size());
+  return shown.size() == secret.size() &&
+         CRYPTO_memcmp(shown.data(), secret.data(), secret.size()) == 0;
 }
 
 }  // namespace
