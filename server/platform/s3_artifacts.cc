@@ -138,7 +138,6 @@ Stored<void> S3Artifacts::list(std::uint8_t first,
   for (std::size_t page = 0; page < pages_max; ++page) {
     const S3Listing listing = TRY(client_.list(folder, keys_per_page, token));
     for (const S3Object& object : listing.objects) {
-      if (!object.key.starts_with(folder)) continue;
       const auto digest = parse_digest(begin + object.key.substr(folder.size()));
       if (digest && !visit({*digest, object.modified_ns, object.bytes})) return {};
     }

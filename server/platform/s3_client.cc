@@ -206,6 +206,11 @@ Stored<S3Listing> S3Client::list(const std::string& prefix, std::size_t keys_max
   }
   auto listing = parse_s3_listing(answer.body);
   if (!listing) return failure(StoreError::Kind::away, prefix, "its listing: " + listing.error());
+  // A store that ignores the prefix would be read as a whole for each part of the artifacts.
+  const auto is_outside = [&](const S3Object& each) { return !each.key.starts_with(prefix); };
+  if (std::ranges::any_of(listing->objects, is_outside)) {
+    return failure(StoreError::Kind::away, prefix, "its listing has objects that aren't below it");
+  }
   return *std::move(listing);
 }
 

@@ -99,6 +99,19 @@ TEST_F(S3ArtifactsTest, CopiesForDownloadsAreBoundedAndLeaveNoFile) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
+// Each part's listing would have all objects.
+TEST_F(S3ArtifactsTest, AStoreThatListsSomethingElseIsNotReadToItsEnd) {  // A15
+  endpoint_.put_at_most_per_page(1);
+  ASSERT_TRUE(store_.put("n", "text/plain", "hello\n").has_value());
+  ASSERT_TRUE(store_.put("n", "text/plain", "others\n").has_value());
+  endpoint_.ignore_prefixes();
+  const int asked = endpoint_.all_requests();
+  const auto listed = store_.list(0, [](const KeptBlob&) { return true; });  // has none of both
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().kind, StoreError::Kind::away);
+  EXPECT_EQ(endpoint_.all_requests(), asked + 1);
+}
+
 TEST_F(S3ArtifactsTest, AServiceThatChangedFindsWhatItsDirectoryHas) {
   const auto root = directory_.path() / "artifacts";
   DirectoryArtifacts before(root);
