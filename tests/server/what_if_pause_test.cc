@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
-#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 #include "server/replay/what_if/what_if.h"
+#include "tests/server/recorded_work_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -44,16 +44,6 @@ WhatIf forecast(const RecordedWork& work, std::vector<Record>& records) {
   return what_if(work, WhatIfPolicy{}, settings);
 }
 
-RecordedWork recorded_of(const std::vector<Record>& records) {
-  World world;
-  WorkRecorder recorder(world);
-  for (const Record& record : records) {
-    evolve(world, record);
-    EXPECT_TRUE(recorder.apply(world, record));
-  }
-  return std::move(recorder).finish();
-}
-
 TEST(WhatIfPause, NothingBeginsMeanwhile) {  // O2
   RecordedWork work = one_minute_of_work();
   work.pauses = {{pause_noon_ns + 5 * ns_per_s, PauseService{}},
@@ -62,7 +52,7 @@ TEST(WhatIfPause, NothingBeginsMeanwhile) {  // O2
   const WhatIf paused = forecast(work, records);
   EXPECT_EQ(paused.measures.succeeded, 1U);
   EXPECT_EQ(paused.measures.queue_wait.max_ms, 55'000);
-  const RecordedWork again = recorded_of(records);
+  const RecordedWork again = recorded_from(records);
   ASSERT_EQ(again.pauses.size(), 2U);
   EXPECT_EQ(again.pauses[0].at_ns, work.pauses[0].at_ns);
   EXPECT_EQ(again.pauses[1].at_ns, work.pauses[1].at_ns);
@@ -74,7 +64,7 @@ TEST(WhatIfPause, EndsWithTheRecordedTime) {  // O2
   record.position = 1;
   record.recorded_at_ns = pause_noon_ns;
   record.event = ServerEvent{ServicePaused{"an upgrade"}};
-  const RecordedWork work = recorded_of({record});
+  const RecordedWork work = recorded_from({record});
   ASSERT_EQ(work.pauses.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<ResumeService>(work.pauses[1].command));
   EXPECT_EQ(work.pauses[1].at_ns, work.to_ns);

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 #include "server/replay/what_if/what_if.h"
+#include "tests/server/recorded_work_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -62,16 +62,6 @@ std::vector<Record> records_of_forecast(const RecordedWork& work) {
   return records;
 }
 
-RecordedWork recorded_again(const std::vector<Record>& records) {
-  World world;
-  WorkRecorder recorder(world);
-  for (const Record& record : records) {
-    evolve(world, record);
-    EXPECT_TRUE(recorder.apply(world, record));
-  }
-  return std::move(recorder).finish();
-}
-
 // Returns the last bytes of the ids of the cards, in the order in which they were started.
 std::vector<int> started_cards(const std::vector<Record>& records) {
   std::vector<int> cards;
@@ -90,7 +80,7 @@ TEST(WhatIfPriority, ACardIsStartedAsEarlyAsItWasMoved) {  // O2
   const std::vector<Record> records = records_of_forecast(work);
   EXPECT_EQ(started_cards(records), (std::vector<int>{1, 3, 2}));
 
-  const RecordedWork again = recorded_again(records);
+  const RecordedWork again = recorded_from(records);
   ASSERT_EQ(again.cards.size(), 3U);
   EXPECT_TRUE(again.cards[0].priorities.empty());
   ASSERT_EQ(again.cards[2].priorities.size(), 1U);
@@ -104,7 +94,7 @@ TEST(WhatIfBlock, ACardIsBlockedWhenAPersonBlockedIt) {  // O10
   const std::vector<Record> records = records_of_forecast(work);
   EXPECT_EQ(started_cards(records), (std::vector<int>{1, 3}));
 
-  const RecordedWork again = recorded_again(records);
+  const RecordedWork again = recorded_from(records);
   ASSERT_EQ(again.cards.size(), 3U);
   EXPECT_TRUE(again.cards[0].blocked_after_ns.empty());
   EXPECT_EQ(again.cards[1].blocked_after_ns, (std::vector<std::int64_t>{300 * ns_per_s}));

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 #include "server/replay/what_if/what_if.h"
+#include "tests/server/recorded_work_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -43,16 +43,6 @@ RunId run_number(std::uint8_t number) {
   RunId id{};
   id.bytes[15] = number;
   return id;
-}
-
-RecordedWork recorded_from(const std::vector<Record>& records) {
-  World world;
-  WorkRecorder recorder(world);
-  for (const Record& record : records) {
-    evolve(world, record);
-    EXPECT_TRUE(recorder.apply(world, record));
-  }
-  return std::move(recorder).finish();
 }
 
 class WhatIfTest : public testing::Test {
