@@ -185,7 +185,7 @@ bool SseStream::takes_records(std::size_t count, Position first, Position last) 
   return false;
 }
 
-// What is skipped meanwhile, because the client doesn't read, is told as one.
+// What is skipped until then is told as one.
 void SseStream::tell_skipped() {
   if (skipped_from_ == 0) return;
   skipped_timer_.cancel();
