@@ -109,6 +109,17 @@ TEST_F(CliTest, WhatWaitsFitsIntoEightyColumns) {  // O1, O2, O6
   EXPECT_NE(whole.out.find("--decision approve --asked"), std::string::npos) << "for scripts";
 }
 
+TEST_F(CliTest, AQuestionOfAWorkerFitsIntoEightyColumns) {  // O6
+  const std::string run = start_run("a goal");
+  const std::string token = claim(run);
+  const Output asked =
+      server_.cli({"station", "request-approval", "--run", run, "--station", "plan", "--token",
+                   token, "--question", "May the tables be dropped before the morning?"});
+  EXPECT_EQ(asked.exit_code, 0) << asked.err;
+  const std::string why = on_80_columns("run why last", server_.data());
+  EXPECT_NE(why.find("signalbox events --from "), std::string::npos) << why;
+}
+
 TEST_F(CliTest, AWatchedRunSaysMoreThanWhichRunItIs) {  // O6
   result({"run", "cancel", start_run("seen in its first line")});
   const std::string watched = on_80_columns("run watch last", server_.data(), 1);

@@ -131,6 +131,8 @@ std::vector<std::string> broken_lines(std::string text, std::size_t columns) {
   return lines;
 }
 
+constexpr const char* comment = "   # ";  // behind a command; goes where the line is too narrow
+
 }  // namespace
 
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
@@ -142,9 +144,13 @@ std::string named_values(const std::vector<std::pair<std::string, Cell>>& values
   for (const auto& [name, value] : values) {
     if (value.text.empty()) continue;
     std::vector<std::string> lines = {printable(value.text)};
-    if (terminal.columns && !value.is_command) {
+    if (terminal.columns) {
       const std::size_t left = *terminal.columns > before ? *terminal.columns - before : 0;
-      lines = broken_lines(lines.front(), std::max(left, value_columns_min));
+      if (!value.is_command) {
+        lines = broken_lines(lines.front(), std::max(left, value_columns_min));
+      } else if (columns_of(lines.front()) > left) {
+        lines.front().resize(std::min(lines.front().find(comment), lines.front().size()));
+      }
     }
     out += styled(terminal, Style::faint, name);
     std::size_t indent = before - columns_of(name);

@@ -55,7 +55,7 @@ class TextTable {
 };
 
 // Formats lines of "name   value" with the values aligned. Empty values are left out. On a terminal
-// a long value continues on the next line, between two words.
+// a long value continues on the next line, between two words; that of a command loses its comment.
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
                          const Terminal& terminal);
 
