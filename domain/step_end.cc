@@ -80,11 +80,14 @@ NewEvents end_step_attempt(const Run& run, const StepState& step, Failure failur
 NewEvents end_own_steps(const Run& run, const std::string& why, const Now& now) {
   NewEvents events;
   if (!run.plan) return events;
+  std::set<std::string> blocked;  // a step may depend on several that fail
   for (const StepState& step : run.plan->steps) {
     if (step.status != StepStatus::running || step.lease_ms != 0) continue;
     const Failure failure{Outcome::failed, ErrorClass::lost, "STATION_ATTEMPT_ENDED",
                           "the attempt of its station ended: " + why};
     for (NewEvent& event : end_step_attempt(run, step, failure, now)) {
+      const auto* blocks = event_as<StepBlocked>(event.event);
+      if (blocks != nullptr && !blocked.insert(blocks->step).second) continue;
       events.push_back(std::move(event));
     }
   }

@@ -139,6 +139,22 @@ TEST_F(PlanTest, CompletedStepsOutlastTheStationsAttempt) {  // D7
   EXPECT_TRUE(world.planned.empty());
 }
 
+// The service once aborted at the second StepBlocked, and again at each start.
+TEST_F(PlanTest, AStepThatDependsOnTwoThatFailTogetherIsBlockedOnce) {  // D7, G1
+  DeepWorkDefinition work = by_command();
+  work.max_retries = 0;
+  begun_with(work, {step("a"), step("b"), step("c", {"a", "b"}), step("d", {"b"})});
+  when(own());
+  when(own());
+  CompleteStation lost = end_of("implement", 2, Outcome::failed);
+  lost.from_executor = true;
+  lost.error_class = ErrorClass::lost;
+  when(lost);
+  then_names({"StepFailed", "StepBlocked", "StepFailed", "StepBlocked", "StationAttemptFailed"});
+  EXPECT_EQ(status_of("c"), StepStatus::blocked);
+  EXPECT_EQ(status_of("d"), StepStatus::blocked);
+}
+
 TEST_F(PlanTest, ANewAttemptReopensWhatFailedWhereNothingElseIsLeft) {
   DeepWorkDefinition work = by_command();
   work.max_retries = 0;
