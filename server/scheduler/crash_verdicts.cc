@@ -9,6 +9,7 @@
 #include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"
+#include "server/executors/coderunner/agent_session.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -36,7 +37,11 @@ CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
     case JobState::finished:
       return found(Verdict::poll, "it has ended, and its result is there");
     case JobState::absent:
-      return found(Verdict::requeue, "intended and never executed: it is submitted now");
+      return found(
+          Verdict::requeue,
+          proves_start(attempt.external_ref, run.definition(), attempt.span_id, run.resume_ref)
+              ? "it was started, and nothing is left of it: the attempt counts as lost"
+              : "intended and never executed: it is submitted now");
     case JobState::lost:
       return found(Verdict::requeue,
                    "its supervisor is gone without a result: the attempt counts as lost");

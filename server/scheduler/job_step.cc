@@ -1,6 +1,7 @@
 #include "server/scheduler/job_step.h"
 
 #include "domain/try.h"
+#include "server/executors/coderunner/agent_session.h"
 
 #include <vector>
 
@@ -44,8 +45,14 @@ class Stepper {
       if (const auto asked = executor_.cancel(job_); !asked) return trouble(asked.error());
       progress_.cancel_sent = true;
     }
-    const auto state = executor_.poll(job_);
+    auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
+    // A job that removes its own directory, or whose log has its ref, was executed: not twice.
+    if (*state != JobState::absent ||
+        proves_start(job_.external_ref, job_.definition, job_.span_id, job_.resume_ref)) {
+      progress_.is_submitted = true;
+    }
+    if (*state == JobState::absent && progress_.is_submitted) *state = JobState::lost;
     // The ref is reported before the end of the job: the next attempt may resume from it.
     if (*state != JobState::absent) {
       if (const auto reported = report_learned_ref(); !reported) return trouble(reported.error());
@@ -86,6 +93,7 @@ class Stepper {
     ++progress_.submits;
     const auto ref = executor_.submit(job_);
     if (ref) {
+      progress_.is_submitted = true;
       reports_.submitted(job_, *ref);
       return JobStep::in_progress;
     }

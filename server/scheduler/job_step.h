@@ -26,6 +26,7 @@ struct JobProgress {
   Job job;
   bool cancel_sent = false;
   int submits = 0;
+  bool is_submitted = false;   // the executor took it
   ExecutorError submit_error;  // of the latest failed submit
   std::string learned_ref;     // the latest that was reported
 };

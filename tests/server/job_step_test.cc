@@ -87,6 +87,25 @@ TEST_F(JobSteps, SubmitWhatIsAbsent) {  // S6
   EXPECT_EQ(reported, Words{"submitted ref"});
 }
 
+// The executor has it no more, such as a job that removes its own directory.
+TEST_F(JobSteps, WhatWasSubmittedIsNotSubmittedAgain) {  // P3
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(step(), JobStep::over);
+  EXPECT_EQ(reported, (Words{"submitted ref", "finished JOB_LOST"}));
+  EXPECT_EQ(executor.asked, (Words{"poll", "submit", "poll", "clean up", "describe"}));
+}
+
+TEST_F(JobSteps, WhatWasSeenOrHasARefIsNotSubmittedAgain) {  // P3, G11
+  executor.state = JobState::running;
+  EXPECT_EQ(step(), JobStep::in_progress);
+  executor.state = JobState::absent;
+  EXPECT_EQ(step(), JobStep::over);
+  progress = {};
+  progress.job.external_ref = "ref";
+  EXPECT_EQ(step(), JobStep::over);
+  EXPECT_EQ(reported, (Words{"finished JOB_LOST", "finished JOB_LOST"}));
+}
+
 // Each ref is reported once, and before the job's end, so that a later attempt can continue from
 // it.
 TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {

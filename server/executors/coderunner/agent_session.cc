@@ -45,6 +45,12 @@ std::string session_ref_at_start(const StationDefinition& station, const Uuid& s
   return agent == Agent::claude ? session_ref(agent, to_string(span_id)) : std::string();
 }
 
+bool proves_start(const std::string& external_ref, const StationDefinition& station,
+                  const Uuid& span_id, const std::string& resume_ref) {
+  return !external_ref.empty() &&
+         external_ref != session_ref_at_start(station, span_id, resume_ref);
+}
+
 Stored<void> write_learned_session(const std::filesystem::path& job_directory,
                                    const std::string& ref) {
   return write_file_atomically(session_file(job_directory), ref);

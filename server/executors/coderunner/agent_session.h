@@ -22,6 +22,11 @@ std::string session_of(Agent agent, const std::string& ref);
 std::string session_ref_at_start(const StationDefinition& station, const Uuid& span_id,
                                  const std::string& resume_ref);
 
+// Returns whether the ref of an attempt shows that its job was started. That of an agent's session
+// may be chosen before that.
+bool proves_start(const std::string& external_ref, const StationDefinition& station,
+                  const Uuid& span_id, const std::string& resume_ref);
+
 // Write and read the ref that the agent reported while it ran. It is kept in the job's directory,
 // so that it outlives the server and the job. Reading returns an empty string if the agent reported
 // none. Errors: those of atomic_file.h.
