@@ -1,9 +1,11 @@
 #include "server/scheduler/job_runner.h"
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
 #include "domain/pipeline.h"
+#include "server/platform/call_bounds.h"
 
 namespace signalbox {
 namespace {
@@ -28,6 +30,7 @@ struct JobThreads::Tracked {
   JobProgress progress;
   bool in_step = false;
   bool cancel_wanted = false;
+  std::atomic<bool> interrupted = false;  // the step under way is to end; read on its thread
   std::chrono::milliseconds pause = poll_pause_min;
   SteadyClock::time_point next = SteadyClock::now();
 };
@@ -62,6 +65,8 @@ void JobThreads::cancel(const std::string& job_id) {
     const std::lock_guard lock(mutex_);
     const auto place = jobs_.find(job_id);
     if (place == jobs_.end()) return;
+    // A request that hangs would hold the cancel up; what became of it is looked up.
+    if (!place->second->cancel_wanted) place->second->interrupted = place->second->in_step;
     place->second->cancel_wanted = true;
     place->second->next = SteadyClock::now();
     place->second->pause = poll_pause_min;
@@ -93,7 +98,10 @@ void JobThreads::take_step(const std::shared_ptr<Tracked>& tracked) {
   {
     const std::lock_guard lock(mutex_);
     cancel = tracked->cancel_wanted;
+    if (cancel) tracked->interrupted = false;
   }
+  const bool is_interruptible = is_remote(tracked->progress.job.definition);
+  const CallBounds bounds(CallBounds::never_ms, is_interruptible ? &tracked->interrupted : nullptr);
   const JobStep step = advance_job(executor_, reports_, tracked->progress, cancel);
   {
     const std::lock_guard lock(mutex_);

@@ -139,6 +139,20 @@ TEST_F(ModalExecutorTest, TooManyRedirectsAreAnError) {
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
 }
 
+// Its answer would be waited for longer than this test may take.
+TEST_F(ModalExecutorTest, AnEndpointThatHangsDoesNotHoldUpTheEndOfACanceledJob) {  // S8
+  answer_ms_max = 3'600'000;
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  endpoint.fail_next({.method = "DELETE", .hang = true});
+  endpoint.fail_next({.method = "GET", .hang = true});
+  EXPECT_FALSE(modal->cancel(one));
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+  EXPECT_TRUE(modal->fetch_result(one)->cancel_unconfirmed);
+}
+
 TEST_F(ModalExecutorTest, ASlowBodyIsWaitedFor) {
   const Job one = job();
   const auto modal = executor();

@@ -108,5 +108,56 @@ TEST(JobLanes, WhatHangsDelaysTheJobsOfNoOther) {  // G6
   remote.stop(CallBounds::never_ms);
 }
 
+// Its first poll ends only if the work of its thread is canceled.
+class InterruptibleExecutor final : public Executor {
+ public:
+  Executed<std::string> submit(const Job& job) override { return job.id; }
+  Executed<JobState> poll(const Job&) override {
+    if (is_canceled) return JobState::finished;
+    is_polling = true;
+    if (!eventually([] { return CallBounds::is_canceled(); })) return JobState::lost;
+    return tl::unexpected(ExecutorError{ErrorClass::transient, "INTERRUPTED", "it was canceled"});
+  }
+  Executed<JobResult> fetch_result(const Job&) override { return JobResult{}; }
+  Executed<void> cancel(const Job&) override {
+    EXPECT_FALSE(CallBounds::is_canceled()) << "the cancel itself is to arrive";
+    is_canceled = true;
+    return {};
+  }
+  Executed<std::vector<std::int32_t>> clean_up_lost(const Job&) override {
+    return std::vector<std::int32_t>{};
+  }
+
+  std::atomic<bool> is_polling = false;
+  std::atomic<bool> is_canceled = false;
+};
+
+TEST(JobLanes, ARequestThatHangsDoesNotHoldUpACancel) {  // S8
+  const LanePool::Bounds bounds{.working_max = 2,
+                                .threads_max = 4,
+                                .lane_working_max = 2,
+                                .lane_waiting_max = 64,
+                                .hang_ms = 1000};
+  InterruptibleExecutor executor;
+  LanePool local(bounds);
+  LanePool remote(bounds);
+  std::atomic<bool> is_over = false;
+  JobReports reports;
+  reports.submitted = [](const Job&, const std::string&) {};
+  reports.trouble = [](const Job&, const ExecutorError&) {};
+  reports.finished = [&](const Job&, const JobResult& result) {
+    EXPECT_NE(result.failure.code, "JOB_LOST") << "the poll wasn't interrupted";
+    is_over = true;
+  };
+  JobThreads jobs(executor, reports, local, remote);
+  jobs.track(remote_job("one", "https://slow.example"));
+  ASSERT_TRUE(eventually([&] { return executor.is_polling.load(); }));
+  jobs.cancel("one");
+  EXPECT_TRUE(eventually([&] { return is_over.load(); }));
+  EXPECT_TRUE(executor.is_canceled);
+  local.stop(CallBounds::never_ms);
+  remote.stop(CallBounds::never_ms);
+}
+
 }  // namespace
 }  // namespace signalbox

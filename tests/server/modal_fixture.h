@@ -20,7 +20,7 @@ class ModalExecutorTest : public ::testing::Test {
     ModalExecutorOptions options;
     options.jobs_root = site.root() / "jobs";
     options.environment = environment;
-    options.times = {2'000, 5'000};
+    options.times = {2'000, answer_ms_max};
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(40);
     options.cancel_confirm_max = std::chrono::milliseconds(400);
@@ -48,6 +48,7 @@ class ModalExecutorTest : public ::testing::Test {
     return modal->fetch_result(job).value();
   }
 
+  std::int64_t answer_ms_max = 5'000;
   std::chrono::milliseconds refused_max{limits::remote_refused_ms_max};
   ExecutorSite site;
   test::JobEndpoint endpoint;

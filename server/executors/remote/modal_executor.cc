@@ -12,6 +12,7 @@
 #include "domain/try.h"
 #include "server/executors/remote/remote_result.h"
 #include "server/platform/atomic_file.h"
+#include "server/platform/call_bounds.h"
 #include "server/platform/stored_json.h"
 #include "store/file_descriptor.h"
 
@@ -88,6 +89,12 @@ Executed<void> ModalExecutor::save_call_id(const Job& job, const std::string& ca
   return {};
 }
 
+std::int64_t ModalExecutor::answer_by_ms(const RequestTiming& timing) const {
+  if (!timing.canceled_at) return CallBounds::never_ms;
+  const auto left = *timing.canceled_at + options_.cancel_confirm_max - Clock::now();
+  return CallBounds::now_ms() + std::chrono::ceil<std::chrono::milliseconds>(left).count();
+}
+
 Executed<std::string> ModalExecutor::find_call_id(const Job& job) {
   auto known = known_call_id(job);
   if (!known || !known->empty() || !file_exists(directory_of(job) / "remote_submit")) return known;
@@ -133,6 +140,7 @@ Executed<JobState> ModalExecutor::poll(const Job& job) {
   const auto known = TRY(known_call_id(job));
   if (cancel_timed_out) return finish(job, canceled_remote_result(known, true));
   if (Clock::now() < timing.not_before) return JobState::running;
+  const CallBounds bounds(answer_by_ms(timing));
   if (!known.empty()) {
     const auto state = endpoint_.ask(job, known);
     if (state) return apply_state(job, *state);
@@ -222,6 +230,7 @@ Executed<void> ModalExecutor::cancel(const Job& job) {
     if (Clock::now() - *timing.canceled_at > options_.cancel_confirm_max) return {};
     timing.not_before = {};
   }
+  const CallBounds bounds(answer_by_ms(timing_of(job)));
   const auto call_id = TRY(find_call_id(job));
   if (call_id.empty()) return {};  // never submitted
   const auto known = endpoint_.cancel(job, call_id);

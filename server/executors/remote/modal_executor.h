@@ -77,6 +77,9 @@ class ModalExecutor final : public Executor {
   // Delays the job's next request by the backoff and returns the error.
   tl::unexpected<ExecutorError> delay_next_request(const Job& job, const RemoteError& error);
   RequestTiming timing_of(const Job& job);
+  // Returns until when an answer about a job is waited for, as CallBounds has it: one that is being
+  // canceled ends unconfirmed after cancel_confirm_max.
+  [[nodiscard]] std::int64_t answer_by_ms(const RequestTiming& timing) const;
   RequestTiming& timing_in(const Job& job);  // requires mutex_
 
   ModalExecutorOptions options_;
