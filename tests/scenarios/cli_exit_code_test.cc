@@ -39,7 +39,11 @@ TEST_F(CliTest, AWrongCommandLineExitsWithTwo) {
         {"rpc", "run.fly"},
         {"run", "start", "x", "--input", "{"},
         {"run", "start", "x", "--label", "no-value"},
-        {"run", "start", "x", "--pipeline", "/does/not/exist"}}) {
+        {"run", "start", "x", "--pipeline", "/does/not/exist"},
+        {"run", "start", "x", "--pipeline", ""},
+        {"run", "start", "x", "--repository", ""},
+        {"run", "start", "x", "--run-root", ""},
+        {"project", "put", "p", "--repository", ""}}) {
     const Output plain = server_.cli(words);
     EXPECT_EQ(plain.exit_code, 2) << words.back();
     EXPECT_EQ(plain.out, "") << words.back();

@@ -68,7 +68,10 @@ std::string Endpoint::text() const {
 
 std::string Endpoint::start_command() const {
   if (!is_unix() && !is_this_machine(host)) return "ssh " + host + " systemctl status signalbox";
-  if (!is_unix()) return "signalbox serve --listen " + host_and_port();
+  if (is_tls) return "systemctl status signalbox";  // its certificate isn't known here
+  if (!is_unix())
+    return "signalbox serve --listen " +
+           (host == "localhost" ? "127.0.0.1:" + port : host_and_port());
   const std::string data = socket.parent_path().string();
   std::string command = "signalbox serve --data " + (data.empty() ? std::string(".") : data);
   if (socket.filename() != "signalbox.sock") command += " --socket " + socket.string();

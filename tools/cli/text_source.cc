@@ -11,6 +11,7 @@
 namespace signalbox {
 
 Called<std::string> read_file(const std::filesystem::path& path) {
+  if (path.empty()) return tl::unexpected(usage_error("the file's name is empty"));
   const bool standard_input = path == "-";
   std::FILE* file = standard_input ? stdin : std::fopen(path.c_str(), "rbe");
   if (file == nullptr) {

@@ -1,9 +1,9 @@
 // `signalbox project …`: the git repositories that cards belong to.
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "domain/refusals.h"
+#include "tools/cli/absolute_path.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -44,10 +44,9 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   const auto view = [](const json::object& result, const Terminal&) {
     return text_at(result, "name") + (true_at(result, "changed") ? ": saved\n" : ": unchanged\n");
   };
-  // An absolute path, since the server may have another working directory.
-  json::object params{
-      {"name", options.name},
-      {"repository", std::filesystem::absolute(options.repository).lexically_normal().string()}};
+  auto repository = absolute_path("--repository", options.repository);
+  if (!repository) return answer(invocation, tl::unexpected(repository.error()), view);
+  json::object params{{"name", options.name}, {"repository", *std::move(repository)}};
   if (options.pipeline) {
     auto tables = pipeline_tables(*options.pipeline);
     if (!tables) return answer(invocation, tl::unexpected(tables.error()), view);

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "domain/try.h"
+#include "tools/cli/absolute_path.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -97,11 +97,6 @@ struct StartOptions {
   bool watch = false;
 };
 
-// Sets an absolute path, since the server may have another working directory.
-void set_path(json::object& params, std::string_view name, const std::optional<std::string>& path) {
-  if (path) params[name] = std::filesystem::absolute(*path).lexically_normal().string();
-}
-
 Called<json::object> start_params(const StartOptions& options) {
   json::object params;
   params["goal"] = options.goal;
@@ -128,8 +123,10 @@ Called<json::object> start_params(const StartOptions& options) {
   set_param(params, "command_id", options.command_id);
   set_param(params, "max_retries", options.max_retries);
   set_budget(params, options.budget);
-  set_path(params, "run_root", options.run_root);
-  set_path(params, "repository", options.repository);
+  if (options.run_root) params["run_root"] = TRY(absolute_path("--run-root", *options.run_root));
+  if (options.repository) {
+    params["repository"] = TRY(absolute_path("--repository", *options.repository));
+  }
   return params;
 }
 
