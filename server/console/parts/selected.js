@@ -1,4 +1,4 @@
-import { useEffect } from '../vendor/htm-preact.js';
+import { useLayoutEffect } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 
 /**
@@ -13,7 +13,8 @@ export const selectedThing = signal(/** @type {{subject: 'run' | 'card', thing: 
  * @param {any} [of] what `thing` was made from, if it is another object each time
  */
 export function useSelected(subject, thing, of = thing) {
-  useEffect(() => {
+  // At once, not after the next picture: a key may come sooner.
+  useLayoutEffect(() => {
     selectedThing.value = thing ? { subject, thing } : null;
     return () => {
       selectedThing.value = null;

@@ -58,13 +58,13 @@ async function nextMark(/** @type {string} */ kinds) {
 
 /**
  * Goes to an event of the run or card on screen, or of the one that is selected in a list: the next one, or the one before.
- * @param {number} by 1 or -1 @param {number} from the first position that it may have
+ * @param {number} by 1 or -1 @param {number} [from] the first position that it may have; without it, the newest
  */
 async function nextOfSelected(by, from) {
   const { subject, thing } = selectedThing.peek() ?? {};
   if (!subject) return;
   const stream = `${subject}/${thing[`${subject}_id`]}`;
-  for (let pages = 0, next = from; pages < PAGES_READ_MAX && next >= 1; ++pages) {
+  for (let pages = 0, next = from; pages < PAGES_READ_MAX && (next === undefined || next >= 1); ++pages) {
     const page = await call('events.read', { stream, from: next, limit: 1, ...(by < 0 ? { backwards: true } : {}) });
     if (page.events.length) return show(page.events[0].position);
     if (!page.more) break;
@@ -168,7 +168,7 @@ export function TimeBar() {
     { keys: 'L', text: 'The present', run: () => show(null) },
     { keys: '[', text: 'One event back', run: () => handlers?.step(-1) },
     { keys: ']', text: 'One event on', run: () => handlers?.step(1) },
-    { keys: '{', text: 'One event of the run or card back', run: () => nextOfSelected(-1, at === null ? position : position - 1).catch(() => {}) },
+    { keys: '{', text: 'One event of the run or card back', run: () => nextOfSelected(-1, at === null ? undefined : position - 1).catch(() => {}) },
     { keys: '}', text: 'One event of the run or card on', run: () => at !== null && nextOfSelected(1, position + 1).catch(() => {}) },
     { keys: '+', text: 'The bar closer', run: () => zoom(1 / ZOOM) },
     { keys: '-', text: 'The bar wider', run: () => zoom(ZOOM) },
