@@ -12,6 +12,7 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/process/project_warnings.h"
 #include "server/followers/recorded_run.h"
+#include "server/followers/run_root/run_root_disk.h"
 #include "server/git/pinned_repository.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
@@ -78,6 +79,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                     return recorded_commit(
                         log_, projector_.index(), projector_.applied(),
                         {job.run_id, job.run_token, job.token, job.base_station, field});
+                  },
+                  [this](const std::filesystem::path& directory) {
+                    return make_run_directory(directory, run_root_rule_.get());
                   }},
                  artifacts_),
       modal_({config.data / "jobs", environment_of_jobs(config)}, artifacts_),

@@ -125,6 +125,19 @@ class CliTest : public testing::Test {
   // Runs a printed command unchanged, in a shell that finds the binary and the server.
   [[nodiscard]] Output paste(const std::string& command) const { return server_.paste(command); }
 
+  // Runs all commands that the message names, and expects them to succeed. Returns how many.
+  std::size_t paste_commands_of(const std::string& message) const {
+    std::size_t pasted = 0;
+    for (std::size_t begin = message.find('`'); begin != std::string::npos; ++pasted) {
+      const std::size_t end = message.find('`', begin + 1);
+      const std::string command = message.substr(begin + 1, end - begin - 1);
+      const Output output = paste(command);
+      EXPECT_EQ(output.exit_code, 0) << command << ": " << output.out << output.err;
+      begin = end == std::string::npos ? end : message.find('`', end + 1);
+    }
+    return pasted;
+  }
+
   // Blocks until the condition holds. Fails the test if it doesn't in time.
   static void await(const std::function<bool()>& condition) { ASSERT_TRUE(eventually(condition)); }
   void await_status(const std::string& run_id, const std::string& status) const {

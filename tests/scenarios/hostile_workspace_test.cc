@@ -1,9 +1,13 @@
 // An agent that turns its workspace against the service: it replaces `.git`, or sets up programs in
 // the configuration that all worktrees of the repository share. The service's own git commands run
 // none of them, and push nowhere else.
+#include <signal.h>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fixtures/git_repository.h"
@@ -149,27 +153,85 @@ TEST_F(HostileWorkspace, AWorktreeThatIsGoneIsNoticedAndItsCommitsArePushedOnceI
       "[[station]]\nname = \"verify\"\nexecutor = \"process\"\ncommand = [\"sh\", \"-c\", "
       "\"pwd >> '" +
       (scratch_.path() / "verified").string() + "'\"]\n";
-  for (const std::string& more : {verify, std::string()}) {
-    SCOPED_TRACE(more);
-    const std::string run_id = start(
-        "echo new > new.txt; git add new.txt; git commit --quiet -m new\n"
-        "gone=$PWD; cd /; rm -rf \"$gone\"",
-        more);
-    end_of(run_id, "failed");
-    const std::string message = failure_of(run_id);
-    EXPECT_NE(message.find("WORKSPACE_TAMPERED"), std::string::npos) << message;
-    EXPECT_EQ(content_of(scratch_.path() / "verified"), "") << "a command ran in nothing";
-    EXPECT_FALSE(fs::exists(server_.data() / "runs" / run_id / "workspace"));
-    const std::size_t begin = message.find("`git -C ");
-    ASSERT_NE(begin, std::string::npos) << message;
-    EXPECT_EQ(shell(message.substr(begin + 1, message.find('`', begin + 1) - begin - 1)).exit_code,
-              0);
-    EXPECT_EQ(paste("signalbox run retry " + run_id).exit_code, 0);
-    await_status(run_id, "succeeded");
-    expect_pushed(run_id, "new.txt", "new\n");
-    EXPECT_EQ(content_of(scratch_.path() / "verified").empty(), more.empty());
-    fs::remove(scratch_.path() / "verified");
+  // The file and the link make the message name a command more.
+  const fs::path other = scratch_.path() / "other";
+  const std::vector<std::pair<std::string, std::size_t>> replacements{
+      {"", 2},
+      {"mkdir -p \"$D/other\"; ln -s \"$D/other\" \"$gone\"", 3},
+      {"echo file > \"$gone\"", 3}};
+  for (const auto& [replacement, commands] : replacements) {
+    for (const std::string& more : {verify, std::string()}) {
+      SCOPED_TRACE(replacement + more);
+      const std::string run_id = start(
+          "echo new > new.txt; git add new.txt; git commit --quiet -m new\n"
+          "gone=$PWD; cd /; rm -rf \"$gone\"; " +
+              replacement,
+          more);
+      end_of(run_id, "failed");
+      const std::string message = failure_of(run_id);
+      EXPECT_NE(message.find("WORKSPACE_TAMPERED"), std::string::npos) << message;
+      EXPECT_EQ(content_of(scratch_.path() / "verified"), "") << "a command ran elsewhere";
+      EXPECT_EQ(paste_commands_of(message), commands) << message;
+      EXPECT_TRUE(!fs::exists(other) || fs::is_empty(other)) << "something was written elsewhere";
+      EXPECT_EQ(paste("signalbox run retry " + run_id).exit_code, 0);
+      await_status(run_id, "succeeded");
+      expect_pushed(run_id, "new.txt", "new\n");
+      EXPECT_EQ(content_of(scratch_.path() / "verified").empty(), more.empty());
+      fs::remove(scratch_.path() / "verified");
+    }
   }
+}
+
+// A repository in its place has what the agent likes.
+TEST_F(HostileWorkspace, ChecksRunInNoOtherRepository) {  // G12
+  const std::string checks =
+      "[[station]]\nname = \"verify\"\nexecutor = \"checks\"\n[[station.checks]]\nname = \"it\"\n"
+      "command = [\"sh\", \"-c\", \"pwd >> '" +
+      (scratch_.path() / "verified").string() + "'\"]\n";
+  const std::string run_id = start(
+      std::string(hostile_repository) + "rm .git; mv evil-repository/.git .git; echo new > new.txt",
+      checks);
+  end_of(run_id, "failed");
+  EXPECT_NE(failure_of(run_id).find("WORKSPACE_TAMPERED"), std::string::npos) << failure_of(run_id);
+  EXPECT_EQ(content_of(scratch_.path() / "verified"), "");
+  EXPECT_EQ(content_of(server_.data() / "runs" / run_id / "workspace/new.txt"), "new\n")
+      << "the worktree is kept";
+}
+
+// Nothing says any more that it runs.
+TEST_F(HostileWorkspace, AJobThatRemovesItsDirectoryIsExecutedOnce) {  // P3
+  const fs::path executed = scratch_.path() / "executed";
+  const std::string run_id = start_run_of(
+      "name = \"forgetful\"\n[[station]]\nname = \"work\"\nexecutor = \"process\"\n"
+      "command = [\"sh\", \"-c\", \"echo $$ >> '" +
+          executed.string() +
+          "'; rm -rf $(dirname $SIGNALBOX_ARTIFACTS_DIR); exec sleep 1000\"]\n"
+          "[station.retry]\nmax_retries = 0\n",
+      "forget it", {});
+  end_of(run_id, "failed");
+  EXPECT_NE(failure_of(run_id).find("JOB_LOST"), std::string::npos) << failure_of(run_id);
+  const std::string pids = content_of(executed);
+  EXPECT_EQ(std::count(pids.begin(), pids.end(), '\n'), 1) << pids;
+  EXPECT_NE(::kill(std::stoi(pids), 0), 0) << "it is left at work";
+}
+
+// The service would write its own files there.
+TEST_F(HostileWorkspace, ALinkInPlaceOfARunRootIsNotFollowed) {  // G1
+  const fs::path other = scratch_.path() / "other";
+  fs::create_directory(other);
+  const std::string run_id = start_run_of(
+      "name = \"linked\"\n"
+      "[[station]]\nname = \"work\"\nexecutor = \"process\"\ncommand = [\"sh\", \"-c\", \"cd /; "
+      "mv $SIGNALBOX_RUN_ROOT $SIGNALBOX_RUN_ROOT.moved; ln -s '" +
+          other.string() +
+          "' $SIGNALBOX_RUN_ROOT\"]\n"
+          "[[station]]\nname = \"next\"\nexecutor = \"process\"\ncommand = [\"touch\", "
+          "\"ran\"]\n",
+      "move it", {});
+  end_of(run_id, "failed");
+  EXPECT_NE(failure_of(run_id).find("RUN_ROOT_INVALID"), std::string::npos) << failure_of(run_id);
+  EXPECT_NE(failure_of(run_id).find("symbolic link"), std::string::npos) << failure_of(run_id);
+  EXPECT_TRUE(fs::is_empty(other)) << "something was written elsewhere";
 }
 
 // All worktrees of a repository share this configuration.

@@ -99,18 +99,6 @@ class LeftWorktree : public CardTestOfRepository {
     EXPECT_TRUE(blocked.at("retry_at").is_null()) << json::serialize(blocked);
     return blocked;
   }
-  // Runs all commands that the message names, and expects them to succeed. Returns how many.
-  std::size_t paste_commands_of(const std::string& message) const {
-    std::size_t pasted = 0;
-    for (std::size_t begin = message.find('`'); begin != std::string::npos; ++pasted) {
-      const std::size_t end = message.find('`', begin + 1);
-      const std::string command = message.substr(begin + 1, end - begin - 1);
-      const Output output = paste(command);
-      EXPECT_EQ(output.exit_code, 0) << command << ": " << output.out << output.err;
-      begin = end == std::string::npos ? end : message.find('`', end + 1);
-    }
-    return pasted;
-  }
   // Has another run do the work, as the command says that `card why` names.
   void give_up(const std::string& id) const {
     const Output why = paste("signalbox card why " + id);

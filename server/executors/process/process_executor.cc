@@ -46,29 +46,62 @@ std::filesystem::path cwd_of(const Job& job) {
   return makes_workspace(job) ? std::filesystem::path(job.run_root) : workspace_of(job);
 }
 
-// Fails with WORKSPACE_TAMPERED if the worktree that an earlier station made isn't there: an empty
-// directory in its place would have its checks pass over nothing.
+bool is_link(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, unknown));
+}
+
+// Returns what is wrong with the worktree, as the end of a sentence about it; empty: nothing is.
+std::string fault_of_worktree(const std::filesystem::path& workspace, bool is_builtin) {
+  using Type = std::filesystem::file_type;
+  std::error_code unknown;
+  const auto type_of = [&unknown](const std::filesystem::path& path) {
+    return std::filesystem::symlink_status(path, unknown).type();
+  };
+  const Type type = type_of(workspace);
+  if (type == Type::not_found) {
+    return "isn't there any more: something removed it, such as a command of an earlier station, "
+           "or its disk isn't mounted";
+  }
+  if (type == Type::symlink) return "was replaced by a link";
+  if (type != Type::directory && type != Type::none) return "was replaced by a file";
+  // Built-in stations look closer, and say more.
+  const Type git = is_builtin ? Type::none : type_of(workspace / ".git");
+  if (git == Type::regular || git == Type::none) return {};
+  return git == Type::not_found ? "has lost its .git" : "has a .git that git worktree didn't make";
+}
+
+// Fails with WORKSPACE_TAMPERED if the worktree that an earlier station made isn't there: in
+// anything else, such as an empty directory in its place, checks could pass over nothing.
 Executed<void> check_worktree_is_there(const Job& job) {
   if (job.repository.empty() || job.base_station.empty() || makes_workspace(job)) return {};
   const std::filesystem::path workspace = workspace_of(job);
+  const bool is_builtin = job.definition.executor == ExecutorKind::builtin;
+  const std::string fault = fault_of_worktree(workspace, is_builtin);
+  if (fault.empty()) return {};
+  const std::string in_git = "git -C " + shell_word(job.repository) + " worktree ";
+  const std::string place = shell_word(workspace.string());
   std::error_code unknown;
-  if (std::filesystem::status(workspace, unknown).type() != std::filesystem::file_type::not_found) {
-    return {};
+  const bool is_directory =
+      !is_link(workspace) && std::filesystem::is_directory(workspace, unknown);
+  const bool is_there = std::filesystem::symlink_status(workspace, unknown).type() !=
+                        std::filesystem::file_type::not_found;
+  std::string advice;
+  if (is_directory) {
+    advice = "Look at it, move its .git away if there is one, run `" + in_git + "repair`";
+  } else if (job.base_station == "intake") {
+    advice = "What was committed in it is on its branch. To go on with that, run ";
+    if (is_there) advice += "`rm " + place + "` (it isn't the worktree), then ";
+    advice +=
+        "`" + in_git + "add --force " + place + " " + branch_of(job.run_id, job.run_token) + "`";
+  } else {
+    advice = "A new merge makes it anew";
   }
-  const std::string branch = branch_of(job.run_id, job.run_token);
-  const bool is_of_intake = job.base_station == "intake";
-  return tl::unexpected(ExecutorError{
-      ErrorClass::config, std::string(workspace_tampered_code),
-      "the worktree " + workspace.string() +
-          " isn't there any more, so nothing was run: something removed it, such as a command of "
-          "an earlier station, or its disk isn't mounted. " +
-          (is_of_intake
-               ? "What was committed in it is on its branch. To go on with that, run "
-                 "`git -C " +
-                     shell_word(job.repository) + " worktree add --force " +
-                     shell_word(workspace.string()) + " " + branch + "`, then have it tried again: "
-               : "A new merge makes it anew: ") +
-          "`signalbox run why " + to_string(job.run_id) + "` names the command"});
+  return tl::unexpected(ExecutorError{ErrorClass::config, std::string(workspace_tampered_code),
+                                      "the worktree " + workspace.string() + " " + fault +
+                                          ". No command was run there. " + advice +
+                                          "; then have it tried again: `signalbox run why " +
+                                          to_string(job.run_id) + "` names the command"});
 }
 
 // Returns the external ref at the start of the job: an agent's session has an id of its own; for
@@ -179,12 +212,14 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
   if (auto made = make_directories(directory.artifacts()); !made) {
     return storage_error(made.error());
   }
-  if (auto made = make_directories(cwd_of(job)); !made) {
-    const bool is_own_disk = job.run_root.starts_with(options_.jobs_root.parent_path().string());
+  if (auto made = options_.make_run_directory(cwd_of(job)); !made) {
+    const bool is_own_disk = job.run_root.starts_with(options_.jobs_root.parent_path().string()) &&
+                             !is_link(job.run_root) && !is_link(cwd_of(job));
     if (is_own_disk || made.error().kind == StoreError::Kind::full) {
       return storage_error(made.error());
     }
-    // A place that a client named and that can't be made: waiting doesn't change that.
+    // A place that a client named and that can't be made, or a link that a job left there: waiting
+    // doesn't change that.
     return tl::unexpected(
         ExecutorError{ErrorClass::config, "RUN_ROOT_INVALID", made.error().message});
   }

@@ -14,6 +14,7 @@
 #include "server/executors/executor.h"
 #include "server/executors/job_directory.h"
 #include "server/platform/artifact_store.h"
+#include "store/durable_file.h"
 
 namespace signalbox {
 
@@ -26,6 +27,10 @@ struct ProcessExecutorOptions {
   std::function<std::string(const std::string& job_id)> secret_of = {};
   // Returns what the result of the job's base_station has in the log under `field`, or "".
   std::function<Stored<std::string>(const Job& job, const char* field)> declared_commit = {};
+  // Makes a run root, or a directory in one, as make_directories() does, but follows no link that
+  // an earlier job may have put there.
+  std::function<Stored<void>(const std::filesystem::path& directory)> make_run_directory =
+      make_directories;
 };
 
 // Any thread. Several instances may use one directory, also in different processes.

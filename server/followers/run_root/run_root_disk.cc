@@ -74,11 +74,11 @@ Stored<void> go_below(RootFile& place, const std::string& name, bool create) {
 }
 
 // Opens the directory of the changed file. Whoever named the root was permitted to name it with the
-// links that lead there, except below a configured directory: there each name is opened in the
+// links that lead there, except below a guarded directory: there each name is opened in the
 // directory before it, so that a link that somebody puts there meanwhile is never followed.
 Stored<RootFile> find_place(const FileChange& change, bool create, const RunRootRule* rule) {
   const auto inside =
-      rule == nullptr ? std::optional<RunRootRule::Inside>() : rule->inside(change.root);
+      rule == nullptr ? std::optional<RunRootRule::Inside>() : rule->guarded(change.root);
   RootFile place;
   place.shown = inside ? inside->directory : fs::path(change.root);
   if (create) {
@@ -284,6 +284,14 @@ Stored<RootFile> find_root_file(const std::string& root, const std::string& path
   inside.root = root;
   inside.path = path;
   return find_place(inside, /*create=*/false, rule);
+}
+
+Stored<void> make_run_directory(const fs::path& directory, const RunRootRule* rule) {
+  FileChange inside;
+  inside.root = directory.string();
+  inside.path = "file";  // isn't looked at
+  TRY(find_place(inside, /*create=*/true, rule));
+  return {};
 }
 
 Stored<FileDescriptor> open_run_root(const std::string& root, const RunRootRule* rule) {

@@ -2,7 +2,7 @@
 // one. Steps: temporary file in the same directory, fsync, rename, fsync of the directory.
 //
 // A run root belongs to its user, who may put anything there. So no symbolic link below the root is
-// followed, nor below a configured directory in which the root lies, and a non-empty directory in
+// followed, nor below a guarded directory in which the root lies, and a non-empty directory in
 // the place of a file is renamed aside, never deleted.
 #pragma once
 
@@ -37,12 +37,16 @@ struct RootFile {
 };
 
 // Finds the file `path`, which is relative to the root and need not be there, by the way that a
-// write takes to it: no link below the root, or below a configured directory, is followed. Whoever
+// write takes to it: no link below the root, or below a guarded directory, is followed. Whoever
 // reads it in the open directory reads where the service writes, wherever the names that lead there
 // lead by then. `rule` is as for apply_change(). Fails with `not_found` if its directory isn't
 // there, or `io`. Blocks. Any thread.
 Stored<RootFile> find_root_file(const std::string& root, const std::string& path,
                                 const RunRootRule* rule);
+
+// Makes the directory, which is a run root or lies in one, and its missing parents, by that way,
+// too. `rule` is as for apply_change(). Fails with `full` or `io`. Blocks. Any thread.
+Stored<void> make_run_directory(const std::filesystem::path& directory, const RunRootRule* rule);
 
 // Opens a run root that is there, by the way that a write takes to it: no link below a configured
 // directory is followed. `rule` is as for apply_change(). Fails with `not_found` or `io`. Blocks.

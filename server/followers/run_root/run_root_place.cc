@@ -83,6 +83,16 @@ std::optional<RunRootRule::Inside> RunRootRule::inside(const fs::path& path) con
   return innermost;
 }
 
+std::optional<RunRootRule::Inside> RunRootRule::guarded(const fs::path& path) const {
+  if (auto found = inside(path)) return found;
+  const fs::path written = without_last_slash(path.lexically_normal());
+  for (const fs::path& data : {data_.lexically_normal(), data_place_}) {
+    auto names = names_below(written, without_last_slash(data) / "runs");
+    if (!names.empty()) return Inside{data_place_ / "runs", std::move(names)};
+  }
+  return std::nullopt;
+}
+
 Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_root, Role role) {
   const fs::path place = without_links(run_root);
   if (is_in_data(place, rule.data_place())) {

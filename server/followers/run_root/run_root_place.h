@@ -46,6 +46,9 @@ class RunRootRule {
   // Other programs write below the roots and may replace a directory by a link at any time, so none
   // of `names` is ever followed if it is a link. Doesn't block.
   [[nodiscard]] std::optional<Inside> inside(const std::filesystem::path& path) const;
+  // Returns the same for a path below one of the roots or `<data>/runs`, where the run roots are
+  // that nobody named: the jobs that write there mustn't lead the service elsewhere, either.
+  [[nodiscard]] std::optional<Inside> guarded(const std::filesystem::path& path) const;
 
  private:
   const std::filesystem::path data_;
