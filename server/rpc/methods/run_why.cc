@@ -129,9 +129,13 @@ Stored<void> read_around(const Api& api, std::span<const Record> records, RunMom
       event_as<StationAttemptFailed>(failed->event)->failure.code != "LOCK_LOST") {
     return {};
   }
-  const Position from = failed->position > lock_end_reach ? failed->position - lock_end_reach : 1;
-  auto before = TRY(api.log.read(from, static_cast<std::size_t>(failed->position - from)));
-  for (auto record = before.rbegin(); record != before.rend(); ++record) {
+  const Position reach = failed->position > lock_end_reach ? failed->position - lock_end_reach : 1;
+  const Position from = std::max(reach, api.log.horizon().position + 1);
+  if (from >= failed->position) return {};  // what was before it is archived
+  auto before = api.log.read(from, static_cast<std::size_t>(failed->position - from));
+  if (!before && before.error().kind == StoreError::Kind::dropped) return {};  // meanwhile
+  if (!before) return tl::unexpected(before.error());
+  for (auto record = before->rbegin(); record != before->rend(); ++record) {
     if (event_as<LockExpired>(record->event) == nullptr &&
         event_as<LockReleased>(record->event) == nullptr) {
       continue;
