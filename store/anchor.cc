@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 #include <string_view>
+#include <system_error>
 
 #include "store/crc32c.h"
 #include "store/durable_file.h"
@@ -55,6 +56,10 @@ Stored<void> write_anchor(const std::filesystem::path& file, const Anchor& ancho
 }
 
 Stored<std::optional<Anchor>> read_anchor(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (std::filesystem::is_fifo(file, unknown)) {  // its writer would be waited for
+    return failure(StoreError::Kind::damaged, file, file.string() + " is not a file");
+  }
   const auto text = read_file(file, anchor_bytes_max);
   if (!text && text.error().kind == StoreError::Kind::not_found) return std::nullopt;
   if (!text) return tl::unexpected(text.error());

@@ -50,15 +50,10 @@ Stored<void> replace_file(const std::filesystem::path& path, std::string_view by
 }
 
 Stored<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
-  // O_NONBLOCK: a FIFO there isn't waited for.
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return tl::unexpected(system_error("open", path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("read", path));
-  if (!S_ISREG(status.st_mode)) {
-    return store_failure(StoreError::Kind::damaged, path.string() + " is not a file",
-                         path.string());
-  }
   // One byte more than the size, so that a file that doesn't grow reaches its end in the first
   // round. A sparse file may have any size.
   const auto size_now = static_cast<std::uint64_t>(status.st_size);

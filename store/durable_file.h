@@ -16,8 +16,7 @@ namespace signalbox {
 // kept.
 Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes);
 
-// Reads a whole file. Fails with `not_found`, `io`, or `damaged` if it isn't a regular file or is
-// larger than bytes_max.
+// Reads a whole file. Fails with `not_found`, `io`, or `damaged` if it is larger than bytes_max.
 Stored<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 
 // Creates an absolute directory with mode 0700, and its missing parents likewise. Each directory

@@ -1,6 +1,7 @@
 #include "server/access/secret.h"
 
 #include <span>
+#include <system_error>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -43,7 +44,10 @@ Digest digest_of_secret(std::string_view secret) { return sha256(secret); }
 
 Stored<std::string> load_job_key(const std::filesystem::path& data, const RandomSource& random) {
   const std::filesystem::path file = data / "jobs.key";
-  auto found = read_file(file, key_bytes);
+  std::error_code unknown;
+  // A FIFO would be waited for. Like another damaged key, it is replaced.
+  const bool is_fifo = std::filesystem::is_fifo(file, unknown);
+  auto found = is_fifo ? Stored<std::string>("") : read_file(file, key_bytes);
   if (found && found->size() == key_bytes) return found;
   if (!found && found.error().kind == StoreError::Kind::io) return found;
   // A missing or damaged key is made anew. Jobs under way are still known by their processes.
