@@ -47,8 +47,10 @@ class Stepper {
     }
     auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
-    // A job that removes its own directory, or whose log has its ref, was executed: not twice.
-    if (*state != JobState::absent ||
+    // A job that removes its own directory, or whose log has its ref, was executed: not twice. A
+    // remote one counts as running while it isn't known whether its submit arrived.
+    const bool was_seen = *state != JobState::absent && !is_remote(job_.definition);
+    if (was_seen ||
         proves_start(job_.external_ref, job_.definition, job_.span_id, job_.resume_ref)) {
       progress_.is_submitted = true;
     }

@@ -106,6 +106,19 @@ TEST_F(JobSteps, WhatWasSeenOrHasARefIsNotSubmittedAgain) {  // P3, G11
   EXPECT_EQ(reported, (Words{"finished JOB_LOST", "finished JOB_LOST"}));
 }
 
+// It counts as running while its endpoint isn't asked again yet.
+TEST_F(JobSteps, ARemoteJobWhoseSubmitMayHaveArrivedIsSubmittedOnceThatIsKnown) {  // S6
+  progress.job.definition.executor = ExecutorKind::modal;
+  progress.job.definition.modal.emplace().endpoint = "https://endpoint.example";
+  executor.submits = {unheard};
+  EXPECT_EQ(step(), JobStep::trouble);
+  executor.state = JobState::running;
+  EXPECT_EQ(step(), JobStep::in_progress);
+  executor.state = JobState::absent;
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(reported, (Words{"trouble UNHEARD", "submitted ref"}));
+}
+
 // Each ref is reported once, and before the job's end, so that a later attempt can continue from
 // it.
 TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {
