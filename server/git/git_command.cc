@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "server/git/repository_lock.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/child_process.h"
 #include "server/platform/service_manager.h"
@@ -174,13 +175,15 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
   }
   ChildProcess::Sink to = options.receive ? options.receive : out.sink();
   if (file) to = {};
+  const int held = options.place ? -1 : RepositoryLock::held_descriptor();
   auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
                                     .environment = environment_with(options),
                                     .input = options.input,
                                     .stdout_sink = std::move(to),
                                     .stderr_sink = err.sink(),
-                                    .stdout_descriptor = file.get()});
+                                    .stdout_descriptor = file.get(),
+                                    .held_descriptor = held});
   if (!child) return not_started(child.error());
   file = {};
 

@@ -17,7 +17,19 @@ namespace {
 
 constexpr int retry_interval_ms = 20;
 
+thread_local int held_by_thread = -1;
+
 }  // namespace
+
+RepositoryLock::RepositoryLock(FileDescriptor file) : file_(std::move(file)) {
+  held_by_thread = file_.get();
+}
+
+RepositoryLock::~RepositoryLock() {
+  if (file_) held_by_thread = -1;
+}
+
+int RepositoryLock::held_descriptor() { return held_by_thread; }
 
 tl::expected<RepositoryLock, std::string> RepositoryLock::take(
     const std::filesystem::path& repository, std::int64_t wait_ms) {

@@ -2,8 +2,10 @@
 // stations are processes of their own, and the server removes worktrees itself.
 //
 // It is an flock(2) on the file signalbox-worktree.lock in the repository's common git directory.
-// The kernel releases it when the holder ends, for whatever reason. git doesn't inherit the
-// descriptor.
+// The kernel releases it when the holder and every git that it started meanwhile have ended, for
+// whatever reason: a `git worktree remove` that outlives a killed server would otherwise take away
+// what the next holder makes, since git uses the names of its records again. A git that may run
+// hooks or filters doesn't hold it, since they may leave processes behind.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +28,15 @@ class RepositoryLock {
       const std::filesystem::path& repository,
       std::int64_t wait_ms = limits::repository_wait_ms_max);
 
+  RepositoryLock(RepositoryLock&&) = default;
+  RepositoryLock& operator=(RepositoryLock&&) = delete;
+  ~RepositoryLock();
+
+  // Returns the descriptor of the lock that this thread holds; -1 if it holds none.
+  static int held_descriptor();
+
  private:
-  explicit RepositoryLock(FileDescriptor file) : file_(std::move(file)) {}
+  explicit RepositoryLock(FileDescriptor file);
 
   FileDescriptor file_;
 };

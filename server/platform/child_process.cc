@@ -111,7 +111,11 @@ tl::expected<pid_t, int> spawn(const ChildProcess::Settings& settings,
   actions.connect(STDIN_FILENO, descriptors[0], O_RDONLY);
   actions.connect(STDOUT_FILENO, descriptors[1], O_WRONLY);
   actions.connect(STDERR_FILENO, descriptors[2], O_WRONLY);
-  posix_spawn_file_actions_addclosefrom_np(actions.get(), 3);
+  int first_closed = STDERR_FILENO + 1;
+  if (settings.held_descriptor >= 0) {
+    actions.connect(first_closed++, settings.held_descriptor, O_RDONLY);
+  }
+  posix_spawn_file_actions_addclosefrom_np(actions.get(), first_closed);
   if (!settings.cwd.empty()) {
     posix_spawn_file_actions_addchdir_np(actions.get(), settings.cwd.c_str());
   }

@@ -1,7 +1,7 @@
 // One child process: started by its argv, read while it runs, and waited for.
 //
 // The child inherits only what is named here, with default signal handlers, an empty signal mask
-// and no descriptor above 2. Callers differ in why they stop waiting (a cancel, a pause, a result
+// and no descriptor above 2 but the one that it is asked to hold. Callers differ in why they stop waiting (a cancel, a pause, a result
 // in the output); that condition belongs in their own loop around has_ended() and wait().
 // `signalbox lock exec` doesn't use this class: its command inherits everything and dies with its
 // parent (tools/lock/lock_child.h).
@@ -54,6 +54,9 @@ class ChildProcess {
     int stdout_descriptor = -1;
     int stderr_descriptor = -1;
     bool stderr_as_stdout = false;  // uses one pipe for both, which keeps their order
+    // Stays open in the program and its children for as long as they live, as an flock(2) that must
+    // outlive this process. -1: none.
+    int held_descriptor = -1;
     Group group = Group::own;
     Reach reach = Reach::group;
   };

@@ -166,7 +166,8 @@ class Overnight : public CliTest {
   // Expects the second attempt, in the same session, to begin when the limit was over. The first
   // one isn't a failure.
   void expect_a_limit_is_waited_for(const std::string& run) const {
-    EXPECT_TRUE(events(run, "StationAttemptFailed").empty());
+    const json::array failed = events(run, "StationAttemptFailed");
+    EXPECT_TRUE(failed.empty()) << json::serialize(failed);
     const json::array waits = events(run, "StationDeferred");
     ASSERT_EQ(waits.size(), 1U);
     EXPECT_EQ(waits[0].at("data").at("reason"), "quota") << json::serialize(waits);

@@ -2,6 +2,7 @@
 // operations in a repository run one at a time.
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -191,6 +192,28 @@ TEST_F(GitCalls, TheRepositorysLockIsOneForAllItsWorktreesAndEndsWithItsHolder) 
   EXPECT_FALSE(RepositoryLock::take(site.root() / "nowhere").has_value());
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// A killed server's `git worktree remove` once removed what the next holder made under its name.
+TEST_F(GitCalls, TheRepositorysLockIsHeldByAGitThatOutlivesItsHolder) {
+  const fs::path fifo = site.root() / "until";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  set_alias("echo $$ > pid.new; mv pid.new pid; cat " + fifo.string());
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    const auto lock = RepositoryLock::take(repository);
+    if (lock) git(repository, {"stuck"});
+    ::_exit(0);
+  }
+  const bool is_under_way = eventually([&] { return fs::exists(repository / "pid"); });
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+  ASSERT_TRUE(is_under_way);
+  EXPECT_FALSE(RepositoryLock::take(repository, 50).has_value());
+  std::ofstream(fifo) << "go on\n";
+  EXPECT_TRUE(RepositoryLock::take(repository, 30'000).has_value());
+  EXPECT_TRUE(git(repository, {"rev-parse"}).ok);
+  EXPECT_EQ(RepositoryLock::held_descriptor(), -1) << "a lock that was given back is no one's";
 }
 
 TEST_F(GitCalls, IntakeWaitsForItsTurn) {
