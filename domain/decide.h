@@ -62,6 +62,10 @@ Decided<NewEvents> decide(const World&, const ClaimStation&, const Now&);
 // STATION_ORDER, STATION_NOT_CLAIMED, STALE_TOKEN. All but the heartbeat: STATION_NOT_CLAIMABLE if
 // the service executes the station and its executor isn't the sender.
 Decided<NewEvents> decide(const World&, const HeartbeatStation&, const Now&);
+// Returns whether a heartbeat that is taken says only that its sender lives: the lease is the same,
+// there is no other progress, and nobody waits for some. What it changes, the end of the lease,
+// isn't state, so it needn't be recorded.
+[[nodiscard]] bool is_mere_renewal(const World&, const HeartbeatStation&);
 Decided<NewEvents> decide(const World&, const SetExternalRef&, const Now&);
 Decided<NewEvents> decide(const World&, const CompleteStation&, const Now&);
 Decided<NewEvents> decide(const World&, const DeferStation&, const Now&);
@@ -127,6 +131,8 @@ Decided<NewEvents> decide(const World&, const ResetPlan&, const Now&);
 Decided<NewEvents> decide(const World&, const NextStep&, const Now&);
 // The holder's commands: RUN_NOT_FOUND, RUN_TERMINAL, PLAN_NOT_FOUND, STEP_NOT_FOUND, STALE_TOKEN.
 Decided<NewEvents> decide(const World&, const HeartbeatStep&, const Now&);
+// Returns whether a heartbeat that is taken doesn't change the lease, as above.
+[[nodiscard]] bool is_mere_renewal(const World&, const HeartbeatStep&);
 Decided<NewEvents> decide(const World&, const CompleteStep&, const Now&);
 Decided<NewEvents> decide(const World&, const FailStep&, const Now&);
 // Timers, as above.

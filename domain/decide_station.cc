@@ -259,6 +259,17 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
   return events;
 }
 
+bool is_mere_renewal(const World& world, const HeartbeatStation& command) {
+  const Run* const run = world.find_run(command.run_id);
+  if (run == nullptr || !run->attempt || run->cancel_requested) return false;
+  const Attempt& attempt = *run->attempt;
+  const std::string progress = command.progress_digest.value_or("");
+  const bool is_same_lease =
+      attempt.lease_ms == 0 || command.lease_ms.value_or(attempt.lease_ms) == attempt.lease_ms;
+  return is_same_lease && run->station().status == StationStatus::running && !attempt.ending &&
+         (progress.empty() || progress == attempt.progress_digest);
+}
+
 Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now& now) {
   TRY(require_name("external_ref", command.external_ref, limits::path_bytes_max));
   if (!command.from_executor) TRY(require_plain_ref(command.external_ref));

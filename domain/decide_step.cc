@@ -100,6 +100,12 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStep& command, cons
   return NewEvents{event_of(held, StepHeartbeat{command.step, lease_ms})};
 }
 
+bool is_mere_renewal(const World& world, const HeartbeatStep& command) {
+  const StepState* const step = running_step(world, command.run_id, command.step, command.token);
+  return step != nullptr &&
+         (step->lease_ms == 0 || command.lease_ms.value_or(step->lease_ms) == step->lease_ms);
+}
+
 Decided<NewEvents> decide(const World& world, const CompleteStep& command, const Now& now) {
   const std::string summary = command.summary.value_or("");
   TRY(require_at_most("summary", summary, limits::summary_bytes_max));

@@ -168,6 +168,10 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                        [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
                          apply_settings(changed, tls);
                        }) {
+  api_.renew_lease = [this](const Run& run) { return timer_loop_.renew_lease(run); };
+  api_.renew_step_lease = [this](const Run& run, const StepState& step) {
+    return timer_loop_.renew_lease(run, step);
+  };
   api_.ask_past = [this](PastQuestion question, const Responder& responder) {
     past_worlds_.ask(std::move(question), responder);
   };

@@ -46,6 +46,16 @@ void TimerLoop::check_for_clock_jump(bool stopping) {
       .apply(NoteClockJump{jump->wall_ms, jump->monotonic_ms, jump->cause});
 }
 
+bool TimerLoop::renew_lease(const Run& run) {
+  if (!timers_.renew(run, parts_.clock.monotonic_ns())) return false;
+  sweep_.note_renewal(run.id);
+  return true;
+}
+
+bool TimerLoop::renew_lease(const Run& run, const StepState& step) {
+  return timers_.renew_step(run, step, parts_.clock.monotonic_ns());
+}
+
 void TimerLoop::turn(StationJobs& jobs) {
   check_for_clock_jump(/*stopping=*/false);
   jobs.dispatch_ready();

@@ -53,6 +53,11 @@ class TimerLoop {
   // in every callback.
   void check_for_clock_jump(bool stopping);
 
+  // Renews the lease of a run's attempt, or of a step's, in memory. Returns false if that has to be
+  // recorded (Timers::renew()).
+  bool renew_lease(const Run& run);
+  bool renew_lease(const Run& run, const StepState& step);
+
   // Dispatches ready stations and serves waiting claims, locks and steps. Called once for all input
   // that arrives together.
   void turn(StationJobs& jobs);

@@ -60,6 +60,11 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   return decided.size();
 }
 
+bool Engine::takes(const Origin& origin, const Command& command) const {
+  return accepts_events() &&
+         decide(world_, command, Now{clock_.wall_ns(), origin.sender()}).has_value();
+}
+
 Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
                                   LogWrite write, Position cause) {
   TRY(accepts_events());

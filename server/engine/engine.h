@@ -105,6 +105,9 @@ class Engine {
   };
   Transaction begin(Origin origin) { return {*this, std::move(origin)}; }
 
+  // Returns whether a transaction of `origin` would take `command` now. Applies nothing.
+  [[nodiscard]] bool takes(const Origin& origin, const Command& command) const;
+
   // Applies `event`, which isn't the result of a command, and has `write` write its commit, after
   // the commits before it and apart from them. `cause` is as in Record. Refused as
   // Transaction::apply(). Only one such event is under way at a time, and the committer must be

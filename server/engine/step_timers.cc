@@ -12,6 +12,18 @@ void StepTimers::arm_lease(const Run& run, const StepState& step, std::int64_t m
   queue_.arm({run.id, step.definition.id, Kind::lease}, monotonic_ns + step.lease_ms * ns_per_ms);
 }
 
+void StepTimers::arm_on_record(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
+  queue_.arm({run.id, step.definition.id, Kind::on_record},
+             monotonic_ns + limits::renewal_record_interval_ms * ns_per_ms);
+}
+
+bool StepTimers::renew(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
+  const auto due_ns = queue_.due_of({run.id, step.definition.id, Kind::on_record});
+  if (!due_ns || *due_ns <= monotonic_ns) return false;
+  arm_lease(run, step, monotonic_ns);
+  return true;
+}
+
 void StepTimers::arm_timeout(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
   if (step.lease_ms == 0) return;
   queue_.arm({run.id, step.definition.id, Kind::timeout},
@@ -59,10 +71,12 @@ void StepTimers::apply(const Run& run, const Record& record, std::int64_t wall_n
     if (const StepState* const step = step_of(started->step, StepStatus::running)) {
       arm_lease(run, *step, monotonic_ns);
       arm_timeout(run, *step, monotonic_ns);
+      queue_.disarm({run.id, step->definition.id, Kind::on_record});
     }
   } else if (const auto* beat = event_as<StepHeartbeat>(record.event)) {
     if (const StepState* const step = step_of(beat->step, StepStatus::running)) {
       arm_lease(run, *step, monotonic_ns);
+      arm_on_record(run, *step, monotonic_ns);
     }
   } else if (const auto* failed = event_as<StepAttemptFailed>(record.event)) {
     if (const StepState* const step = step_of(failed->step, StepStatus::waiting)) {
@@ -92,6 +106,8 @@ void StepTimers::take_due(const World& world, std::int64_t monotonic_ns,
         break;
       case Kind::wait:
         due.push_back(WakeStep{run->id, key.step});
+        break;
+      case Kind::on_record:
         break;
     }
   }

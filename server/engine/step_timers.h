@@ -22,12 +22,14 @@ class StepTimers {
   void restart_leases(const World& world, std::int64_t monotonic_ns);
   // Updates deadlines with one record of a run that is still open.
   void apply(const Run& run, const Record& record, std::int64_t wall_ns, std::int64_t monotonic_ns);
+  // Renews the lease of a step's attempt without a record, as Timers::renew().
+  bool renew(const Run& run, const StepState& step, std::int64_t monotonic_ns);
   // Removes the deadlines that have passed and appends their commands to `due`.
   void take_due(const World& world, std::int64_t monotonic_ns, std::vector<Command>& due);
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return queue_.next_poll_ns(); }
 
  private:
-  enum class Kind : std::uint8_t { lease, timeout, wait };
+  enum class Kind : std::uint8_t { lease, timeout, wait, on_record };
   struct Key {
     RunId run_id{};
     std::string step;
@@ -42,6 +44,7 @@ class StepTimers {
   };
 
   void arm_lease(const Run& run, const StepState& step, std::int64_t monotonic_ns);
+  void arm_on_record(const Run& run, const StepState& step, std::int64_t monotonic_ns);
   void arm_timeout(const Run& run, const StepState& step, std::int64_t monotonic_ns);
   void arm_wait(const Run& run, const StepState& step, std::int64_t wall_ns,
                 std::int64_t monotonic_ns);

@@ -31,7 +31,8 @@ std::optional<TimeOutTick> time_out(const World& world, const std::string& loop,
 }  // namespace
 
 void Timers::disarm_run(const RunId& run_id) {
-  for (const RunKind kind : {RunKind::lease, RunKind::timeout, RunKind::wait, RunKind::stall}) {
+  for (const RunKind kind :
+       {RunKind::lease, RunKind::timeout, RunKind::wait, RunKind::stall, RunKind::on_record}) {
     runs_.disarm({run_id, kind});
   }
 }
@@ -52,11 +53,20 @@ void Timers::arm_stall(const Run& run, std::int64_t monotonic_ns) {
   runs_.arm({run.id, RunKind::stall}, monotonic_ns + stall_after_ms * ns_per_ms);
 }
 
+void Timers::arm_lease(const RunId& run_id, std::int64_t lease_ms, std::int64_t monotonic_ns) {
+  if (lease_ms > 0) runs_.arm({run_id, RunKind::lease}, monotonic_ns + lease_ms * ns_per_ms);
+}
+
 void Timers::arm_attempt(const Run& run, std::int64_t monotonic_ns) {
-  if (run.attempt->lease_ms > 0) {
-    runs_.arm({run.id, RunKind::lease}, monotonic_ns + run.attempt->lease_ms * ns_per_ms);
-  }
+  arm_lease(run.id, run.attempt->lease_ms, monotonic_ns);
   arm_progress(run, monotonic_ns);
+}
+
+bool Timers::renew(const Run& run, std::int64_t monotonic_ns) {
+  const auto due_ns = runs_.due_of({run.id, RunKind::on_record});
+  if (!due_ns || *due_ns <= monotonic_ns) return false;
+  arm_lease(run.id, run.attempt->lease_ms, monotonic_ns);
+  return true;
 }
 
 void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotonic_ns) {
@@ -103,8 +113,12 @@ void Timers::count_leases_from(const World& world,
   for (const auto& [id, run] : world.runs) {
     if (!run->attempt || run->attempt->lease_ms == 0) continue;
     const Attempt& attempt = *run->attempt;
-    runs_.arm({id, RunKind::lease},
-              began_ns(attempt.lease_renewed_at) + attempt.lease_ms * ns_per_ms);
+    const std::int64_t length_ns = attempt.lease_ms * ns_per_ms;
+    const std::int64_t end_ns = began_ns(attempt.lease_renewed_at) + length_ns;
+    // One that is over, and that the log doesn't end, was renewed in memory: nobody knows when.
+    const auto full_ns = runs_.due_of({id, RunKind::lease});
+    if (full_ns && end_ns <= *full_ns - length_ns) continue;
+    runs_.arm({id, RunKind::lease}, end_ns);
   }
   for (const auto& [key, lock] : world.locks) {
     const std::int64_t end_ns = began_ns(lock.renewed_at) + lock.lease_ms * ns_per_ms;
@@ -156,12 +170,15 @@ void Timers::apply(const World& world, std::span<const Record> records, std::int
     }
     const Run* run = world.find_run(record.stream.run_id);
     if (run != nullptr) steps_.apply(*run, record, wall_ns, monotonic_ns);
+    if (event_as<StationClaimed>(record.event) != nullptr) {
+      runs_.disarm({record.stream.run_id, RunKind::on_record});  // it was the attempt's before it
+    }
     if (run == nullptr) {
       disarm_run(record.stream.run_id);
     } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
-      if (beat->lease_ms > 0) {
-        runs_.arm({run->id, RunKind::lease}, monotonic_ns + beat->lease_ms * ns_per_ms);
-      }
+      arm_lease(run->id, beat->lease_ms, monotonic_ns);
+      runs_.arm({run->id, RunKind::on_record},
+                monotonic_ns + limits::renewal_record_interval_ms * ns_per_ms);
       if (run->attempt && run->attempt->last_progress_at == record.position) {
         arm_progress(*run, monotonic_ns);
       }
@@ -200,6 +217,7 @@ std::optional<Command> Timers::command_for(const World& world, const RunKey& key
       return StallStation{run->id, attempt.token, attempt.last_progress_at, attempt.stalls,
                           run->definition().stall_after_ms * (attempt.stalls + 1) + late_ms};
     case RunKind::wait:
+    case RunKind::on_record:
       break;
   }
   return std::nullopt;

@@ -29,13 +29,24 @@ class Timers {
   void restart_leases(const World& world, std::int64_t monotonic_ns);
 
   // Counts each lease of an attempt and of a held lock from when it began (monotonic), which
-  // `began_ns` returns for the position of its grant or renewal. For a moment of the past:
-  // arm_all() gives every lease its full length.
+  // `began_ns` returns for the position of its grant or renewal. For a moment of the past, right
+  // after arm_all(), which gives every lease its full length. An attempt whose lease was renewed
+  // since without a record keeps that.
   void count_leases_from(const World& world, const std::function<std::int64_t(Position)>& began_ns);
 
   // Updates deadlines with the records of one commit. `world` already has them.
   void apply(const World& world, std::span<const Record> records, std::int64_t wall_ns,
              std::int64_t monotonic_ns);
+
+  // Begins the lease of a run's attempt, or of a step's, anew, without a record of it. Returns
+  // false and changes nothing if that has to be recorded: no heartbeat of the attempt is on record
+  // since this incarnation armed all deadlines, or for limits::renewal_record_interval_ms. So the
+  // log doesn't grow with each heartbeat, and still says of every attempt whether it sends any, and
+  // that it outlived a crash.
+  bool renew(const Run& run, std::int64_t monotonic_ns);
+  bool renew_step(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
+    return steps_.renew(run, step, monotonic_ns);
+  }
 
   // Removes the deadlines that have passed and returns their commands.
   std::vector<Command> take_due(const World& world, std::int64_t monotonic_ns);
@@ -62,7 +73,8 @@ class Timers {
                                                        std::int64_t monotonic_ns) const;
 
  private:
-  enum class RunKind : std::uint8_t { lease, timeout, wait, stall };
+  // Until `on_record`, a heartbeat is in the log that is recent enough.
+  enum class RunKind : std::uint8_t { lease, timeout, wait, stall, on_record };
   struct RunKey {
     RunId run_id{};
     RunKind kind = RunKind::lease;
@@ -78,6 +90,7 @@ class Timers {
 
   void arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotonic_ns);
   void arm_attempt(const Run& run, std::int64_t monotonic_ns);
+  void arm_lease(const RunId& run_id, std::int64_t lease_ms, std::int64_t monotonic_ns);
   void arm_progress(const Run& run, std::int64_t monotonic_ns);
   void arm_stall(const Run& run, std::int64_t monotonic_ns);
   void disarm_run(const RunId& run_id);

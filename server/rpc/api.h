@@ -32,6 +32,8 @@ class Projector;
 class Responder;
 class Timers;
 class RunRootRule;
+struct Run;
+struct StepState;
 
 // Facts about this process that methods report. The limits are settings, which a reload changes.
 struct ServerFacts {
@@ -103,6 +105,10 @@ struct Api {
   // Returns the latest failed call of the executor for a job under way, or nullopt. Called on the
   // engine's thread. nullptr: none is known.
   std::function<std::optional<JobTrouble>(const std::string& job_id)> job_trouble = nullptr;
+  // Renew the lease of a run's attempt, or of a step's, without a record. Return false if it has to
+  // be recorded. nullptr: each renewal is.
+  std::function<bool(const Run&)> renew_lease = nullptr;
+  std::function<bool(const Run&, const StepState&)> renew_step_lease = nullptr;
   // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
   std::optional<BlockingPool> artifact_store = std::nullopt;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made

@@ -40,6 +40,12 @@ json::object step_view(const StepState& step, const DeepWorkDefinition& work) {
   return object;
 }
 
+json::object lease_from(std::int64_t begun_ns, std::int64_t lease_ms) {
+  json::object result{{"lease_ms", lease_ms}};
+  if (lease_ms > 0) result["expires_at"] = format_time(begun_ns + lease_ms * 1'000'000);
+  return result;
+}
+
 void add_standing(const Run& run, json::object& object) {
   object["plan_status"] = name_of(run.plan->status);
   object["todo_status"] = to_json(todo_status(*run.plan));
@@ -143,16 +149,15 @@ json::object next_step_result(const Api& api, std::span<const Record> records) {
 }
 
 json::object step_heartbeat_result(const Api&, std::span<const Record> records) {
-  json::object result;
   for (const Record& record : records) {
     const auto* beat = event_as<StepHeartbeat>(record.event);
-    if (beat == nullptr) continue;
-    result["lease_ms"] = beat->lease_ms;
-    if (beat->lease_ms > 0) {
-      result["expires_at"] = format_time(record.recorded_at_ns + beat->lease_ms * 1'000'000);
-    }
+    if (beat != nullptr) return lease_from(record.recorded_at_ns, beat->lease_ms);
   }
-  return result;
+  return {};
+}
+
+json::object step_renewal_result(const Api& api, std::int64_t lease_ms) {
+  return lease_from(api.clock.wall_ns(), lease_ms);
 }
 
 json::object step_end_result(const Api&, std::span<const Record> records) {

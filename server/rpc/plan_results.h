@@ -22,6 +22,8 @@ boost::json::object reset_result(const Api& api, std::span<const Record> records
 // Returns {"step": {…}}, or {"step": null} if the records hold no StepAttemptStarted.
 boost::json::object next_step_result(const Api& api, std::span<const Record> records);
 boost::json::object step_heartbeat_result(const Api& api, std::span<const Record> records);
+// Returns the same for a heartbeat that isn't recorded.
+boost::json::object step_renewal_result(const Api& api, std::int64_t lease_ms);
 // Returns the result of complete and fail: {"step", "step_status", "blocked"?}, and for fail also
 // {"retry_at", "next_strategy"} or {"code"}.
 boost::json::object step_end_result(const Api& api, std::span<const Record> records);

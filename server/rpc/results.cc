@@ -212,6 +212,12 @@ json::object heartbeat_result(const Api& api, std::span<const Record> records) {
   return result;
 }
 
+json::object renewal_result(const Api& api, std::int64_t lease_ms) {
+  return {{"lease_ms", lease_ms},
+          {"expires_at", format_time(api.clock.wall_ns() + lease_ms * 1'000'000)},
+          {"stalled", false}};
+}
+
 json::object external_ref_result(const Api&, std::span<const Record> records) {
   json::object result;
   result["changed"] = !records.empty();

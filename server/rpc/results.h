@@ -23,6 +23,8 @@ boost::json::object cancel_result(const Api& api, std::span<const Record> record
 // while the service is paused, with its `paused` (service_pause.h) and the command that ends it.
 boost::json::object claim_result(const Api& api, std::span<const Record> records);
 boost::json::object heartbeat_result(const Api& api, std::span<const Record> records);
+// Returns the same for a heartbeat that isn't recorded, of an attempt that doesn't stall.
+boost::json::object renewal_result(const Api& api, std::int64_t lease_ms);
 boost::json::object external_ref_result(const Api& api, std::span<const Record> records);
 // Returns {"run_status", "station_status", "claim"?}.
 boost::json::object complete_result(const Api& api, std::span<const Record> records);

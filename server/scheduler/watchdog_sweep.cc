@@ -41,6 +41,10 @@ void WatchdogSweep::apply(std::span<const Record> records) {
   }
 }
 
+void WatchdogSweep::note_renewal(const RunId& run_id) {
+  same_state_.forget(AttemptNames(run_id).lease);
+}
+
 void WatchdogSweep::check_attempt(const Run& run, std::vector<OverdueItem>& overdue) {
   const Attempt& attempt = *run.attempt;
   const StationDefinition& definition = run.definition();

@@ -38,6 +38,8 @@ class WatchdogSweep {
 
   // Applies the records of one commit: the measured time of a resumed run restarts.
   void apply(std::span<const Record> records);
+  // Restarts the measured time of the lease of a run's attempt, which was renewed without a record.
+  void note_renewal(const RunId& run_id);
   // Restarts all measured times.
   void forget() { same_state_ = {}; }
 

@@ -138,6 +138,27 @@ TEST_F(AttemptTest, AHeartbeatRenewsTheLease) {
   EXPECT_EQ(the_run().attempt->lease_renewed_at, 4u);
 }
 
+TEST_F(AttemptTest, AHeartbeatIsAMereRenewalIfItSaysNothingNew) {  // N6
+  const auto is_mere = [this](std::optional<std::int64_t> lease_ms,
+                              std::optional<std::string> progress) {
+    return is_mere_renewal(world, HeartbeatStation{run, "a", 2, lease_ms, std::move(progress)});
+  };
+  EXPECT_FALSE(is_mere({}, {})) << "there is no such run";
+  given({started(pipeline)});
+  EXPECT_FALSE(is_mere({}, {})) << "nobody has claimed it";
+  given({claimed("a")});
+  EXPECT_TRUE(is_mere({}, {}));
+  EXPECT_TRUE(is_mere(1000, ""));
+  EXPECT_FALSE(is_mere(1001, {}));
+  EXPECT_FALSE(is_mere({}, "step 3"));
+  when(HeartbeatStation{run, "a", 2, {}, "step 3"});
+  EXPECT_TRUE(is_mere({}, "step 3"));
+  EXPECT_TRUE(is_mere({}, {}));
+  EXPECT_FALSE(is_mere({}, "step 4"));
+  when(CancelRun{run, {}});
+  EXPECT_FALSE(is_mere({}, {}));
+}
+
 TEST_F(AttemptTest, AHeartbeatGivesNoLeaseToWhatTheServiceWatchesItself) {
   given({started({"p", {process_station("p")}}), dispatched("p"), intended("p")});
   when(HeartbeatStation{run, "p", 2, 50, {}});

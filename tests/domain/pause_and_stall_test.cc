@@ -168,6 +168,7 @@ TEST_F(StallTest, IsNudgedFirstAndGoesOnWhenItProgresses) {  // W5
   EXPECT_EQ(the_run().station().waiting, WaitReason::stalled);
   when(HeartbeatStation{run, "a", 2, {}, "same"});
   then_names({"StationHeartbeat"});
+  EXPECT_FALSE(is_mere_renewal(world, HeartbeatStation{run, "a", 2, {}, "same"})) << "it stalls";
   when(HeartbeatStation{run, "a", 2, {}, "further"});
   then_names({"StationHeartbeat", "StationProgressed"});
   EXPECT_EQ(the_run().station().status, StationStatus::running);

@@ -107,8 +107,12 @@ TEST_F(StepTest, OutsideWorkersTakeStepsThatNoCommandDoes) {  // D1
   when(outside());
   then({step_started("a", 1, Strategy::original, 500)});
   const Token token = token_of("a");
+  EXPECT_TRUE(is_mere_renewal(world, HeartbeatStep{run, "a", token, 500}));  // N6
+  EXPECT_FALSE(is_mere_renewal(world, HeartbeatStep{run, "a", token + 1, 500}));
+  EXPECT_FALSE(is_mere_renewal(world, HeartbeatStep{run, "a", token, 700}));
   when(HeartbeatStep{run, "a", token, 700});
   then({PlanEvent{StepHeartbeat{"a", 700}}});
+  EXPECT_TRUE(is_mere_renewal(world, HeartbeatStep{run, "a", token, {}}));
   when(ExpireStepLease{run, "a", token, token});
   then_nothing();  // the lease was renewed
   when(ExpireStepLease{run, "a", token, world.position});

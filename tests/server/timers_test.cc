@@ -112,6 +112,46 @@ TEST_F(TimersTest, AHeartbeatMovesTheLease) {
   EXPECT_EQ(due(), Names{"lease"});
 }
 
+TEST_F(TimersTest, ALeaseIsRenewedInMemoryWhileAHeartbeatIsOnRecord) {  // N6
+  const Token token = claim(50);
+  const auto renew = [this] {
+    return timers.renew(*engine.world().find_run(run), clock.monotonic_ns());
+  };
+  EXPECT_FALSE(renew()) << "the log has to say that it sends heartbeats";
+  take(HeartbeatStation{run, "work", token, {}, {}});
+  for (int beat = 0; beat < 5; ++beat) {
+    clock.advance_ms(40);
+    EXPECT_EQ(due(), Names{}) << beat;
+    EXPECT_TRUE(renew());
+  }
+  timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
+  EXPECT_FALSE(renew()) << "the log has to say that it outlived the restart";
+  take(HeartbeatStation{run, "work", token, 3'600'000, "10 %"});
+  clock.advance_ms(4000);
+  EXPECT_TRUE(renew());
+  take(HeartbeatStation{run, "work", token, 50, "20 %"});
+  clock.advance_ms(50);
+  EXPECT_EQ(due(), Names{"lease"});
+  clock.advance_ms(100);
+  EXPECT_EQ(due(), Names{"wait"});
+  claim(50);
+  EXPECT_FALSE(renew()) << "what is on record is another attempt's";
+}
+
+TEST_F(TimersTest, AHeartbeatIsRecordedAtLeastEveryTenMinutes) {  // N6
+  const Token token = claim(1'800'000);
+  const auto renew = [this] {
+    return timers.renew(*engine.world().find_run(run), clock.monotonic_ns());
+  };
+  take(HeartbeatStation{run, "work", token, {}, {}});
+  clock.advance_ms(limits::renewal_record_interval_ms - 1);
+  EXPECT_TRUE(renew());
+  clock.advance_ms(1);
+  EXPECT_FALSE(renew());
+  take(HeartbeatStation{run, "work", token, {}, {}});
+  EXPECT_TRUE(renew());
+}
+
 TEST_F(TimersTest, HeartbeatsDontPutOffTheTimeout) {
   const Token token = claim(1000);
   for (int beat = 0; beat < 9; ++beat) {

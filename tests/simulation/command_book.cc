@@ -64,8 +64,8 @@ bool same_but_for_redactions(const boost::json::value& one, const boost::json::v
 }  // namespace
 
 void CommandBook::sent(const std::string& id, const std::string& method,
-                       const boost::json::object& params) {
-  SentCommand command{method, params, 0, std::nullopt};
+                       const boost::json::object& params, bool has_id) {
+  SentCommand command{method, params, 0, std::nullopt, has_id};
   if (const auto* token = params.if_contains("token")) command.token = token->to_number<Token>();
   commands_.emplace(id, std::move(command));
 }
@@ -95,7 +95,8 @@ bool CommandBook::answered(const std::string& id, boost::json::object result) {
     environment_.violate("the secret of " + id + " was told twice");
   }
   result.erase("secret");
-  const bool has_events = command.result || reports_events(command.method, result);
+  const bool has_events =
+      command.has_id && (command.result || reports_events(command.method, result));
   result.erase("replayed");
   if (!has_events) return false;
   if (!command.result) {

@@ -18,14 +18,16 @@ struct SentCommand {
   boost::json::object params;
   Token token = 0;                            // the token that the client showed, or 0
   std::optional<boost::json::object> result;  // the first result that acknowledges events
+  bool has_id = true;                         // its records name the id
 };
 
 class CommandBook {
  public:
   explicit CommandBook(Environment& environment) : environment_(environment) {}
 
-  // Records a request. Repetitions of `id` change nothing.
-  void sent(const std::string& id, const std::string& method, const boost::json::object& params);
+  // Records a request, with a command id or without one. Repetitions of `id` change nothing.
+  void sent(const std::string& id, const std::string& method, const boost::json::object& params,
+            bool has_id = true);
   // Returns the request, or nullptr if nobody sent it.
   [[nodiscard]] const SentCommand* find(const std::string& id) const;
 

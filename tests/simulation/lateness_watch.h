@@ -21,6 +21,8 @@ class LatenessWatch {
 
   // Follows a record that the server applied.
   void applied(const Record& record) { follow(record, applied_); }
+  // Follows a renewal of the token's lease that isn't recorded.
+  void renewed(Token token) { renew(token, 0, applied_); }
   // Follows a durable record.
   void durable(const Record& record) { follow(record, durable_); }
   // Drops what was applied but isn't durable, and counts everything from now, as a new life of the
@@ -60,6 +62,7 @@ class LatenessWatch {
   void follow_lock(const Record& record, State& state) const;
   void follow_tick(const Record& record, State& state) const;
   void begin(const Record& record, State& state, Held held) const;
+  // `lease_ms` of 0: as long as before.
   void renew(Token token, std::int64_t lease_ms, State& state) const;
   void make_progress(Token token, const std::string& progress, State& state) const;
   // Counts lease and timeout of all attempts of the run anew.

@@ -112,6 +112,12 @@ void LeaseWatch::applied(const World& world, const Record& record) {
   }
 }
 
+void LeaseWatch::renewed(Token token) {
+  const auto place = applied_.all.find({token, Kind::lease});
+  if (place == applied_.all.end()) return environment_.violate("a lease is renewed that nobody had");
+  place->second.since_ns = environment_.schedule.monotonic_ns();
+}
+
 void LeaseWatch::ended(Token token, Kind kind) {
   const auto place = applied_.all.find({token, kind});
   if (place == applied_.all.end()) return environment_.violate("a lease ended that nobody had");

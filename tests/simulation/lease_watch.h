@@ -20,6 +20,8 @@ class LeaseWatch {
 
   // Follows a record that the server applied, and checks the ends that it brings.
   void applied(const World& world, const Record& record);
+  // Follows a renewal of the token's lease that isn't recorded.
+  void renewed(Token token);
   // Follows a durable record.
   void durable(const Record& record) { follow(record, durable_); }
   // Renews everything that the log knows: after a start, and when there is disk space again.

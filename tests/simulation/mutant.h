@@ -20,6 +20,7 @@ enum class Mutant : std::uint8_t {
   unwatched_clock,        // a set wall clock isn't noticed
   jump_ends_leases,       // a clock jump is recorded, and no lease is renewed
   unheard_beats,          // heartbeats and progress don't extend deadlines
+  unheard_renewals,       // those that aren't recorded don't
   pause_starts_attempts,  // a paused run can be claimed like any other
   lock_loss_untold,       // a holder isn't ended with the lock that it said it needs
   foreign_lock_overwritten,

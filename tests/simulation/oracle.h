@@ -53,6 +53,11 @@ class Oracle {
 
   // Follows records that are decided and applied but not durable yet.
   void applied(const World& world, std::span<const Record> records);
+  // Notes that the lease of a token was renewed without a record.
+  void renewed(Token token) {
+    leases_.renewed(token);
+    lateness_.renewed(token);
+  }
   // Audits what became durable since the last call.
   void durable(const EventLog& log);
   // Returns how often each type of event has become durable.

@@ -206,6 +206,18 @@ Api SimulatedServer::api(IdSource& ids, const BlockingPool& pool, Post post_to_e
           [this](const std::filesystem::path& path, std::size_t) {
             return files_.look(path.string());
           }};
+  api.renew_lease = [this](const Run& run) {
+    if (environment_.mutant != Mutant::unheard_renewals && !timer_loop_.renew_lease(run)) {
+      return false;
+    }
+    oracle_.renewed(run.attempt->token);
+    return true;
+  };
+  api.renew_step_lease = [this](const Run& run, const StepState& step) {
+    if (!timer_loop_.renew_lease(run, step)) return false;
+    oracle_.renewed(step.token);
+    return true;
+  };
   api.is_dropped = [this](const RunId& run_id) {
     return retention_ && retention_->has_dropped(run_id);
   };

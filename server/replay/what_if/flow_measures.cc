@@ -100,6 +100,7 @@ void FlowMeter::claim(const Record& record, const StationClaimed& event, OpenRun
   run.ready_ns.reset();
   run.claimed_ns = record.recorded_at_ns;
   run.last_beat_ns = record.recorded_at_ns;
+  run.lease_ms = event.lease_ms;
   ++counted_.attempts;
   if (event.attempt > 1) ++counted_.retries;
   if (run.lost) ++counted_.duplicates;
@@ -117,7 +118,10 @@ void FlowMeter::end_attempt(const Record& record, OpenRun& run) {
 void FlowMeter::fail_attempt(const Record& record, OpenRun& run, const Failure& failure) {
   if (failure.code == "LEASE_EXPIRED" && run.claimed_ns) {
     ++counted_.leases_lost;
-    counted_.duplicated_ms += (run.last_beat_ns - *run.claimed_ns) / ns_per_ms;
+    // Its latest renewal isn't recorded where it said nothing new.
+    const std::int64_t renewed_ns = record.recorded_at_ns - run.lease_ms * ns_per_ms;
+    counted_.duplicated_ms +=
+        (std::max(run.last_beat_ns, renewed_ns) - *run.claimed_ns) / ns_per_ms;
     run.lost = true;
   }
   if (failure.code == "TIMEOUT") ++counted_.timeouts;
@@ -128,8 +132,9 @@ void FlowMeter::fail_attempt(const Record& record, OpenRun& run, const Failure& 
 void FlowMeter::apply_attempt(const Record& record, OpenRun& run) {
   if (const auto* claimed = event_as<StationClaimed>(record.event)) {
     claim(record, *claimed, run);
-  } else if (event_as<StationHeartbeat>(record.event) != nullptr) {
+  } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
     run.last_beat_ns = record.recorded_at_ns;
+    run.lease_ms = beat->lease_ms;
   } else if (event_as<StationSucceeded>(record.event) != nullptr ||
              event_as<StationApproved>(record.event) != nullptr) {
     end_attempt(record, run);

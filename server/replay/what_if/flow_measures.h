@@ -112,7 +112,8 @@ class FlowMeter {
     std::int64_t arrived_ns = 0;
     std::optional<std::int64_t> ready_ns;
     std::optional<std::int64_t> claimed_ns;
-    std::int64_t last_beat_ns = 0;  // the latest claim or heartbeat of the attempt under way
+    std::int64_t last_beat_ns = 0;  // the latest recorded claim or heartbeat of the attempt
+    std::int64_t lease_ms = 0;      // as of then
     bool lost = false;              // the latest attempt lost its lease
   };
   struct OpenCard {

@@ -76,16 +76,40 @@ bool SimulatedWorkers::claim_one() {
   return true;
 }
 
+// Heartbeats that say nothing new aren't recorded: an attempt that outlived its lease between two
+// words of it renewed it meanwhile.
+std::optional<std::int64_t> SimulatedWorkers::unrecorded_renewal_ns(const Attempt& attempt) const {
+  const RecordedAttempt& recorded = *attempt.recorded;
+  if (recorded.lease_ms == 0) return std::nullopt;
+  std::int64_t word_ns = 0;
+  if (attempt.beats < recorded.beats.size()) {
+    word_ns = recorded.beats[attempt.beats].after_ns;
+  } else if (recorded.ending == AttemptEnding::reported) {
+    word_ns = recorded.worked_ns;
+  } else if (recorded.ending == AttemptEnding::silent) {
+    word_ns = recorded.worked_ns - recorded.lease_ms * ns_per_ms;  // that lease's latest renewal
+  }
+  const std::int64_t before_ns =
+      attempt.beats == 0 ? 0 : recorded.beats[attempt.beats - 1].after_ns;
+  if (word_ns - before_ns <= recorded.lease_ms * ns_per_ms) return std::nullopt;
+  const std::int64_t next_ns = parts_.time.wall_ns() + attempt.lease_ms * ns_per_ms / 2;
+  if (next_ns >= attempt.began_ns + word_ns) return std::nullopt;
+  return next_ns;
+}
+
 void SimulatedWorkers::schedule_next(Token token) {
   const Attempt& attempt = busy_.at(token);
   const RecordedAttempt& recorded = *attempt.recorded;
+  const auto renewal_ns = unrecorded_renewal_ns(attempt);
   const bool has_beat = attempt.beats < recorded.beats.size();
   if (attempt.questions < recorded.questions.size()) {
     const std::int64_t asks_ns = recorded.questions[attempt.questions].after_ns;
-    if (!has_beat || asks_ns <= recorded.beats[attempt.beats].after_ns) {
+    const bool is_before_renewal = !renewal_ns || attempt.began_ns + asks_ns <= *renewal_ns;
+    if (is_before_renewal && (!has_beat || asks_ns <= recorded.beats[attempt.beats].after_ns)) {
       return parts_.time.at(attempt.began_ns + asks_ns, [this, token] { ask(token); });
     }
   }
+  if (renewal_ns) return parts_.time.at(*renewal_ns, [this, token] { renew(token); });
   if (has_beat) {
     return parts_.time.at(attempt.began_ns + recorded.beats[attempt.beats].after_ns,
                           [this, token] { beat(token); });
@@ -134,6 +158,16 @@ void SimulatedWorkers::beat(Token token) {
   }
   ++attempt.beats;
   if (!apply_command(heartbeat)) return free(token);  // the refusal shows that its lease was lost
+  schedule_next(token);
+}
+
+void SimulatedWorkers::renew(Token token) {
+  const auto place = busy_.find(token);
+  if (place == busy_.end()) return;
+  const Attempt& attempt = place->second;
+  if (must_stop(attempt)) return end(token);
+  const HeartbeatStation heartbeat{attempt.run_id, attempt.station, token, attempt.lease_ms, {}};
+  if (!apply_command(heartbeat)) return free(token);  // as in beat()
   schedule_next(token);
 }
 

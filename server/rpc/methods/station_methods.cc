@@ -147,6 +147,21 @@ void complete(Api& api, Call& call, ClaimQueue& claims) {
   store_artifacts(api, call, claims, std::move(*command));
 }
 
+// One with a command id is recorded: a repetition gets the answer of its record.
+void heartbeat_station(Api& api, Call& call) {
+  const auto command = from_json<HeartbeatStation>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const World& world = api.engine.world();
+  const bool may_be_quiet = api.renew_lease != nullptr && call.origin.command_id.empty() &&
+                            is_mere_renewal(world, *command) &&
+                            api.engine.takes(call.origin, *command);
+  if (may_be_quiet && api.renew_lease(*world.find_run(command->run_id))) {
+    const std::int64_t lease_ms = world.find_run(command->run_id)->attempt->lease_ms;
+    return call.responder.answer(renewal_result(api, lease_ms));
+  }
+  apply_command(api, call, *command, heartbeat_result);
+}
+
 void settle(Api& api, Call& call) {
   auto command = from_json<SettleStation>(call.params);
   if (!command) return call.responder.reject(command.error());
@@ -163,8 +178,7 @@ void settle(Api& api, Call& call) {
 std::vector<Method> station_methods(ClaimQueue& claims) {
   return {
       {"station.claim", true, Role::worker, params_of<ClaimStation>(), with(claims, claim)},
-      {"station.heartbeat", true, Role::worker, params_of<HeartbeatStation>(),
-       handle_command<HeartbeatStation, heartbeat_result>},
+      {"station.heartbeat", true, Role::worker, params_of<HeartbeatStation>(), heartbeat_station},
       {"station.set_external_ref", true, Role::worker, params_of<SetExternalRef>(),
        handle_command<SetExternalRef, external_ref_result>},
       {"station.complete", true, Role::worker, params_of<CompleteStation>(),

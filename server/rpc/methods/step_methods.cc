@@ -41,13 +41,30 @@ void next(Api& api, Call& call, StepQueue& steps) {
   call.responder.answer(std::move(outcome));
 }
 
+// One with a command id is recorded: a repetition gets the answer of its record.
+void heartbeat_step(Api& api, Call& call) {
+  const auto command = from_json<HeartbeatStep>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const World& world = api.engine.world();
+  const bool may_be_quiet = api.renew_step_lease != nullptr && call.origin.command_id.empty() &&
+                            is_mere_renewal(world, *command) &&
+                            api.engine.takes(call.origin, *command);
+  if (may_be_quiet) {
+    const Run& run = *world.find_run(command->run_id);
+    const StepState& step = *run.plan->find(command->step);
+    if (api.renew_step_lease(run, step)) {
+      return call.responder.answer(step_renewal_result(api, step.lease_ms));
+    }
+  }
+  apply_command(api, call, *command, step_heartbeat_result);
+}
+
 }  // namespace
 
 std::vector<Method> step_methods(StepQueue& steps) {
   return {
       {"step.next", true, Role::worker, params_of<NextStep>(), with(steps, next)},
-      {"step.heartbeat", true, Role::worker, params_of<HeartbeatStep>(),
-       handle_command<HeartbeatStep, step_heartbeat_result>},
+      {"step.heartbeat", true, Role::worker, params_of<HeartbeatStep>(), heartbeat_step},
       {"step.complete", true, Role::worker, params_of<CompleteStep>(),
        handle_command<CompleteStep, step_end_result>},
       {"step.fail", true, Role::worker, params_of<FailStep>(),
