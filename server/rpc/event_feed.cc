@@ -24,18 +24,19 @@ bool EventFilter::matches(const Record& record) const {
   return types.empty() || types.contains(tag_of(record.event).name);
 }
 
-void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
+void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, const Start& start,
                           EventFilter filter, Broadcasts broadcasts, bool hides_tokens) {
   auto subscriber = std::make_shared<Subscriber>();
   subscriber->peer = std::move(peer);
   subscriber->subscription = std::move(subscription);
-  subscriber->from = from;
+  subscriber->from = start.from;
   subscriber->filter = std::move(filter);
   subscriber->broadcasts = std::move(broadcasts);
   subscriber->hides_tokens = hides_tokens;
-  subscriber->dropped_at = log_.horizon().dropped_at;
-  subscriber->next =
-      subscriber->filter.wants_broadcasts() ? Broadcasts::history_from(from, log_.horizon()) : from;
+  subscriber->dropped_at = start.dropped_at;
+  subscriber->next = subscriber->filter.wants_broadcasts()
+                         ? Broadcasts::history_from(start.from, log_.horizon())
+                         : start.from;
   subscriber->peer->keep_open();
   subscribers_.push_back(subscriber);
   pump(subscriber);

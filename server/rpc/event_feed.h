@@ -61,9 +61,15 @@ class EventFeed {
   // all callers.
   void close_gone(const Peer& asking, bool of_all_callers);
 
-  // Subscribes `peer` to the records from `from` on. `broadcasts` has applied no record yet.
+  struct Start {
+    Position from = 0;
+    // Of the log's horizon when it was decided that the records from there on are there: whoever
+    // begins later must not miss what was dropped since.
+    Position dropped_at = 0;
+  };
+  // Subscribes `peer` to the records from `start` on. `broadcasts` has applied no record yet.
   // With `hides_tokens`, what hide_tokens() hides is null (responder.h).
-  void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
+  void subscribe(std::shared_ptr<Peer> peer, std::string subscription, const Start& start,
                  EventFilter filter, Broadcasts broadcasts = Broadcasts(),
                  bool hides_tokens = false);
 

@@ -51,7 +51,8 @@ class EventBacklog : public ::testing::Test {
     auto peer = std::make_shared<ListeningPeer>();
     EventFilter filter;
     filter.types = {type};
-    feed.subscribe(peer, "subscription " + std::to_string(++subscriptions), from, filter);
+    feed.subscribe(peer, "subscription " + std::to_string(++subscriptions),
+                   {from, log.horizon().dropped_at}, filter);
     return peer;
   }
   // Does one reading, as a thread of the pool would, and what follows from it.

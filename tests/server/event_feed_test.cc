@@ -51,8 +51,8 @@ TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
       BlockingPool(at_once, at_once));
   const auto late = std::make_shared<ListeningPeer>();
   const auto early = std::make_shared<ListeningPeer>();
-  feed.subscribe(late, "late", 4, {});
-  feed.subscribe(early, "early", 1, {});
+  feed.subscribe(late, "late", {4}, {});
+  feed.subscribe(early, "early", {1}, {});
   ASSERT_EQ(early->delivered.size(), 1U);
   const auto failed = boost::json::parse(early->delivered[0]).as_object();
   EXPECT_EQ(failed.at("method"), "failed");
@@ -74,7 +74,7 @@ TEST(EventFeed, EachFollowerHasItsOwnSubscriptionAndSeesTheTokensThatItMay) {  /
   std::vector<std::shared_ptr<ListeningPeer>> peers;
   for (const bool hides_tokens : {true, false, true, false}) {
     peers.push_back(std::make_shared<ListeningPeer>());
-    feed.subscribe(peers.back(), std::to_string(peers.size()), 1, {}, Broadcasts(), hides_tokens);
+    feed.subscribe(peers.back(), std::to_string(peers.size()), {1}, {}, Broadcasts(), hides_tokens);
   }
   Record record;
   record.position = 1;
@@ -100,7 +100,7 @@ TEST(EventFeed, WhoMissesDroppedRecordsIsToldWhereTheLogGoesOn) {
       log, [](const StoreError&) {}, BlockingPool(at_once, at_once));
   const auto slow = std::make_shared<ListeningPeer>();
   slow->outgoing = subscriber_outgoing_bytes_max + 1;  // nothing is read for it yet
-  feed.subscribe(slow, "slow", 1, {});
+  feed.subscribe(slow, "slow", {1}, {});
   log.dropped.position = 3;
   log.dropped.dropped_at = 4;
   slow->outgoing = 0;
@@ -111,6 +111,22 @@ TEST(EventFeed, WhoMissesDroppedRecordsIsToldWhereTheLogGoesOn) {
   EXPECT_EQ(failed.at("params").at("code"), "HISTORY_DROPPED");
   EXPECT_EQ(failed.at("params").at("from"), 1);
   EXPECT_EQ(failed.at("params").at("horizon"), 3);
+}
+
+// The subscription waits until what was decided before it is durable.
+TEST(EventFeed, WhatIsDroppedBeforeASubscriptionBeginsIsMissed) {
+  DamagedLog log;
+  append_starts(log, 4);
+  const EventFeed::Start start{1, log.horizon().dropped_at};
+  log.dropped.position = 3;
+  log.dropped.dropped_at = 4;
+  EventFeed feed(
+      log, [](const StoreError&) {}, BlockingPool(at_once, at_once));
+  const auto late = std::make_shared<ListeningPeer>();
+  feed.subscribe(late, "late", start, {});
+  ASSERT_EQ(late->delivered.size(), 1U);
+  const auto failed = boost::json::parse(late->delivered[0]).as_object();
+  EXPECT_EQ(failed.at("params").at("code"), "HISTORY_DROPPED");
 }
 
 // Its connection looks closed, or as if its output had ended.
@@ -131,7 +147,7 @@ TEST(EventFeed, WhoHasGoneGivesItsPlaceToWhoAsks) {  // G5
   std::vector<std::shared_ptr<LeavingPeer>> peers;
   for (int number = 0; number < 3; ++number) {
     peers.push_back(std::make_shared<LeavingPeer>());
-    feed.subscribe(peers.back(), "s", 1, {});
+    feed.subscribe(peers.back(), "s", {1}, {});
   }
   peers[0]->leaves = true;
   peers[1]->leaves = true;
@@ -155,7 +171,7 @@ TEST(EventFeed, WhoFallsTooFarBehindIsToldWhereToGoOn) {  // G7, P8
       log, [](const StoreError& error) { ADD_FAILURE() << error.message; },
       BlockingPool(at_once, at_once));
   const auto slow = std::make_shared<ListeningPeer>();
-  feed.subscribe(slow, "slow", 1, {});
+  feed.subscribe(slow, "slow", {1}, {});
   feed.publish(append_starts(log, 1));
   ASSERT_EQ(slow->delivered.size(), 1U);
   slow->outgoing = subscriber_outgoing_bytes_max + 1;  // it reads nothing more

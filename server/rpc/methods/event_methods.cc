@@ -141,6 +141,7 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
   // Records of an open run are never dropped.
   const bool all_there = params->run_id && api.engine.world().find_run(*params->run_id) != nullptr;
+  const EventFeed::Start start{from, api.log.horizon().dropped_at};
   if (from <= api.log.horizon().position && !all_there) {
     return call.responder.reject(history_dropped(api.log, from));
   }
@@ -165,11 +166,11 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   result["from"] = from;
   call.responder.result(std::move(result));
   api.engine.release_when_durable([&api, &feed, subscribe_agent_logs, responder = call.responder,
-                                   subscription, from,
+                                   subscription, start,
                                    filter = std::move(*filter)](Durability durability) {
     if (durability != Durability::durable) return;  // the answer was a refusal
     feed.subscribe(
-        responder.peer(), subscription, from, filter,
+        responder.peer(), subscription, start, filter,
         Broadcasts(filter.wants_broadcasts() ? broadcast_sources(api) : BroadcastSources()),
         responder.hides_tokens());
     if (filter.types.contains(agent_log_name)) {
