@@ -51,9 +51,8 @@ inline constexpr std::size_t artifact_inline_bytes_max = 256 * 1024;
 
 inline constexpr std::int64_t lease_ms_min = 10;
 inline constexpr std::int64_t lease_ms_max = 24LL * 60 * 60 * 1000;
-// How often a heartbeat that says nothing new is recorded; those between, after the first one of an
-// attempt, renew its lease in memory.
-inline constexpr std::int64_t renewal_record_interval_ms = 10 * 60 * 1000;
+// For how long heartbeats that say nothing new renew a lease in memory, after one that is recorded.
+inline constexpr std::int64_t unrecorded_renewal_ms_max = 10 * 60 * 1000;
 inline constexpr std::int64_t lock_lease_ms_default = 60 * 1000;
 inline constexpr std::int64_t tick_lease_ms_default = 10 * 60 * 1000;
 // How long a lock whose lease is over is kept, for the next acquire to take over, before it

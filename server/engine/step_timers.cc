@@ -14,7 +14,7 @@ void StepTimers::arm_lease(const Run& run, const StepState& step, std::int64_t m
 
 void StepTimers::arm_on_record(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
   queue_.arm({run.id, step.definition.id, Kind::on_record},
-             monotonic_ns + limits::renewal_record_interval_ms * ns_per_ms);
+             monotonic_ns + limits::unrecorded_renewal_ms_max * ns_per_ms);
 }
 
 bool StepTimers::renew(const Run& run, const StepState& step, std::int64_t monotonic_ns) {

@@ -178,7 +178,7 @@ void Timers::apply(const World& world, std::span<const Record> records, std::int
     } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
       arm_lease(run->id, beat->lease_ms, monotonic_ns);
       runs_.arm({run->id, RunKind::on_record},
-                monotonic_ns + limits::renewal_record_interval_ms * ns_per_ms);
+                monotonic_ns + limits::unrecorded_renewal_ms_max * ns_per_ms);
       if (run->attempt && run->attempt->last_progress_at == record.position) {
         arm_progress(*run, monotonic_ns);
       }

@@ -40,7 +40,7 @@ class Timers {
 
   // Begins the lease of a run's attempt, or of a step's, anew, without a record of it. Returns
   // false and changes nothing if that has to be recorded: no heartbeat of the attempt is on record
-  // since this incarnation armed all deadlines, or for limits::renewal_record_interval_ms. So the
+  // since this incarnation armed all deadlines, or for limits::unrecorded_renewal_ms_max. So the
   // log doesn't grow with each heartbeat, and still says of every attempt whether it sends any, and
   // that it outlived a crash.
   bool renew(const Run& run, std::int64_t monotonic_ns);

@@ -1,10 +1,10 @@
 // One child process: started by its argv, read while it runs, and waited for.
 //
 // The child inherits only what is named here, with default signal handlers, an empty signal mask
-// and no descriptor above 2 but the one that it is asked to hold. Callers differ in why they stop waiting (a cancel, a pause, a result
-// in the output); that condition belongs in their own loop around has_ended() and wait().
-// `signalbox lock exec` doesn't use this class: its command inherits everything and dies with its
-// parent (tools/lock/lock_child.h).
+// and no descriptor above 2 but the one that it is asked to hold. Callers differ in why they stop
+// waiting (a cancel, a pause, a result in the output); that condition belongs in their own loop
+// around has_ended() and wait(). `signalbox lock exec` doesn't use this class: its command inherits
+// everything and dies with its parent (tools/lock/lock_child.h).
 #pragma once
 
 #include <sys/types.h>

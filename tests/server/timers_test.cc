@@ -144,7 +144,7 @@ TEST_F(TimersTest, AHeartbeatIsRecordedAtLeastEveryTenMinutes) {  // N6
     return timers.renew(*engine.world().find_run(run), clock.monotonic_ns());
   };
   take(HeartbeatStation{run, "work", token, {}, {}});
-  clock.advance_ms(limits::renewal_record_interval_ms - 1);
+  clock.advance_ms(limits::unrecorded_renewal_ms_max - 1);
   EXPECT_TRUE(renew());
   clock.advance_ms(1);
   EXPECT_FALSE(renew());

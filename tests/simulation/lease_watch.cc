@@ -114,7 +114,8 @@ void LeaseWatch::applied(const World& world, const Record& record) {
 
 void LeaseWatch::renewed(Token token) {
   const auto place = applied_.all.find({token, Kind::lease});
-  if (place == applied_.all.end()) return environment_.violate("a lease is renewed that nobody had");
+  if (place == applied_.all.end())
+    return environment_.violate("a lease is renewed that nobody had");
   place->second.since_ns = environment_.schedule.monotonic_ns();
 }
 

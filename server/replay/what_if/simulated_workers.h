@@ -58,8 +58,8 @@ class SimulatedWorkers {
   void schedule_next(Token token);
   void ask(Token token);
   void beat(Token token);
-  // Returns when an attempt has to renew its lease though the log has no heartbeat of it: nullopt if
-  // its next word comes in time, or if the log shows that it didn't.
+  // Returns when an attempt has to renew its lease though the log has no heartbeat of it: nullopt
+  // if its next word comes in time, or if the log shows that it didn't.
   [[nodiscard]] std::optional<std::int64_t> unrecorded_renewal_ns(const Attempt& attempt) const;
   void renew(Token token);
   void end(Token token);

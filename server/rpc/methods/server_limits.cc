@@ -147,6 +147,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(lease_ms_max);
   SIGNALBOX_LIMIT(lock_lease_ms_default);
   SIGNALBOX_LIMIT(tick_lease_ms_default);
+  SIGNALBOX_LIMIT(unrecorded_renewal_ms_max);
   SIGNALBOX_LIMIT(lock_linger_ms_max);
   SIGNALBOX_LIMIT(foreign_marker_fresh_ms_max);
   SIGNALBOX_LIMIT(clock_difference_ms_max);
