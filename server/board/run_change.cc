@@ -183,7 +183,8 @@ tl::expected<std::optional<RunChange>, std::string> run_change(const RunChangePl
   std::error_code error;
   if (!fs::exists(place.repository, error)) return std::nullopt;
   const std::string run_id = to_string(place.run_id);
-  const auto pinned = PinnedRepository::open_recorded(place.pin);
+  auto pinned = PinnedRepository::open_recorded(place.pin);
+  if (pinned) pinned = TRY(pinned->for_service());
   const RunGit in_repository = [&](std::vector<std::string> arguments,
                                    const ReceiveOutput& receive) {
     GitOptions options;

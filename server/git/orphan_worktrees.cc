@@ -28,7 +28,8 @@ std::string reason_to_keep(const fs::path& repository, const fs::path& path, con
   if (is_merge_worktree(path)) return "it may hold a merge to be looked at";
   // The directory is gone, only git has it on record: remove_worktree() looks at that.
   if (!is_there(path)) return {};
-  const auto pinned = PinnedRepository::open(pins, repository);
+  auto pinned = PinnedRepository::open(pins, repository);
+  if (pinned) pinned = pinned->for_service();
   const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());
   if (!place) return "it can't be read: " + place.error();
   if (pinned->is_untouched(*place)) return {};

@@ -65,14 +65,23 @@ bool is_never_pinned(const Key& key) {
 
 // Programs and redirections that repositories have for good reasons.
 bool names_program(const Key& key) {
-  static constexpr std::array<std::string_view, 5> sections{"filter", "credential", "gpg", "url",
-                                                            "http"};
+  static constexpr std::array<std::string_view, 6> sections{"filter", "credential", "gpg",
+                                                            "url",    "http",       "lfs"};
   if (is_one_of(key.section, sections)) return true;
   if (key.section == "core") return key.name == "sshcommand";
   if (key.section == "merge") return key.name == "driver";
   if (key.section == "commit" || key.section == "tag") return key.name == "gpgsign";
   if (key.section == "push") return key.name == "gpgsign";
   return false;
+}
+
+// The programs of git-lfs, as it sets them up itself: they name nothing else, and without them git
+// would take each file that LFS keeps for a changed one.
+bool is_filter_of_lfs(std::string_view entry) {
+  static constexpr std::array<std::string_view, 4> entries{
+      "filter.lfs.clean\ngit-lfs clean -- %f", "filter.lfs.smudge\ngit-lfs smudge -- %f",
+      "filter.lfs.process\ngit-lfs filter-process", "filter.lfs.required\ntrue"};
+  return is_one_of(entry, entries);
 }
 
 bool is_place_of_remote(const Key& key) {
@@ -142,7 +151,7 @@ std::string pinned_config_text(std::string_view listed, ConfigTrust trust,
                                const std::filesystem::path& repository) {
   std::string text;
   for_each_entry(listed, [&](std::string_view key, std::string_view entry) {
-    if (!is_pinned_key(key, trust)) return;
+    if (!is_pinned_key(key, trust) && !is_filter_of_lfs(entry)) return;
     const Key parts = split(key);
     text += header_of(parts) + '\t' + parts.name;
     // A key without a value, which means true, has no line end.

@@ -17,7 +17,8 @@ enum class ConfigTrust : std::uint8_t {
   // Nothing of the run has worked in the repository yet: filters (LFS), merge drivers, credential
   // helpers, the ssh command, URL rewrites and gpg stay as the repository's owner set them.
   owners,
-  // An agent may have written it: no key that names a program or redirects a URL is taken over.
+  // An agent may have written it: no key that names a program or redirects a URL is taken over, but
+  // the filter of LFS as `git lfs install` writes it.
   nobodys,
 };
 

@@ -1,7 +1,10 @@
 #include "server/git/pinned_repository.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <iterator>
 #include <optional>
 #include <system_error>
@@ -206,6 +209,43 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::open(const fs::pat
   return pin(directory, repository, ConfigTrust::nobodys);
 }
 
+tl::expected<void, std::string> PinnedRepository::make_for_service(const fs::path& to) const {
+  if (auto made = make_directories(to); !made) return not_pinned(made.error().message);
+  std::error_code error;
+  for (fs::directory_iterator entry(common(), error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->is_symlink()) fs::copy_symlink(entry->path(), to / entry->path().filename(), error);
+    if (error) break;
+  }
+  if (error) return not_pinned(error.message());
+  TRY(copy_info(common() / "info", to / "info"));
+  const auto listed =
+      TRY(list_config(directory_, to / listing_name, {"--file", (common() / "config").string()}));
+  const auto written = write_file_atomically(
+      to / "config", pinned_config_text(listed, ConfigTrust::nobodys, facts_.repository));
+  if (!written) return not_pinned(written.error().message);
+  return {};
+}
+
+tl::expected<PinnedRepository, std::string> PinnedRepository::for_service() const {
+  PinnedRepository service = *this;
+  service.common_name_ = "service";
+  service.facts_.hooks = "/dev/null";
+  if (is_there(service.common())) return service;
+  // Others may ask at the same time: each makes its own, and one of them stays.
+  static std::atomic<unsigned> made = 0;
+  const fs::path own =
+      directory_ / ("service.new-" + std::to_string(::getpid()) + "-" + std::to_string(++made));
+  TRY(remove_tree(own));
+  TRY(make_for_service(own));
+  std::error_code error;
+  fs::rename(own, service.common(), error);
+  if (!error) return service;
+  TRY(remove_tree(own));
+  if (!is_there(service.common())) return not_pinned(error.message());
+  return service;
+}
+
 tl::expected<void, std::string> PinnedRepository::pin_worktree_hooks(const fs::path& worktree) {
   const fs::path hooks = configured_hooks(facts_.repository);
   if (hooks.empty() || hooks.is_absolute()) return {};
@@ -299,15 +339,21 @@ tl::expected<GitPlace, std::string> PinnedRepository::place_of_checkout(
   return GitPlace{facts_.git_directory, common(), path, facts_.hooks};
 }
 
+std::optional<fs::path> recorded_directory(const fs::path& worktree) {
+  constexpr std::string_view prefix = "gitdir: ";
+  const auto pointer = only_line(worktree / ".git");
+  if (!pointer || !pointer->starts_with(prefix)) return std::nullopt;
+  return fs::path(pointer->substr(prefix.size()));
+}
+
 tl::expected<fs::path, std::string> find_worktree_directory(const fs::path& worktree,
                                                             const fs::path& common_directory) {
-  constexpr std::string_view prefix = "gitdir: ";
   if (!is_real_directory(worktree)) return tl::unexpected<std::string>("it is not a directory");
-  const auto pointer = only_line(worktree / ".git");
-  if (!pointer || !pointer->starts_with(prefix)) {
+  const auto recorded = recorded_directory(worktree);
+  if (!recorded) {
     return tl::unexpected<std::string>("its .git is not the file that git worktree makes");
   }
-  const fs::path own = pointer->substr(prefix.size());
+  const fs::path& own = *recorded;
   if (!own.is_absolute() || resolved_path(own.parent_path()) != common_directory / "worktrees" ||
       !is_real_directory(own)) {
     return tl::unexpected("its .git points to " + shown(own) + ", not into " +

@@ -62,6 +62,12 @@ class PinnedRepository {
   static tl::expected<PinnedRepository, std::string> open(const std::filesystem::path& directory,
                                                           const std::filesystem::path& repository);
 
+  // Returns the repository as the service itself works in it, outside of a job: without hooks, and
+  // with the pinned configuration as far as it is nobody's (ConfigTrust). What runs in the service
+  // has its environment, and isn't taken for a job. An agent of an earlier run may have written
+  // what was pinned. Blocks on the disk and on git, the first time. Error: a sentence.
+  [[nodiscard]] tl::expected<PinnedRepository, std::string> for_service() const;
+
   // Copies the hooks that the new, untouched worktree has at a relative core.hooksPath.
   tl::expected<void, std::string> pin_worktree_hooks(const std::filesystem::path& worktree);
   // Writes workspace.json.
@@ -111,13 +117,22 @@ class PinnedRepository {
   // trusted.
   tl::expected<void, std::string> link_and_configure(const std::string& listed, ConfigTrust trust);
 
-  [[nodiscard]] std::filesystem::path common() const { return directory_ / "git"; }
+  // Fills `to` with a stand-in like this one, for for_service().
+  [[nodiscard]] tl::expected<void, std::string> make_for_service(
+      const std::filesystem::path& to) const;
+
+  [[nodiscard]] std::filesystem::path common() const { return directory_ / common_name_; }
   [[nodiscard]] std::filesystem::path copied_hooks() const { return directory_ / "hooks"; }
 
   std::filesystem::path directory_;
+  std::string common_name_ = "git";
   WorkspaceRecord facts_;
   bool recorded_ = false;
 };
+
+// Returns the directory that `<worktree>/.git` names, whether it is there or not; nullopt if that
+// isn't the file that git worktree makes.
+std::optional<std::filesystem::path> recorded_directory(const std::filesystem::path& worktree);
 
 // Returns the worktree's own directory in `common_directory`. Error: how `<worktree>/.git`, or what
 // it points to, differs from what `git worktree add` makes. Any thread.

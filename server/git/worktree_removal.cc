@@ -46,6 +46,10 @@ fs::path removed_path(const RemovalRequest& request) {
   return request.held_parent / request.path.filename();
 }
 
+tl::expected<PinnedRepository, std::string> open_for_service(const RemovalRequest& request) {
+  return TRY(PinnedRepository::open(request.pins, request.repository)).for_service();
+}
+
 // Removes the worktree from git's list. Its directory has already been renamed away.
 tl::expected<void, std::string> unregister(const RemovalRequest& request) {
   const auto is_listed = [&]() -> tl::expected<bool, std::string> {
@@ -88,7 +92,7 @@ std::string own_branches(const RemovalRequest& request) {
 tl::expected<void, std::string> keep_recorded(const RemovalRequest& request,
                                               const fs::path& record) {
   if (!is_there(record / "HEAD")) return {};  // its own removal was cut short
-  const auto pinned = TRY(PinnedRepository::open(request.pins, request.repository));
+  const auto pinned = TRY(open_for_service(request));
   const auto place = TRY(pinned.place_of_record(record));
   // An earlier call renamed the files away after it had kept what was in them.
   const bool files_were_kept = is_there(pending_delete_path(removed_path(request)));
@@ -142,7 +146,7 @@ tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request
   if (resolved_path(request.path) == resolved_path(request.repository)) {
     return tl::unexpected(path + " is the repository itself");
   }
-  const auto pinned = TRY(PinnedRepository::open(request.pins, request.repository));
+  const auto pinned = TRY(open_for_service(request));
   auto place = pinned.place_of(request.path);
   if (!place) {
     return tl::unexpected(path + " is not a worktree of " + request.repository.string() + ": " +

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "server/board/run_change.h"
 #include "server/git/fence_marker.h"
 #include "server/git/orphan_worktrees.h"
 #include "server/git/tree_removal.h"
@@ -261,6 +262,29 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
   EXPECT_EQ(content_of(workspace_of(dirty) / "file.txt"), "changed\n");
   EXPECT_TRUE(fs::exists(workspace_of(merge)));
   EXPECT_TRUE(fs::exists(site.root() / "elsewhere"));
+}
+
+// The removal is the service's own doing: what it runs isn't taken for a job.
+TEST_F(WorktreeRemoval, RunsNoFilterOfTheRepository) {  // A10, G12
+  const fs::path ran = site.root() / "ran";
+  run_git(repository, {"config", "filter.evil.clean", "sh -c 'touch " + ran.string() + "; cat'"});
+  run_git(repository, {"config", "lfs.extension.evil.clean", "touch " + ran.string()});
+  write_text(repository / ".git/info/attributes", "* filter=evil\n");
+  const Job job = worktree();
+  write_text(workspace_of(job) / "file.txt", "changed\n");
+  write_text(workspace_of(job) / "new.txt", "new\n");
+  fs::remove(ran);
+  RemovalRequest request = request_for(job);
+  const RunChangePlace place{job.run_id, job.run_token, repository, workspace_of(job),
+                             pins_of(job)};
+  const auto change = run_change(place, {}, 0);
+  ASSERT_TRUE(change.has_value()) << change.error();
+  EXPECT_EQ(change->value().files, 2U);
+  const RemovalOutcome removed = remove_worktree(request);
+  EXPECT_EQ(removed.result, Removal::removed) << removed.reason;
+  EXPECT_EQ(shown(removed.rescue_ref + ":new.txt"), "new\n") << "as it was in the worktree";
+  EXPECT_EQ(shown(removed.rescue_ref + ":file.txt"), "changed\n");
+  EXPECT_FALSE(fs::exists(ran));
 }
 
 }  // namespace

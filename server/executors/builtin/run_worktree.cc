@@ -239,6 +239,21 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
     return builtin_failure(ErrorClass::transient, "REPOSITORY_AWAY",
                            "there is no git directory " + common.string());
   }
+  if (const auto own = recorded_directory(request.workspace); own && !is_there(*own)) {
+    const std::string workspace = shell_word(request.workspace.string());
+    return builtin_failure(
+        ErrorClass::config, std::string(workspace_tampered_code),
+        "git's record of the worktree " + workspace +
+            " was removed, which `git worktree repair` "
+            "doesn't bring back: nothing was run in it or pushed. What was committed is on its "
+            "branch. "
+            "To go on with that, run `mv " +
+            workspace + " " + shell_word(request.workspace.string() + ".kept") +
+            "`, then `git -C " + shell_word(request.repository.string()) +
+            " worktree add --force " + workspace + " " + request.branch +
+            "`, take over from the former what you want, then have it tried again: " +
+            retry_hint(request));
+  }
   return builtin_failure(
       ErrorClass::config, std::string(workspace_tampered_code),
       "the workspace is no longer the worktree that this run began with: nothing was run in it or "
