@@ -106,6 +106,17 @@ std::vector<std::string> environment_with(const GitOptions& options) {
   return without_repeated_names(std::move(entries));
 }
 
+// Returns whether these arguments name revisions, and no paths that are told apart from them. git
+// would fail at one that is also the name of a file, such as HEAD or a commit's number, which
+// anybody may have in a worktree.
+bool needs_end_of_revisions(const std::vector<std::string>& arguments) {
+  static constexpr std::array<std::string_view, 6> commands{
+      "diff", "diff-index", "diff-tree", "format-patch", "log", "rev-list"};
+  return !arguments.empty() &&
+         std::find(commands.begin(), commands.end(), arguments.front()) != commands.end() &&
+         std::find(arguments.begin(), arguments.end(), "--") == arguments.end();
+}
+
 // Settings on the command line are stronger than those of every file, and git passes them on to the
 // commands that it runs in submodules. Submodules are never entered: their configuration is written
 // by whoever works in them. A repository that was copied from another system may say that case
@@ -133,6 +144,7 @@ std::vector<std::string> command_line(std::vector<std::string> arguments,
     argv.insert(argv.end(), {"-c", "core.hooksPath=/dev/null"});
   }
   for (const std::string& setting : options.settings) argv.insert(argv.end(), {"-c", setting});
+  if (needs_end_of_revisions(arguments)) arguments.emplace_back("--");
   std::move(arguments.begin(), arguments.end(), std::back_inserter(argv));
   return argv;
 }

@@ -41,9 +41,12 @@ tl::expected<UnlistedDirectories, std::string> find_unlisted(const fs::path& wor
         if (!directory.empty()) name_directory(found.repositories, directory);
         continue;
       }
-      std::error_code ignored;
-      if (!fs::is_directory(each->symlink_status(ignored))) continue;
       std::string relative = directory.empty() ? name : directory + "/" + name;
+      std::error_code unknown;
+      const fs::file_status status = each->symlink_status(unknown);
+      // git passes over what it can't name, without a word.
+      if (unknown == std::errc::filename_too_long) name_directory(found.unreadable, relative);
+      if (!fs::is_directory(status)) continue;
       if (!skipped.contains(relative)) directories.push_back(std::move(relative));
     }
     const bool is_gone = error == std::errc::no_such_file_or_directory;

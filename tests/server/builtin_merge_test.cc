@@ -364,6 +364,17 @@ TEST_F(MergeStations, WithoutARemoteACleanCheckoutIsMovedOnWithItsFiles) {
   EXPECT_EQ(content_of(repository / "untracked.txt"), "mine\n");
 }
 
+TEST_F(MergeStations, WithoutARemoteIgnoredFilesOfTheCheckoutAreLeftAlone) {  // A1
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", ".env", "API_KEY=agent\n");
+  write_text(repository / ".git/info/exclude", ".env\n");
+  write_text(repository / ".env", "API_KEY=real\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  EXPECT_EQ(end_of(next(merge, "push")).failure.code, "BASE_CHECKED_OUT");
+  EXPECT_EQ(content_of(repository / ".env"), "API_KEY=real\n");
+}
+
 TEST_F(MergeStations, WithoutARemoteACheckoutWithChangesIsLeftAlone) {
   with_remote = false;
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");

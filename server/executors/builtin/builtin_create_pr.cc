@@ -9,6 +9,8 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/executors/builtin/proposal_checks.h"
+#include "server/executors/builtin/proposal_push.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/work_commit.h"
 #include "server/executors/builtin/work_refusals.h"
@@ -37,9 +39,6 @@ constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 constexpr std::size_t left_out_names_max = 20;  // names in the pull request
 constexpr std::size_t left_out_sentence_bytes_max = 400;
-// A failure has to have room for what to do about it (limits::reason_bytes_max).
-constexpr std::size_t push_message_bytes_max = 350;
-constexpr std::size_t changed_warning_bytes_min = 200;
 constexpr const char* listed_in_artifact = "listed in the artifact left_out.txt";
 
 // Returns the first line of the goal that isn't empty, shortened to a commit's title.
@@ -52,19 +51,6 @@ std::string title_of(const BuiltinRequest& request) {
   return std::string(utf8_prefix(line, title_bytes_max - 3)) + "…";
 }
 
-// The request with what git needs in its worktree.
-struct Proposal {
-  const BuiltinRequest& request;
-  const PinnedRepository& pinned;
-  GitPlace place;
-  std::string base;
-
-  [[nodiscard]] GitOutcome run(std::vector<std::string> arguments, GitOptions options = {}) const {
-    options.place = place;
-    return git(request.workspace, std::move(arguments), options);
-  }
-};
-
 // Returns the commit that the work began at: that of the log, or else of what intake pinned. The
 // run root isn't asked: an agent can write there.
 tl::expected<std::string, Failure> find_base(const BuiltinRequest& request,
@@ -76,36 +62,6 @@ tl::expected<std::string, Failure> find_base(const BuiltinRequest& request,
     return not_a_worktree(request, no_intake_hint);
   }
   return base_unknown(request.pins);
-}
-
-// Returns the files that decide about checks and that the commits up to `head` change. They are
-// compared as commits, so that nothing in the worktree can hide one, and nothing that was put in
-// place of a directory's object. Error: repository_damaged(), too.
-tl::expected<std::vector<std::string>, Failure> changed_checks(const Proposal& proposal,
-                                                               const std::string& head) {
-  auto named = remembered_named_files(proposal.request.pins);
-  if (!named) return storage_failed(named.error().message);
-  named->merge(hook_directories(proposal.pinned.facts().programs));
-  GitOptions there;
-  there.place = proposal.place;
-  const auto listed = git_listing(
-      proposal.request.workspace,
-      {"diff", "--raw", "-t", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
-       "--ignore-submodules=none", "--end-of-options", proposal.base, head, "--"},
-      there, proposal.request.pins);
-  if (!listed) return git_failed("cannot list the changed files", listed.error());
-  std::vector<std::string> trees = changed_trees_of(*listed);
-  for (std::string& tree : trees) tree += "^{tree}";
-  if (const auto verified = verify_objects(proposal.pinned, trees); !verified) {
-    if (verified.error().is_forged) {
-      return repository_damaged(proposal.request.repository, verified.error().message);
-    }
-    return git_failed("cannot verify the changed directories", verified.error().message);
-  }
-  const std::vector<ChangedFile> files = parse_raw_diff(*listed);
-  // Without what intake pinned, the names are gone as well.
-  return proposal.pinned.is_recorded() ? check_files_among(files, *named)
-                                       : possible_check_files_among(files);
 }
 
 // Returns the part of the pull request about changed checks; empty if there are none.
@@ -162,7 +118,8 @@ std::string left_out_section(const CommittedWork& work) {
 BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
                             const std::vector<std::string>& changed) {
   const BuiltinRequest& request = proposal.request;
-  const std::string range = proposal.base + "..HEAD";
+  const std::string& from = proposal.shared.front();
+  const std::string range = from + "..HEAD";
   GitOptions to_file;
   to_file.output_file = request.artifacts_dir / "change.patch";
   const GitOutcome patch =
@@ -176,7 +133,7 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
   if (!commits.ok) return git_failed("cannot list the commits", commits.message);
   const GitOutcome changes =
       proposal.run({"diff", "--stat=100", "--no-color", "--no-ext-diff", "--no-textconv",
-                    "--submodule=short", "--end-of-options", proposal.base, "HEAD"});
+                    "--submodule=short", "--end-of-options", from, "HEAD"});
   if (!changes.ok) return git_failed("cannot list the changes", changes.message);
 
   const std::vector<std::string> left_out = left_out_of(work);
@@ -198,37 +155,6 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
   }
   if (written) return {};
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
-}
-
-// Returns what publishes the work by hand, after a line end: a command, if it works as it stands.
-// `remote` is that of the request without credentials.
-std::string how_to_publish(const BuiltinRequest& request, const std::string& remote) {
-  const std::string repository = shell_word(request.repository.string());
-  if (remote == request.remote) {
-    return "\nThe work is done; this publishes it as well: `git -C " + repository + " push -- " +
-           shell_word(remote) + " " + request.branch + "`";
-  }
-  return "\nThe work is done; to publish it as well, push the branch " + request.branch + " of " +
-         repository + " with the remote's credentials";
-}
-
-BuiltinStep push(const Proposal& proposal, const std::string& head) {
-  const BuiltinRequest& request = proposal.request;
-  if (request.remote.empty()) return {};
-  const GitOutcome pushed = proposal.run(
-      {"push", "--quiet", "--", request.remote, head + ":refs/heads/" + request.branch});
-  if (pushed.ok) return {};
-  const std::string remote = without_credentials(request.remote);
-  const std::string failed =
-      "git push to " + remote + " failed: " + shortened(pushed.message, push_message_bytes_max);
-  const std::string publish = how_to_publish(request, remote);
-  const std::size_t room =
-      limits::reason_bytes_max - std::min(limits::reason_bytes_max, failed.size() + publish.size());
-  return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
-                         failed +
-                             shortened(changed_since_intake(request, proposal.pinned),
-                                       std::max(room, changed_warning_bytes_min)) +
-                             publish);
 }
 
 // Returns the outcome of a proposal without a change. A run whose work was a mock from the start
@@ -259,8 +185,15 @@ std::string left_out_note(const CommittedWork& work, const std::string& where) {
 
 // Returns sentences about who worked and what judges the work, each after a line end; empty if
 // there is nothing to say.
-std::string note_of(const BuiltinRequest& request, const std::vector<std::string>& changed) {
+std::string note_of(const Proposal& proposal, const std::vector<std::string>& changed) {
+  const BuiltinRequest& request = proposal.request;
   std::string note;
+  const std::string& shared = proposal.shared.front();
+  if (shared != proposal.base) {
+    note += "\nA merge changes what differs from " + shared.substr(0, 12) +
+            ", the newest commit that it has in common with " +
+            without_credentials(request.remote) + ": pull_request.md and change.patch begin there.";
+  }
   if (request.mocked != Mocked::nothing) note += "\nThe coding agent was a mock.";
   if (!changed.empty()) {
     note +=
@@ -330,7 +263,7 @@ BuiltinSuccess success(const Proposal& proposal, const std::string& head,
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
                               : "; pushed to " + remote + ".") +
-              note_of(request, changed) + changed_since_intake(request, proposal.pinned) +
+              note_of(proposal, changed) + changed_since_intake(request, proposal.pinned) +
               left_out_note(work, listed_in_artifact),
           proposal_metadata(proposal, head, commits, remote, work, changed), head};
 }
@@ -345,7 +278,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   const auto pinned = TRY(open_pinned(request));
   auto place = TRY(workspace_place(request, pinned, no_intake_hint));
   const auto base = TRY(find_base(request, pinned));
-  const Proposal proposal{request, pinned, std::move(place), base};
+  Proposal proposal{request, pinned, std::move(place), base, {base}};
   const auto work = TRY(commit_work(request, pinned, proposal.place, base, title_of(request)));
   const GitOutcome commits =
       proposal.run({"rev-list", "--count", "--end-of-options", base + "..HEAD"});
@@ -357,13 +290,14 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  const auto changed = TRY(changed_checks(proposal, head.line()));
+  proposal.shared = TRY(find_shared_commits(proposal, head.line()));
+  const auto changed = TRY(find_changed_checks(proposal, head.line()));
   TRY(write_artifacts(proposal, work, changed));
   if (!changed.empty() && request.refuses_changed_checks) {
     return refuse_changed_checks(
         proposal_metadata(proposal, head.line(), commits.line(), {}, work, changed), changed);
   }
-  TRY(push(proposal, head.line()));
+  TRY(push_proposal(proposal, head.line()));
   return success(proposal, head.line(), commits.line(), work, changed);
 }
 

@@ -82,8 +82,10 @@ BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
       path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"}, there);
   if (!status.ok) return refuse("cannot be read (" + status.message + ")");
   if (!status.output.empty()) return refuse("has uncommitted changes");
-  const GitOutcome merged =
-      git(path, {"merge", "--quiet", "--ff-only", "--end-of-options", target.head}, there);
+  const GitOutcome merged = git(
+      path,
+      {"merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--end-of-options", target.head},
+      there);
   if (!merged.ok) return refuse("cannot be moved on (" + merged.message + ")");
   return {};
 }

@@ -54,6 +54,23 @@ class BaseSearch {
     return is_branch_name(name) ? name : "";
   }
 
+  // Returns the remote's commit of the branch if the repository can get it; else an empty text.
+  [[nodiscard]] std::string newest_remote_commit(const std::string& branch) const {
+    const std::string ref = std::string(own_branches) + branch;
+    GitOptions quickly;
+    quickly.timeout_ms = limits::remote_answer_ms_max;
+    const GitOutcome listed =
+        pinned_.in_repository({"ls-remote", "--quiet", "--", request_.remote, ref}, quickly);
+    const std::string tip = listed.ok ? listed_commit(listed.output, ref) : std::string();
+    if (tip.empty() || commit_at(tip) == tip) return tip;
+    GitOptions bounded_time;
+    bounded_time.timeout_ms = limits::base_fetch_ms_max;
+    (void)pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                                 "--refmap=", "--", request_.remote, ref},
+                                bounded_time);
+    return commit_at(tip) == tip ? tip : std::string();
+  }
+
   // Returns the remote's commit of the branch; empty if it isn't known, which the note explains.
   [[nodiscard]] std::string remote_commit(const std::string& branch, std::string& note) const {
     const std::string ref = std::string(own_branches) + branch;
@@ -126,6 +143,13 @@ class BaseSearch {
 };
 
 }  // namespace
+
+std::string newest_remote_base(const BuiltinRequest& request, const PinnedRepository& pinned) {
+  if (request.remote.empty()) return {};
+  const BaseSearch search(request, pinned);
+  const std::string branch = search.branch();
+  return branch.empty() ? std::string() : search.newest_remote_commit(branch);
+}
 
 tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request,
                                                    const PinnedRepository& pinned) {

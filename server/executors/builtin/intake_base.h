@@ -24,4 +24,10 @@ struct IntakeBase {
 tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request,
                                                    const PinnedRepository& pinned);
 
+// Returns the newest commit of the branch of the request's base at the remote, fetched if the
+// repository lacks it. Nothing that an agent can write is asked: neither the repository's own
+// branches nor those of the remote as it saw them last. Empty if there is no remote, if it doesn't
+// answer or has no such branch, or if the base is no branch. Blocks on git and the remote.
+std::string newest_remote_base(const BuiltinRequest& request, const PinnedRepository& pinned);
+
 }  // namespace signalbox
