@@ -87,6 +87,27 @@ AttemptWait wait_for_phase(const Run& run, const std::string& phase) {
       {"signalbox plan list --waiting-for " + phase, command_of_run(run, "cancel")}};
 }
 
+// Says what of its plan an attempt of deep work waits for, where that isn't its own job's doing: a
+// step that an outside worker does, or one that is tried again later.
+void describe_step(const Run& run, AttemptWait& wait) {
+  const StepState* later = nullptr;
+  for (const StepState& step : run.plan->steps) {
+    if (step.status == StepStatus::running) {
+      if (step.lease_ms == 0) return;  // the job does it
+      wait.text = "step " + step.definition.id + " of its plan is done by " + step.worker;
+      wait.unblocked_by = "step.complete or step.fail by " + step.worker + ", or its lease's end";
+      return;
+    }
+    const bool is_sooner = later == nullptr || step.waiting_until_ns < later->waiting_until_ns;
+    if (step.status == StepStatus::waiting && is_sooner) later = &step;
+  }
+  if (later == nullptr || available_step(*run.plan) != nullptr) return;
+  wait.text = "step " + later->definition.id + " of its plan is tried again after its retry_delay";
+  if (!later->error.empty()) wait.text += ", since it failed: " + later->error;
+  wait.unblocked_by = "time, or the end of its job";
+  wait.until_ns = later->waiting_until_ns;
+}
+
 AttemptWait wait_for_end(const Run& run) {
   const bool has_job = !run.attempt->job_id.empty();
   AttemptWait wait{has_job ? AttemptNeed::work : AttemptNeed::worker,
@@ -97,6 +118,7 @@ AttemptWait wait_for_end(const Run& run) {
   if (has_job && run.status == RunStatus::paused) {
     wait.unblocked_by = "the end of its job; it never times out while its run is paused";
   }
+  if (run.plan && run.plan->status == PlanStatus::set) describe_step(run, wait);
   return wait;
 }
 

@@ -38,6 +38,7 @@ struct AttemptWait {
   std::string text;                        // a clause about what it waits for; empty while it works
   std::string unblocked_by;                // what has to happen
   std::vector<std::string> next_commands;  // complete: each works when pasted
+  std::int64_t until_ns = 0;               // UTC: when it goes on by itself; 0: not known
 
   // Returns whether the attempt goes on without anybody else's doing.
   [[nodiscard]] bool works() const {

@@ -272,7 +272,7 @@ class WhyExplainer {
     if (!wait.text.empty()) text += "; " + wait.text;
     WhyEntry& entry = add(reason, cause, std::move(text));
     entry.holder = attempt.worker;
-    entry.until_ns = service_.lease_ends_ns;
+    entry.until_ns = wait.until_ns != 0 ? wait.until_ns : service_.lease_ends_ns;
     entry.last_progress_at_ns = attempt.last_progress_at_ns;
     if (service_.last_heartbeat) {
       entry.last_heartbeat_at_ns = service_.last_heartbeat->recorded_at_ns;

@@ -243,6 +243,16 @@ std::optional<std::uint32_t> max_retries_of(const RetryPolicy& retry) {
   return retry.max_retries;
 }
 
+// Returns the time in which an attempt of deep work may explore, plan, and try each step as often
+// as its retries allow (ms).
+std::int64_t timeout_of_all_steps(const DeepWorkDefinition& work) {
+  const std::int64_t tries =
+      std::int64_t{work.max_steps} * (std::int64_t{work.max_retries} + 1) + 1;
+  const std::int64_t longest = limits::timeout_ms_max - work.explore_timeout_ms;
+  if (work.step_timeout_ms + work.retry_delay_ms > longest / tries) return limits::timeout_ms_max;
+  return work.explore_timeout_ms + tries * (work.step_timeout_ms + work.retry_delay_ms);
+}
+
 Decided<StationDefinition> station_from(StationTable& table) {
   StationDefinition station;
   station.name = std::move(table.name);
@@ -266,6 +276,9 @@ Decided<StationDefinition> station_from(StationTable& table) {
   TRY(duration(table.stall_after, "stall_after", station.stall_after_ms));
   if (!table.stall_actions.empty()) station.stall_actions = table.stall_actions;
   TRY(read_executor(table, station));
+  // Each step has a time of its own; what all of them may take isn't for the usual timeout to end.
+  if (!table.timeout && station.deep_work)
+    station.timeout_ms = timeout_of_all_steps(*station.deep_work);
   if (table.retry) {
     TRY(duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms));
     if (!table.retry->strategies.empty()) station.retry.strategies = table.retry->strategies;

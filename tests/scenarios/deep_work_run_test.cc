@@ -49,6 +49,43 @@ TEST_F(DeepWorkTest, OutsideWorkersDoTheStepsOfTheDefaultPlan) {  // D1, D2, D3
   ASSERT_TRUE(ends_as(run, "succeeded"));
 }
 
+// The default plan has the same steps again.
+TEST_F(DeepWorkTest, AfterAResetThePlanGoesOnWithWhatIsLeft) {  // D2
+  const std::string run = start_deep("");
+  const auto take = [&] {
+    return result({"step", "next", "--worker", "ann", "--run", run, "--wait-ms", "20000"})
+        .at("step")
+        .as_object();
+  };
+  const auto complete = [&](const boost::json::object& step) {
+    result({"step", "complete", run, std::string(step.at("step").as_string()), "--token",
+            token_of(step)});
+  };
+  complete(take());
+  const auto held = take();
+  EXPECT_EQ(held.at("step"), "implement");
+  const Output why = server_.cli({"run", "why", run});
+  EXPECT_NE(why.out.find("step implement of its plan is done by ann"), std::string::npos)
+      << why.out;
+  result({"plan", "reset", run, "--reason", "it misses the tests"});
+  for (const char* const id : {"implement", "test"}) {
+    const auto step = take();
+    EXPECT_EQ(step.at("step"), id);
+    complete(step);
+  }
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+}
+
+TEST_F(DeepWorkTest, AStepThatIsTriedAgainLaterIsNamed) {  // P7
+  const std::string run =
+      start_deep("retry_delay = \"1h\"\n" + plan(step("a")) + phase("step", "exit 1"));
+  ASSERT_TRUE(eventually([&] {
+    return server_.cli({"run", "why", run}).out.find("step a of its plan is tried again") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+}
+
 TEST_F(DeepWorkTest, OutsideWorkersExploreAndPlan) {  // D1
   const std::string run = start_deep("explore = { worker = true }\nplan = { worker = true }\n" +
                                      phase("step", "echo $SIGNALBOX_STEP_ID >> $DIR/done"));

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -35,6 +36,10 @@ std::string job_variable(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";
 }
+
+// Of JSON, the rest can't be left out.
+constexpr const char* too_long =
+    "its command printed more than 512 KiB: have it write the rest into a file";
 
 // Why the work ended before its plan was completed.
 struct WorkEnded {
@@ -144,6 +149,8 @@ class DeepWorker {
       } else if (end.outcome != Outcome::succeeded) {
         return ended(end.failure.error_class, "EXPLORE_FAILED",
                      end.failure.code + ": " + end.failure.message);
+      } else if (end.output_cut && end.output.starts_with('{')) {
+        return ended(ErrorClass::terminal, "EXPLORE_FAILED", too_long);
       } else {
         for (const auto& each : exploration_from_output(end.output)) {
           params[each.key()] = each.value();
@@ -172,11 +179,13 @@ class DeepWorker {
         return ended(end.failure.error_class, "PLAN_FAILED",
                      end.failure.code + ": " + end.failure.message);
       }
+      if (end.output_cut) return ended(ErrorClass::terminal, "PLAN_INVALID", too_long);
       auto parsed_plan = plan_from_output(end.output);
       if (!parsed_plan)
         return ended(ErrorClass::terminal, "PLAN_INVALID", parsed_plan.error().message);
       plan = std::move(*parsed_plan);
     }
+    TRY(leave_out_completed(plan));
     params["steps"] = plan["steps"];
     const auto set = server_.call("plan.set", params);
     if (!set) {
@@ -186,6 +195,31 @@ class DeepWorker {
     }
     std::printf("plan: %s steps, %s cut\n", text_at(*set, "steps").c_str(),
                 text_at(*set, "cut").c_str());
+    return {};
+  }
+
+  // A reset keeps the completed steps, and the next plan is often the same as the one before.
+  Done leave_out_completed(json::object& plan) {
+    json::value& steps = plan["steps"];
+    if (!steps.is_array() || steps.get_array().empty()) return {};
+    const auto present = server_.call("plan.get", run_params());
+    if (!present) return refused(present.error());
+    std::set<std::string> completed;
+    for (const json::value& each : array_at(*present, "steps")) {
+      const json::object& step = each.as_object();
+      if (text_at(step, "status") == "completed") completed.insert(text_at(step, "id"));
+    }
+    json::array left;
+    for (const json::value& each : steps.get_array()) {
+      const bool is_done = each.is_object() && completed.contains(text_at(each.get_object(), "id"));
+      if (!is_done) left.push_back(each);
+    }
+    if (left.empty()) {
+      return ended(ErrorClass::terminal, "PLAN_INVALID",
+                   "all of its steps are completed already, so there is nothing left to do: a plan "
+                   "after `plan reset` has a step with another id");
+    }
+    steps = std::move(left);
     return {};
   }
 
