@@ -143,8 +143,10 @@ std::string failures_text(const json::object& report, const Terminal& terminal) 
   std::string text = "\n" + table.text(terminal);
   const std::uint64_t total = number_at(report, "failures_total");
   if (total > shown) {
-    text += with_unit(total - shown, "more code", "more codes") +
-            ": signalbox report --json | jq .result.failures\n";
+    text += with_unit(total - shown, "more code", "more codes");
+    const bool has_all = failures.size() == total;
+    text += has_all ? "" : ", the next " + std::to_string(failures.size() - shown) + " of them";
+    text += ": signalbox report --json | jq .result.failures\n";
   }
   return text;
 }
