@@ -136,7 +136,7 @@ Decided<NewEvents> decide(const World& world, const ExpireStepLease& command, co
 
 Decided<NewEvents> decide(const World& world, const TimeOutStep& command, const Now& now) {
   const StepState* const step = running_step(world, command.run_id, command.step, command.token);
-  if (step == nullptr || step->lease_ms == 0) return NewEvents{};
+  if (step == nullptr) return NewEvents{};
   const Run& run = *world.find_run(command.run_id);
   if (run.status == RunStatus::paused) return NewEvents{};
   return end_step_attempt(

@@ -5,8 +5,13 @@
 #include "domain/nanoseconds.h"
 
 namespace signalbox {
+namespace {
 
-// A step without a lease is done by its station's own worker, which enforces its time limit.
+constexpr std::int64_t own_step_patience_ms = 60'000;
+
+}  // namespace
+
+// A step without a lease is done by its station's own worker.
 void StepTimers::arm_lease(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
   if (step.lease_ms == 0) return;
   queue_.arm({run.id, step.definition.id, Kind::lease}, monotonic_ns + step.lease_ms * ns_per_ms);
@@ -25,9 +30,11 @@ bool StepTimers::renew(const Run& run, const StepState& step, std::int64_t monot
 }
 
 void StepTimers::arm_timeout(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
-  if (step.lease_ms == 0) return;
-  queue_.arm({run.id, step.definition.id, Kind::timeout},
-             monotonic_ns + run.definition().deep_work->step_timeout_ms * ns_per_ms);
+  std::int64_t length_ms = run.definition().deep_work->step_timeout_ms;
+  // Its station's own worker ends such a step by itself, which takes a while. But what it started
+  // can take a step with the station's token as well, and leave it.
+  if (step.lease_ms == 0) length_ms += run.definition().cancel_grace_ms + own_step_patience_ms;
+  queue_.arm({run.id, step.definition.id, Kind::timeout}, monotonic_ns + length_ms * ns_per_ms);
 }
 
 void StepTimers::arm_wait(const Run& run, const StepState& step, std::int64_t wall_ns,

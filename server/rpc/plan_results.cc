@@ -24,7 +24,15 @@ const char* doer_of(const PhaseDefinition& phase) {
   return phase.worker ? "worker" : "default";
 }
 
-json::object step_view(const StepState& step, const DeepWorkDefinition& work) {
+// With `is_over`, of a plan whose station does nothing any more: a cancel ends no step by itself.
+json::object step_view(const StepState& step, const DeepWorkDefinition& work, bool is_over) {
+  if (is_over && step.status == StepStatus::running) {
+    StepState ended = step;
+    ended.status = StepStatus::pending;
+    ended.token = 0;
+    ended.error = "STATION_ATTEMPT_ENDED";
+    return step_view(ended, work, is_over);
+  }
   json::object object = to_json(step.definition).as_object();
   object["status"] = name_of(step.status);
   object["attempts"] = step.attempts;
@@ -215,7 +223,8 @@ json::object plan_view(const Run& run) {
                                                                   : to_json(run.plan->exploration);
   view["cut"] = run.plan->cut;
   json::array steps;
-  for (const StepState& step : run.plan->steps) steps.push_back(step_view(step, work));
+  const bool is_over = run.station().status == StationStatus::canceled;
+  for (const StepState& step : run.plan->steps) steps.push_back(step_view(step, work, is_over));
   view["steps"] = std::move(steps);
   return view;
 }

@@ -143,7 +143,7 @@ TEST_F(StepTest, AStepOfItsCommandHasNoLeaseAndCantGetOne) {  // D7
   when(ExpireStepLease{run, "a", token, world.position});
   then_nothing();
   when(TimeOutStep{run, "a", token});
-  then_nothing();
+  then_names({"StepAttemptFailed", "StepReady"});
 }
 
 TEST_F(StepTest, ATokenIsSentWithItsRun) {

@@ -86,6 +86,17 @@ TEST_F(DeepWorkTest, AStepThatIsTriedAgainLaterIsNamed) {  // P7
   EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
 }
 
+TEST_F(DeepWorkTest, ACanceledPlanHasNoStepUnderWay) {
+  const std::string run = start_deep("");
+  result({"step", "next", "--worker", "ann", "--run", run, "--wait-ms", "20000"});
+  EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  ASSERT_TRUE(ends_as(run, "canceled"));
+  const auto step = result({"plan", "get", run}).at("steps").as_array().front().as_object();
+  EXPECT_EQ(step.at("status"), "pending");
+  EXPECT_EQ(step.at("error"), "STATION_ATTEMPT_ENDED");
+  EXPECT_FALSE(step.contains("token"));
+}
+
 TEST_F(DeepWorkTest, OutsideWorkersExploreAndPlan) {  // D1
   const std::string run = start_deep("explore = { worker = true }\nplan = { worker = true }\n" +
                                      phase("step", "echo $SIGNALBOX_STEP_ID >> $DIR/done"));

@@ -45,12 +45,12 @@ bool LeaseWatch::follow_step(const Record& record, Deadlines& deadlines) const {
   return true;
 }
 
-// Steps without a lease are timed by the worker that does them.
+// Steps without a lease are timed by the worker that does them, and by the server some time later.
 void LeaseWatch::step_applied(const World& world, const Record& record) {
-  if (const auto* started = event_as<StepAttemptStarted>(record.event)) {
+  if (event_as<StepAttemptStarted>(record.event) != nullptr) {
     const Run* run = world.find_run(record.stream.run_id);
     terms_.erase(record.position);  // of an attempt that was rolled back
-    if (run != nullptr && started->lease_ms > 0 && run->definition().deep_work) {
+    if (run != nullptr && run->definition().deep_work) {
       terms_[record.position] = {run->definition().deep_work->step_timeout_ms, 0};
     }
   }
