@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/text/separated_text.h"
+
 namespace signalbox {
 namespace {
 
@@ -38,6 +40,15 @@ bool is_branch_name(std::string_view name) {
 
 std::vector<std::string> commit_query(const std::string& name) {
   return {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"};
+}
+
+std::string listed_commit(std::string_view lines, const std::string& ref) {
+  while (!lines.empty()) {
+    std::string_view line = take_until(lines, '\n');
+    const std::string_view commit = take_until(line, '\t');
+    if (line == ref && is_object_id(commit)) return std::string(commit);
+  }
+  return {};
 }
 
 }  // namespace signalbox

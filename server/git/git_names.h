@@ -20,4 +20,8 @@ bool is_branch_name(std::string_view name);
 // is none, git fails without a message.
 std::vector<std::string> commit_query(const std::string& name);
 
+// Returns the commit of the ref in the output of `git ls-remote`, lines of "<commit>\t<ref>": git
+// lists every ref that ends like the one that was asked for. Empty if it isn't there.
+std::string listed_commit(std::string_view lines, const std::string& ref);
+
 }  // namespace signalbox

@@ -66,8 +66,10 @@ TEST_F(Proposals, WhatAMergeOfTheBaseTookBackIsShown) {  // A7
   run("fetch --quiet origin", workspace);
   run("-c user.name=a -c user.email=a@localhost merge --quiet -s ours -m merged origin/main",
       workspace);
-  // What the repository saw last of the remote is an agent's to write.
+  // What the repository saw last of the remote is an agent's to write, and so are its branches.
   run("update-ref refs/remotes/origin/main HEAD", workspace);
+  run("update-ref -d refs/heads/main", workspace);
+  run("tag main HEAD", workspace);
   const JobResult result = end_of(next(intake, "create_pr"));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(result.checks_changed, "AGENTS.md");

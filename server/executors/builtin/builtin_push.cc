@@ -118,8 +118,8 @@ std::string remove_merged_branch_of(const BuiltinRequest& request, const PinnedR
   if (request.remote.empty() || !input || !input->branch.starts_with("signalbox/")) return {};
   const std::string ref = "refs/heads/" + input->branch;
   const GitOutcome listed = pinned.in_repository({"ls-remote", "--", request.remote, ref});
-  const std::string commit = listed.line().substr(0, listed.line().find('\t'));
-  if (!listed.ok || !is_object_id(commit)) return {};
+  const std::string commit = listed.ok ? listed_commit(listed.output, ref) : std::string();
+  if (commit.empty()) return {};
   const auto is_merged = is_contained(pinned, commit, target.head);
   if (!is_merged || !*is_merged) {
     return " The branch " + input->branch + " stays there: it has commits that weren't merged.";

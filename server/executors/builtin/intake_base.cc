@@ -9,7 +9,6 @@
 #include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
-#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -54,21 +53,44 @@ class BaseSearch {
     return is_branch_name(name) ? name : "";
   }
 
-  // Returns the remote's commit of the branch if the repository can get it; else an empty text.
-  [[nodiscard]] std::string newest_remote_commit(const std::string& branch) const {
-    const std::string ref = std::string(own_branches) + branch;
+  // Returns the branches that the remote may have of the base, by its name alone: what the
+  // repository has under it, a branch, a tag or nothing, is an agent's to change.
+  [[nodiscard]] std::vector<std::string> possible_branches() const {
+    std::string name = request_.base;
+    if (name.empty()) {
+      name = pinned_.in_repository({"symbolic-ref", "--quiet", "--short", "HEAD"}).line();
+    }
+    remove_prefix(name, own_branches);
+    remove_prefix(name, remote_branches);
+    std::vector<std::string> names{name};
+    if (remove_prefix(name, request_.remote + "/")) names.push_back(name);
+    std::erase_if(names, [](const std::string& each) { return !is_branch_name(each); });
+    return names;
+  }
+
+  // Returns the remote's commit of the first of the branches that it has, if the repository can get
+  // it; else an empty text.
+  [[nodiscard]] std::string newest_remote_commit(const std::vector<std::string>& branches) const {
+    if (branches.empty()) return {};
+    std::vector<std::string> question{"ls-remote", "--quiet", "--", request_.remote};
+    for (const std::string& each : branches) question.push_back(std::string(own_branches) + each);
     GitOptions quickly;
     quickly.timeout_ms = limits::remote_answer_ms_max;
-    const GitOutcome listed =
-        pinned_.in_repository({"ls-remote", "--quiet", "--", request_.remote, ref}, quickly);
-    const std::string tip = listed.ok ? listed_commit(listed.output, ref) : std::string();
-    if (tip.empty() || commit_at(tip) == tip) return tip;
-    GitOptions bounded_time;
-    bounded_time.timeout_ms = limits::base_fetch_ms_max;
-    (void)pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                                 "--refmap=", "--", request_.remote, ref},
-                                bounded_time);
-    return commit_at(tip) == tip ? tip : std::string();
+    const GitOutcome listed = pinned_.in_repository(std::move(question), quickly);
+    if (!listed.ok) return {};
+    for (const std::string& each : branches) {
+      const std::string ref = std::string(own_branches) + each;
+      const std::string tip = listed_commit(listed.output, ref);
+      if (tip.empty()) continue;
+      if (commit_at(tip) == tip) return tip;
+      GitOptions bounded_time;
+      bounded_time.timeout_ms = limits::base_fetch_ms_max;
+      (void)pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                                   "--refmap=", "--", request_.remote, ref},
+                                  bounded_time);
+      return commit_at(tip) == tip ? tip : std::string();
+    }
+    return {};
   }
 
   // Returns the remote's commit of the branch; empty if it isn't known, which the note explains.
@@ -105,15 +127,6 @@ class BaseSearch {
     if (!is_branch_name(request_.remote)) return {};  // a path or a URL
     return commit_at(std::string(remote_branches) + request_.remote + "/" + branch);
   }
-  // Finds the ref in lines of "<commit>\t<ref>": git lists every ref that ends like it.
-  static std::string listed_commit(std::string_view lines, const std::string& ref) {
-    while (!lines.empty()) {
-      std::string_view line = take_until(lines, '\n');
-      const std::string_view commit = take_until(line, '\t');
-      if (line == ref && is_object_id(commit)) return std::string(commit);
-    }
-    return {};
-  }
   // As in newest_base() of a merge, the fetched commit is referred to by a ref of this run only.
   [[nodiscard]] std::string fetch(const std::string& ref, std::string& note) const {
     const std::string own = base_ref_of(request_.run_id);
@@ -147,8 +160,7 @@ class BaseSearch {
 std::string newest_remote_base(const BuiltinRequest& request, const PinnedRepository& pinned) {
   if (request.remote.empty()) return {};
   const BaseSearch search(request, pinned);
-  const std::string branch = search.branch();
-  return branch.empty() ? std::string() : search.newest_remote_commit(branch);
+  return search.newest_remote_commit(search.possible_branches());
 }
 
 tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request,

@@ -32,10 +32,11 @@ std::string how_to_publish(const BuiltinRequest& request, const std::string& rem
 // Returns what the remote has as the run's branch; empty if that isn't known or there is none.
 std::string pushed_before(const Proposal& proposal) {
   const std::string ref = "refs/heads/" + proposal.request.branch;
+  GitOptions quickly;
+  quickly.timeout_ms = limits::remote_answer_ms_max;
   const GitOutcome listed =
-      proposal.run({"ls-remote", "--quiet", "--", proposal.request.remote, ref});
-  const std::string commit = listed.line().substr(0, listed.line().find('\t'));
-  return listed.ok && is_object_id(commit) ? commit : std::string();
+      proposal.run({"ls-remote", "--quiet", "--", proposal.request.remote, ref}, quickly);
+  return listed.ok ? listed_commit(listed.output, ref) : std::string();
 }
 
 // Returns whether the run's worktree was at the commit some time.
