@@ -57,7 +57,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"run.resume","params":{"run_id":"$made"}}
 > {"method":"run.resume","params":{"run_id":"$made","decision":"reject"}}
 > {"method":"run.get","params":{"run_id":"$made"}}
-> {"method":"run.start","params":{"goal":"g","pipeline":{"name":"deep","station":[{"name":"deep","executor":"deep_work","deep_work":{"explore":{"worker":true},"plan":{"worker":true},"step":{"worker":true}}}]}}}
+> {"method":"run.start","params":{"goal":"g","pipeline":{"name":"deep","station":[{"name":"deep","executor":"deep_work","timeout":"1m","deep_work":{"explore":{"worker":true},"plan":{"worker":true},"step":{"worker":true}}}]}}}
 = deep result.run_id
 ? {"method":"plan.get","params":{"run_id":"$deep"}} result.waiting_for explore
 > {"method":"plan.get","params":{"run_id":"$deep"}}
