@@ -84,7 +84,10 @@ void DueAudit::due(const Record& record, Loop& loop, std::int64_t first_ns, std:
                              " ms after the one before it, and that isn't the next one");
   }
   loop.due_ns = last_ns;
-  loop.lowest_wall_ns = wall_ns_;
+  // Where the clock was set back between the decision and its being durable, the times since then
+  // count as well.
+  const bool is_set_back = record.recorded_at_ns > wall_ns_;
+  loop.lowest_wall_ns = is_set_back ? std::min(loop.lowest_wall_ns, wall_ns_) : wall_ns_;
 }
 
 void DueAudit::answered(const std::string& name, const boost::json::object& result) {
