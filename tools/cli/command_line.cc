@@ -310,7 +310,10 @@ void ToolCommand::needs(const std::string& option, const std::string& other) con
 void ToolCommand::footer(const std::string& text) const { app_->footer(text); }
 
 void ToolCommand::action(CommandAction does) const {
-  app_->callback([given = action_, does = std::move(does)] { *given = does; });
+  app_->callback([app = app_, given = action_, does = std::move(does)] {
+    // With one of its subcommands it is that one that was given.
+    if (app->get_subcommands().empty()) *given = does;
+  });
 }
 
 std::string ToolCommand::name() const { return app_->get_name(); }
