@@ -274,9 +274,7 @@ class WhyExplainer {
     entry.holder = attempt.worker;
     entry.until_ns = wait.until_ns != 0 ? wait.until_ns : service_.lease_ends_ns;
     entry.last_progress_at_ns = attempt.last_progress_at_ns;
-    if (service_.last_heartbeat) {
-      entry.last_heartbeat_at_ns = service_.last_heartbeat->recorded_at_ns;
-    }
+    entry.last_heartbeat_at_ns = service_.last_heartbeat_at_ns;
     answer_.moving = wait.works() && !service_.storage_full;
     entry.unblocked_by = std::move(wait.unblocked_by);
     entry.next_commands = std::move(wait.next_commands);

@@ -96,7 +96,7 @@ struct WhyContext {
   std::uint64_t ready_ahead = 0;   // number of stations of the same kind that were ready earlier
   std::int64_t lease_ends_ns = 0;  // UTC; 0: the attempt has no lease
   AttemptSurroundings attempt;     // of the attempt in progress
-  std::optional<Record> last_heartbeat;  // of the attempt in progress
+  std::int64_t last_heartbeat_at_ns = 0;  // UTC; of the attempt in progress; 0: none
   std::optional<Record> lock_end;  // the record that ended the lock of the latest failed attempt
 };
 

@@ -62,9 +62,13 @@ void Timers::arm_attempt(const Run& run, std::int64_t monotonic_ns) {
   arm_progress(run, monotonic_ns);
 }
 
+bool Timers::renews_in_memory(const RunId& run_id, std::int64_t monotonic_ns) const {
+  const auto due_ns = runs_.due_of({run_id, RunKind::on_record});
+  return due_ns && *due_ns > monotonic_ns;
+}
+
 bool Timers::renew(const Run& run, std::int64_t monotonic_ns) {
-  const auto due_ns = runs_.due_of({run.id, RunKind::on_record});
-  if (!due_ns || *due_ns <= monotonic_ns) return false;
+  if (!renews_in_memory(run.id, monotonic_ns)) return false;
   arm_lease(run.id, run.attempt->lease_ms, monotonic_ns);
   return true;
 }

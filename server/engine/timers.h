@@ -64,6 +64,9 @@ class Timers {
                                                         std::int64_t monotonic_ns) const;
   // Returns when the lease of a run's attempt ends (monotonic, ns); nullopt if it has none.
   [[nodiscard]] std::optional<std::int64_t> attempt_lease_end_ns(const RunId& run_id) const;
+  // Returns whether a heartbeat of the run's attempt would renew its lease in memory now: then the
+  // lease began with its latest one, or with the claim.
+  [[nodiscard]] bool renews_in_memory(const RunId& run_id, std::int64_t monotonic_ns) const;
   // Returns when the lease of a held lock ends (monotonic, ns); nullopt if it isn't held.
   [[nodiscard]] std::optional<std::int64_t> lease_end_ns(const std::string& key) const;
 

@@ -69,6 +69,27 @@ TEST_F(QuietHeartbeats, AreRecordedOnlyIfTheySaySomething) {  // N6
   EXPECT_EQ(beat({{"command_id", "c-1"}}).at("result").at("replayed"), true);
 }
 
+TEST_F(QuietHeartbeats, AreTheLatestThatIsShown) {  // N6
+  claim();
+  const auto shown = [&] {
+    const json::object answer = ask("run.why", json::serialize(json::object{{"run_id", run_}}));
+    const json::object& reason = answer.at("result").at("reasons").at(0).as_object();
+    const json::value* const time = reason.if_contains("last_heartbeat_at");
+    return time == nullptr || time->is_null() ? std::string() : std::string(time->as_string());
+  };
+  EXPECT_EQ(shown(), "");
+  clock.advance_ms(1000);
+  beat();
+  EXPECT_EQ(shown(), format_time(clock.wall_ns()));
+  for (int each = 0; each < 3; ++each) {
+    clock.advance_ms(30'000);
+    beat();
+    EXPECT_EQ(shown(), format_time(clock.wall_ns()));
+  }
+  clock.advance_ms(30'000);
+  EXPECT_NE(shown(), format_time(clock.wall_ns()));
+}
+
 TEST_F(QuietHeartbeats, AreRefusedLikeAllOthers) {  // N6
   claim();
   beat();

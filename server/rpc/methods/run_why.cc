@@ -42,6 +42,7 @@ struct RunMoment {
   Position position = 0;
   std::shared_ptr<const Run> run;  // nullptr: ended, or there is no such run
   WhyContext around;
+  bool renews_in_memory = false;  // heartbeats of the attempt aren't recorded now
 };
 
 // Returns the end of the attempt's lease in nanoseconds of UTC; 0: no lease.
@@ -74,7 +75,7 @@ void add_queue_context(const World& world, const Run& run, WhyContext& around) {
 
 RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   const World& world = api.engine.world();
-  RunMoment moment{run_id, world.position, nullptr, {}};
+  RunMoment moment{run_id, world.position, nullptr, {}, false};
   moment.around.storage_full = api.engine.storage_full();
   moment.around.pause = world.server.pause;
   moment.around.data_directory = shell_word(api.facts.data_directory);
@@ -90,6 +91,7 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
       is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
+    moment.renews_in_memory = api.timers.renews_in_memory(run_id, api.clock.monotonic_ns());
     moment.around.attempt = attempt_surroundings(api, *run);
   } else if (run->station().ready_at != 0) {
     add_queue_context(world, *run, moment.around);
@@ -97,15 +99,23 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   return moment;
 }
 
-// Takes over what the grant or the latest renewal of the attempt's lease says.
-void add_renewal(Record renewal, RunMoment& moment) {
+// Takes over what the grant or the latest recorded renewal of the attempt's lease says. A heartbeat
+// that wasn't recorded is later than that one.
+void add_renewal(const Record& renewal, RunMoment& moment) {
   const Attempt& attempt = *moment.run->attempt;
   WhyContext& around = moment.around;
+  const std::int64_t length_ns = attempt.lease_ms * ns_per_ms;
+  bool has_beaten = attempt.lease_renewed_at != attempt.token;
+  std::int64_t renewed_at_ns = renewal.recorded_at_ns;
   if (around.lease_ends_ns != 0) {
-    around.lease_ends_ns = recorded_if_same(around.lease_ends_ns,
-                                            renewal.recorded_at_ns + attempt.lease_ms * ns_per_ms);
+    const std::int64_t recorded_end_ns = renewal.recorded_at_ns + length_ns;
+    around.lease_ends_ns = recorded_if_same(around.lease_ends_ns, recorded_end_ns);
+    if (moment.renews_in_memory && around.lease_ends_ns > recorded_end_ns) {
+      has_beaten = true;
+      renewed_at_ns = around.lease_ends_ns - length_ns;
+    }
   }
-  if (attempt.lease_renewed_at != attempt.token) around.last_heartbeat = std::move(renewal);
+  if (has_beaten) around.last_heartbeat_at_ns = renewed_at_ns;
 }
 
 // Reads the records that the index doesn't list for the run: the latest heartbeat of the attempt
@@ -119,7 +129,7 @@ Stored<void> read_around(const Api& api, std::span<const Record> records, RunMom
   }
   if (run.attempt) {
     auto renewal = TRY(api.log.read(run.attempt->lease_renewed_at, 1));
-    if (!renewal.empty()) add_renewal(std::move(renewal.front()), moment);
+    if (!renewal.empty()) add_renewal(renewal.front(), moment);
     return {};
   }
   const auto failed = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {
