@@ -1,6 +1,7 @@
 // The four access roles of people and programs, in ascending order of rights, of which each
-// includes the rights of those before it; the role of a job, which has none of these rights; and
-// that of an approver, who is a viewer with one right of an operator.
+// includes the rights of those before it; the role of a job, which has none of these rights; that
+// of an approver, who is a viewer with one right of an operator; and that of a runner, which may do
+// nothing but take jobs and report on them.
 //
 // `operator` is a keyword of C++, so the enumerator has an underscore; its name for everything
 // outside (JSON, tables, documents) is "operator", and the description below says so.
@@ -22,6 +23,7 @@ enum class Role : std::uint8_t {
   admin = 4,      // manages access
   job = 5,        // the job of an attempt: what server/access/job_rights.h lists, and nothing else
   approver = 6,   // reads, and decides approvals
+  runner = 7,     // executes jobs of the service on its own machine, and nothing else
 };
 
 // clang-format off
@@ -38,6 +40,7 @@ BOOST_DESCRIBE_ENUM_ENTRY(Role, worker)
 BOOST_DESCRIBE_ENUM_ENTRY(Role, admin)
 BOOST_DESCRIBE_ENUM_ENTRY(Role, job)
 BOOST_DESCRIBE_ENUM_ENTRY(Role, approver)
+BOOST_DESCRIBE_ENUM_ENTRY(Role, runner)
 BOOST_DESCRIBE_ENUM_END(Role)
     // clang-format on
 
@@ -47,8 +50,9 @@ BOOST_DESCRIBE_ENUM_END(Role)
 
 // Returns whether a caller of `role` may call what requires the role `needs`, whatever the params.
 [[nodiscard]] constexpr bool may(Role role, Role needs) {
+  if (needs == Role::runner) return role == Role::runner || role == Role::admin;
   if (role == Role::approver) return needs == Role::viewer;
-  return role != Role::job && role >= needs;
+  return role != Role::job && role != Role::runner && role >= needs;
 }
 
 // Returns whether a caller of `role` sees no tokens, as it has nothing to do with one.

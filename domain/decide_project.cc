@@ -2,6 +2,7 @@
 #include "domain/admission.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
+#include "domain/placement.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
 
@@ -54,6 +55,12 @@ Decided<NewEvents> decide(const World& world, const PutProject& command, const N
     put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
   }
   TRY(validate(put.pipeline));
+  for (const StationDefinition& station : put.pipeline.stations) {
+    if (labels_of(station).empty()) continue;
+    return reject(ErrorCode::PIPELINE_INVALID,
+                  "a project's cards are worked on where the service is: leave runs_on out",
+                  {{"field", std::string("runs_on")}});
+  }
   // The project's checks are part of the merge pipeline, too, which has to be valid as well.
   Project project;
   project.remote = put.remote;

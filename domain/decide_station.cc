@@ -10,6 +10,7 @@
 #include "domain/held_station.h"
 #include "domain/job_machine.h"
 #include "domain/limits.h"
+#include "domain/placement.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
 #include "domain/step_end.h"
@@ -221,7 +222,8 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().ready_at == 0) return NewEvents{};
   if (run->definition().executor == ExecutorKind::worker) return NewEvents{};
-  const StationClaimed claim = claim_of(*run, "signalbox", /*lease_ms=*/0, /*lock_token=*/0);
+  const std::string worker = is_runner(command.machine) ? command.machine : "signalbox";
+  const StationClaimed claim = claim_of(*run, worker, /*lease_ms=*/0, /*lock_token=*/0);
   const std::string job_id =
       to_string(run->id) + "-" + claim.station + "-" + std::to_string(claim.attempt);
   const Stream stream = Stream::run(run->id);

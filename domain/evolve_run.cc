@@ -7,6 +7,7 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "domain/run_retry.h"
 #include "domain/station_turn.h"
 
@@ -18,13 +19,15 @@ void make_ready(World& world, Run& run, Position position) {
   if (run.status == RunStatus::paused) return;
   if (held_at_turn(run.definition(), run.budget, run.used)) return;
   run.station().ready_at = position;
-  world.ready.insert(ready_queue_of(run.definition()), run.definition().name, position, run.id);
+  const ReadyQueue queue = ready_queue_of(run);
+  world.ready.insert(queue.executor, queue.name, position, run.id);
 }
 
 void make_unready(World& world, Run& run) {
   Position& ready_at = run.station().ready_at;
   if (ready_at == 0) return;
-  world.ready.erase(ready_queue_of(run.definition()), run.definition().name, ready_at, run.id);
+  const ReadyQueue queue = ready_queue_of(run);
+  world.ready.erase(queue.executor, queue.name, ready_at, run.id);
   ready_at = 0;
 }
 
@@ -189,6 +192,7 @@ void evolve(World& world, Run& run, const Record& record, const StationClaimed& 
 void evolve(World&, Run& run, const Record&, const StationSubmitIntended& event) {
   run.attempt->job_id = event.job_id;
   run.attempt->machine = event.machine;
+  if (has_job(run.definition())) run.machine = event.machine;
 }
 void evolve(World&, Run& run, const Record&, const StationExternalRefSet& event) {
   run.attempt->external_ref = event.external_ref;

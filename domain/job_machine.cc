@@ -1,12 +1,15 @@
 #include "domain/job_machine.h"
 
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 
 namespace signalbox {
 
 bool is_job_elsewhere(const Run& run, const std::string& machine, bool has_directory) {
   if (!run.attempt || run.attempt->job_id.empty() || is_remote(run.definition())) return false;
-  return run.attempt->machine.empty() ? !has_directory : run.attempt->machine != machine;
+  const std::string& given_to = run.attempt->machine;
+  if (is_runner(given_to)) return false;
+  return given_to.empty() ? !has_directory : given_to != machine;
 }
 
 std::string job_elsewhere_text(const Attempt& attempt) {

@@ -10,7 +10,8 @@
 namespace signalbox {
 
 // Returns whether the job of the run's attempt was given to another machine than `machine`. False
-// without a job, and for a remote one: its endpoint executes it once, whoever asks.
+// without a job, and for a remote one: its endpoint executes it once, whoever asks, and so does a
+// runner (placement.h).
 //
 // A record of an earlier version names no machine. Its job is then here only if `has_directory`,
 // that is if the job's directory is: otherwise nobody knows whether it runs somewhere, and it must

@@ -8,6 +8,7 @@
 
 #include "domain/check.h"
 #include "domain/limits.h"
+#include "domain/placement.h"
 #include "domain/prompt_template.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
@@ -326,6 +327,7 @@ Decided<void> validate(const PipelineDefinition& pipeline) {
     return pipeline_invalid(
         "", "station", "must be there 1 to " + std::to_string(limits::stations_max) + " times");
   }
+  TRY(validate_labels(pipeline));
   TRY(validate(pipeline.budget));
   std::set<std::string> names;
   std::size_t bytes = 0;

@@ -240,10 +240,4 @@ std::int64_t backoff_ms(const RetryPolicy& policy, std::uint32_t failures);
          station.coderunner->mode == CoderunnerMode::modal;
 }
 
-// Returns the executor under which the ready stations (ready_stations.h) hold it. All remote work
-// is in one queue, so that it never delays local work.
-[[nodiscard]] inline ExecutorKind ready_queue_of(const StationDefinition& station) {
-  return is_remote(station) ? ExecutorKind::modal : station.executor;
-}
-
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// An index of the stations that can be claimed now, oldest first, by executor and station name.
-// (Remote work of another executor is indexed under `modal`: ready_queue_of().)
+// An index of the stations that can be claimed now, oldest first, by executor and, within it, by
+// the station's name or by where its job may be executed (ready_queue_of() in placement.h).
 //
 // It is derived from the runs: a station is in it exactly while its ready_at isn't 0. So the cost
 // of a claim doesn't grow with the number of runs. check_invariants() compares it with the runs.
@@ -22,13 +22,15 @@ namespace signalbox {
 
 class ReadyStations {
  public:
-  void insert(ExecutorKind executor, std::string_view station, Position ready_at, const RunId& run);
-  void erase(ExecutorKind executor, std::string_view station, Position ready_at, const RunId& run);
+  void insert(ExecutorKind executor, std::string_view queue, Position ready_at, const RunId& run);
+  void erase(ExecutorKind executor, std::string_view queue, Position ready_at, const RunId& run);
 
-  // Returns the run whose station has been ready longest: of the stations named in `stations` or,
-  // if that is empty, of all stations of this executor. Returns nullopt if none is ready.
+  // Returns the run whose station has been ready longest: of the queues named in `names` or, if
+  // that is empty, of all of this executor. Returns nullopt if none is ready.
   [[nodiscard]] std::optional<RunId> oldest(ExecutorKind executor,
-                                            const std::vector<std::string>& stations) const;
+                                            const std::vector<std::string>& names) const;
+  // Returns the run that has been ready longest of each queue of this executor, the longest first.
+  [[nodiscard]] std::vector<RunId> oldest_of_each(ExecutorKind executor) const;
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty(ExecutorKind executor) const;
 

@@ -116,6 +116,10 @@ struct Run {
   // question. 0: it waits for no decision, or an older version's base doesn't say.
   Position asked_at = 0;
 
+  // The machine that its latest job was given to, as in StationSubmitIntended: its workspace is
+  // there, so its further jobs are given to it, too (placement.h). Empty: it has had none.
+  std::string machine;
+
   // Shared by all runs of the pipeline. Not a field of the state: pipeline_digest identifies it.
   std::shared_ptr<const PipelineDefinition> pipeline;
 
@@ -125,7 +129,8 @@ struct Run {
   // Returns the index of the station with this name, or nullopt.
   [[nodiscard]] std::optional<std::uint32_t> find_station(std::string_view name) const;
 };
-// Without `asked_at`, which the encoding of a world has apart from the others (world_codec.cc).
+// Without `asked_at` and `machine`, which the encoding of a world has apart from the others
+// (world_codec.cc).
 BOOST_DESCRIBE_STRUCT(Run, (),
                       (id, status, cancel_requested, current, started_at, goal, input, run_root,
                        repository, base, idempotency_key, request_digest, pipeline_digest,

@@ -109,7 +109,7 @@ BOOST_DESCRIBE_STRUCT(RunBudgetRaised, (), (budget, reason))
 // carries the whole open run (run_retry.h), because the world keeps little more of a failed run
 // than its id. Project and labels stay those of RunStarted.
 struct RunRetried {
-  static constexpr EventTag tag{209, 2, "RunRetried"};
+  static constexpr EventTag tag{209, 3, "RunRetried"};
   KeptText station;
   FreeText reason;
   Strategy strategy = Strategy::original;  // of the next attempt
@@ -129,13 +129,14 @@ struct RunRetried {
   FreeText resume_ref;
   FreeText previous;                    // how the failed attempt ended
   std::vector<std::uint32_t> attempts;  // attempts so far of each station, in pipeline order
+  KeptText machine;                     // that has its workspace; empty: none, or not recorded
 
   friend bool operator==(const RunRetried&, const RunRetried&) = default;
 };
 BOOST_DESCRIBE_STRUCT(RunRetried, (),
                       (station, reason, strategy, started_at, goal, input, idempotency_key,
                        request_digest, pipeline_digest, pipeline, run_root, repository, base,
-                       budget, used, max_retries, resume_ref, previous, attempts))
+                       budget, used, max_retries, resume_ref, previous, attempts, machine))
 
 using RunEvents = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
                                RunPaused, RunResumed, RunBudgetRaised, RunRetried>;

@@ -30,6 +30,7 @@ RunRetried run_retried_of(const Run& failed) {
   event.max_retries = failed.max_retries;
   event.resume_ref = failed.resume_ref;
   event.previous = failed.previous;
+  event.machine = failed.machine;
   for (const StationState& station : failed.stations) event.attempts.push_back(station.attempts);
   return event;
 }
@@ -147,6 +148,7 @@ std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
   run->max_retries = event.max_retries;
   run->resume_ref = event.resume_ref;
   run->previous = event.previous;
+  run->machine = event.machine;
   run->pipeline = std::move(pipeline);
   run->stations.resize(run->pipeline->stations.size());
   const auto current = run->find_station(event.station);

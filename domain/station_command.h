@@ -129,7 +129,7 @@ struct DispatchStation {
   Uuid span_id{};
   // The executor's id of the job if it is known before the job exists, or empty.
   std::string external_ref{};
-  std::string machine{};  // id of the machine that submits the job
+  std::string machine{};  // id of the machine that submits the job: the service's, or a runner's
 };
 
 // Ends the lease of `token`, unless it was renewed after `lease_renewed_at`.

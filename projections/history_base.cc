@@ -6,6 +6,7 @@
 
 #include "domain/check.h"
 #include "domain/invariants.h"
+#include "domain/placement.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
 #include "projections/row_codec.h"
@@ -154,10 +155,28 @@ Stored<void> find_questions(const EventLog& log, World& world) {
   return {};
 }
 
+// Completes the state of a base up to format 10, which doesn't say where the runs' workspaces are:
+// where their latest jobs were given to. The records of an open run are kept.
+Stored<void> find_machines(const EventLog& log, World& world) {
+  const Horizon horizon = log.horizon();
+  for (const PositionRange& range : horizon.kept) {
+    TRY(log.scan(range.first, range.last, [&world](Record&& record) {
+      const auto* intended = event_as<StationSubmitIntended>(record.event);
+      Run* const run = intended == nullptr ? nullptr : world.find_run(record.stream.run_id);
+      const auto station = run == nullptr ? std::nullopt : run->find_station(intended->station);
+      if (station && has_job(run->pipeline->stations[*station])) run->machine = intended->machine;
+      return true;
+    }));
+  }
+  index_ready_stations(world);
+  return {};
+}
+
 Stored<World> world_of(const BaseParts& parts, const EventLog& log) {
   auto world = decode_world(parts.world(), parts.world_format);
   if (world && parts.world_format < 6) TRY(find_holders(log, *world));
   if (world && parts.world_format < 7) TRY(find_questions(log, *world));
+  if (world && parts.world_format < 11) TRY(find_machines(log, *world));
   return world;
 }
 

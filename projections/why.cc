@@ -231,6 +231,12 @@ class WhyExplainer {
       entry.next_commands = {"signalbox station claim --worker me --run " + id_};
       return;
     }
+    if (!service_.no_runner.empty()) {
+      WhyEntry& entry = add(WhyReason::no_runner, cause, service_.no_runner + ahead);
+      entry.unblocked_by = service_.runner_wanted;
+      entry.next_commands = {"signalbox runner list"};
+      return;
+    }
     if (service_.jobs.size() < service_.jobs_max) {
       add(WhyReason::ready, cause, "station " + station.name + " is about to be started" + ahead)
           .unblocked_by = "nothing: the service starts it at once";

@@ -24,6 +24,7 @@ enum class WhyReason : std::uint8_t {
   running,         // an attempt is in progress
   ready,           // the service is about to start its next attempt
   no_worker,       // no external worker has claimed it
+  no_runner,       // no runner that suits it has a free slot
   jobs_max,        // the service executes as many jobs as it may
   service_paused,  // nothing new begins until somebody resumes the service
   backoff,
@@ -40,9 +41,9 @@ enum class WhyReason : std::uint8_t {
   failed,
   canceled
 };
-BOOST_DESCRIBE_ENUM(WhyReason, running, ready, no_worker, jobs_max, service_paused, backoff,
-                    deferred, stalled, quota, approval, budget, paused, cancel_requested, lock_lost,
-                    storage_full, succeeded, failed, canceled)
+BOOST_DESCRIBE_ENUM(WhyReason, running, ready, no_worker, no_runner, jobs_max, service_paused,
+                    backoff, deferred, stalled, quota, approval, budget, paused, cancel_requested,
+                    lock_lost, storage_full, succeeded, failed, canceled)
 
 // A job that occupies one of the service's job slots.
 struct WhyHolder {
@@ -93,6 +94,9 @@ struct WhyContext {
   std::optional<Record> last_durable;  // the latest record, if storage is full
   std::size_t jobs_max = 0;            // limit for jobs of the same kind
   std::vector<WhyHolder> jobs;         // such jobs in progress, oldest first
+  // Why no runner executes the ready station now, and what changes that; empty: the service does.
+  std::string no_runner;
+  std::string runner_wanted;
   std::uint64_t ready_ahead = 0;   // number of stations of the same kind that were ready earlier
   std::int64_t lease_ends_ns = 0;  // UTC; 0: the attempt has no lease
   AttemptSurroundings attempt;     // of the attempt in progress

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "domain/sorted_entries.h"
 #include "store/described_archive.h"
 #include "store/frozen_project_events.h"
@@ -202,10 +203,6 @@ void read_runs(Reader& reader, World& world) {
       world.run_by_idempotency_key.insert_or_assign(placed.idempotency_key, placed.id);
     }
     if (placed.plan) world.planned.insert(placed.id);
-    if (const Position ready_at = placed.station().ready_at; ready_at != 0) {
-      const StationDefinition& station = placed.definition();
-      world.ready.insert(ready_queue_of(station), station.name, ready_at, placed.id);
-    }
   }
 }
 
@@ -278,7 +275,41 @@ void read_questions(Reader& reader, World& world) {
   }
 }
 
+// The machines that have the runs' workspaces, by run. They are apart from the runs so
+// that the bases of older formats can still be read.
+void write_places(Writer& writer, const World& world) {
+  std::vector<const Run*> placed;
+  for (const auto* entry : sorted_entries(world.runs)) {
+    if (!entry->second->machine.empty()) placed.push_back(entry->second.get());
+  }
+  write_count(writer, placed.size());
+  for (const Run* run : placed) {
+    writer.write(run->id);
+    writer.write(run->machine);
+  }
+}
+
+void read_places(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    RunId id{};
+    reader.read(id);
+    const auto place = world.runs.find(id);
+    if (place == world.runs.end()) throw Malformed("a place without its run");
+    reader.read(place->second->machine);
+  }
+}
+
 }  // namespace
+
+void index_ready_stations(World& world) {
+  world.ready = {};
+  for (const auto& [id, run] : world.runs) {
+    const Position ready_at = run->station().ready_at;
+    if (ready_at == 0) continue;
+    const ReadyQueue queue = ready_queue_of(*run);
+    world.ready.insert(queue.executor, queue.name, ready_at, id);
+  }
+}
 
 std::string encode_world(const World& world) {
   std::string bytes;
@@ -304,6 +335,7 @@ std::string encode_world(const World& world) {
   write_machines(writer, world);
   write_holders(writer, world);
   write_questions(writer, world);
+  write_places(writer, world);
   return bytes;
 }
 
@@ -340,6 +372,8 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
       if (format > 5) read_machines(reader, world);
       if (format > 5) read_holders(reader, world);
       if (format > 6) read_questions(reader, world);
+      if (format > 10) read_places(reader, world);
+      index_ready_stations(world);
     });
   } catch (const std::exception& malformed) {
     return store_failure(StoreError::Kind::damaged,

@@ -12,11 +12,11 @@ namespace signalbox {
 
 // Increases with every change of the fields listed in the world's structs, or of a limit in
 // `evolve`.
-inline constexpr std::uint32_t world_format = 10;
+inline constexpr std::uint32_t world_format = 11;
 // The oldest format that decode_world() reads: 5 has no machines of attempts and no holders of
 // tokens, 6 has no open questions, 7 doesn't say what a change of checks needs, 8 doesn't say
 // whether a pipeline names max_retries, nor whether a project's policy file was ever seen, 9 has no
-// pause of the service.
+// pause of the service, 10 doesn't say where runs have their workspaces.
 inline constexpr std::uint32_t world_format_min = 5;
 
 // Encodes everything except derived data: ready stations, runs by idempotency key, shared pointers.
@@ -25,5 +25,8 @@ std::string encode_world(const World& world);
 // Decodes a world of `format` (from world_format_min on) and rebuilds the derived data. Fails with
 // `damaged` if the bytes don't encode a world; doesn't check its invariants.
 Stored<World> decode_world(std::string_view bytes, std::uint32_t format = world_format);
+
+// Rebuilds the index of ready stations from the runs.
+void index_ready_stations(World& world);
 
 }  // namespace signalbox

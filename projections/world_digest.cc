@@ -68,6 +68,7 @@ void append_named(std::string& out, const Map& map) {
 void append_rest(std::string& out, const Run& run) {
   append_integer(out, run.asked_at);
   if (run.attempt && !run.attempt->machine.empty()) append_key(out, run.attempt->machine);
+  if (!run.machine.empty()) append_key(out, run.machine);
 }
 void append_rest(std::string&, const Card&) {}
 

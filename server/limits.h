@@ -292,6 +292,31 @@ inline constexpr std::size_t agent_log_outgoing_bytes_max = 256 * 1024;
 
 static_assert(agent_log_excerpt_bytes_max <= agent_log_subscriber_bytes_per_second_max);
 
+// Runners (server/runners): programs on other machines that execute jobs.
+inline constexpr std::size_t runners_max = 4096;
+inline constexpr std::size_t caller_runners_max = 2048;  // with one access token
+inline constexpr std::int64_t runner_slots_max = 1024;
+// Without a report for so long, a runner counts as lost; its own setting.
+inline constexpr std::int64_t runner_lease_ms_min = 5'000;
+inline constexpr std::int64_t runner_lease_ms_default = 60'000;
+inline constexpr std::int64_t runner_lease_ms_max = 60 * 60'000;
+// How long the answer to a report waits for something to do.
+inline constexpr std::int64_t runner_wait_ms_max = 5'000;
+inline constexpr std::size_t runner_name_bytes_max = 40;
+inline constexpr std::size_t runner_labels_max = 64;
+inline constexpr std::size_t runner_repositories_max = 256;
+inline constexpr std::size_t runner_repositories_bytes_max = 16 * 1024;
+// Jobs in one report: those under way, and those that are being ended.
+inline constexpr std::size_t runner_jobs_max = 4096;
+// Orders in one answer; the others come with the next one.
+inline constexpr std::size_t runner_orders_max = 16;
+// Runs of one `runner.runs`.
+inline constexpr std::size_t runner_runs_max = 1000;
+// Processes that outlived a job, as its runner tells.
+inline constexpr std::size_t escaped_pids_max = 1024;
+// One piece of an artifact that a runner uploads.
+inline constexpr std::size_t upload_piece_bytes_max = 512 * 1024;
+
 // Export of traces to a collector (OTLP).
 // Size of one request to the collector; the bound that is reached first applies.
 inline constexpr std::size_t trace_batch_spans_max = 512;

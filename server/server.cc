@@ -199,7 +199,7 @@ int Server::run() {
                   "job " + job.id + ": " + text);
       },
       StationJobs::Settings{job_ownership(), config_.data / "runs", config_.jobs_max,
-                            config_.remote_jobs_max});
+                            config_.remote_jobs_max, [this] { return runners_.offers(); }});
   projector_.start();
   run_roots_.start(engine_.world());
   traces_.start();
@@ -221,6 +221,7 @@ int Server::run() {
       });
     });
     schedule_turn();
+    sweep_runners();
     watchdog_pings_.start(*committer_, [this] {
       return "serving; position " + std::to_string(engine_.durable_position()) + ", " +
              std::to_string(engine_.world().runs.size()) + " open runs";

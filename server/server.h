@@ -49,8 +49,11 @@
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/runner_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
+#include "server/runners/runner_executor.h"
+#include "server/runners/runner_registry.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/job_troubles.h"
@@ -66,6 +69,7 @@
 namespace signalbox {
 
 struct MethodParts;
+struct RunnerParts;
 
 class Server {
  public:
@@ -103,6 +107,8 @@ class Server {
   // Returns what answers about the past show of the present.
   [[nodiscard]] PresentFacts present_facts() const;
   MethodParts method_parts();
+  // Returns what says which commit a result in the log has. Any thread calls it.
+  FindDeclaredCommit commit_in_log();
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
   void log_retention(const RetentionOutcome& outcome);
   Redactions::Parts redaction_parts(const Redactions::Plan& plan);
@@ -154,6 +160,9 @@ class Server {
   // Sets clock_timer_ to the next deadline.
   void arm_clock_timer();
   void set_job_pauses(std::vector<JobPause> pauses);
+  // Looks at the runners' leases, now and each second.
+  void sweep_runners();
+  [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
   World roll_back(const std::string& why);
   void resume_writes();  // when the disk has space again
   void stop(const std::string& why);
@@ -184,6 +193,8 @@ class Server {
   ServiceArtifacts artifacts_;
   ProcessExecutor processes_;
   ModalExecutor modal_;
+  RunnerRegistry runners_;
+  RunnerExecutor at_runners_;
   ExecutorSet executor_;
   Engine engine_;
   WorldDigest digest_;
@@ -195,6 +206,7 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
+  RunnerQueue runner_queue_;
   // The callers that wait for reports. One that ends its output over TCP still reads the answer.
   const std::shared_ptr<Askers> report_askers_ =
       std::make_shared<Askers>(/*gives_up_doubtful=*/false);
@@ -217,6 +229,7 @@ class Server {
   Listener listener_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer clock_timer_;
+  boost::asio::steady_timer runner_timer_;
   SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;
   boost::asio::steady_timer answers_timer_;  // of stop_when_answered()

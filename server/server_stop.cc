@@ -37,6 +37,7 @@ void Server::stop(const std::string& why) {
   answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
   cancel_background();
   clock_timer_.cancel();
+  runner_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();
   certificate_watch_.cancel();
@@ -45,6 +46,7 @@ void Server::stop(const std::string& why) {
   claims_.refuse_all(stopping_refusal());
   locks_.refuse_all(stopping_refusal());
   steps_.refuse_all(stopping_refusal());
+  runner_queue_.refuse_all(stopping_refusal());
   // Those that are being made are answered if that doesn't take long.
   report_askers_->give_up();
   lanes_.reports.fail_unwanted();

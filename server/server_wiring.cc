@@ -75,17 +75,20 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, environment_of_jobs(config),
                   [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
-                  [this](const Job& job, const char* field) {
-                    return recorded_commit(
-                        log_, projector_.index(), projector_.applied(),
-                        {job.run_id, job.run_token, job.token, job.base_station, field});
-                  },
+                  commit_in_log(),
                   [this](const std::filesystem::path& directory) {
                     return make_run_directory(directory, run_root_rule_.get());
                   }},
                  artifacts_),
       modal_({config.data / "jobs", environment_of_jobs(config)}, artifacts_),
-      executor_(processes_, modal_),
+      runners_(clock_.monotonic_ns(),
+               [this](const std::string& runner) {
+                 asio::post(io_, [this, runner] { runner_queue_.wake(runner); });
+               }),
+      at_runners_({[this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
+                   commit_in_log()},
+                  runners_),
+      executor_(processes_, modal_, at_runners_),
       engine_(std::move(recovered.world), clock_, hooks()),
       projector_(
           log_, index, [this](const StoreError& error) { fail_from_thread(error); }, log_outcome(),
@@ -110,6 +113,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
+      runner_queue_(engine_, runners_),
       timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                   timer_loop_reports()),
       board_({engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
@@ -159,6 +163,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       listener_(io_, http_service()),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
+      runner_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_),
       answers_timer_(io_),
@@ -174,6 +179,9 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
   };
   api_.ask_past = [this](PastQuestion question, const Responder& responder) {
     past_worlds_.ask(std::move(question), responder);
+  };
+  api_.why_no_runner = [this](const Run& run) {
+    return signalbox::why_no_runner(run, runners_.list(clock_.monotonic_ns()));
   };
   api_.compare_past = [this](PastComparison question, const Responder& responder) {
     past_worlds_.compare(std::move(question), responder);
@@ -318,6 +326,7 @@ MethodParts Server::method_parts() {
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.redact = redact_records(redactions_);
+  parts.runners = runner_parts();
   parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key, &log_,
                  blocking_pool(lanes_.tiles, /*while_serving=*/false)};
   parts.check_project = [mode = config_.coderunner_mode,

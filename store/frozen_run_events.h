@@ -141,16 +141,49 @@ BOOST_DESCRIBE_STRUCT(RunRetriedV1, (),
                        request_digest, pipeline_digest, pipeline, run_root, repository, base,
                        budget, used, max_retries, resume_ref, previous, attempts))
 
-inline RunRetried upcast(RunRetriedV1 old) {
-  RunRetried event;
+// RunRetried as it was stored before it said where the run has its workspace.
+struct RunRetriedV2 {
+  std::string station;
+  std::string reason;
+  Strategy strategy = Strategy::original;
+  Position started_at = 0;
+  std::string goal;
+  std::string input;
+  std::string idempotency_key;
+  Digest request_digest;
+  Digest pipeline_digest;
+  std::optional<PipelineDefinition> pipeline;
+  std::string run_root;
+  std::string repository;
+  std::string base;
+  Budget budget = {};
+  Usage used = {};
+  std::optional<std::uint32_t> max_retries;
+  std::string resume_ref;
+  std::string previous;
+  std::vector<std::uint32_t> attempts;
+};
+BOOST_DESCRIBE_STRUCT(RunRetriedV2, (),
+                      (station, reason, strategy, started_at, goal, input, idempotency_key,
+                       request_digest, pipeline_digest, pipeline, run_root, repository, base,
+                       budget, used, max_retries, resume_ref, previous, attempts))
+
+inline RunRetriedV2 upcast(RunRetriedV1 old) {
+  RunRetriedV2 event;
   move_fields<&RunRetriedV1::pipeline>(old, event);
   if (old.pipeline) event.pipeline = upcast(*std::move(old.pipeline));
   return event;
 }
 
+inline RunRetried upcast(RunRetriedV2 old) {
+  RunRetried event;
+  move_fields(old, event);
+  return event;
+}
+
 template <>
 struct History<RunRetried> {
-  using Frozen = std::tuple<RunRetriedV1>;
+  using Frozen = std::tuple<RunRetriedV1, RunRetriedV2>;
 };
 
 // RunCancelRequested as it was stored before it distinguished a rejected approval from a

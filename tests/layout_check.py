@@ -28,7 +28,7 @@ MAY_INCLUDE = {
 # room that isn't listed isn't allowed. Files beside the rooms (server/*.cc, tools/main.cc) wire them
 # together and may include all of them; no room may include those files.
 EXECUTORS = {"text", "platform", "git"}
-RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "board", "followers"}
+RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "runners", "board", "followers"}
 FOLLOWERS = {"text", "platform", "engine", "access"}
 REPLAY = {"text", "platform", "engine", "scheduler", "board", "rpc", "rpc/methods"}
 ROOMS_MAY_INCLUDE = {
@@ -46,6 +46,7 @@ ROOMS_MAY_INCLUDE = {
         "executors/process": EXECUTORS
         | {"executors", "executors/builtin", "executors/checks", "executors/coderunner", "executors/remote"},
         "scheduler": {"text", "platform", "engine", "executors", "executors/coderunner"},
+        "runners": {"text", "platform", "executors", "executors/process", "scheduler"},
         "board": {"text", "platform", "git", "engine", "scheduler"},
         "followers": FOLLOWERS,
         "followers/run_root": FOLLOWERS | {"followers"},
@@ -66,7 +67,8 @@ ROOMS_MAY_INCLUDE = {
         "deep_work": {"cli", "views"},
         "audit": {"cli", "views"},
         "replay": {"cli", "views", "audit"},
-        "commands": {"cli", "views", "audit", "lock", "replay"},
+        "runner": {"cli"},
+        "commands": {"cli", "views", "audit", "lock", "replay", "runner"},
         "bench": {"cli", "audit", "replay"},
     },
 }

@@ -36,7 +36,7 @@ tl::expected<void, std::string> set_access(std::string_view key, const std::stri
   Role role{};
   // An approval is decided by somebody who has a name.
   const bool known = boost::describe::enum_from_string(value.c_str(), role) && role != Role::job &&
-                     role != Role::approver;
+                     role != Role::approver && role != Role::runner;
   if (key == "loopback_role") {
     if (!known && value != "none") {
       return tl::unexpected("loopback_role is one of viewer, worker, operator, admin, none; not " +

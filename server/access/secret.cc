@@ -73,6 +73,16 @@ std::optional<std::string> job_of_secret(const std::string& key, std::string_vie
   return job_id;
 }
 
+std::string make_runner_key(const std::string& key, std::string_view runner_id) {
+  return "sbk_" + mac_of(key, "runner " + std::string(runner_id));
+}
+
+bool is_runner_key(const std::string& key, std::string_view runner_id, std::string_view given) {
+  const std::string expected = make_runner_key(key, runner_id);
+  return !key.empty() && given.size() == expected.size() &&
+         CRYPTO_memcmp(expected.data(), given.data(), given.size()) == 0;
+}
+
 std::optional<JobName> parse_job_id(std::string_view job_id) {
   const std::size_t last = job_id.rfind('-');
   if (last == std::string_view::npos || last <= uuid_characters + 1) return std::nullopt;

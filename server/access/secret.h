@@ -32,6 +32,13 @@ bool is_job_secret(std::string_view secret);
 // Returns the id of the job that `secret` was made for with `key`; nullopt for any other text.
 std::optional<std::string> job_of_secret(const std::string& key, std::string_view secret);
 
+// Returns the key with which a runner proves that it is the one of this id (placement.h): "sbk_"
+// and an HMAC of the id. So a runner that was registered once is known as long as the data
+// directory's key is, and nothing about it has to be stored.
+std::string make_runner_key(const std::string& key, std::string_view runner_id);
+// Returns whether `given` is that key. Takes the same time for any text of its length.
+bool is_runner_key(const std::string& key, std::string_view runner_id, std::string_view given);
+
 // The parts of a job's id, "RUN-STATION-ATTEMPT".
 struct JobName {
   std::string run_id;

@@ -9,6 +9,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include <boost/describe/class.hpp>
+
 #include "domain/default_pipeline.h"
 #include "domain/pipeline.h"
 #include "domain/station_events.h"
@@ -26,6 +28,7 @@ struct Job {
   Strategy strategy = Strategy::original;
   Token token = 0;
   Uuid span_id{};
+  std::string machine;  // that it was given to: the service's, or a runner (placement.h)
   std::string goal;
   std::string input;
   std::string external_ref;  // this job's ref, if the log has it
@@ -46,6 +49,11 @@ struct Job {
   bool refuses_changed_checks = false;
   StationDefinition definition;
 };
+BOOST_DESCRIBE_STRUCT(Job, (),
+                      (id, run_id, run_token, attempt, strategy, token, span_id, machine, goal,
+                       input, external_ref, resume_ref, budget_left, previous, run_root, workspace,
+                       repository, base, base_station, base_commit, is_of_merge, merge_commit,
+                       mocked, refuses_changed_checks, definition))
 
 enum class JobState {
   absent,  // never submitted, or the submit failed before the job could run: submit it
@@ -65,6 +73,9 @@ struct JobResult {
   bool cancel_unconfirmed = false;  // canceled without a confirmation that it has ended
   std::string checks_changed{};     // as in CompleteStation
 };
+BOOST_DESCRIBE_STRUCT(JobResult, (),
+                      (outcome, failure, result, usage, quota_reset_at_ns, canceled, escaped_pids,
+                       cancel_unconfirmed, checks_changed))
 
 // A failure of the executor itself; a failed job is a JobResult.
 struct ExecutorError {
@@ -88,7 +99,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  // Starts the job and returns its external ref. Repeated for the same job, by this process or a
+  // Starts the job and returns its external ref, or an empty one if that isn't known yet: then
+  // learned_ref() returns it. Repeated for the same job, by this process or a
   // later one, it starts nothing and returns the same ref: a job is executed at most once.
   virtual Executed<std::string> submit(const Job& job) = 0;
 

@@ -1,16 +1,18 @@
-// One Executor in front of two: it forwards remote jobs to the remote executor and all others to
-// the local one.
+// One Executor in front of three: it forwards the jobs of runners to the runners' executor, remote
+// jobs to the remote one and all others to the local one.
 #pragma once
 
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "server/executors/executor.h"
 
 namespace signalbox {
 
 class ExecutorSet final : public Executor {
  public:
-  // Both must outlive this.
-  ExecutorSet(Executor& local, Executor& remote) : local_(local), remote_(remote) {}
+  // All must outlive this.
+  ExecutorSet(Executor& local, Executor& remote, Executor& runners)
+      : local_(local), remote_(remote), runners_(runners) {}
 
   Executed<std::string> submit(const Job& job) override { return of(job).submit(job); }
   Executed<JobState> poll(const Job& job) override { return of(job).poll(job); }
@@ -25,10 +27,14 @@ class ExecutorSet final : public Executor {
   }
 
  private:
-  Executor& of(const Job& job) { return is_remote(job.definition) ? remote_ : local_; }
+  Executor& of(const Job& job) {
+    if (is_remote(job.definition)) return remote_;
+    return is_runner(job.machine) ? runners_ : local_;
+  }
 
   Executor& local_;
   Executor& remote_;
+  Executor& runners_;
 };
 
 }  // namespace signalbox

@@ -17,6 +17,7 @@
 #include "server/followers/run_root/found_file.h"
 #include "server/limits.h"
 #include "server/platform/blocking_pool.h"
+#include "server/runners/runner_wait.h"
 #include "server/scheduler/job_troubles.h"
 
 namespace signalbox {
@@ -109,6 +110,9 @@ struct Api {
   // be recorded. nullptr: each renewal is.
   std::function<bool(const Run&)> renew_lease = nullptr;
   std::function<bool(const Run&, const StepState&)> renew_step_lease = nullptr;
+  // Says why no runner executes a run's ready station now. Called on the engine's thread. nullptr:
+  // this service has no runners.
+  std::function<RunnerWait(const Run&)> why_no_runner = nullptr;
   // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
   std::optional<BlockingPool> artifact_store = std::nullopt;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made

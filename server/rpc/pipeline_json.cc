@@ -1,10 +1,12 @@
 #include "server/rpc/pipeline_json.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include <toml++/toml.h>
 
+#include "domain/placement.h"
 #include "domain/retry_policy.h"
 #include "domain/try.h"
 #include "server/text/described_json.h"
@@ -102,10 +104,11 @@ BOOST_DESCRIBE_STRUCT(BudgetTable, (), (cost_microusd, tokens, turns))
 
 struct PipelineTable {
   std::string name;
+  std::optional<std::vector<std::string>> runs_on;
   std::vector<StationTable> station;
   std::optional<BudgetTable> budget;
 };
-BOOST_DESCRIBE_STRUCT(PipelineTable, (), (name, station, budget))
+BOOST_DESCRIBE_STRUCT(PipelineTable, (), (name, runs_on, station, budget))
 
 Decided<void> read_duration(const std::optional<std::string>& text, const std::string& station,
                             const char* field, std::int64_t& ms) {
@@ -236,6 +239,29 @@ void read_allowances(std::vector<JobAllowance> allowed, StationDefinition& stati
   }
 }
 
+// Takes the labels out of `environment`, which is that of a definition, into `labels`.
+void take_labels(std::vector<std::string>& environment, std::set<std::string>& labels) {
+  StationDefinition station;
+  station.environment = environment;
+  for (std::string& label : labels_of(station)) {
+    std::erase(environment, variable_of_label(label));
+    labels.insert(std::move(label));
+  }
+}
+
+// Writes the labels of `runs_on` to the stations that have a job, where a definition keeps them, so
+// that equal tables make equal definitions. One that a station names itself is the pipeline's, too:
+// all jobs of a run are executed at one place.
+void read_labels(const std::vector<std::string>& runs_on, PipelineDefinition& pipeline) {
+  std::set<std::string> labels(runs_on.begin(), runs_on.end());
+  for (StationDefinition& station : pipeline.stations) take_labels(station.environment, labels);
+  const bool any_job = std::any_of(pipeline.stations.begin(), pipeline.stations.end(), has_job);
+  for (StationDefinition& station : pipeline.stations) {
+    if (any_job && !has_job(station)) continue;
+    for (const std::string& label : labels) station.environment.push_back(variable_of_label(label));
+  }
+}
+
 // Returns the number as the definition names it. What it leaves out is left out again, since the
 // default isn't the same as a number that is named; another number was stored by older versions.
 std::optional<std::uint32_t> max_retries_of(const RetryPolicy& retry) {
@@ -305,18 +331,21 @@ Decided<PipelineDefinition> pipeline_from_json(const json::value& tables) {
     auto station = TRY(station_from(each));
     pipeline.stations.push_back(std::move(station));
   }
+  read_labels(table->runs_on.value_or(std::vector<std::string>()), pipeline);
   TRY(validate(pipeline));
   return pipeline;
 }
 
 json::object pipeline_to_json(const PipelineDefinition& pipeline) {
-  PipelineTable table{pipeline.name, {}, {}};
+  PipelineTable table{pipeline.name, {}, {}, {}};
+  std::set<std::string> labels;
   if (pipeline.budget != Budget{}) {
     table.budget = {pipeline.budget.cost_microusd, pipeline.budget.tokens, pipeline.budget.turns};
   }
   for (const StationDefinition& station : pipeline.stations) {
     std::vector<std::string> environment = station.environment;
     std::vector<JobAllowance> allowed = take_allowances(environment);
+    take_labels(environment, labels);
     StationTable& own = table.station.emplace_back(StationTable{
         station.name,
         station.executor,
@@ -340,6 +369,7 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
         {}});
     write_executor(station, own);
   }
+  if (!labels.empty()) table.runs_on.emplace(labels.begin(), labels.end());
   return to_json(table).as_object();
 }
 

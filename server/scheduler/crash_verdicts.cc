@@ -5,6 +5,7 @@
 #include "domain/job_machine.h"
 #include "domain/limits.h"
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "domain/refusals.h"
 #include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
@@ -65,6 +66,16 @@ CrashVerdict of_remote_job(const Run& run) {
                  attempt.external_ref.empty()
                      ? "a remote job whose submit may have arrived: its endpoint is asked for it"
                      : "a remote job: its endpoint is asked how " + attempt.external_ref + " is",
+                 {"signalbox run get " + to_string(run.id)});
+}
+
+// Nor is a runner's: it may connect again only after the start.
+CrashVerdict of_runner_job(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::poll,
+                 "a job of " + attempt.machine +
+                     ": it is asked when it connects, and the job "
+                     "counts as lost if it doesn't",
                  {"signalbox run get " + to_string(run.id)});
 }
 
@@ -146,6 +157,7 @@ CrashVerdict of_attempt(const Run& run, const FindJob& find_job, const IsElsewhe
   if (run.attempt->job_id.empty()) return of_claim(run);
   if (is_elsewhere(run)) return of_job_elsewhere(run);
   if (is_remote(run.definition())) return of_remote_job(run);
+  if (is_runner(run.attempt->machine)) return of_runner_job(run);
   return of_job(run, find_job(run));
 }
 

@@ -30,6 +30,7 @@ struct JobThreads::Tracked {
   JobProgress progress;
   bool in_step = false;
   bool cancel_wanted = false;
+  bool is_news = false;                   // look_again() was called during the step under way
   std::atomic<bool> interrupted = false;  // the step under way is to end; read on its thread
   std::chrono::milliseconds pause = poll_pause_min;
   SteadyClock::time_point next = SteadyClock::now();
@@ -74,6 +75,18 @@ void JobThreads::cancel(const std::string& job_id) {
   changed_.notify_one();
 }
 
+void JobThreads::look_again(const std::string& job_id) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = jobs_.find(job_id);
+    if (place == jobs_.end()) return;
+    place->second->next = SteadyClock::now();
+    place->second->pause = poll_pause_min;
+    place->second->is_news = place->second->in_step;
+  }
+  changed_.notify_one();
+}
+
 void JobThreads::run() {
   for (;;) {
     std::shared_ptr<Tracked> due;
@@ -110,7 +123,8 @@ void JobThreads::take_step(const std::shared_ptr<Tracked>& tracked) {
       jobs_.erase(tracked->progress.job.id);
     } else if (tracked->cancel_wanted == cancel) {  // else: cancel() has made it due at once
       if (step == JobStep::trouble) tracked->pause = trouble_pause;
-      tracked->next = SteadyClock::now() + tracked->pause;
+      tracked->next = SteadyClock::now();
+      if (!std::exchange(tracked->is_news, false)) tracked->next += tracked->pause;
       const auto longest = std::max<std::chrono::milliseconds>(
           poll_pause_max, poll_pause_per_job * static_cast<std::int64_t>(jobs_.size()));
       tracked->pause = std::min(tracked->pause * 3 / 2, longest);

@@ -27,6 +27,8 @@ class JobRunner {
   virtual void track(Job job) = 0;
   // Ends a tracked job. A job that wasn't submitted yet is never submitted.
   virtual void cancel(const std::string& job_id) = 0;
+  // Takes the next step of a tracked job soon, because something about it is new.
+  virtual void look_again(const std::string& /*job_id*/) {}
 };
 
 // Takes the steps of jobs in lanes: a job of this machine has a lane of its own, and remote jobs
@@ -40,6 +42,7 @@ class JobThreads final : public JobRunner {
 
   void track(Job job) override;
   void cancel(const std::string& job_id) override;
+  void look_again(const std::string& job_id) override;
 
  private:
   struct Tracked;

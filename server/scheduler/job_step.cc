@@ -1,5 +1,6 @@
 #include "server/scheduler/job_step.h"
 
+#include "domain/placement.h"
 #include "domain/try.h"
 #include "server/executors/coderunner/agent_session.h"
 
@@ -48,8 +49,10 @@ class Stepper {
     auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
     // A job that removes its own directory, or whose log has its ref, was executed: not twice. A
-    // remote one counts as running while it isn't known whether its submit arrived.
-    const bool was_seen = *state != JobState::absent && !is_remote(job_.definition);
+    // remote one counts as running while it isn't known whether its submit arrived; so does one of
+    // a runner.
+    const bool was_seen =
+        *state != JobState::absent && !is_remote(job_.definition) && !is_runner(job_.machine);
     if (was_seen ||
         proves_start(job_.external_ref, job_.definition, job_.span_id, job_.resume_ref)) {
       progress_.is_submitted = true;
@@ -96,7 +99,7 @@ class Stepper {
     const auto ref = executor_.submit(job_);
     if (ref) {
       progress_.is_submitted = true;
-      reports_.submitted(job_, *ref);
+      if (!ref->empty()) reports_.submitted(job_, *ref);
       return JobStep::in_progress;
     }
     const bool is_permanent = ref.error().error_class == ErrorClass::config ||

@@ -6,9 +6,12 @@
 #include "domain/admission.h"
 #include "domain/free_text.h"
 #include "domain/job_machine.h"
+#include "domain/limits.h"
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
+#include "domain/text_parts.h"
 #include "server/engine/engine.h"
 #include "server/executors/coderunner/agent_session.h"
 
@@ -42,6 +45,15 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
     command.quota_reset_at_ns = result.quota_reset_at_ns;
   }
   return command;
+}
+
+// Returns the end of an attempt whose result can't be recorded.
+CompleteStation refused_completion(const Job& job, const Rejection& why) {
+  JobResult result;
+  result.failure = {Outcome::failed, ErrorClass::terminal, "RESULT_REFUSED",
+                    std::string(utf8_prefix("its result can't be recorded: " + why.message,
+                                            limits::reason_bytes_max))};
+  return completion_of(job, result);
 }
 
 // Returns the name of the built-in station before the current one that made the worktree.
@@ -86,6 +98,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.strategy = attempt.strategy;
   job.token = attempt.token;
   job.span_id = attempt.span_id;
+  job.machine = attempt.machine;
   job.goal = run.goal;
   job.input = run.input;
   job.external_ref = attempt.external_ref;
@@ -137,8 +150,24 @@ void StationJobs::track_job(const Run& run) {
 }
 
 void StationJobs::acquire_slot(const Run& run) {
-  running_.emplace(run.attempt->job_id, run.id);
-  if (is_remote(run.definition())) remote_.insert(run.attempt->job_id);
+  const Attempt& attempt = *run.attempt;
+  running_.emplace(attempt.job_id, run.id);
+  if (is_remote(run.definition())) {
+    remote_.insert(attempt.job_id);
+  } else if (is_runner(attempt.machine)) {
+    if (at_runners_.emplace(attempt.job_id, attempt.machine).second)
+      ++runner_jobs_[attempt.machine];
+  }
+}
+
+void StationJobs::release_slot(const std::string& job_id) {
+  running_.erase(job_id);
+  remote_.erase(job_id);
+  const auto place = at_runners_.find(job_id);
+  if (place == at_runners_.end()) return;
+  const auto jobs = runner_jobs_.find(place->second);
+  if (--jobs->second == 0) runner_jobs_.erase(jobs);
+  at_runners_.erase(place);
 }
 
 std::vector<RunId> StationJobs::runs() const {
@@ -149,12 +178,55 @@ std::vector<RunId> StationJobs::runs() const {
 
 bool StationJobs::has_slot(ExecutorKind queue) const {
   if (queue == ExecutorKind::modal) return remote_.size() < settings_.remote_jobs_max;
-  return running_.size() - remote_.size() < settings_.jobs_max;
+  return running_.size() - remote_.size() - at_runners_.size() < settings_.jobs_max;
+}
+
+std::optional<std::string> StationJobs::find_runner(const Run& run,
+                                                    const RunnerOffers& runners) const {
+  std::optional<std::string> best;
+  std::size_t most_free = 0;
+  for (const auto& [machine, runner] : runners) {
+    const std::size_t free = free_slots(runner);
+    if (free <= most_free || !suits_runner(run, runner.place)) continue;
+    most_free = free;
+    best = machine;
+  }
+  return best;
+}
+
+std::size_t StationJobs::free_slots(const RunnerOffer& runner) const {
+  if (!runner.takes_new) return 0;
+  const auto jobs = runner_jobs_.find(runner.place.machine);
+  const std::size_t taken = jobs == runner_jobs_.end() ? 0 : jobs->second;
+  return taken < runner.slots ? runner.slots - taken : 0;
+}
+
+std::optional<std::string> StationJobs::find_place(const Run& run,
+                                                   const RunnerOffers& runners) const {
+  const ExecutorKind kind =
+      is_remote(run.definition()) ? ExecutorKind::modal : run.definition().executor;
+  const auto here = has_slot(kind) ? std::optional(settings_.ownership.machine()) : std::nullopt;
+  // A card's worktree is handed on to its next run, and removed, where the board is.
+  const bool is_here = kind == ExecutorKind::modal || settings_.is_forecast ||
+                       engine_.world().board.find_by_run(run.id) != nullptr;
+  if (is_here) return here;
+  const auto bound = runners.find(run.machine);
+  const bool is_evicted = bound != runners.end() && bound->second.is_evicted;
+  // Its worktree, which nothing else has, doesn't come back.
+  if (is_evicted && !run.repository.empty() && run.current > 0) return std::nullopt;
+  if (run.machine.empty() || is_evicted) {
+    return here && suits_service(run) ? here : find_runner(run, runners);
+  }
+  if (!is_runner(run.machine)) return here;
+  if (bound == runners.end() || free_slots(bound->second) == 0) return std::nullopt;
+  return run.machine;
 }
 
 void StationJobs::adopt() {
   running_.clear();  // attempts that were rolled back have no job
   remote_.clear();
+  at_runners_.clear();
+  runner_jobs_.clear();
   overdue_.clear();
   for (const auto& [id, run] : engine_.world().runs) {
     if (!run->attempt || run->attempt->job_id.empty()) continue;
@@ -173,23 +245,38 @@ void StationJobs::confirm_cancel_elsewhere(const Run& run) {
 }
 
 void StationJobs::dispatch_ready() {
-  if (!admits_work(engine_.world())) return;
+  const World& world = engine_.world();
+  if (!admits_work(world)) return;
+  static const auto no_runners = std::make_shared<const RunnerOffers>();
+  const auto runners = settings_.runners ? settings_.runners() : no_runners;
   for (const ExecutorKind kind : own_kinds) {
-    while (has_slot(kind)) {
-      const auto run_id = engine_.world().ready.oldest(kind, {});
-      if (!run_id) break;
-      const Run& run = *engine_.world().find_run(*run_id);
-      const Uuid span_id = ids_.next_span_id();
-      // The session is in the same commit as the intent to submit, so that after a crash at any
-      // later point the next attempt knows which session to resume.
-      const std::string session = session_ref_at_start(run.definition(), span_id, run.resume_ref);
-      auto transaction = engine_.begin(by_the_service);
-      const auto applied = transaction.apply(
-          DispatchStation{*run_id, span_id, session, settings_.ownership.machine()});
-      if (!applied || *applied == 0) return;  // refused: no space for the log
-      acquire_slot(*engine_.world().find_run(*run_id));
+    if (runners->empty() && !has_slot(kind)) continue;
+    bool dispatched = true;
+    while (dispatched) {
+      dispatched = false;
+      for (const RunId& run_id : world.ready.oldest_of_each(kind)) {
+        const Run& run = *world.find_run(run_id);
+        const auto machine = find_place(run, *runners);
+        if (!machine) continue;
+        if (!dispatch(run, *machine)) return;  // refused: no space for the log
+        dispatched = true;
+        break;
+      }
     }
   }
+}
+
+bool StationJobs::dispatch(const Run& run, const std::string& machine) {
+  const RunId run_id = run.id;
+  const Uuid span_id = ids_.next_span_id();
+  // The session is in the same commit as the intent to submit, so that after a crash at any later
+  // point the next attempt knows which session to resume.
+  const std::string session = session_ref_at_start(run.definition(), span_id, run.resume_ref);
+  auto transaction = engine_.begin(by_the_service);
+  const auto applied = transaction.apply(DispatchStation{run_id, span_id, session, machine});
+  if (!applied || *applied == 0) return false;
+  acquire_slot(*engine_.world().find_run(run_id));
+  return true;
 }
 
 void StationJobs::apply(const Commit& commit) {
@@ -222,8 +309,7 @@ void StationJobs::on_submitted(const Job& job, const std::string& external_ref) 
 
 void StationJobs::on_finished(const Job& job, const JobResult& result) {
   if (engine_.storage_full()) return;  // adopt() tracks it again when there is space
-  running_.erase(job.id);
-  remote_.erase(job.id);
+  release_slot(job.id);
   const bool overdue = overdue_.erase(job.id) > 0;
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
@@ -233,6 +319,14 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
     return;
   }
   CompleteStation completion = completion_of(job, result);
+  // Nobody has canceled the run: only the machine of its job ended that, such as a runner that was
+  // without the service for too long.
+  if (is_runner(job.machine) && completion.outcome == Outcome::canceled) {
+    completion.outcome = Outcome::failed;
+    completion.error_class = ErrorClass::lost;
+    completion.error_code = "JOB_LOST";
+    completion.error_message = "its runner ended it";
+  }
   if (overdue && result.canceled) {
     completion.outcome = Outcome::timeout;
     completion.error_class = ErrorClass::transient;
@@ -243,7 +337,10 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
             : "its supervisor didn't end it in time; the watchdog did";
   }
   const auto applied = transaction.apply(completion);
-  if (!applied) trouble_(job, "its result was refused: " + applied.error().message);
+  if (applied) return;
+  trouble_(job, "its result was refused: " + applied.error().message);
+  // Without an end the attempt would wait for ever. One that has ended meanwhile refuses this, too.
+  (void)transaction.apply(refused_completion(job, applied.error()));
 }
 
 }  // namespace signalbox

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "server/platform/clock.h"
 #include "server/scheduler/job_ownership.h"
 #include "server/scheduler/job_runner.h"
+#include "server/scheduler/runner_offers.h"
 
 namespace signalbox {
 
@@ -37,6 +39,9 @@ class StationJobs {
     std::filesystem::path runs_root;   // <data>/runs
     std::size_t jobs_max = 8;          // concurrent jobs on this machine
     std::size_t remote_jobs_max = 32;  // concurrent remote jobs
+    FindRunners runners = nullptr;     // nullptr: there are none
+    // No job is executed: the places of all jobs are the service's own.
+    bool is_forecast = false;
   };
   using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
 
@@ -63,6 +68,9 @@ class StationJobs {
   // Cancels a job that is past its timeout; its attempt ends with TIMEOUT.
   void end_overdue(const std::string& job_id);
 
+  // Looks at a job soon, because its runner has told something about it.
+  void look_again(const std::string& job_id) { runner_->look_again(job_id); }
+
   [[nodiscard]] std::size_t running() const { return running_.size(); }
   // Returns the runs of these jobs.
   [[nodiscard]] std::vector<RunId> runs() const;
@@ -70,6 +78,14 @@ class StationJobs {
  private:
   void track_job(const Run& run);
   void acquire_slot(const Run& run);
+  void release_slot(const std::string& job_id);
+  // Returns the machine that is to execute the run's next job now; nullopt: none has a free slot.
+  [[nodiscard]] std::optional<std::string> find_place(const Run& run,
+                                                      const RunnerOffers& runners) const;
+  [[nodiscard]] std::optional<std::string> find_runner(const Run& run,
+                                                       const RunnerOffers& runners) const;
+  [[nodiscard]] std::size_t free_slots(const RunnerOffer& runner) const;
+  bool dispatch(const Run& run, const std::string& machine);
   // Ends an attempt whose job is elsewhere and whose run was canceled: nothing here confirms it.
   void confirm_cancel_elsewhere(const Run& run);
   [[nodiscard]] bool has_slot(ExecutorKind queue) const;
@@ -83,8 +99,10 @@ class StationJobs {
   Settings settings_;
   std::unordered_map<std::string, RunId> running_;  // by job id, from the claim to the result
   std::unordered_set<std::string> remote_;          // the remote ones of running_
-  std::unordered_set<std::string> overdue_;         // those of running_ canceled by end_overdue()
-  std::unique_ptr<JobRunner> runner_;               // last, because its threads use the rest
+  std::unordered_map<std::string, std::string> at_runners_;   // their runners, by job id
+  std::unordered_map<std::string, std::size_t> runner_jobs_;  // how many each runner has
+  std::unordered_set<std::string> overdue_;  // those of running_ canceled by end_overdue()
+  std::unique_ptr<JobRunner> runner_;        // last, because its threads use the rest
 };
 
 }  // namespace signalbox

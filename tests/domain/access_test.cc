@@ -72,6 +72,7 @@ TEST_F(AccessTest, NoTokenHasTheRoleOfAJob) {  // G10
   for (const Role needs : {Role::viewer, Role::worker, Role::operator_, Role::admin}) {
     EXPECT_FALSE(may(Role::job, needs));
     EXPECT_EQ(may(Role::approver, needs), needs == Role::viewer);
+    EXPECT_FALSE(may(Role::runner, needs));
   }
 }
 

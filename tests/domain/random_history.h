@@ -14,6 +14,7 @@
 
 #include "domain/decide.h"
 #include "domain/evolve.h"
+#include "domain/placement.h"
 
 namespace signalbox {
 
@@ -118,7 +119,7 @@ class RandomHistory {
       }
       case 6:
       case 7:
-        return DispatchStation{run_id, next_uuid(4)};
+        return DispatchStation{run_id, next_uuid(4), {}, machine_of(step)};
       case 8:
       case 9:
       case 10:
@@ -174,6 +175,12 @@ class RandomHistory {
                            run != nullptr && run->attempt ? run->attempt->lease_renewed_at : 0};
       }
     }
+  }
+
+  // Returns no machine, that of the service, or a runner.
+  [[nodiscard]] static std::string machine_of(const Step& step) {
+    if (step.choice % 3 == 0) return {};
+    return step.choice % 3 == 1 ? "0123456789abcdef0123456789abcdef" : runner_id("one", "01234567");
   }
 
   // Returns the retry of a run, which has usually failed.

@@ -8,6 +8,7 @@
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
 
+#include "domain/placement.h"
 #include "domain/world.h"
 
 namespace signalbox {
@@ -19,6 +20,7 @@ inline std::string difference(const Run& a, const Run& b) {
         if (!(a.*member.pointer == b.*member.pointer)) found = member.name;
       });
   if (a.asked_at != b.asked_at) found = "asked_at";
+  if (a.machine != b.machine) found = "machine";
   if (!(*a.pipeline == *b.pipeline)) found = "pipeline";
   return found.empty() ? "" : "run " + to_string(a.id) + ": " + found;
 }
@@ -30,7 +32,7 @@ inline std::vector<RunId> claim_order(const World& world, ExecutorKind executor)
   while (const auto next = ready.oldest(executor, {})) {
     const Run& run = *world.find_run(*next);
     order.push_back(*next);
-    ready.erase(executor, run.definition().name, run.station().ready_at, *next);
+    ready.erase(executor, ready_queue_of(run).name, run.station().ready_at, *next);
   }
   return order;
 }

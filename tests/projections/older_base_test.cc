@@ -78,6 +78,21 @@ std::string without_pause(std::string base) {
   return base.replace(world_size_place, world_bytes.size(), world_bytes);
 }
 
+// Returns the base without the places of runs, of which it has none: up to format 10 there is no
+// such list at the end of the world.
+std::string without_places(std::string base) {
+  constexpr std::size_t header = world_size_place + sizeof(std::uint64_t);
+  constexpr std::size_t count = sizeof(std::uint64_t);
+  const auto world_bytes = read_integer<std::uint64_t>(base.data() + world_size_place) - count;
+  if (read_integer<std::uint64_t>(base.data() + header + world_bytes) != 0) {
+    throw std::runtime_error("a run has a place");
+  }
+  std::string size;
+  append_integer(size, world_bytes);
+  base.erase(header + world_bytes, count);
+  return base.replace(world_size_place, size.size(), size);
+}
+
 // Returns the base of asking_records() with the pipeline as the formats 8 and 5 have it, in the
 // world and in its row. Both encodings are equally long: a strategy more, a flag less.
 std::string as_formats_8_and_5(const std::string& base) {
@@ -89,7 +104,7 @@ std::string as_formats_8_and_5(const std::string& base) {
   std::string old;
   append_integer(old, std::uint32_t{8});
   append_integer(old, std::uint32_t{5});
-  old += without_pause(base).substr(old.size());
+  old += without_pause(without_places(base)).substr(old.size());
   std::size_t places = 0;
   // In the world the byte order isn't repeated.
   for (std::size_t at = 0; (at = old.find(now.substr(1), at)) != std::string::npos; ++places) {

@@ -192,7 +192,7 @@ std::string offered(const std::string& line, const std::vector<std::string>& env
 
 TEST(Completion, OffersNounsVerbsOptionsAndValues) {
   EXPECT_NE(offered("signalbox ''").find("\nrun\n"), std::string::npos);
-  EXPECT_EQ(offered("signalbox ru"), "\nrun\n");
+  EXPECT_EQ(offered("signalbox ru"), "\nrun\nrunner\n");
   EXPECT_NE(offered("signalbox run ''").find("\nwatch\n"), std::string::npos);
   EXPECT_EQ(offered("signalbox run ''").find("\nclaim\n"), std::string::npos);
   EXPECT_NE(offered("signalbox run list --").find("\n--project\n"), std::string::npos);

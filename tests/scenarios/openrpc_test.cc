@@ -102,6 +102,19 @@ constexpr const char* tour_of_methods = R"tour(
 = id result.id
 > {"method":"access.revoke","params":{"id":"$id","reason":"r"}}
 > {"method":"access.list"}
+> {"method":"runner.register","params":{"name":"tour"}}
+= runner result.runner
+= key result.key
+> {"method":"runner.exchange","params":{"runner":"$runner","key":"$key","start":1,"number":1,"instance":"i","labels":["tour"],"slots":1,"lease_ms":60000}}
+> {"method":"run.start","params":{"goal":"far","pipeline":{"name":"far","runs_on":["tour"],"station":[{"name":"a","executor":"process","command":["true"]}]}}}
+> {"method":"runner.exchange","params":{"runner":"$runner","key":"$key","start":1,"number":2,"instance":"i","labels":["tour"],"slots":1,"lease_ms":60000,"wait_ms":5000}}
+> {"method":"runner.upload","params":{"runner":"$runner","key":"$key","sha256":"8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4","bytes":2,"offset":0,"content":"aGk="}}
+> {"method":"runner.finish","params":{"runner":"$runner","key":"$key","job_id":"none","result":{"outcome":"succeeded","failure":{"outcome":"failed","error_class":"terminal","code":"","message":""},"result":{"summary":"","logs_inline":"","external_ref":"","metadata":"","artifacts":[]},"usage":{"cost_microusd":0,"tokens":0,"turns":0},"checks_changed":""}}}
+> {"method":"runner.runs","params":{"runner":"$runner","key":"$key"}}
+> {"method":"runner.list"}
+> {"method":"runner.get","params":{"runner":"$runner"}}
+> {"method":"runner.drain","params":{"runner":"$runner"}}
+> {"method":"runner.evict","params":{"runner":"$runner"}}
 > {"method":"audit.adopt_key","params":{"verifier_key":"example.com/log+ff8ba2d4+AX8jsK1OVzRVLFGxt3A+cqGqfd7xk600HRTx2Hqwpb8W"}}
 > {"method":"audit.checkpoint"}
 > {"method":"audit.tile","params":{"path":"0/000.p/1"}}
@@ -216,6 +229,14 @@ class OpenrpcParams : public CliTest {
       return "00000000-0000-0000-0000-000000000001";
     }
     const json::value& type = schema.at("type");
+    if (type == "object") {
+      json::object fields;
+      for (const json::value& each : schema.at("required").as_array()) {
+        const std::string field(each.as_string());
+        fields[field] = sample(field, schema.at("properties").at(field).as_object());
+      }
+      return fields;
+    }
     if (type != "string") return 1;
     return name == "repository" ? "/nowhere" : "x";
   }

@@ -250,7 +250,8 @@ TEST(HttpOpenapi, HasTheValuesOfTheEnumerations) {  // A16
 
 // The document's keys of a station are those that are read: each is here, and one more is refused.
 TEST(HttpOpenapi, HasTheTablesOfAPipeline) {  // A16
-  const json::value tables = json::parse(R"({"name":"all","budget":{"tokens":5},"station":[
+  const json::value tables =
+      json::parse(R"({"name":"all","runs_on":["gpu"],"budget":{"tokens":5},"station":[
     {"name":"make","executor":"process","command":["make"],"timeout":"1h","heartbeat_timeout":"1m",
      "cancel_grace":"5s","require_result":true,"environment":["HOME"],"allow":["locks","ticks"],
      "remote":"origin","retry":{"max_retries":1,"backoff":"1s","strategies":["original"]},

@@ -27,6 +27,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
+#include "server/rpc/runner_queue.h"
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/service_loops.h"
 #include "store/memory_event_log.h"
@@ -238,6 +239,8 @@ class RpcSite {
       [this] { ++claims_begun; }};
   LockQueue locks{api, [] {}};
   StepQueue steps{api, [] {}};
+  RunnerRegistry runners{clock.monotonic_ns(), [](const std::string&) {}};
+  RunnerQueue runner_queue{engine, runners};
   ServiceLoops loops{engine};
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
   CheckProject check_project = [](const Project&) { return boost::json::object(); };
@@ -260,6 +263,10 @@ class RpcSite {
     parts.trigger_heartbeat = [this](const std::string& reason) { trigger_heartbeat(reason); };
     parts.check_project = [this](const Project& project) { return check_project(project); };
     parts.status_parts = {[this](boost::json::object& status) { add_status(status); }};
+    parts.runners->registry = &runners;
+    parts.runners->queue = &runner_queue;
+    parts.runners->key = "key of this service";
+    parts.runners->uploads = "/nonexistent";
     return parts;
   }
   World fold() const {

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "server/scheduler/service_loops.h"
 #include "tests/simulation/schedule.h"
 
@@ -56,7 +57,8 @@ Run* run_of(const World& world, const Record& record) {
 void make_ready(const World& world, Run& run) {
   World& own = const_cast<World&>(world);
   run.station().ready_at = world.position;
-  own.ready.insert(ready_queue_of(run.definition()), run.definition().name, world.position, run.id);
+  const ReadyQueue queue = ready_queue_of(run);
+  own.ready.insert(queue.executor, queue.name, world.position, run.id);
 }
 
 // Makes a paused run claimable.
@@ -70,8 +72,8 @@ void let_go_on(const World& world, Run& run) {
 void begin_anew(const World& world, Run& run) {
   if (run.station().ready_at == 0) return;
   World& own = const_cast<World&>(world);
-  own.ready.erase(ready_queue_of(run.definition()), run.definition().name, run.station().ready_at,
-                  run.id);
+  const ReadyQueue queue = ready_queue_of(run);
+  own.ready.erase(queue.executor, queue.name, run.station().ready_at, run.id);
   if (run.plan) own.planned.erase(run.id);
   run.plan.reset();
   run.current = 0;

@@ -40,7 +40,7 @@ Called<boost::json::object> PatientClient::call(std::string_view method,
                                                 const boost::json::object& params) {
   for (Backoff pause(pause_min, pause_max);;) {
     if (!client_) {
-      auto connected = Client::connect(socket_, answer_timeout);
+      auto connected = Client::connect(server_, answer_timeout);
       if (connected) {
         client_.emplace(std::move(*connected));
       } else if (!is_retryable(connected.error())) {

@@ -1,7 +1,6 @@
 // A client that repeats a call until the server answers it, over any number of restarts.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +13,7 @@ namespace signalbox {
 
 class PatientClient {
  public:
-  explicit PatientClient(std::filesystem::path socket) : socket_(std::move(socket)) {}
+  explicit PatientClient(ServerAddress server) : server_(std::move(server)) {}
 
   // Returns the result, or the error that the server refused it with. Blocks and repeats the call
   // until there is an answer, without limit. A mutating method needs a `command_id` in its params,
@@ -22,7 +21,7 @@ class PatientClient {
   Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
 
  private:
-  std::filesystem::path socket_;
+  ServerAddress server_;
   std::optional<Client> client_;
 };
 

@@ -55,6 +55,9 @@ class ServerConnection {
 
   // Makes the transfer under way and all later ones fail at once. Called from another thread.
   void interrupt() const;
+  // Returns the socket, for a caller that waits for several: then await() says whether receive()
+  // has something, which may also have come before.
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
 
  private:
   ServerConnection(FileDescriptor socket, TlsSession tls);

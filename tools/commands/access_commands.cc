@@ -62,7 +62,7 @@ void add_issue(ToolCommand access, Invocation& invocation) {
       .add_option("--role", options->role,
                   "What it may do; up to admin, each includes those before it")
       .required()
-      .one_of({"viewer", "worker", "operator", "admin", "approver"});
+      .one_of({"viewer", "worker", "operator", "admin", "approver", "runner"});
   command
       .add_option("--expires-in", options->expires_in,
                   "How long it is valid; default: until it is revoked")

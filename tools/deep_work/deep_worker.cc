@@ -53,10 +53,17 @@ tl::unexpected<WorkEnded> ended(ErrorClass error_class, std::string code, std::s
       WorkEnded{{Outcome::failed, error_class, std::move(code), std::move(message)}, false});
 }
 
+// The service, to which the job shows its own token: at a runner nothing else says who asks.
+ServerAddress service_of_job() {
+  ServerAddress server(std::filesystem::path(job_variable("SIGNALBOX_SOCKET")));
+  server.secret = job_variable("SIGNALBOX_JOB_TOKEN");
+  return server;
+}
+
 class DeepWorker {
  public:
   explicit DeepWorker(DeepWorkSettings settings)
-      : settings_(std::move(settings)), server_(job_variable("SIGNALBOX_SOCKET")) {
+      : settings_(std::move(settings)), server_(service_of_job()) {
     artifacts_ = job_variable("SIGNALBOX_ARTIFACTS_DIR");
     place_ = {artifacts_.parent_path(), job_variable("SIGNALBOX_WORKSPACE")};
     token_ = job_variable("SIGNALBOX_TOKEN");

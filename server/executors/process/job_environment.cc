@@ -6,6 +6,8 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/placement.h"
+#include "domain/try.h"
 #include "server/executors/coderunner/agent_command.h"
 #include "server/git/run_branch.h"
 
@@ -95,6 +97,19 @@ bool is_pushing_merge(const Job& job) {
   return job.is_of_merge && builtin_of(job.definition) == BuiltinStation::push;
 }
 
+Executed<Job> with_declared_commits(Job job, const FindDeclaredCommit& declared_commit) {
+  if (!declared_commit) return job;
+  const auto fill = [&](std::string& commit, const char* field) -> Executed<void> {
+    auto declared = declared_commit(job, field);
+    if (!declared) return storage_error(declared.error());
+    commit = std::move(*declared);
+    return {};
+  };
+  if (is_judging(job)) TRY(fill(job.base_commit, "base_commit"));
+  if (is_pushing_merge(job)) TRY(fill(job.merge_commit, "head_commit"));
+  return job;
+}
+
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
     const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment,
@@ -105,6 +120,9 @@ Executed<std::vector<std::string>> job_environment(
   // Set by the service, whatever its own environment has under these names.
   for (const JobAllowance each : {JobAllowance::locks, JobAllowance::ticks}) {
     if (allows(job.definition, each)) variables.emplace(variable_of(each), "1");
+  }
+  for (const std::string& label : labels_of(job.definition)) {
+    variables.emplace(variable_of_label(label), "1");
   }
   if (is_judging(job)) variables.emplace("SIGNALBOX_BASE_COMMIT", job.base_commit);
   if (is_pushing_merge(job)) variables.emplace("SIGNALBOX_MERGE_COMMIT", job.merge_commit);

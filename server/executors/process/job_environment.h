@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,12 @@ bool is_judging(const Job& job);
 // Returns whether the job publishes what `merge` made and only checks have seen since then: it gets
 // that commit as SIGNALBOX_MERGE_COMMIT.
 bool is_pushing_merge(const Job& job);
+
+// Returns what the result of the job's base_station has in the log under `field`, or "".
+using FindDeclaredCommit = std::function<Stored<std::string>(const Job& job, const char* field)>;
+// Returns the job with the commits that the log has of its base_station. nullptr: those that it
+// has.
+Executed<Job> with_declared_commits(Job job, const FindDeclaredCommit& declared_commit);
 
 // Returns "NAME=VALUE" entries, sorted by name. An empty `secret` is left out. NUL bytes in text
 // from the run are replaced by U+FFFD.

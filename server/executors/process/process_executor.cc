@@ -156,19 +156,6 @@ std::vector<std::string> ProcessExecutor::argv_of(const Job& job) const {
   return job.definition.command;
 }
 
-Executed<Job> ProcessExecutor::with_declared_commits(Job job) const {
-  if (!options_.declared_commit) return job;
-  const auto fill = [&](std::string& commit, const char* field) -> Executed<void> {
-    auto declared = options_.declared_commit(job, field);
-    if (!declared) return storage_error(declared.error());
-    commit = std::move(*declared);
-    return {};
-  };
-  if (is_judging(job)) TRY(fill(job.base_commit, "base_commit"));
-  if (is_pushing_merge(job)) TRY(fill(job.merge_commit, "head_commit"));
-  return job;
-}
-
 Executed<std::string> ProcessExecutor::submit(const Job& job) {
   const JobDirectory directory = directory_of(job);
   const auto before = directory.state();
@@ -176,7 +163,7 @@ Executed<std::string> ProcessExecutor::submit(const Job& job) {
   if (*before != JobState::absent) return ref_at_start(job);
 
   const std::string secret = options_.secret_of ? options_.secret_of(job.id) : std::string();
-  const Job known = TRY(with_declared_commits(job));
+  const Job known = TRY(with_declared_commits(job, options_.declared_commit));
   const auto environment = TRY(
       job_environment(known, directory.artifacts(), options_.socket, options_.environment, secret));
   TRY(prepare(job, directory));

@@ -13,6 +13,7 @@
 
 #include "server/executors/executor.h"
 #include "server/executors/job_directory.h"
+#include "server/executors/process/job_environment.h"
 #include "server/platform/artifact_store.h"
 #include "store/durable_file.h"
 
@@ -25,8 +26,7 @@ struct ProcessExecutorOptions {
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
   // Returns the secret with which the job authenticates as itself, or "" for none.
   std::function<std::string(const std::string& job_id)> secret_of = {};
-  // Returns what the result of the job's base_station has in the log under `field`, or "".
-  std::function<Stored<std::string>(const Job& job, const char* field)> declared_commit = {};
+  FindDeclaredCommit declared_commit = {};
   // Makes a run root, or a directory in one, as make_directories() does, but follows no link that
   // an earlier job may have put there.
   std::function<Stored<void>(const std::filesystem::path& directory)> make_run_directory =
@@ -58,8 +58,6 @@ class ProcessExecutor final : public Executor {
  private:
   [[nodiscard]] JobDirectory directory_of(const Job& job) const;
   [[nodiscard]] std::vector<std::string> argv_of(const Job& job) const;
-  // Returns the job with the commits that the log has of its base_station.
-  [[nodiscard]] Executed<Job> with_declared_commits(Job job) const;
   // Creates the job's directory and the files that the shim and the station's command read.
   Executed<void> prepare(const Job& job, const JobDirectory& directory) const;
   Executed<void> start_shim(const JobDirectory& directory,

@@ -37,6 +37,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(access_methods(parts.access));
   add(audit_methods(parts.audit));
   add(log_methods(parts.redact));
+  add(runner_methods(parts.runners));
   methods.push_back(whoami_method(methods));
   return methods;
 }

@@ -33,6 +33,8 @@ class KnownPipeline;
 class LockQueue;
 class LogTiles;
 class RocksEventLog;
+class RunnerQueue;
+class RunnerRegistry;
 class Peer;
 class Redactions;
 class RetentionLoop;
@@ -127,6 +129,20 @@ struct ReportParts {
   std::shared_ptr<Askers> askers = std::make_shared<Askers>(/*gives_up_doubtful=*/false);
 };
 
+// What `runner.*` needs.
+struct RunnerParts {
+  RunnerRegistry* registry = nullptr;  // nullptr: this service has no runners
+  RunnerQueue* queue = nullptr;
+  std::string key{};  // of the runners' keys (access/secret.h)
+  RandomSource random = secure_random();
+  std::filesystem::path decisions{};  // the file of what operators decided; empty: it isn't kept
+  std::filesystem::path uploads{};    // the directory of artifacts that aren't complete yet
+  // A runner told something about the job.
+  std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
+  // What the runners offer has changed.
+  std::function<void()> offers_changed = [] {};
+};
+
 struct MethodParts {
   ClaimQueue& claims;
   LockQueue& locks;
@@ -159,6 +175,8 @@ struct MethodParts {
   DefaultPipeline default_pipeline = DefaultPipeline::workers;  // of runs that name none
   ReportParts reports{};
   std::optional<ForecastParts> forecasts = std::nullopt;  // nullopt: `what_if.run` refuses
+  // Shared by the handlers. A service without a registry has none, and lists none.
+  std::shared_ptr<RunnerParts> runners = std::make_shared<RunnerParts>();
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -198,5 +216,6 @@ Method whoami_method(const std::vector<Method>& others);
 std::vector<Method> access_methods(const AccessParts& parts);
 std::vector<Method> audit_methods(const AuditParts& parts);
 std::vector<Method> log_methods(Handler redact);
+std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts);
 
 }  // namespace signalbox

@@ -8,6 +8,7 @@
 #include "domain/admission.h"
 #include "domain/nanoseconds.h"
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "projections/why.h"
@@ -59,13 +60,14 @@ void add_queue_context(const World& world, const Run& run, WhyContext& around) {
   for (const auto& [id, other] : world.runs) {
     const StationState& state = other->station();
     const bool same_places = is_remote(other->definition()) == is_remote(station);
-    if (other->attempt && !other->attempt->job_id.empty() && same_places) {
+    if (other->attempt && !other->attempt->job_id.empty() && same_places &&
+        !is_runner(other->attempt->machine)) {
       around.jobs.push_back({id, other->definition().name, other->attempt->token});
     }
     if (state.ready_at == 0 || state.ready_at >= run.station().ready_at) continue;
     const StationDefinition& next = other->definition();
     if (by_worker ? next.executor == ExecutorKind::worker && next.name == station.name
-                  : ready_queue_of(next) == ready_queue_of(station)) {
+                  : ready_queue_of(*other).executor == ready_queue_of(run).executor) {
       ++around.ready_ahead;
     }
   }
@@ -95,6 +97,11 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
     moment.around.attempt = attempt_surroundings(api, *run);
   } else if (run->station().ready_at != 0) {
     add_queue_context(world, *run, moment.around);
+    if (api.why_no_runner) {
+      const RunnerWait wait = api.why_no_runner(*run);
+      moment.around.no_runner = wait.text;
+      moment.around.runner_wanted = wait.unblocked_by;
+    }
   }
   return moment;
 }

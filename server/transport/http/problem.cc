@@ -60,9 +60,11 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::CARD_NOT_FOUND:
     case ErrorCode::LOOP_NOT_FOUND:
     case ErrorCode::ACCESS_TOKEN_NOT_FOUND:
+    case ErrorCode::RUNNER_NOT_FOUND:
       return 404;
     case ErrorCode::HISTORY_DROPPED:
     case ErrorCode::FILES_REMOVED:
+    case ErrorCode::RUNNER_EVICTED:
       return 410;
     case ErrorCode::RUN_TERMINAL:
     case ErrorCode::STATION_ORDER:

@@ -1,0 +1,332 @@
+// `runner.*`: what programs on other machines that execute jobs tell and are told, and what people
+// see and decide about them.
+#include <algorithm>
+#include <span>
+
+#include "domain/limits.h"
+#include "domain/placement.h"
+#include "domain/refusals.h"
+#include "domain/station_turn.h"
+#include "domain/try.h"
+#include "server/access/secret.h"
+#include "server/engine/engine.h"
+#include "server/limits.h"
+#include "server/platform/artifact_store.h"
+#include "server/platform/clock.h"
+#include "server/rpc/artifact_work.h"
+#include "server/rpc/methods/families.h"
+#include "server/rpc/methods/runner_methods.h"
+#include "server/rpc/runner_queue.h"
+#include "server/rpc/uploads.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+#include "store/base64.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct RegisterRunner {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(RegisterRunner, (), (name))
+
+struct FinishJob {
+  std::string runner;
+  std::string key;
+  std::string job_id;
+  JobResult result;
+};
+BOOST_DESCRIBE_STRUCT(FinishJob, (), (runner, key, job_id, result))
+
+struct UploadArtifact {
+  std::string runner;
+  std::string key;
+  std::string sha256;
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::string content;  // base64
+};
+BOOST_DESCRIBE_STRUCT(UploadArtifact, (), (runner, key, sha256, bytes, offset, content))
+
+struct ListRunsOfRunner {
+  std::string runner;
+  std::string key;
+  std::vector<RunId> runs;
+};
+BOOST_DESCRIBE_STRUCT(ListRunsOfRunner, (), (runner, key, runs))
+
+tl::unexpected<Rejection> invalid(const char* field, const std::string& why) {
+  return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " " + why,
+                {{"field", std::string(field)}});
+}
+
+Decided<void> require_key(const RunnerParts& parts, const std::string& runner,
+                          const std::string& key) {
+  if (is_runner_key(parts.key, runner, key)) return {};
+  return reject(ErrorCode::FORBIDDEN,
+                "this key isn't the one of " + runner +
+                    ": it was registered with another data directory, or never",
+                {{"runner", runner}});
+}
+
+void register_runner(Api&, Call& call, RunnerParts& parts) {
+  const auto asked = from_json<RegisterRunner>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  if (!is_runner_label(asked->name) || asked->name.size() > limits::runner_name_bytes_max) {
+    return call.responder.reject(
+        invalid("name", "must have 1 to " + std::to_string(limits::runner_name_bytes_max) +
+                            " of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit")
+            .value());
+  }
+  std::uint64_t bits = 0;
+  parts.random(std::as_writable_bytes(std::span(&bits, 1)));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&bits);
+  std::string digits;
+  for (std::size_t at = 0; at < sizeof bits; ++at) {
+    constexpr char hexadecimal[] = "0123456789abcdef";
+    digits += hexadecimal[bytes[at] >> 4U];
+    digits += hexadecimal[bytes[at] & 15U];
+  }
+  const std::string runner = runner_id(asked->name, digits);
+  call.responder.result({{"runner", runner}, {"key", make_runner_key(parts.key, runner)}});
+}
+
+Decided<void> check_report(const RunnerReport& report) {
+  TRY(require_at_most("instance", report.instance, limits::runner_name_bytes_max));
+  TRY(require_between("slots", report.slots, 0, limits::runner_slots_max));
+  TRY(require_between("lease_ms", report.lease_ms, limits::runner_lease_ms_min,
+                      limits::runner_lease_ms_max));
+  TRY(require_between("wait_ms", report.wait_ms.value_or(0), 0, limits::runner_wait_ms_max));
+  const bool known_labels =
+      std::all_of(report.labels.begin(), report.labels.end(),
+                  [](const std::string& label) { return is_runner_label(label); });
+  if (!known_labels) return invalid("labels", "must be labels such as \"gpu\"");
+  for (const auto& [field, count, most] :
+       {std::tuple("labels", report.labels.size(), limits::runner_labels_max),
+        std::tuple("repositories", report.repositories.size(), limits::runner_repositories_max),
+        std::tuple("jobs", report.jobs.size(), limits::runner_jobs_max)}) {
+    if (count > most) {
+      return reject(
+          ErrorCode::LIMIT_EXCEEDED, std::string("too many ") + field,
+          {{field, static_cast<std::int64_t>(count)}, {"max", static_cast<std::int64_t>(most)}});
+    }
+  }
+  std::size_t bytes = 0;
+  for (const std::string& path : report.repositories) bytes += path.size();
+  if (bytes > limits::runner_repositories_bytes_max) {
+    return invalid("repositories", "has too long paths together");
+  }
+  for (const RunnerJobReport& job : report.jobs) {
+    TRY(require_at_most("job_id", job.job_id, limits::path_bytes_max));
+    TRY(require_at_most("external_ref", job.external_ref, limits::path_bytes_max));
+  }
+  return {};
+}
+
+void exchange(Api& api, Call& call, RunnerParts& parts) {
+  auto report = from_json<RunnerReport>(call.params);
+  if (!report) return call.responder.reject(report.error());
+  const auto checked = require_key(parts, report->runner, report->key).and_then([&] {
+    return check_report(*report);
+  });
+  if (!checked) return call.responder.reject(checked.error());
+  const std::int64_t now_ns = api.clock.monotonic_ns();
+  // Only jobs of this runner are remembered, so that a lie takes no memory.
+  std::vector<std::string> forget;
+  std::erase_if(report->jobs, [&](const RunnerJobReport& job) {
+    if (parts.queue->is_wanted(report->runner, job.job_id)) return false;
+    if (!job.unwanted) forget.push_back(job.job_id);
+    return true;
+  });
+  const auto changed = parts.registry->report(*report, now_ns, call.origin.actor);
+  if (!changed) return call.responder.reject(changed.error());
+  if (*changed) parts.offers_changed();
+  for (const RunnerJobReport& job : report->jobs) parts.look_again(job.job_id);
+  const std::int64_t wait_ms = report->wait_ms.value_or(0);
+  parts.queue->answer_or_wait(report->runner, call.responder,
+                              wait_ms == 0 ? 0 : now_ns + wait_ms * 1'000'000, forget);
+}
+
+// Checks what an event is going to hold: the end of an attempt must not be refused later.
+Decided<void> check_result(const JobResult& result) {
+  TRY(require_at_most("summary", result.result.summary, limits::summary_bytes_max));
+  TRY(require_at_most("logs_inline", result.result.logs_inline, limits::logs_inline_bytes_max));
+  TRY(require_at_most("metadata", result.result.metadata, limits::metadata_bytes_max));
+  TRY(require_at_most("external_ref", result.result.external_ref, limits::path_bytes_max));
+  TRY(require_at_most("message", result.failure.message, limits::reason_bytes_max));
+  TRY(require_at_most("checks_changed", result.checks_changed, limits::summary_bytes_max));
+  TRY(validate(result.usage));
+  if (result.escaped_pids.size() > limits::escaped_pids_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many escaped_pids",
+                  {{"escaped_pids_max", static_cast<std::int64_t>(limits::escaped_pids_max)}});
+  }
+  if (!result.result.metadata.empty()) {
+    const auto metadata = parse_json(result.result.metadata);
+    if (!metadata || !metadata->is_object())
+      return invalid("metadata", "must be a JSON object as text");
+  }
+  if (!result.failure.code.empty()) {
+    TRY(require_token("code", result.failure.code, limits::name_bytes_max));
+  }
+  if (result.result.artifacts.size() > limits::artifacts_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
+                  {{"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
+  }
+  for (const Artifact& artifact : result.result.artifacts) {
+    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
+    TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
+  }
+  return {};
+}
+
+// Takes the result only once all artifacts that it names are stored: no event names content that
+// isn't there.
+void finish(Api& api, Call& call, RunnerParts& parts) {
+  auto asked = from_json<FinishJob>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  const auto checked = require_key(parts, asked->runner, asked->key).and_then([&] {
+    return check_result(asked->result);
+  });
+  if (!checked) return call.responder.reject(checked.error());
+  const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
+  run_artifact_work(
+      api, "results of " + asked->runner, refuse,
+      [&api, &parts, refuse, responder = call.responder,
+       asked = std::move(*asked)]() mutable -> std::function<void()> {
+        for (const Artifact& artifact : asked.result.result.artifacts) {
+          const auto stored = api.artifacts.has(artifact.sha256);
+          if (!stored) {
+            return
+                [refuse, why = unreadable_artifact(artifact.name, stored.error())] { refuse(why); };
+          }
+          if (*stored) continue;
+          return [refuse, name = std::string(artifact.name)] {
+            refuse(
+                invalid("artifacts", "names " + name + ", whose content wasn't uploaded").value());
+          };
+        }
+        return [&parts, responder, asked = std::move(asked)]() mutable {
+          const std::string job_id = asked.job_id;
+          const bool taken = parts.queue->is_wanted(asked.runner, job_id) &&
+                             parts.registry->finish(asked.runner, job_id, std::move(asked.result));
+          parts.look_again(job_id);
+          responder.result({{"taken", taken}});
+        };
+      });
+}
+
+Decided<UploadPiece> piece_of(const UploadArtifact& asked) {
+  UploadPiece piece{asked.runner, {}, 0, 0, {}};
+  const auto digest = parse_digest(asked.sha256);
+  if (!digest) return invalid("sha256", "must be 64 hexadecimal digits");
+  piece.sha256 = *digest;
+  TRY(require_between("bytes", asked.bytes, 0, limits::artifact_bytes_max));
+  TRY(require_between("offset", asked.offset, 0, asked.bytes));
+  piece.bytes = static_cast<std::uint64_t>(asked.bytes);
+  piece.offset = static_cast<std::uint64_t>(asked.offset);
+  auto content = from_base64(asked.content);
+  if (!content) return invalid("content", "must be base64");
+  if (content->size() > limits::upload_piece_bytes_max ||
+      content->size() > piece.bytes - piece.offset) {
+    return invalid("content", "is longer than the rest, or than upload_piece_bytes_max");
+  }
+  piece.content = std::move(*content);
+  return piece;
+}
+
+void upload(Api& api, Call& call, RunnerParts& parts) {
+  const auto asked = from_json<UploadArtifact>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  auto piece =
+      require_key(parts, asked->runner, asked->key).and_then([&] { return piece_of(*asked); });
+  if (!piece) return call.responder.reject(piece.error());
+  if (!parts.registry->has_jobs(asked->runner)) {
+    return call.responder.reject({ErrorCode::FORBIDDEN,
+                                  asked->runner + " has no job whose artifacts it could upload",
+                                  {{"runner", asked->runner}},
+                                  {}});
+  }
+  const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
+  run_artifact_work(
+      api, "uploads of " + asked->runner, refuse,
+      [&api, &parts, refuse, responder = call.responder,
+       piece = std::move(*piece)]() -> std::function<void()> {
+        const auto added = add_upload_piece(parts.uploads, api.artifacts, piece);
+        if (!added) {
+          return [refuse, why = unstored_artifact(to_hex(piece.sha256), added.error())] {
+            refuse(why);
+          };
+        }
+        if (added->is_other_content) {
+          return [refuse] { refuse(invalid("content", "has another digest").value()); };
+        }
+        return [responder, progress = *added] {
+          responder.result({{"complete", progress.complete},
+                            {"next_offset", static_cast<std::int64_t>(progress.next_offset)}});
+        };
+      });
+}
+
+// Says which of the runs whose workspaces a runner has are open, and which need them no more: those
+// that succeeded or were canceled. The others failed, and may be retried.
+void tell_runs(Api& api, Call& call, RunnerParts& parts) {
+  const auto asked = from_json<ListRunsOfRunner>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  if (auto known = require_key(parts, asked->runner, asked->key); !known) {
+    return call.responder.reject(known.error());
+  }
+  if (asked->runs.size() > limits::runner_runs_max) {
+    return call.responder.reject(
+        {ErrorCode::LIMIT_EXCEEDED,
+         "too many runs",
+         {{"runner_runs_max", static_cast<std::int64_t>(limits::runner_runs_max)}},
+         {}});
+  }
+  json::array open;
+  json::array over;
+  for (const RunId& id : asked->runs) {
+    const World& world = api.engine.world();
+    const EndedRun* const ended = world.ended_runs.find(id);
+    const Run* const run = world.find_run(id);
+    if (run != nullptr) {
+      if (run->machine == asked->runner) open.push_back(to_json(id));
+    } else if (ended != nullptr && ended->status != RunStatus::failed) {
+      over.push_back(to_json(id));
+    }
+  }
+  call.responder.result({{"open", std::move(open)}, {"over", std::move(over)}});
+}
+
+using RunnerHandler = void (*)(Api& api, Call& call, RunnerParts& parts);
+
+// Returns the handler of a service with runners; one without has none that could be named.
+Handler of_runners(std::shared_ptr<RunnerParts> parts, RunnerHandler handle) {
+  return [parts = std::move(parts), handle](Api& api, Call& call) {
+    if (parts->registry != nullptr) return handle(api, call, *parts);
+    call.responder.reject({ErrorCode::NOT_ALLOWED, "this process executes nothing", {}, {}});
+  };
+}
+
+}  // namespace
+
+std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
+  const auto row = [&parts](const char* name, Role needs, const described_json::Type* params,
+                            RunnerHandler handle) {
+    return Method{name, false, needs, params, of_runners(parts, handle)};
+  };
+  return {
+      row("runner.register", Role::runner, params_of<RegisterRunner>(), register_runner),
+      row("runner.exchange", Role::runner, params_of<RunnerReport>(), exchange),
+      row("runner.upload", Role::runner, params_of<UploadArtifact>(), upload),
+      row("runner.finish", Role::runner, params_of<FinishJob>(), finish),
+      row("runner.runs", Role::runner, params_of<ListRunsOfRunner>(), tell_runs),
+      row("runner.list", Role::viewer, params_of<NoParams>(), list_runners),
+      row("runner.get", Role::viewer, params_of<NamedRunner>(), get_runner),
+      row("runner.drain", Role::operator_, params_of<DrainRunner>(), drain_runner),
+      row("runner.evict", Role::operator_, params_of<NamedRunner>(), evict_runner),
+  };
+}
+
+}  // namespace signalbox

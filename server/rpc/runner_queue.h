@@ -1,0 +1,51 @@
+// The reports of runners that wait for something to do (`runner.exchange` with wait_ms), one for
+// each runner. All of it is called on the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "domain/error.h"
+#include "server/engine/engine.h"
+#include "server/rpc/responder.h"
+#include "server/runners/runner_registry.h"
+
+namespace signalbox {
+
+class RunnerQueue {
+ public:
+  RunnerQueue(Engine& engine, RunnerRegistry& registry) : engine_(engine), registry_(registry) {}
+
+  // Answers now if there is something to do for the runner, such as to forget the jobs in `forget`;
+  // else at `deadline_ns` (monotonic) at the latest. An earlier report of the same runner that
+  // still waits is answered.
+  void answer_or_wait(const std::string& runner, const Responder& responder,
+                      std::int64_t deadline_ns, const std::vector<std::string>& forget);
+  // Answers the waiting report of the runner if there is something to do.
+  void wake(const std::string& runner);
+  // Answers those past their deadline, and those for whom there is something to do meanwhile, such
+  // as a job to forget.
+  void sweep(std::int64_t monotonic_ns);
+  // Rejects all with `why`.
+  void refuse_all(const Rejection& why);
+
+  // Returns whether a job's attempt is under way at this runner, as far as the log has it: the end
+  // of one that isn't durable yet doesn't count.
+  [[nodiscard]] bool is_wanted(const std::string& runner, const std::string& job_id) const;
+
+ private:
+  struct Waiting {
+    Responder responder;
+    std::int64_t deadline_ns;
+  };
+
+  [[nodiscard]] RunnerAnswer answer_for(const std::string& runner) const;
+
+  Engine& engine_;
+  RunnerRegistry& registry_;
+  std::map<std::string, Waiting> waiting_;
+};
+
+}  // namespace signalbox

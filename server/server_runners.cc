@@ -1,0 +1,63 @@
+// The service's side of the runners: what their methods need, and the watch over their leases.
+#include <chrono>
+
+#include "server/followers/recorded_run.h"
+#include "server/platform/stored_json.h"
+#include "server/rpc/methods/families.h"
+#include "server/server.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::chrono::seconds runner_sweep{1};
+
+}  // namespace
+
+FindDeclaredCommit Server::commit_in_log() {
+  return [this](const Job& job, const char* field) {
+    return recorded_commit(log_, projector_.index(), projector_.applied(),
+                           {job.run_id, job.run_token, job.token, job.base_station, field});
+  };
+}
+
+std::shared_ptr<RunnerParts> Server::runner_parts() {
+  RunnerParts parts;
+  parts.registry = &runners_;
+  parts.queue = &runner_queue_;
+  parts.key = job_key_;
+  parts.uploads = config_.data / "uploads";
+  parts.decisions = config_.data / "runners.json";
+  const auto decided = read_stored_json<RunnerDecisions>(parts.decisions);
+  if (decided) {
+    runners_.restore(*decided);
+  } else if (decided.error().kind != StoreError::Kind::not_found) {
+    logger_.error("which runners were drained or evicted can't be read, so all may come back: {}",
+                  decided.error().message);
+  }
+  std::error_code ignored;  // what an earlier process left is uploaded again
+  std::filesystem::remove_all(parts.uploads, ignored);
+  parts.look_again = [this](const std::string& job_id) {
+    job_troubles_.forget(job_id);  // its runner answers
+    if (jobs_) jobs_->look_again(job_id);
+  };
+  parts.offers_changed = [this] { schedule_turn(); };
+  return std::make_shared<RunnerParts>(std::move(parts));
+}
+
+void Server::sweep_runners() {
+  if (stopping_) return;
+  timer_loop_.check_for_clock_jump(stopping_);
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  const bool changed =
+      runners_.sweep(now_ns, [this](const std::string& runner, const std::string& job_id) {
+        return runner_queue_.is_wanted(runner, job_id);
+      });
+  if (changed) schedule_turn();
+  runner_queue_.sweep(now_ns);
+  runner_timer_.expires_after(runner_sweep);
+  runner_timer_.async_wait([this](const boost::system::error_code& replaced) {
+    if (!replaced) sweep_runners();
+  });
+}
+
+}  // namespace signalbox

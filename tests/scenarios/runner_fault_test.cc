@@ -1,0 +1,123 @@
+// Runners when something is wrong: a disk, an artifact, the service for too long, a copied
+// directory.
+#include <csignal>
+
+#include "tests/scenarios/runner_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+
+TEST_F(RunnerTest, ARetriedRunGoesBackToItsWorkspace) {  // N3
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run("[ -e kept ] && exit 0; touch kept; exit 3", "\"gpu\"",
+                                   "[station.retry]\nmax_retries = 0\n");
+  ASSERT_TRUE(eventually([&] { return status(id) == "failed"; }));
+  (void)result({"run", "retry", id});
+  expect_success(id);
+  EXPECT_EQ(events_of(id).find("worker=signalbox"), std::string::npos) << events_of(id);
+}
+
+TEST_F(RunnerTest, AJobThatItCannotKeepFailsAndIsTriedAgain) {  // N5
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu"});
+  fs::rename(runner.work() / "taken", runner.work() / "away");
+  write_text(runner.work() / "taken", "no directory");
+  const std::string id =
+      start_run("true", "\"gpu\"", "[station.retry]\nbackoff = \"500ms\"\nmax_retries = 20\n");
+  ASSERT_TRUE(eventually([&] {
+    return events_of(id).find("code=JOB_STORAGE") != std::string::npos;
+  })) << runner.log();
+  fs::remove(runner.work() / "taken");
+  fs::rename(runner.work() / "away", runner.work() / "taken");
+  expect_success(id);
+  EXPECT_LT(lines_of(runner.work().string() + ".log").size(), 100U) << "it doesn't spin";
+}
+
+TEST_F(RunnerTest, AResultWhoseArtifactIsGoneHoldsUpNoOther) {  // N4
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--slots", "2"});
+  const std::string bad = start_run(counted() + R"(; echo x > "$SIGNALBOX_ARTIFACTS_DIR/bad.txt")",
+                                    "\"gpu\"", "[station.retry]\nmax_retries = 0\n");
+  const std::string good = start_run(counted());
+  ASSERT_TRUE(eventually([&] { return executions() == 2; }));
+  server_.kill();
+  let_go();
+  const auto has_ended = [&](const std::string& id) {
+    return fs::exists(runner.work() / "jobs" / (id + "-a-1") / "result.json");
+  };
+  ASSERT_TRUE(eventually([&] { return has_ended(bad) && has_ended(good); }));
+  // "x\n"
+  const fs::path blob = runner.work() / "artifacts/sha256/73" /
+                        "cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac";
+  ASSERT_TRUE(eventually([&] { return fs::exists(blob); }));
+  fs::remove(blob);
+  server_.start();
+  expect_success(good);
+  ASSERT_TRUE(eventually([&] { return status(bad) == "failed"; })) << runner.log();
+  EXPECT_NE(events_of(bad).find("RESULT_REFUSED"), std::string::npos) << events_of(bad);
+}
+
+// Nobody has canceled the run.
+TEST_F(RunnerTest, AServiceThatIsAwayForTooLongFindsItsJobsEndedAndTriesThemAgain) {  // N5
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--offline-max", "1s"});
+  const std::string id = start_run(counted(), "\"gpu\"", quick_retry);
+  ASSERT_TRUE(eventually([&] { return executions() == 1; }));
+  server_.kill();
+  ASSERT_TRUE(eventually([&] { return runner.log().find("--offline-max") != std::string::npos; }))
+      << runner.log();
+  let_go();
+  server_.start();
+  expect_success(id);
+  expect_each_once();
+}
+
+TEST_F(RunnerTest, OneThatEndsGetsNoJobsMeanwhile) {  // N3
+  RunnerProcess& ending = start_runner("one", {"--labels", "gpu"});
+  start_runner("two", {"--labels", "gpu"});
+  ending.send(SIGTERM);
+  EXPECT_EQ(ending.wait(), 0) << ending.log();
+  for (int run = 0; run < 3; ++run) expect_success(start_run("true"));
+}
+
+TEST_F(RunnerTest, WhatAnOperatorDecidedOutlivesTheService) {  // N3
+  start_runner("one", {"--labels", "gpu"});
+  RunnerProcess& two = start_runner("two", {"--labels", "gpu"});
+  (void)result({"runner", "drain", id_of("one")});
+  (void)result({"runner", "evict", id_of("two")});
+  EXPECT_NE(two.wait(), 0);
+  server_.kill();
+  server_.start();
+  ASSERT_TRUE(eventually([&] { return !id_of("one").empty(); }));
+  EXPECT_FALSE(id_of("two", "evicted").empty());
+  const std::string id = start_run("true");
+  EXPECT_EQ(status(id), "queued");
+  EXPECT_NE(why(id).find("take no new jobs"), std::string::npos) << why(id);
+  (void)result({"runner", "drain", "--off", id_of("one")});
+  expect_success(id);
+}
+
+TEST_F(RunnerTest, ACopyOfAWorkDirectoryIsAnotherRunner) {  // N5
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu"});
+  const std::string first = id_of("one");
+  runner.send(SIGTERM);
+  EXPECT_EQ(runner.wait(), 0);
+  ASSERT_EQ(run_process({"cp", "-a", runner.work().string(), at("copy")}).exit_code, 0);
+  RunnerProcess copy(at("copy"), {"--data", server_.data().string()},
+                     {"--name", "one", "--labels", "gpu"});
+  copy.start();
+  ASSERT_TRUE(eventually([&] {
+    const std::string now = id_of("one");
+    return !now.empty() && now != first;
+  })) << copy.log();
+}
+
+TEST_F(RunnerTest, AnEvictedRunnerHasToBeOne) {  // N3
+  const Output output = server_.cli({"runner", "evict", "runner:nobody-0123456789abcdef"});
+  EXPECT_EQ(output.exit_code, 1) << output.out;
+  EXPECT_NE(output.err.find("RUNNER_NOT_FOUND"), std::string::npos) << output.err;
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,227 @@
+// Runners: programs that execute the jobs of a service, over its socket or TLS.
+#include <fstream>
+
+#include "tests/fixtures/certificate.h"
+#include "tests/fixtures/git_repository.h"
+#include "tests/scenarios/runner_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+namespace json = boost::json;
+
+using Words = std::vector<std::string>;
+
+TEST_F(RunnerTest, ExecutesWhatAsksForItsLabelsWithItsFilesAndArtifacts) {  // N1, N3, N4
+  start_runner("one", {"--labels", "gpu,linux"});
+  const std::string id = start_run(
+      R"(echo kept > kept; head -c 3000000 /dev/zero > "$SIGNALBOX_ARTIFACTS_DIR/big.bin"; )"
+      R"(: > "$SIGNALBOX_ARTIFACTS_DIR/empty.txt")",
+      "\"gpu\"",
+      "[[station]]\nname = \"b\"\nexecutor = \"process\"\ncommand = [\"cat\", \"kept\"]\n");
+  expect_success(id);
+  const std::string one = id_of("one");
+  const std::string shown = json::serialize(detail(id));
+  EXPECT_NE(shown.find("\"worker\":\"" + one + "\""), std::string::npos) << shown;
+  EXPECT_NE(events_of(id).find("machine=" + one), std::string::npos);
+  EXPECT_NE(shown.find("\"bytes\":3000000"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("empty.txt"), std::string::npos) << shown;
+  EXPECT_TRUE(fs::is_directory(scratch_.path() / "one" / "runs" / id / "workspace"));
+  EXPECT_FALSE(fs::exists(server_.data() / "jobs" / (id + "-a-1")));
+}
+
+TEST_F(RunnerTest, ARunWaitsForItsLabelsAndSaysSo) {  // N3
+  start_runner("one", {"--labels", "linux"});
+  const std::string id = start_run("true");
+  const std::string text = why(id);
+  EXPECT_NE(text.find("no_runner       no runner has the label gpu"), std::string::npos) << text;
+  EXPECT_NE(text.find("signalbox runner list"), std::string::npos) << text;
+  start_runner("two", {"--labels", "gpu"});
+  expect_success(id);
+}
+
+// Both sides are killed, the runner before its job has ended.
+// The job of the lost attempt still works in the workspace when its runner is back.
+TEST_F(RunnerTest, ACanceledJobEndsAtItsRunner) {  // N1
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run(counted());
+  ASSERT_TRUE(eventually([&] { return executions() == 1; }));
+  (void)result({"run", "cancel", id});
+  EXPECT_TRUE(eventually([&] { return status(id) == "canceled"; }));
+  EXPECT_NE(events_of(id).find("CancelConfirmed"), std::string::npos) << events_of(id);
+  EXPECT_TRUE(eventually([&] { return fs::is_empty(scratch_.path() / "one" / "taken"); }));
+}
+
+TEST_F(RunnerTest, AStationsTimeoutEndsItsJob) {  // N1
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id =
+      start_run("sleep 1000", "\"gpu\"", "timeout = \"300ms\"\n[station.retry]\nmax_retries = 0\n");
+  EXPECT_TRUE(eventually([&] { return status(id) == "failed"; }));
+  EXPECT_NE(events_of(id).find("TIMEOUT"), std::string::npos) << events_of(id);
+}
+
+TEST_F(RunnerTest, AJobUsesTheServiceAsItselfAndNothingElse) {  // N1, G10
+  start_runner("one", {"--labels", "gpu"});
+  const std::string other = start_run("true", "\"nobody\"");
+  const std::string binary = SIGNALBOX_BINARY;
+  const std::string id =
+      start_run(binary + R"( run get "$SIGNALBOX_RUN_ID" > "$D/own.txt"; )" + binary +
+                " run cancel " + other + R"( > "$D/other.txt" 2>&1; true)");
+  expect_success(id);
+  EXPECT_NE(content_of(at("own.txt")).find("running"), std::string::npos)
+      << content_of(at("own.txt"));
+  EXPECT_NE(content_of(at("other.txt")).find("FORBIDDEN"), std::string::npos)
+      << content_of(at("other.txt"));
+  EXPECT_EQ(status(other), "queued");
+}
+
+TEST_F(RunnerTest, OneThatIsDrainedFinishesItsJobsAndGetsNoOthers) {  // N3
+  start_runner("one", {"--labels", "gpu"});
+  const std::string first = start_run(counted());
+  ASSERT_TRUE(eventually([&] { return executions() == 1; }));
+  (void)result({"runner", "drain", id_of("one")});
+  const std::string second = start_run("true");
+  let_go();
+  expect_success(first);
+  EXPECT_EQ(status(second), "queued");
+  (void)result({"runner", "drain", "--off", id_of("one")});
+  expect_success(second);
+}
+
+TEST_F(RunnerTest, OnceItTakesOneJobAndEnds) {  // N3
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--once"});
+  const std::string first = start_run(counted());
+  const std::string second = start_run("true");
+  let_go();
+  EXPECT_EQ(runner.wait(), 0) << runner.log();
+  expect_success(first);
+  EXPECT_EQ(status(second), "queued");
+}
+
+TEST_F(RunnerTest, AWorkDirectoryHasOneRunner) {  // N3
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu"});
+  const Output second = run_process({SIGNALBOX_BINARY, "--data", server_.data().string(), "runner",
+                                     "--work", runner.work().string()});
+  EXPECT_EQ(second.exit_code, 75) << second.err;
+  EXPECT_NE(second.err.find("IN_USE"), std::string::npos) << second.err;
+}
+
+TEST_F(RunnerTest, OddOptionsAreRefused) {  // N3
+  const auto refused = [&](const Words& options) {
+    Words words{SIGNALBOX_BINARY, "--data", server_.data().string(), "runner", "--work", at("w")};
+    words.insert(words.end(), options.begin(), options.end());
+    const Output output = run_process(words);
+    EXPECT_EQ(output.exit_code, 2) << output.err;
+    return output.err;
+  };
+  EXPECT_NE(refused({"--labels", "GPU"}).find("a label has"), std::string::npos);
+  EXPECT_NE(refused({"--lease", "1s"}).find("--lease is a duration from 5s"), std::string::npos);
+  EXPECT_NE(refused({"--name", "A B"}).find("--name is"), std::string::npos);
+  EXPECT_NE(refused({"--repository", "here"}).find("--repository is PATH"), std::string::npos);
+}
+
+// The whole way of a change: the runner has a clone, and pushes to the remote.
+TEST_F(RunnerTest, WorksInItsCloneOfTheRepositoryAndPushes) {  // N1, N3
+  make_repository(at("there"),
+                  {{"AGENTS.md", "# Site\n\n## Checks\n\n```\ntest -f new.txt\n```\n"}});
+  run_git(scratch_.path(), {"clone", "-q", "--bare", at("there"), at("origin.git")});
+  run_git(scratch_.path(), {"clone", "-q", at("origin.git"), at("here")});
+  start_runner("one", {"--labels", "gpu", "--repository", at("there") + "=" + at("here")});
+  const std::string file = at("change.toml");
+  write_text(file, R"(name = "change"
+runs_on = ["gpu"]
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "implement"
+executor = "coderunner"
+coderunner = { mode = "mock" }
+[[station]]
+name = "more"
+executor = "process"
+command = ["sh", "-c", "echo new > new.txt"]
+[[station]]
+name = "verify"
+executor = "checks"
+[[station]]
+name = "create_pr"
+executor = "builtin"
+remote = "origin"
+)");
+  const json::object started = result(
+      {"run", "start", "work", "--pipeline", file, "--repository", at("there"), "--base", "main"});
+  const std::string id(started.at("run_id").as_string());
+  expect_success(id);
+  EXPECT_NE(run_git(at("origin.git"), {"branch", "--list", "signalbox/*"}).find("signalbox/" + id),
+            std::string::npos);
+  EXPECT_NE(server_.cli({"run", "diff", id}).out.find("+new"), std::string::npos);
+}
+
+// Over TLS, with a token that is for nothing else.
+class RunnerOverTls : public RunnerTest {
+ protected:
+  void SetUp() override {
+    fs::create_directories(server_.data());
+    fs::permissions(server_.data(), fs::perms::owner_all);
+    test::write_certificate(at("certificate.pem"), at("key.pem"));
+    std::ofstream(server_.data() / "signalbox.toml")
+        << "listen = \"127.0.0.1:0\"\ntls_certificate = \"" << at("certificate.pem")
+        << "\"\ntls_key = \"" << at("key.pem") << "\"\n";
+    server_.start();
+    constexpr std::string_view words = "listening on 127.0.0.1:";
+    const std::string messages = server_.messages();
+    const std::size_t port = messages.rfind(words) + words.size();
+    address_ = "tls://localhost:" +
+               messages.substr(port, messages.find_first_not_of("0123456789", port) - port);
+    write_text(at("token"), server_.cli({"access", "issue", "one", "--role", "runner"}).out);
+    where_ = {"--server", address_, "--ca", at("certificate.pem"), "--token-file", at("token")};
+  }
+  [[nodiscard]] Output with_token(Words words) const {
+    words.insert(words.begin(), where_.begin(), where_.end());
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    return run_process(std::move(words));
+  }
+
+  std::string address_;
+  Words where_;
+};
+
+TEST_F(RunnerOverTls, ExecutesJobsWithATokenThatIsForNothingElse) {  // N1, N2, N3
+  RunnerProcess runner(scratch_.path() / "one", where_, {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  const std::string id =
+      start_run(std::string(SIGNALBOX_BINARY) + R"( run get "$SIGNALBOX_RUN_ID")");
+  expect_success(id);
+  const std::string deep = at("deep.toml");
+  write_text(deep, R"(name = "deep"
+runs_on = ["gpu"]
+[[station]]
+name = "a"
+executor = "deep_work"
+[station.deep_work]
+explore = { command = ["echo", '{"summary": "s", "files": []}'] }
+plan = { command = ["echo", '{"steps": [{"id": "one", "type": "test", "description": "d"}]}'] }
+step = { command = ["true"] }
+)");
+  const json::object dug = result({"run", "start", "dig", "--pipeline", deep});
+  expect_success(std::string(dug.at("run_id").as_string()));
+  for (const Words& words :
+       {Words{"run", "list"}, Words{"runner", "list"}, Words{"run", "cancel", id},
+        Words{"station", "claim", "--worker", "w"}}) {
+    const Output refused = with_token(words);
+    EXPECT_EQ(refused.exit_code, 77) << refused.out << refused.err;
+    EXPECT_NE(refused.err.find("FORBIDDEN"), std::string::npos) << refused.err;
+  }
+  const Output stranger = with_token(
+      {"rpc", "runner.runs", R"({"runner":")" + id_of("one") + R"(","key":"sbk_no","runs":[]})"});
+  EXPECT_NE(stranger.err.find("FORBIDDEN"), std::string::npos) << stranger.err;
+  write_text(at("token"), server_.cli({"access", "issue", "me", "--role", "worker"}).out);
+  const Output worker = with_token({"rpc", "runner.register", R"({"name":"w"})"});
+  EXPECT_NE(worker.err.find("FORBIDDEN"), std::string::npos) << worker.err;
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,216 @@
+// `runner.*` over the protocol: keys, bounds, uploads before the word, and what a runner isn't
+// told.
+#include <string>
+
+#include "domain/limits.h"
+#include "server/access/secret.h"
+#include "server/limits.h"
+#include "store/base64.h"
+#include "store/sha256.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class RpcRunners : public RpcSite, public ::testing::Test {
+ protected:
+  RpcRunners() {
+    const json::object given = call("runner.register", {{"name", "build1"}});
+    runner = std::string(given.at("runner").as_string());
+    key = std::string(given.at("key").as_string());
+  }
+
+  json::object answer_to(const std::string& method, const json::object& params) {
+    return ask(method, json::serialize(params));
+  }
+  json::object call(const std::string& method, const json::object& params) {
+    const json::object answer = answer_to(method, params);
+    EXPECT_EQ(code_of(answer), "") << json::serialize(answer);
+    const json::value* result = answer.if_contains("result");
+    return result == nullptr ? json::object() : result->as_object();
+  }
+  std::string refusal(const std::string& method, const json::object& params) {
+    return code_of(answer_to(method, params));
+  }
+  // Returns the params of a method of this runner, with `more`.
+  [[nodiscard]] json::object as_runner(const json::object& more = {}) const {
+    json::object params{{"runner", runner}, {"key", key}};
+    for (const auto& each : more) params[each.key()] = each.value();
+    return params;
+  }
+  [[nodiscard]] json::object report(const json::object& more = {}) {
+    json::object params = as_runner({{"start", 1},
+                                     {"number", ++number},
+                                     {"instance", "a"},
+                                     {"labels", json::array{"gpu"}},
+                                     {"slots", 2},
+                                     {"lease_ms", limits::runner_lease_ms_default}});
+    for (const auto& each : more) params[each.key()] = each.value();
+    return params;
+  }
+
+  std::string runner;
+  std::string key;
+  int number = 0;
+};
+
+json::array many(std::size_t count, const json::value& each) { return json::array(count, each); }
+
+TEST_F(RpcRunners, AreKnownByTheKeyOfTheirIdAlone) {  // N3
+  EXPECT_TRUE(runner.starts_with("runner:build1-")) << runner;
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  EXPECT_EQ(refusal("runner.exchange", report({{"key", "sbk_0"}})), "FORBIDDEN");
+  const json::object other = call("runner.register", {{"name", "build1"}});
+  EXPECT_NE(other.at("runner"), json::value(runner));
+  EXPECT_EQ(refusal("runner.exchange", report({{"key", other.at("key")}})), "FORBIDDEN");
+  for (const char* method : {"runner.finish", "runner.upload", "runner.runs"}) {
+    json::object params{{"runner", runner}, {"key", other.at("key")}};
+    if (std::string(method) == "runner.finish") {
+      params["job_id"] = "x";
+      params["result"] = to_json(JobResult{});
+    }
+    if (std::string(method) == "runner.upload") {
+      params["sha256"] = std::string(64, '0');
+      for (const char* field : {"bytes", "offset"}) params[field] = 0;
+      params["content"] = "";
+    }
+    EXPECT_EQ(refusal(method, params), "FORBIDDEN") << method;
+  }
+}
+
+TEST_F(RpcRunners, HaveShortNames) {  // N3
+  const auto registered = [this](const std::string& name) {
+    return refusal("runner.register", {{"name", name}});
+  };
+  EXPECT_EQ(registered(std::string(limits::runner_name_bytes_max, 'a')), "");
+  EXPECT_EQ(registered(std::string(limits::runner_name_bytes_max + 1, 'a')), "INVALID_PARAMS");
+  for (const char* name : {"", "A", "a b", "-a", "a/b"}) {
+    EXPECT_EQ(registered(name), "INVALID_PARAMS") << name;
+  }
+}
+
+TEST_F(RpcRunners, ReportWithinBounds) {  // N3
+  const auto refused = [this](const char* field, const json::value& value) {
+    return refusal("runner.exchange", report({{field, value}}));
+  };
+  EXPECT_EQ(refused("slots", limits::runner_slots_max), "");
+  EXPECT_EQ(refused("slots", limits::runner_slots_max + 1), "INVALID_PARAMS");
+  EXPECT_EQ(refused("slots", -1), "INVALID_PARAMS");
+  EXPECT_EQ(refused("lease_ms", limits::runner_lease_ms_min), "");
+  EXPECT_EQ(refused("lease_ms", limits::runner_lease_ms_min - 1), "INVALID_PARAMS");
+  EXPECT_EQ(refused("lease_ms", limits::runner_lease_ms_max), "");
+  EXPECT_EQ(refused("lease_ms", limits::runner_lease_ms_max + 1), "INVALID_PARAMS");
+  EXPECT_EQ(refused("wait_ms", limits::runner_wait_ms_max + 1), "INVALID_PARAMS");
+  EXPECT_EQ(refused("labels", json::array{"GPU"}), "INVALID_PARAMS");
+  EXPECT_EQ(refused("labels", many(limits::runner_labels_max, "gpu")), "");
+  EXPECT_EQ(refused("labels", many(limits::runner_labels_max + 1, "gpu")), "LIMIT_EXCEEDED");
+  const std::string long_path(limits::runner_repositories_bytes_max, 'r');
+  EXPECT_EQ(refused("repositories", json::array{long_path}), "");
+  EXPECT_EQ(refused("repositories", json::array{long_path, "/"}), "INVALID_PARAMS");
+  EXPECT_EQ(refused("repositories", many(limits::runner_repositories_max, "/r")), "");
+  EXPECT_EQ(refused("repositories", many(limits::runner_repositories_max + 1, "/r")),
+            "LIMIT_EXCEEDED");
+  const json::object job{{"job_id", "x"}, {"external_ref", ""}};
+  EXPECT_EQ(refused("jobs", many(limits::runner_jobs_max, job)), "");
+  EXPECT_EQ(refused("jobs", many(limits::runner_jobs_max + 1, job)), "LIMIT_EXCEEDED");
+  const json::value id = to_json(Uuid{});
+  EXPECT_EQ(refusal("runner.runs", as_runner({{"runs", many(limits::runner_runs_max, id)}})), "");
+  EXPECT_EQ(refusal("runner.runs", as_runner({{"runs", many(limits::runner_runs_max + 1, id)}})),
+            "LIMIT_EXCEEDED");
+}
+
+// What isn't theirs is to be forgotten, and its result is nobody's.
+TEST_F(RpcRunners, KeepNoJobThatTheyWereNotGiven) {  // N5
+  const json::object answer =
+      call("runner.exchange", report({{"jobs", {{{"job_id", "0-x-1"}, {"external_ref", ""}}}}}));
+  EXPECT_EQ(json::serialize(answer.at("forget")), R"(["0-x-1"])");
+  const json::object taken =
+      call("runner.finish", as_runner({{"job_id", "never"}, {"result", to_json(JobResult{})}}));
+  EXPECT_EQ(taken.at("taken"), json::value(false));
+}
+
+TEST_F(RpcRunners, TellAResultOnlyAfterItsArtifacts) {  // N4
+  JobResult result;
+  result.result.artifacts.push_back({"out.txt", "text/plain", 2, sha256("hi")});
+  EXPECT_NE(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}})),
+            "");
+  JobResult long_one;
+  long_one.result.summary = std::string(limits::summary_bytes_max + 1, 'a');
+  EXPECT_EQ(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(long_one)}})),
+            "LIMIT_EXCEEDED");
+}
+
+// What an event can't hold would end the service, or leave the attempt without an end.
+TEST_F(RpcRunners, TellNoResultThatCannotBeRecorded) {  // G1, N5
+  const auto refused = [this](const JobResult& result) {
+    return refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}}));
+  };
+  JobResult result;
+  result.escaped_pids.assign(limits::escaped_pids_max, 1);
+  EXPECT_EQ(refused(result), "");
+  result.escaped_pids.push_back(1);
+  EXPECT_EQ(refused(result), "LIMIT_EXCEEDED");
+  result = {};
+  result.usage.cost_microusd = -1;
+  EXPECT_NE(refused(result), "");
+  result = {};
+  result.checks_changed = std::string(limits::summary_bytes_max + 1, 'a');
+  EXPECT_EQ(refused(result), "LIMIT_EXCEEDED");
+  result = {};
+  result.result.metadata = "no JSON";
+  EXPECT_EQ(refused(result), "INVALID_PARAMS");
+}
+
+// A copied work directory, or one that was set back.
+TEST_F(RpcRunners, AreOneProcessAtATime) {  // N5
+  EXPECT_EQ(refusal("runner.exchange", report({{"start", 2}})), "");
+  EXPECT_EQ(refusal("runner.exchange", report({{"start", 2}, {"instance", "b"}})), "FORBIDDEN");
+  EXPECT_EQ(refusal("runner.exchange", report({{"start", 1}, {"instance", "b"}})), "FORBIDDEN");
+  EXPECT_EQ(refusal("runner.exchange", report({{"start", 3}, {"instance", "b"}})), "");
+  EXPECT_EQ(refusal("runner.exchange", report({{"start", 2}})), "FORBIDDEN");
+}
+
+TEST_F(RpcRunners, UploadPiecesOfBoundedSize) {  // N4
+  Job job;
+  job.id = "x";
+  job.machine = runner;
+  const json::object nothing{
+      {"sha256", std::string(64, '0')}, {"bytes", 0}, {"offset", 0}, {"content", ""}};
+  EXPECT_EQ(refusal("runner.upload", as_runner(nothing)), "FORBIDDEN") << "it has no job";
+  runners.order(job, "secret");
+  const auto refused = [this](std::size_t bytes, std::int64_t offset, const std::string& content) {
+    return refusal("runner.upload", as_runner({{"sha256", std::string(64, '0')},
+                                               {"bytes", bytes},
+                                               {"offset", offset},
+                                               {"content", to_base64(content)}}));
+  };
+  EXPECT_EQ(refused(limits::artifact_bytes_max + 1, 0, ""), "INVALID_PARAMS");
+  EXPECT_EQ(refused(10, 11, ""), "INVALID_PARAMS");
+  EXPECT_EQ(refused(1, 0, "ab"), "INVALID_PARAMS");
+  const std::string piece(limits::upload_piece_bytes_max + 1, 'a');
+  EXPECT_EQ(refused(limits::artifact_bytes_max, 0, piece), "INVALID_PARAMS");
+  EXPECT_EQ(
+      refusal("runner.upload",
+              as_runner({{"sha256", "zz"}, {"bytes", 1}, {"offset", 0}, {"content", "YQ=="}})),
+      "INVALID_PARAMS");
+}
+
+TEST_F(RpcRunners, AreListedDrainedAndEvicted) {  // N3
+  EXPECT_EQ(refusal("runner.get", {{"runner", runner}}), "RUNNER_NOT_FOUND");
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  EXPECT_EQ(call("runner.list", {}).at("runners").as_array().size(), 1U);
+  EXPECT_EQ(call("runner.get", {{"runner", runner}}).at("state"), "connected");
+  EXPECT_EQ(call("runner.drain", {{"runner", runner}}).at("drains"), json::value(true));
+  EXPECT_EQ(call("runner.exchange", report()).at("drains"), json::value(true));
+  EXPECT_EQ(call("runner.drain", {{"runner", runner}, {"drains", false}}).at("drains"),
+            json::value(false));
+  EXPECT_EQ(refusal("runner.evict", {{"runner", "box"}}), "RUNNER_NOT_FOUND");
+  EXPECT_EQ(refusal("runner.evict", {{"runner", runner}}), "");
+  EXPECT_EQ(refusal("runner.exchange", report()), "RUNNER_EVICTED");
+}
+
+}  // namespace
+}  // namespace signalbox

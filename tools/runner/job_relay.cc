@@ -1,0 +1,167 @@
+#include "tools/runner/job_relay.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server/access/caller.h"
+
+namespace signalbox {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Connections of all jobs together.
+constexpr std::size_t relayed_max = 256;
+constexpr milliseconds full_pause{100};
+constexpr std::size_t passed_bytes = 16 * 1024;
+
+// Returns false at the end of the connection.
+bool send_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+bool is_own_user(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 &&
+         is_owner(credentials.uid, ::geteuid());
+}
+
+// How long the service may be silent after the job's end of its output: then it has answered all.
+constexpr int half_closed_ms_max = 5'000;
+
+// Passes what the service has sent on to the job. Returns false at the end of either.
+bool pass_answers(int job, ServerConnection& server) {
+  std::array<char, passed_bytes> bytes{};
+  for (;;) {
+    const auto has_some = server.await(milliseconds(0));
+    if (!has_some) return false;
+    if (!*has_some) return true;
+    const auto got = server.receive(bytes);
+    if (!got || *got == 0 || !send_all(job, {bytes.data(), *got})) return false;
+  }
+}
+
+// Passes what has come from one end on to the other, until either ends. A job may end its output
+// before it has its answers.
+void pass_all(int job, ServerConnection& server) {
+  bool is_half_closed = false;
+  for (;;) {
+    std::array<pollfd, 2> ends{pollfd{is_half_closed ? -1 : job, POLLIN, 0},
+                               pollfd{server.descriptor(), POLLIN, 0}};
+    const int ready = ::poll(ends.data(), ends.size(), is_half_closed ? half_closed_ms_max : -1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return;
+    if (ends[0].revents != 0) {
+      std::array<char, passed_bytes> bytes{};
+      const ssize_t got = ::recv(job, bytes.data(), bytes.size(), 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return;
+      is_half_closed = got == 0;
+      if (got > 0 && !server.send({bytes.data(), static_cast<std::size_t>(got)})) return;
+    }
+    if (!pass_answers(job, server)) return;
+  }
+}
+
+}  // namespace
+
+struct JobRelay::Connection {
+  FileDescriptor job;
+  std::optional<ServerConnection> server;
+  std::thread thread;
+  bool is_over = false;
+};
+
+Called<std::unique_ptr<JobRelay>> JobRelay::listen(const std::filesystem::path& path,
+                                                   ServerAddress server) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string text = path.string();
+  if (text.size() >= sizeof address.sun_path) {
+    return tl::unexpected(usage_error("the work directory's path is too long for its socket, " +
+                                      text + ": at most " +
+                                      std::to_string(sizeof address.sun_path - 1) + " bytes"));
+  }
+  std::memcpy(address.sun_path, text.data(), text.size());
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ::unlink(text.c_str());
+  if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::chmod(text.c_str(), 0600) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
+    return tl::unexpected(io_error("can't listen on " + text + ": " + std::strerror(errno)));
+  }
+  return std::unique_ptr<JobRelay>(new JobRelay(std::move(socket), std::move(server)));
+}
+
+JobRelay::JobRelay(FileDescriptor socket, ServerAddress server)
+    : socket_(std::move(socket)), server_(std::move(server)), thread_([this] { accept_all(); }) {}
+
+JobRelay::~JobRelay() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    ended_.notify_all();
+    ::shutdown(socket_.get(), SHUT_RDWR);
+    for (Connection& each : connections_) {
+      ::shutdown(each.job.get(), SHUT_RDWR);
+      if (each.server) each.server->interrupt();
+    }
+  }
+  thread_.join();
+  for (Connection& each : connections_) each.thread.join();
+}
+
+void JobRelay::accept_all() {
+  for (;;) {
+    FileDescriptor job(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    std::erase_if(connections_, [](Connection& each) {
+      if (each.is_over) each.thread.join();
+      return each.is_over;
+    });
+    if (job && !is_own_user(job.get())) continue;
+    // What isn't accepted is closed, and its client tries again.
+    if (!job || connections_.size() >= relayed_max) {
+      (void)ended_.wait_for(lock, full_pause);
+      continue;
+    }
+    Connection& connection = connections_.emplace_back();
+    connection.job = std::move(job);
+    connection.thread = std::thread([this, &connection] { pass(connection); });
+  }
+}
+
+void JobRelay::pass(Connection& connection) {
+  for (const Endpoint& endpoint : server_.endpoints) {
+    auto opened = ServerConnection::open(server_, endpoint, connect_time_max, milliseconds(0));
+    if (!opened) continue;
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) connection.server.emplace(std::move(*opened));
+    break;
+  }
+  if (connection.server) pass_all(connection.job.get(), *connection.server);
+  const std::lock_guard lock(mutex_);
+  ::shutdown(connection.job.get(), SHUT_RDWR);
+  connection.server.reset();
+  connection.is_over = true;
+  ended_.notify_all();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,228 @@
+#include "tools/runner/runner_command.h"
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <unistd.h>
+
+#include "domain/limits.h"
+#include "domain/placement.h"
+#include "domain/try.h"
+#include "server/limits.h"
+#include "server/platform/curl_library.h"
+#include "server/platform/private_directory.h"
+#include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
+#include "tools/cli/absolute_path.h"
+#include "tools/runner/job_relay.h"
+#include "tools/runner/runner_link.h"
+
+namespace signalbox {
+namespace {
+
+struct RunnerOptions {
+  std::string work;
+  std::string name;
+  std::vector<std::string> labels;
+  std::vector<std::string> repositories;
+  int slots = 4;
+  std::string lease = "60s";
+  std::string offline_max = "1h";
+  bool once = false;
+};
+
+// The host's name as far as a runner's may have its characters.
+std::string name_of_host() {
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) return "runner";
+  std::string name;
+  for (const char c : std::string_view(host)) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (name.size() < limits::runner_name_bytes_max && is_runner_label(name + lower)) name += lower;
+  }
+  return name.empty() ? "runner" : name;
+}
+
+Called<std::int64_t> duration(const char* option, const std::string& text, std::int64_t min_ms,
+                              std::int64_t max_ms) {
+  const auto ms = parse_duration_ms(text);
+  if (ms && *ms >= min_ms && *ms <= max_ms) return *ms;
+  return tl::unexpected(usage_error(std::string(option) + " is a duration from " +
+                                    format_duration_ms(min_ms) + " to " +
+                                    format_duration_ms(max_ms) + "; not " + text));
+}
+
+// "PATH" is the same path on both machines; "THERE=HERE" are that of the service's and ours.
+Called<RunnerRepositories> repositories_of(const std::vector<std::string>& words) {
+  RunnerRepositories repositories;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    std::string there = word.substr(0, equals);
+    const std::string here = equals == std::string::npos ? there : word.substr(equals + 1);
+    if (there.empty() || there.front() != '/' || here.empty()) {
+      return tl::unexpected(
+          usage_error("--repository is PATH or THERE=HERE, where THERE is the absolute path by "
+                      "which the runs of "
+                      "the service name it; not " +
+                      word));
+    }
+    const std::string place = TRY(absolute_path("--repository", here));
+    if (std::error_code unknown; !std::filesystem::is_directory(place, unknown)) {
+      return tl::unexpected(
+          usage_error("--repository " + word + ": there is no directory " + place));
+    }
+    while (there.size() > 1 && there.back() == '/') there.pop_back();
+    repositories[there] = place;
+  }
+  if (repositories.size() > limits::runner_repositories_max) {
+    return tl::unexpected(usage_error("a runner has at most " +
+                                      std::to_string(limits::runner_repositories_max) +
+                                      " repositories"));
+  }
+  return repositories;
+}
+
+Called<RunnerSettings> settings_of(const RunnerOptions& options) {
+  constexpr std::int64_t hour_ms = 60 * 60 * 1000;
+  RunnerSettings settings;
+  settings.name = options.name.empty() ? name_of_host() : options.name;
+  settings.labels = options.labels;
+  settings.slots = options.once ? 1 : options.slots;
+  settings.once = options.once;
+  settings.lease_ms = TRY(
+      duration("--lease", options.lease, limits::runner_lease_ms_min, limits::runner_lease_ms_max));
+  settings.offline_ms_max =
+      TRY(duration("--offline-max", options.offline_max, 1000, 7 * 24 * hour_ms));
+  if (!is_runner_label(settings.name) || settings.name.size() > limits::runner_name_bytes_max) {
+    return tl::unexpected(usage_error("--name is 1 to " +
+                                      std::to_string(limits::runner_name_bytes_max) +
+                                      " of a-z, 0-9, '.', '_' and '-'; not " + settings.name));
+  }
+  if (settings.labels.size() > limits::runner_labels_max) {
+    return tl::unexpected(usage_error("a runner has at most " +
+                                      std::to_string(limits::runner_labels_max) + " labels"));
+  }
+  for (const std::string& label : settings.labels) {
+    if (is_runner_label(label)) continue;
+    return tl::unexpected(usage_error(
+        "a label has 1 to " + std::to_string(limits::label_bytes_max) +
+        " of a-z, 0-9, '.', '_' and '-', beginning with a letter or a digit; not " + label));
+  }
+  return settings;
+}
+
+void log_line(const std::string& text) {
+  write_message(format_time(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count()) +
+                " " + printable(text) + "\n");
+}
+
+sigset_t stop_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Calls link.stop() at the first signal, until `over` is set: then the caller sends it one.
+void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over) {
+  const sigset_t signals = stop_signals();
+  int signal = 0;
+  while (::sigwait(&signals, &signal) != 0) {
+  }
+  if (!over) log_line("stopping: its jobs go on, and the next start of this runner follows them");
+  link.stop();
+}
+
+Called<void> run_runner(const Invocation& invocation, const RunnerOptions& options) {
+  keep_owner_bits();
+  const ServerAddress server = TRY(invocation.server_address());
+  RunnerSettings settings = TRY(settings_of(options));
+  RunnerRepositories repositories = TRY(repositories_of(options.repositories));
+  for (const auto& [there, here] : repositories) settings.repositories.push_back(there);
+  // Before the first thread, so that no other one gets them.
+  const sigset_t signals = stop_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  RunnerWork work = TRY(RunnerWork::open(TRY(absolute_path("--work", options.work))));
+  if (const std::string known = work.identity().runner;
+      !known.empty() && !options.name.empty() && !known.starts_with(runner_id(options.name, ""))) {
+    log_line("it stays " + known + ": --name is for a new --work");
+  }
+  const auto relay = TRY(JobRelay::listen(work.socket(), server));
+  RunnerJobs jobs(work, std::move(repositories), log_line);
+  TRY(jobs.load());
+  RunnerLink link(server, std::move(settings), work, jobs, log_line);
+  std::atomic<bool> over = false;
+  std::thread waits_for_signal([&] { stop_on_signal(link, over); });
+  std::thread sends([&] { link.send_results(); });
+  RunnerRuns runs(work, log_line);
+  std::thread cleans([&] { link.clean_up(runs); });
+  auto ended = link.exchange();
+  if (!ended && code_of(ended.error()) == "RUNNER_EVICTED") jobs.cancel_all();
+  over = true;
+  ::pthread_kill(waits_for_signal.native_handle(), SIGTERM);
+  waits_for_signal.join();
+  sends.join();
+  cleans.join();
+  if (ended) link.say_farewell();
+  return ended;
+}
+
+}  // namespace
+
+void add_runner_options(ToolCommand runner, Invocation& invocation) {
+  const auto options = std::make_shared<RunnerOptions>();
+  runner
+      .add_option(
+          "--work", options->work,
+          "The directory of its jobs, workspaces and identity; default: runner/ in the data "
+          "directory")
+      .type_name("DIR");
+  runner.add_option("--name", options->name, "What it is called; default: the host's name")
+      .type_name("NAME");
+  runner
+      .add_option("--labels", options->labels,
+                  "What it has, as pipelines ask for it (runs_on); with commas, or repeatable")
+      .type_name("LABEL")
+      .list();
+  runner
+      .add_option("--repository", options->repositories,
+                  "A repository that it has, by the path that runs name; with =PATH if it is "
+                  "elsewhere here; repeatable")
+      .type_name("PATH")
+      .repeatable();
+  runner.add_option("--slots", options->slots, "Jobs at a time")
+      .range(1, static_cast<int>(limits::runner_slots_max))
+      .shows_default();
+  runner
+      .add_option("--lease", options->lease,
+                  "Without a word of it for so long, its jobs count as lost")
+      .type_name("DURATION")
+      .shows_default();
+  runner
+      .add_option("--offline-max", options->offline_max,
+                  "How long its jobs go on while the service is away")
+      .type_name("DURATION")
+      .shows_default();
+  runner.add_flag("--once", options->once, "Take one job and end after it");
+  runner.footer(
+      "It executes the jobs of the service at --server, with the access token of\n"
+      "role runner in --token-file. SIGTERM ends it and not its jobs; the next start\n"
+      "with the same --work follows them.\n\n"
+      "Examples:\n"
+      "  signalbox access issue build1 --role runner > runner.token\n"
+      "  signalbox --server tls://box:7070 --token-file runner.token runner \\\n"
+      "    --labels linux,gpu --slots 8 --work /var/lib/signalbox-runner");
+  runner.action([options, &invocation] {
+    if (options->work.empty()) options->work = (invocation.data_directory() / "runner").string();
+    const auto ended = run_runner(invocation, *options);
+    if (ended) return ExitCode::ok;
+    return answer(invocation, tl::unexpected(ended.error()), {});
+  });
+}
+
+}  // namespace signalbox

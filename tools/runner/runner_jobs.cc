@@ -1,0 +1,291 @@
+#include "tools/runner/runner_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/limits.h"
+#include "server/git/run_branch.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
+#include "server/platform/service_manager.h"
+
+namespace signalbox {
+namespace {
+
+// Between two attempts to send one result.
+constexpr std::chrono::milliseconds send_pause_min{200};
+constexpr std::chrono::milliseconds send_pause_max{10'000};
+
+LanePool::Bounds job_lanes() {
+  return {.working_max = 4,
+          .threads_max = limits::lane_threads_max,
+          .lane_waiting_max = limits::lane_waiting_max,
+          .disk_working_max = limits::disk_threads_max,
+          .hang_ms = limits::lane_hang_ms_max};
+}
+
+}  // namespace
+
+RunnerJobs::RunnerJobs(const RunnerWork& work, RunnerRepositories repositories, Log log)
+    : work_(work),
+      repositories_(std::move(repositories)),
+      log_(std::move(log)),
+      artifacts_(work.artifacts()),
+      executor_({work.jobs(), std::filesystem::read_symlink("/proc/self/exe"), work.socket(),
+                 environment_of_children(),
+                 [this](const std::string& job_id) {
+                   const std::lock_guard lock(mutex_);
+                   const auto taken = jobs_.find(job_id);
+                   return taken == jobs_.end() ? std::string() : taken->second.order.secret;
+                 },
+                 nullptr},
+                artifacts_),
+      lanes_(job_lanes()),
+      remote_lanes_(LanePool::Bounds{}),
+      threads_(std::make_unique<JobThreads>(
+          executor_,
+          JobReports{
+              [this](const Job& job, const std::string& ref) { note_submitted(job, ref); },
+              [this](const Job& job, const JobResult& result) { note_finished(job, result); },
+              [this](const Job& job, const ExecutorError& error) {
+                log_("job " + job.id + ": " + error.code + ": " + error.message);
+              }},
+          lanes_, remote_lanes_)) {}
+
+RunnerJobs::~RunnerJobs() {
+  (void)lanes_.stop(CallBounds::never_ms);
+  (void)remote_lanes_.stop(CallBounds::never_ms);
+}
+
+Called<void> RunnerJobs::load() {
+  auto orders = work_.taken();
+  if (!orders) return tl::unexpected(orders.error());
+  const std::lock_guard lock(mutex_);
+  for (RunnerOrder& order : *orders) {
+    Taken& taken = jobs_[order.job.id];
+    taken.external_ref = order.job.external_ref;
+    taken.order = std::move(order);
+  }
+  return {};
+}
+
+// The paths of the order are those of the service's machine.
+Job RunnerJobs::job_here(const Job& job) const {
+  Job here = job;
+  here.run_root = (work_.runs() / to_string(job.run_id)).string();
+  here.workspace.clear();
+  if (const auto place = repositories_.find(job.repository); place != repositories_.end()) {
+    here.repository = place->second.string();
+  }
+  return here;
+}
+
+void RunnerJobs::take(const RunnerOrder& order) {
+  if (jobs_.contains(order.job.id)) return;
+  // An order of a log that was set back: the job was executed, and its result was taken.
+  if (work_.has_ended(order.job.id)) {
+    return refuse(order, {Outcome::failed, ErrorClass::lost, "JOB_LOST",
+                          "it was executed here before, and forgotten: it isn't begun again"});
+  }
+  const Job here = job_here(order.job);
+  const auto placed =
+      here.repository.empty()
+          ? Called<void>()
+          : work_.place(here.run_id, {.repository = here.repository,
+                                      .branch = branch_of(here.run_id, here.run_token)});
+  const auto kept = placed ? work_.take(order) : placed;
+  if (!kept) {
+    return refuse(order, {Outcome::failed, ErrorClass::transient, "JOB_STORAGE",
+                          "its runner can't keep it: " + message_of(kept.error())});
+  }
+  Taken& taken = jobs_[order.job.id];
+  taken.order = order;
+  track(taken);
+}
+
+// The job isn't begun, and its end is told: else the service would order it again at once.
+void RunnerJobs::refuse(const RunnerOrder& order, Failure why) {
+  log_("job " + order.job.id + " isn't taken: " + std::string(why.message));
+  Taken& refused = jobs_[order.job.id];
+  refused.order = order;
+  refused.is_tracked = true;
+  refused.result.emplace().failure = std::move(why);
+  ended_.notify_one();
+}
+
+// Jobs of one run share its workspace, so a job waits for the end of an earlier attempt's, which
+// may still be under way after this runner was away, whether it is followed already or not.
+void RunnerJobs::track(Taken& taken) {
+  if (taken.is_tracked) return;
+  taken.is_wanted = true;
+  const Job& job = taken.order.job;
+  const bool is_alone = std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    const Taken& other = entry.second;
+    return !other.result && other.order.job.run_id == job.run_id &&
+           other.order.job.token < job.token;
+  });
+  if (!is_alone) return;
+  taken.is_tracked = true;
+  threads_->track(job_here(job));
+  if (taken.is_ending) threads_->cancel(job.id);
+}
+
+void RunnerJobs::track_next_of(const RunId& run_id) {
+  for (auto& [job_id, taken] : jobs_) {
+    if (taken.is_wanted && taken.order.job.run_id == run_id) track(taken);
+  }
+}
+
+void RunnerJobs::end(Taken& taken) {
+  if (std::exchange(taken.is_ending, true) || taken.result) return;
+  if (taken.is_tracked) return threads_->cancel(taken.order.job.id);
+  track(taken);  // what isn't followed can't be ended
+}
+
+bool RunnerJobs::forget_if_over(const std::string& job_id, Taken& taken) {
+  if (!taken.is_unwanted || !taken.result) return false;
+  const auto forgotten = work_.forget(job_id);
+  if (!forgotten) log_("job " + job_id + " isn't forgotten: " + message_of(forgotten.error()));
+  ++done_;
+  return true;
+}
+
+void RunnerJobs::apply(const RunnerAnswer& answer, const std::vector<RunnerJobReport>& asked) {
+  const std::lock_guard lock(mutex_);
+  const auto is_forgotten = [&](const std::string& job_id) {
+    return std::find(answer.forget.begin(), answer.forget.end(), job_id) != answer.forget.end();
+  };
+  for (const RunnerJobReport& each : asked) {
+    const auto place = jobs_.find(each.job_id);
+    if (place != jobs_.end() && !each.unwanted && !is_forgotten(each.job_id)) track(place->second);
+  }
+  for (const RunnerOrder& order : answer.orders) take(order);
+  for (const std::string& job_id : answer.cancel) {
+    if (const auto place = jobs_.find(job_id); place != jobs_.end()) end(place->second);
+  }
+  for (const std::string& job_id : answer.forget) {
+    const auto place = jobs_.find(job_id);
+    if (place == jobs_.end()) continue;
+    place->second.is_unwanted = true;
+    end(place->second);
+    if (forget_if_over(job_id, place->second)) jobs_.erase(place);
+  }
+  for (const std::string& job_id : answer.results_wanted) {
+    const auto place = jobs_.find(job_id);
+    if (place == jobs_.end()) continue;
+    place->second.is_sent = false;
+    ended_.notify_one();
+  }
+}
+
+std::vector<RunnerJobReport> RunnerJobs::report() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<RunnerJobReport> reports;
+  for (const auto& [job_id, taken] : jobs_) {
+    reports.push_back(
+        {job_id, taken.external_ref, taken.is_sent, taken.is_ending, taken.is_unwanted});
+  }
+  return reports;
+}
+
+std::size_t RunnerJobs::size() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+std::size_t RunnerJobs::done() const {
+  const std::lock_guard lock(mutex_);
+  return done_;
+}
+
+std::optional<EndedJob> RunnerJobs::wait_for_ended() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    auto next = Clock::time_point::max();
+    for (auto& [job_id, taken] : jobs_) {
+      if (!taken.result || taken.is_sent || taken.is_sending || taken.is_unwanted) continue;
+      if (taken.send_at > Clock::now()) {
+        next = std::min(next, taken.send_at);
+        continue;
+      }
+      taken.is_sending = true;
+      return EndedJob{job_id, *taken.result};
+    }
+    if (next == Clock::time_point::max()) {
+      ended_.wait(lock);
+    } else {
+      ended_.wait_until(lock, next);
+    }
+  }
+  return std::nullopt;
+}
+
+void RunnerJobs::note_sent(const std::string& job_id) {
+  const std::lock_guard lock(mutex_);
+  const auto place = jobs_.find(job_id);
+  if (place == jobs_.end()) return;
+  place->second.is_sending = false;
+  place->second.is_sent = true;
+}
+
+void RunnerJobs::send_again(const std::string& job_id) {
+  const std::lock_guard lock(mutex_);
+  const auto place = jobs_.find(job_id);
+  if (place == jobs_.end()) return;
+  Taken& taken = place->second;
+  taken.is_sending = false;
+  taken.send_pause = std::clamp(2 * taken.send_pause, send_pause_min, send_pause_max);
+  taken.send_at = Clock::now() + taken.send_pause;
+  ended_.notify_one();
+}
+
+void RunnerJobs::replace_result(const std::string& job_id, Failure why) {
+  const std::lock_guard lock(mutex_);
+  const auto place = jobs_.find(job_id);
+  if (place == jobs_.end()) return;
+  log_("job " + job_id + ": " + std::string(why.message));
+  JobResult failed;
+  if (place->second.result) failed.usage = place->second.result->usage;
+  failed.failure = std::move(why);
+  place->second.result = std::move(failed);
+  place->second.is_sending = false;
+  ended_.notify_one();
+}
+
+void RunnerJobs::cancel_all() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [job_id, taken] : jobs_) end(taken);
+}
+
+void RunnerJobs::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  ended_.notify_all();
+}
+
+void RunnerJobs::note_submitted(const Job& job, const std::string& external_ref) {
+  const std::lock_guard lock(mutex_);
+  const auto place = jobs_.find(job.id);
+  if (place == jobs_.end()) return;
+  place->second.external_ref = external_ref;
+  // With its ref, a job that has removed its own directory isn't begun again after a restart.
+  place->second.order.job.external_ref = external_ref;
+  if (const auto kept = work_.take(place->second.order); !kept) {
+    log_("job " + job.id + ": " + message_of(kept.error()));
+  }
+}
+
+void RunnerJobs::note_finished(const Job& job, const JobResult& result) {
+  const std::lock_guard lock(mutex_);
+  const auto place = jobs_.find(job.id);
+  if (place == jobs_.end()) return;
+  place->second.result = result;
+  if (forget_if_over(job.id, place->second)) {
+    jobs_.erase(place);
+  } else {
+    ended_.notify_one();
+  }
+  track_next_of(job.run_id);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,264 @@
+#include "tools/runner/runner_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/try.h"
+#include "server/limits.h"
+#include "server/platform/clock.h"
+#include "server/text/described_json.h"
+#include "server/text/utf8_text.h"
+#include "store/base64.h"
+#include "tools/cli/backoff.h"
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+
+// The code of an error of this program.
+constexpr const char* artifact_gone_code = "ARTIFACT_GONE";
+
+constexpr milliseconds pause_min{200};
+constexpr milliseconds pause_max{5'000};
+constexpr milliseconds cleaning_pause{60'000};
+// How long the last word of a runner that ends may take.
+constexpr milliseconds farewell_time{2'000};
+// A service that accepts the connection and says nothing counts as away.
+constexpr milliseconds answer_time{limits::runner_wait_ms_max + 25'000};
+
+// Returns whether the result will never be taken as it is: the service refuses what it says, or an
+// artifact of it is gone.
+bool is_about_the_result(const CallError& error) {
+  const std::string code = code_of(error);
+  return code == "INVALID_PARAMS" || code == "LIMIT_EXCEEDED" || code == artifact_gone_code;
+}
+
+}  // namespace
+
+Called<json::object> RunnerLink::Line::call(std::string_view method, const json::object& params) {
+  std::shared_ptr<Client> client;
+  {
+    const std::lock_guard lock(mutex_);
+    if (interrupted_) return tl::unexpected(unreachable("the runner stops", {}));
+    client = client_;
+  }
+  if (client == nullptr) {
+    auto connected = Client::connect(server_, answer_time);
+    if (!connected) return tl::unexpected(connected.error());
+    client = std::make_shared<Client>(std::move(*connected));
+    const std::lock_guard lock(mutex_);
+    if (interrupted_) return tl::unexpected(unreachable("the runner stops", {}));
+    client_ = client;
+  }
+  auto answer = client->call(method, params);
+  if (answer || answer.error().exit_code == ExitCode::refused) return answer;
+  const std::lock_guard lock(mutex_);
+  server_ = server_.after(client->endpoint());
+  client_ = nullptr;
+  return answer;
+}
+
+void RunnerLink::Line::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  if (client_ != nullptr) client_->interrupt();
+}
+
+RunnerLink::RunnerLink(const ServerAddress& server, RunnerSettings settings, RunnerWork& work,
+                       RunnerJobs& jobs, Log log)
+    : settings_(std::move(settings)),
+      work_(work),
+      jobs_(jobs),
+      log_(std::move(log)),
+      server_(server),
+      instance_(to_string(RandomIdSource().next_span_id())),
+      reports_(server),
+      results_(server),
+      questions_(server) {}
+
+Called<void> RunnerLink::register_runner() {
+  if (!work_.identity().runner.empty()) return {};
+  const auto given = TRY(reports_.call("runner.register", {{"name", settings_.name}}));
+  TRY(work_.note_registration(text_at(given, "runner"), text_at(given, "key")));
+  log_("registered as " + work_.identity().runner);
+  return {};
+}
+
+RunnerReport RunnerLink::next_report() {
+  RunnerReport report;
+  const RunnerIdentity identity = work_.identity();
+  report.runner = identity.runner;
+  report.key = identity.key;
+  report.start = identity.starts;
+  report.number = ++number_;
+  report.instance = instance_;
+  report.labels = settings_.labels;
+  report.repositories = settings_.repositories;
+  report.slots = settings_.slots;
+  report.lease_ms = settings_.lease_ms;
+  report.jobs = jobs_.report();
+  has_taken_ = has_taken_ || !report.jobs.empty();
+  report.drains = settings_.once && has_taken_;
+  // Often enough that a report or two may be lost within a lease.
+  report.wait_ms = std::min(limits::runner_wait_ms_max, settings_.lease_ms / 3);
+  return report;
+}
+
+Called<void> RunnerLink::exchange() {
+  Backoff backoff(pause_min, pause_max);
+  for (;;) {
+    const auto registered = register_runner();
+    const RunnerReport report = registered ? next_report() : RunnerReport{};
+    auto answered = registered ? reports_.call("runner.exchange", to_json(report).as_object())
+                               : Called<json::object>(tl::unexpected(registered.error()));
+    if (answered) {
+      answered->erase("position");
+      const auto answer = from_json<RunnerAnswer>(*answered);
+      if (!answer) return tl::unexpected(from_rejection(answer.error()));
+      if (!trouble_.empty()) log_("the service answers again");
+      trouble_.clear();
+      away_since_.reset();
+      backoff.reset();
+      if (answer->drains != drains_) {
+        log_(answer->drains ? "takes no new jobs: it is drained" : "takes jobs again");
+      }
+      drains_ = answer->drains;
+      has_given_up_ = false;
+      jobs_.apply(*answer, report.jobs);
+      if (settings_.once && jobs_.done() > 0 && jobs_.size() == 0) return {};
+      continue;
+    }
+    const std::string code = code_of(answered.error());
+    if (code == "RUNNER_EVICTED" || code == "FORBIDDEN") return tl::unexpected(answered.error());
+    note_away(answered.error());
+    if (!pause(backoff.next())) return {};
+  }
+}
+
+void RunnerLink::note_away(const CallError& why) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!away_since_) away_since_ = now;
+  const std::string text = message_of(why);
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+  }
+  if (text != trouble_) log_(text);
+  trouble_ = text;
+  if (now - *away_since_ < milliseconds(settings_.offline_ms_max) || jobs_.size() == 0) return;
+  if (std::exchange(has_given_up_, true)) return;
+  log_("the service has been away for too long (--offline-max): its jobs are ended");
+  jobs_.cancel_all();
+}
+
+// Content first, then the word that names it: the service never has a name without its content.
+Called<void> RunnerLink::upload(const Artifact& artifact) {
+  const auto found = jobs_.artifacts().get(artifact.sha256);
+  if (!found) {
+    CallError gone = from_store_error(found.error());
+    gone.error["data"] = {{"code", artifact_gone_code}};
+    return tl::unexpected(std::move(gone));
+  }
+  const std::string& content = *found;
+  std::size_t offset = 0;
+  for (int tries_left = 3;;) {
+    const std::string piece = content.substr(offset, limits::upload_piece_bytes_max);
+    const auto answer =
+        TRY(results_.call("runner.upload", {{"runner", work_.identity().runner},
+                                            {"key", work_.identity().key},
+                                            {"sha256", to_hex(artifact.sha256)},
+                                            {"bytes", static_cast<std::int64_t>(content.size())},
+                                            {"offset", static_cast<std::int64_t>(offset)},
+                                            {"content", to_base64(piece)}}));
+    if (true_at(answer, "complete")) return {};
+    const auto next = static_cast<std::size_t>(number_at(answer, "next_offset"));
+    if (next <= offset && --tries_left == 0) {
+      return tl::unexpected(
+          io_error("the upload of " + std::string(artifact.name) + " makes no progress"));
+    }
+    offset = std::min(next, content.size());
+  }
+}
+
+Called<void> RunnerLink::send_result(const EndedJob& job) {
+  for (const Artifact& artifact : job.result.result.artifacts) TRY(upload(artifact));
+  TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
+                                      {"key", work_.identity().key},
+                                      {"job_id", job.job_id},
+                                      {"result", to_json(job.result)}}));
+  return {};
+}
+
+void RunnerLink::send_results() {
+  std::string trouble;
+  while (const auto job = jobs_.wait_for_ended()) {
+    const auto sent = send_result(*job);
+    if (sent) {
+      jobs_.note_sent(job->job_id);
+      trouble.clear();
+    } else if (is_about_the_result(sent.error())) {
+      jobs_.replace_result(job->job_id,
+                           {Outcome::failed, ErrorClass::transient, "RESULT_REFUSED",
+                            shortened("its result can't be sent: " + message_of(sent.error()),
+                                      limits::reason_bytes_max)});
+    } else {
+      const std::string text =
+          "the result of job " + job->job_id + " isn't sent yet: " + message_of(sent.error());
+      if (text != trouble) log_(text);
+      trouble = text;
+      jobs_.send_again(job->job_id);
+    }
+  }
+}
+
+void RunnerLink::clean_up(RunnerRuns& runs) {
+  const auto ids_in = [](const json::object& answer, const char* field) {
+    std::set<RunId> ids;
+    for (const json::value& each : array_at(answer, field)) {
+      const auto id = each.is_string() ? parse_uuid(std::string(each.as_string())) : std::nullopt;
+      if (id) ids.insert(*id);
+    }
+    return ids;
+  };
+  while (pause(cleaning_pause)) {
+    const std::vector<RunId> ids = runs.next(limits::runner_runs_max);
+    if (ids.empty() || work_.identity().key.empty()) continue;
+    const auto answer = questions_.call("runner.runs", {{"runner", work_.identity().runner},
+                                                        {"key", work_.identity().key},
+                                                        {"runs", to_json(ids)}});
+    if (answer) runs.remove(ids, ids_in(*answer, "open"), ids_in(*answer, "over"));
+  }
+}
+
+// Else it would get jobs until its lease is over.
+void RunnerLink::say_farewell() {
+  if (work_.identity().runner.empty()) return;
+  RunnerReport report = next_report();
+  report.drains = true;
+  report.wait_ms = 0;
+  auto client = Client::connect(server_, farewell_time);
+  if (client) (void)client->call("runner.exchange", to_json(report).as_object());
+}
+
+bool RunnerLink::pause(milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !stopped_.wait_for(lock, time, [this] { return stopping_; });
+}
+
+void RunnerLink::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  reports_.interrupt();
+  results_.interrupt();
+  questions_.interrupt();
+  jobs_.stop();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,99 @@
+// A runner's word with the service: reports what it has, does what the answers say, and sends the
+// results of its jobs with their artifacts. While the service is away its jobs go on.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/cli/client.h"
+#include "tools/runner/runner_jobs.h"
+#include "tools/runner/runner_runs.h"
+#include "tools/runner/runner_work.h"
+
+namespace signalbox {
+
+struct RunnerSettings {
+  std::string name;  // for the registration
+  std::vector<std::string> labels;
+  std::vector<std::string> repositories;  // paths as the runs of the service name them
+  std::int64_t slots = 1;
+  std::int64_t lease_ms = 0;
+  std::int64_t offline_ms_max = 0;  // jobs are ended when the service was away for longer
+  bool once = false;                // ends after one job
+};
+
+class RunnerLink {
+ public:
+  using Log = std::function<void(const std::string& text)>;
+
+  // All outlive this.
+  RunnerLink(const ServerAddress& server, RunnerSettings settings, RunnerWork& work,
+             RunnerJobs& jobs, Log log);
+
+  // Registers the runner unless it is registered, and then exchanges reports and answers until
+  // stop(), or with `once` until a job is over. Blocks. Fails with RUNNER_EVICTED, or with
+  // FORBIDDEN for a service that doesn't know this runner; anything else is tried again.
+  Called<void> exchange();
+  // Sends the results of jobs that have ended, until RunnerJobs::stop(). Blocks.
+  void send_results();
+  // Tells the service that it ends, if that is possible within moments: it gets no new jobs then.
+  void say_farewell();
+  // Removes, every minute, what runs that are over have left, until stop(). Blocks.
+  void clean_up(RunnerRuns& runs);
+  // Makes all of them return soon. Any thread.
+  void stop();
+
+ private:
+  // One connection, which is opened when it is needed and dropped after a failure.
+  class Line {
+   public:
+    explicit Line(const ServerAddress& server) : server_(server) {}
+    Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
+    // Makes the call under way fail, and all later ones.
+    void interrupt();
+
+   private:
+    std::mutex mutex_;  // of what interrupt() touches
+    ServerAddress server_;
+    std::shared_ptr<Client> client_;
+    bool interrupted_ = false;
+  };
+
+  Called<void> register_runner();
+  [[nodiscard]] RunnerReport next_report();
+  Called<void> send_result(const EndedJob& job);
+  Called<void> upload(const Artifact& artifact);
+  // Ends all jobs if the service has been away for too long.
+  void note_away(const CallError& why);
+  // Returns false once stop() was called.
+  bool pause(std::chrono::milliseconds time);
+
+  RunnerSettings settings_;
+  RunnerWork& work_;
+  RunnerJobs& jobs_;
+  const Log log_;
+  const ServerAddress server_;
+  const std::string instance_;  // of this process
+  Line reports_;
+  Line results_;
+  Line questions_;
+  std::int64_t number_ = 0;  // of the latest report
+  bool has_taken_ = false;
+  bool drains_ = false;        // the service said so
+  bool has_given_up_ = false;  // its jobs were ended because the service was away for too long
+  std::string trouble_;        // the latest one that was logged
+  std::optional<std::chrono::steady_clock::time_point> away_since_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+};
+
+}  // namespace signalbox

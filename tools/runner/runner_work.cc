@@ -1,0 +1,151 @@
+#include "tools/runner/runner_work.h"
+
+#include <chrono>
+#include <system_error>
+
+#include <sys/stat.h>
+
+#include "domain/try.h"
+#include "server/platform/stored_json.h"
+#include "store/durable_file.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How long a job that was forgotten is remembered, with its directory: for people who look into it,
+// and for a service whose log was set back.
+constexpr std::chrono::hours ended_kept{7 * 24};
+
+struct TakenOrder {
+  std::string schema = "runner_order.v1";
+  RunnerOrder order;
+};
+BOOST_DESCRIBE_STRUCT(TakenOrder, (), (schema, order))
+
+// A job's id becomes the name of a file.
+bool is_file_name(const std::string& job_id) {
+  return !job_id.empty() && job_id.size() <= 200 && job_id.front() != '.' &&
+         job_id.find('/') == std::string::npos && job_id.find('\0') == std::string::npos;
+}
+
+Called<std::int64_t> inode_of(const fs::path& directory) {
+  struct stat found {};
+  if (::stat(directory.c_str(), &found) == 0) return static_cast<std::int64_t>(found.st_ino);
+  return tl::unexpected(from_store_error(system_error("read", directory)));
+}
+
+tl::unexpected<CallError> not_a_job(const std::string& job_id) {
+  return tl::unexpected(io_error("the service ordered a job whose id is no file name: " + job_id));
+}
+
+}  // namespace
+
+Called<RunnerWork> RunnerWork::open(const fs::path& directory) {
+  TRY(called(make_directories(directory)));
+  std::error_code refused;
+  fs::permissions(directory, fs::perms::owner_all, refused);
+  if (refused) return tl::unexpected(io_error(directory.string() + ": " + refused.message()));
+  auto lock = TRY(called(DirectoryLock::take(directory / "lock", "signalbox runner")));
+  RunnerWork work(directory, std::move(lock));
+  for (const char* name : {"taken", "ended", "placed", "jobs", "runs", "artifacts"}) {
+    TRY(called(make_directories(directory / name)));
+  }
+  const fs::path file = directory / "runner.json";
+  auto found = read_stored_json<RunnerIdentity>(file);
+  if (!found && found.error().kind != StoreError::Kind::not_found) {
+    return tl::unexpected(from_store_error(found.error()));
+  }
+  if (found) work.identity_ = std::move(*found);
+  const std::int64_t inode = TRY(inode_of(directory));
+  if (!work.identity_.runner.empty() && work.identity_.inode != inode) {
+    work.identity_ = {};
+    fs::rename(directory / "taken", directory / "taken.copied", refused);
+    TRY(called(make_directories(directory / "taken")));
+  }
+  work.identity_.inode = inode;
+  ++work.identity_.starts;
+  TRY(called(write_stored_json(file, work.identity_)));
+  work.remove_old();
+  return work;
+}
+
+Called<void> RunnerWork::note_registration(const std::string& runner, const std::string& key) {
+  const std::lock_guard lock(*mutex_);
+  identity_.runner = runner;
+  identity_.key = key;
+  return called(write_stored_json(directory_ / "runner.json", identity_));
+}
+
+RunnerIdentity RunnerWork::identity() const {
+  const std::lock_guard lock(*mutex_);
+  return identity_;
+}
+
+fs::path RunnerWork::file_of(const std::string& job_id) const {
+  return directory_ / "taken" / (job_id + ".json");
+}
+
+Called<std::vector<RunnerOrder>> RunnerWork::taken() const {
+  std::vector<RunnerOrder> orders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory_ / "taken", error)) {
+    if (entry.path().extension() != ".json") continue;  // one that is being written
+    auto order = TRY(called(read_stored_json<TakenOrder>(entry.path())));
+    orders.push_back(std::move(order.order));
+  }
+  if (error) {
+    return tl::unexpected(io_error((directory_ / "taken").string() + ": " + error.message()));
+  }
+  return orders;
+}
+
+Called<void> RunnerWork::take(const RunnerOrder& order) const {
+  if (!is_file_name(order.job.id)) return not_a_job(order.job.id);
+  TakenOrder taken;
+  taken.order = order;
+  return called(write_stored_json(file_of(order.job.id), taken));
+}
+
+bool RunnerWork::has_ended(const std::string& job_id) const {
+  std::error_code unknown;
+  return is_file_name(job_id) && fs::exists(directory_ / "ended" / job_id, unknown);
+}
+
+Called<void> RunnerWork::forget(const std::string& job_id) const {
+  if (!is_file_name(job_id)) return not_a_job(job_id);
+  TRY(called(replace_file(directory_ / "ended" / job_id, "")));
+  std::error_code error;
+  fs::remove(file_of(job_id), error);
+  if (error) return tl::unexpected(io_error(file_of(job_id).string() + ": " + error.message()));
+  return called(sync_directory(directory_ / "taken"));
+}
+
+Called<void> RunnerWork::place(const RunId& run_id, const PlacedRun& run) const {
+  return called(write_stored_json(directory_ / "placed" / (to_string(run_id) + ".json"), run));
+}
+
+Called<std::optional<PlacedRun>> RunnerWork::placed(const RunId& run_id) const {
+  auto found = read_stored_json<PlacedRun>(directory_ / "placed" / (to_string(run_id) + ".json"));
+  if (found) return std::optional(std::move(*found));
+  if (found.error().kind == StoreError::Kind::not_found) return std::nullopt;
+  return tl::unexpected(from_store_error(found.error()));
+}
+
+void RunnerWork::forget_run(const RunId& run_id) const {
+  std::error_code unknown;
+  fs::remove(directory_ / "placed" / (to_string(run_id) + ".json"), unknown);
+}
+
+void RunnerWork::remove_old() const {
+  std::error_code unknown;
+  for (const auto& entry : fs::directory_iterator(directory_ / "ended", unknown)) {
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(unknown);
+    if (unknown || age < ended_kept) continue;
+    fs::remove_all(jobs() / entry.path().filename(), unknown);
+    fs::remove(entry.path(), unknown);
+  }
+}
+
+}  // namespace signalbox
