@@ -16,7 +16,8 @@ namespace {
 
 // Returns how many bytes the file has after the piece, or without it if it begins elsewhere.
 Stored<std::uint64_t> append(const std::filesystem::path& path, const UploadPiece& piece) {
-  const int begin = piece.offset == 0 ? O_TRUNC : 0;
+  // O_NONBLOCK: a FIFO that a job put there isn't waited for.
+  const int begin = O_NONBLOCK | (piece.offset == 0 ? O_TRUNC : 0);
   const FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | begin, 0600));
   if (!file) return tl::unexpected(system_error("create", path));

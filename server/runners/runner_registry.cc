@@ -109,6 +109,7 @@ std::string RunnerRegistry::why_away(const Job& job) {
     return job.machine + " hasn't reported since the service started; its jobs count as lost " +
            std::to_string(runner.lease_ms() / 1000) + " s after that";
   }
+  if (!runner.is_lost) return job.machine + " had it, and has it no more";
   return job.machine + " hasn't reported for " + std::to_string(runner.lease_ms() / 1000) + " s";
 }
 

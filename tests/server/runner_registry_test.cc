@@ -122,6 +122,9 @@ TEST_F(RunnerRegistryTest, AJobThatTheRunnerHadAndHasNoMoreIsLost) {  // N5
   EXPECT_EQ(poll("a").value(), JobState::running);
   report();
   EXPECT_EQ(poll("a").value(), JobState::lost);
+  JobResult lost;
+  executor.describe_lost(job("a"), lost);
+  EXPECT_NE(lost.failure.message.find("has it no more"), std::string::npos) << lost.failure.message;
 }
 
 TEST_F(RunnerRegistryTest, ALateReportChangesNothing) {  // N5
