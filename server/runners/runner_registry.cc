@@ -113,8 +113,9 @@ std::string RunnerRegistry::why_away(const Job& job) {
   return job.machine + " hasn't reported for " + std::to_string(runner.lease_ms() / 1000) + " s";
 }
 
-Decided<bool> RunnerRegistry::report(const RunnerReport& report, std::int64_t monotonic_ns,
-                                     const std::string& caller) {
+Decided<RunnerRegistry::ReportNews> RunnerRegistry::report(const RunnerReport& report,
+                                                           std::int64_t monotonic_ns,
+                                                           const std::string& caller) {
   const std::lock_guard lock(mutex_);
   const auto of_caller = [&caller](const auto& each) { return each.second.caller == caller; };
   if (!runners_.contains(report.runner) &&
@@ -149,31 +150,35 @@ Decided<bool> RunnerRegistry::report(const RunnerReport& report, std::int64_t mo
   const bool was_lost = std::exchange(runner.is_lost, false);
   if (is_late) {
     if (was_lost) offers_ = nullptr;
-    return was_lost;
+    return ReportNews{was_lost, {}};
   }
   const auto offered = [](const RunnerReport& each) {
     return std::tie(each.labels, each.repositories, each.slots, each.drains);
   };
-  const bool is_other =
-      !runner.has_reported || was_lost || offered(report) != offered(runner.latest);
+  ReportNews news;
+  news.offers = !runner.has_reported || was_lost || offered(report) != offered(runner.latest);
   runner.has_reported = true;
   runner.latest = report;
   runner.latest.key.clear();
   runner.latest.jobs.clear();
-  runner.reported.clear();
-  for (const RunnerJobReport& job : report.jobs) runner.reported.emplace(job.job_id, job);
+  const auto before = std::exchange(runner.reported, {});
+  for (const RunnerJobReport& job : report.jobs) {
+    runner.reported.emplace(job.job_id, job);
+    const auto earlier = before.find(job.job_id);
+    if (earlier == before.end() || earlier->second != job) news.jobs.push_back(job.job_id);
+  }
   for (auto& [job_id, given] : runner.given) {
     const auto found = runner.reported.find(job_id);
     if (found != runner.reported.end()) {
       given.is_taken = true;
       given.is_lost = false;
       given.external_ref = found->second.external_ref;
-    } else if (given.is_taken) {
-      given.is_lost = true;
+    } else if (given.is_taken && !std::exchange(given.is_lost, true)) {
+      news.jobs.push_back(job_id);
     }
   }
-  if (is_other) offers_ = nullptr;
-  return is_other;
+  if (news.offers) offers_ = nullptr;
+  return news;
 }
 
 RunnerAnswer RunnerRegistry::answer(const std::string& name, const IsWanted& is_wanted) {

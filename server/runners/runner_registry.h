@@ -66,10 +66,14 @@ class RunnerRegistry {
   // Returns whether the result of a job is still wanted from this runner: its attempt is under way.
   using IsWanted = std::function<bool(const std::string& runner, const std::string& job_id)>;
 
-  // Takes a report whose key was checked, and whose jobs are wanted. Returns whether what the
-  // runners offer has changed. RUNNER_EVICTED; FORBIDDEN for a process of the runner that a later
-  // one has replaced; OVERLOADED if there are runners_max, or caller_runners_max of this caller.
-  Decided<bool> report(const RunnerReport& report, std::int64_t monotonic_ns,
+  struct ReportNews {
+    bool offers = false;            // what the runners offer has changed
+    std::vector<std::string> jobs;  // ids of those about which the runner said something else before
+  };
+  // Takes a report whose key was checked, and whose jobs are wanted. Returns what is new in it.
+  // RUNNER_EVICTED; FORBIDDEN for a process of the runner that a later one has replaced; OVERLOADED
+  // if there are runners_max, or caller_runners_max of this caller.
+  Decided<ReportNews> report(const RunnerReport& report, std::int64_t monotonic_ns,
                        const std::string& caller = {});
   // Returns what the runner is to do.
   [[nodiscard]] RunnerAnswer answer(const std::string& runner, const IsWanted& is_wanted);

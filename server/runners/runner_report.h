@@ -21,6 +21,8 @@ struct RunnerJobReport {
   bool finished = false;     // the service has taken its result (`runner.finish`)
   bool ending = false;       // it is being ended
   bool unwanted = false;     // it is to be forgotten, once it has ended
+
+  bool operator==(const RunnerJobReport&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(RunnerJobReport, (), (job_id, external_ref, finished, ending, unwanted))
 

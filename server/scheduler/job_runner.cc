@@ -30,7 +30,7 @@ struct JobThreads::Tracked {
   JobProgress progress;
   bool in_step = false;
   bool cancel_wanted = false;
-  bool is_news = false;                   // look_again() was called during the step under way
+  bool is_news = false;                   // step_now() was called during the step under way
   std::atomic<bool> interrupted = false;  // the step under way is to end; read on its thread
   std::chrono::milliseconds pause = poll_pause_min;
   SteadyClock::time_point next = SteadyClock::now();
@@ -55,8 +55,10 @@ JobThreads::~JobThreads() {
 void JobThreads::track(Job job) {
   {
     const std::lock_guard lock(mutex_);
-    const std::string id = job.id;
-    jobs_.try_emplace(id, std::make_shared<Tracked>(std::move(job)));
+    if (jobs_.contains(job.id)) return;
+    const auto tracked = std::make_shared<Tracked>(std::move(job));
+    jobs_.emplace(tracked->progress.job.id, tracked);
+    waiting_.emplace(tracked->next, tracked);
   }
   changed_.notify_one();
 }
@@ -69,8 +71,7 @@ void JobThreads::cancel(const std::string& job_id) {
     // A request that hangs would hold the cancel up; what became of it is looked up.
     if (!place->second->cancel_wanted) place->second->interrupted = place->second->in_step;
     place->second->cancel_wanted = true;
-    place->second->next = SteadyClock::now();
-    place->second->pause = poll_pause_min;
+    step_now(place->second);
   }
   changed_.notify_one();
 }
@@ -80,11 +81,18 @@ void JobThreads::look_again(const std::string& job_id) {
     const std::lock_guard lock(mutex_);
     const auto place = jobs_.find(job_id);
     if (place == jobs_.end()) return;
-    place->second->next = SteadyClock::now();
-    place->second->pause = poll_pause_min;
-    place->second->is_news = place->second->in_step;
+    step_now(place->second);
   }
   changed_.notify_one();
+}
+
+void JobThreads::step_now(const std::shared_ptr<Tracked>& tracked) {
+  tracked->pause = poll_pause_min;
+  tracked->is_news = tracked->in_step;
+  if (tracked->in_step) return;
+  waiting_.erase({tracked->next, tracked});
+  tracked->next = SteadyClock::now();
+  waiting_.emplace(tracked->next, tracked);
 }
 
 void JobThreads::run() {
@@ -94,7 +102,6 @@ void JobThreads::run() {
       std::unique_lock lock(mutex_);
       due = wait_for_due(lock);
       if (due == nullptr) return;
-      due->in_step = true;
     }
     const Job& job = due->progress.job;
     if (is_remote(job.definition)) {
@@ -121,14 +128,17 @@ void JobThreads::take_step(const std::shared_ptr<Tracked>& tracked) {
     tracked->in_step = false;
     if (step == JobStep::over) {
       jobs_.erase(tracked->progress.job.id);
-    } else if (tracked->cancel_wanted == cancel) {  // else: cancel() has made it due at once
+      return;
+    }
+    tracked->next = SteadyClock::now();
+    if (!std::exchange(tracked->is_news, false)) {
       if (step == JobStep::trouble) tracked->pause = trouble_pause;
-      tracked->next = SteadyClock::now();
-      if (!std::exchange(tracked->is_news, false)) tracked->next += tracked->pause;
+      tracked->next += tracked->pause;
       const auto longest = std::max<std::chrono::milliseconds>(
           poll_pause_max, poll_pause_per_job * static_cast<std::int64_t>(jobs_.size()));
       tracked->pause = std::min(tracked->pause * 3 / 2, longest);
     }
+    waiting_.emplace(tracked->next, tracked);
   }
   changed_.notify_one();
 }
@@ -136,18 +146,18 @@ void JobThreads::take_step(const std::shared_ptr<Tracked>& tracked) {
 std::shared_ptr<JobThreads::Tracked> JobThreads::wait_for_due(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     if (stopping_) return nullptr;
-    std::shared_ptr<Tracked> first;
-    for (const auto& [id, tracked] : jobs_) {
-      if (tracked->in_step) continue;
-      if (first == nullptr || tracked->next < first->next) first = tracked;
-    }
-    if (first == nullptr) {
+    if (waiting_.empty()) {
       changed_.wait(lock);
-    } else if (first->next <= SteadyClock::now()) {
-      return first;
-    } else {
-      changed_.wait_until(lock, first->next);
+      continue;
     }
+    const auto [time, first] = *waiting_.begin();
+    if (time > SteadyClock::now()) {
+      changed_.wait_until(lock, time);
+      continue;
+    }
+    waiting_.erase(waiting_.begin());
+    first->in_step = true;
+    return first;
   }
 }
 

@@ -2,13 +2,16 @@
 // after a crash. JobReports receives the progress.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "server/platform/lane_pool.h"
@@ -49,7 +52,10 @@ class JobThreads final : public JobRunner {
 
   void run();
   void take_step(const std::shared_ptr<Tracked>& tracked);
-  // Blocks until a job is due and returns it; nullptr when this object is destroyed.
+  // Makes the next step of the job due. Requires mutex_.
+  void step_now(const std::shared_ptr<Tracked>& tracked);
+  // Blocks until a job is due, and returns it as one in a step; nullptr when this object is
+  // destroyed.
   std::shared_ptr<Tracked> wait_for_due(std::unique_lock<std::mutex>& lock);
 
   Executor& executor_;
@@ -59,6 +65,8 @@ class JobThreads final : public JobRunner {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string, std::shared_ptr<Tracked>> jobs_;
+  // Those that are in no step, by the time of the next one: there may be thousands.
+  std::set<std::pair<std::chrono::steady_clock::time_point, std::shared_ptr<Tracked>>> waiting_;
   bool stopping_ = false;
   std::thread thread_;  // gives the lanes the jobs that are due
 };

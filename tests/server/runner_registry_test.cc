@@ -37,11 +37,12 @@ class RunnerRegistryTest : public ::testing::Test {
     report.jobs = jobs;
     return report;
   }
-  bool report(const std::vector<RunnerJobReport>& jobs = {}) {
-    const auto changed = registry.report(report_of(jobs), now_ns);
-    EXPECT_TRUE(changed);
-    return changed.value_or(false);
+  RunnerRegistry::ReportNews news_of(const std::vector<RunnerJobReport>& jobs) {
+    const auto news = registry.report(report_of(jobs), now_ns);
+    EXPECT_TRUE(news);
+    return news.value_or(RunnerRegistry::ReportNews{});
   }
+  bool report(const std::vector<RunnerJobReport>& jobs = {}) { return news_of(jobs).offers; }
   RunnerAnswer answer() { return registry.answer(one, is_wanted); }
   // Lets time pass as the service does, which sweeps each second.
   bool pass(std::int64_t ms) {
@@ -137,6 +138,18 @@ TEST_F(RunnerRegistryTest, ALateReportChangesNothing) {  // N5
   number = 0;
   report();
   EXPECT_EQ(poll("a").value(), JobState::lost);
+}
+
+// A report has all jobs; the service looks only at those that changed.
+TEST_F(RunnerRegistryTest, NewsAreTheJobsThatChanged) {
+  using Ids = std::vector<std::string>;
+  registry.order(job("a"), "secret");
+  EXPECT_EQ(news_of({}).jobs, Ids{});
+  EXPECT_EQ(news_of({{"a", ""}, {"b", ""}}).jobs, (Ids{"a", "b"}));
+  EXPECT_EQ(news_of({{"a", ""}, {"b", ""}}).jobs, Ids{});
+  EXPECT_EQ(news_of({{"a", "7"}, {"b", ""}}).jobs, Ids{"a"});
+  EXPECT_EQ(news_of({{"b", ""}}).jobs, Ids{"a"}) << "it is lost";
+  EXPECT_EQ(news_of({{"b", ""}}).jobs, Ids{});
 }
 
 TEST_F(RunnerRegistryTest, ARunnerThatDoesNotReportIsLostWithItsLease) {  // N5

@@ -140,10 +140,10 @@ void exchange(Api& api, Call& call, RunnerParts& parts) {
     if (!job.unwanted) forget.push_back(job.job_id);
     return true;
   });
-  const auto changed = parts.registry->report(*report, now_ns, call.origin.actor);
-  if (!changed) return call.responder.reject(changed.error());
-  if (*changed) parts.offers_changed();
-  for (const RunnerJobReport& job : report->jobs) parts.look_again(job.job_id);
+  const auto news = parts.registry->report(*report, now_ns, call.origin.actor);
+  if (!news) return call.responder.reject(news.error());
+  if (news->offers) parts.offers_changed();
+  for (const std::string& job_id : news->jobs) parts.look_again(job_id);
   const std::int64_t wait_ms = report->wait_ms.value_or(0);
   parts.queue->answer_or_wait(report->runner, call.responder,
                               wait_ms == 0 ? 0 : now_ns + wait_ms * 1'000'000, forget);
