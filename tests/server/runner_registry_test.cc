@@ -141,7 +141,7 @@ TEST_F(RunnerRegistryTest, ALateReportChangesNothing) {  // N5
 }
 
 // A report has all jobs; the service looks only at those that changed.
-TEST_F(RunnerRegistryTest, NewsAreTheJobsThatChanged) {
+TEST_F(RunnerRegistryTest, NewsAreTheJobsThatChanged) {  // N6
   using Ids = std::vector<std::string>;
   registry.order(job("a"), "secret");
   EXPECT_EQ(news_of({}).jobs, Ids{});

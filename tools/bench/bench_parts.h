@@ -48,6 +48,9 @@ Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
 // Measures the latency on the socket beside many concurrent jobs, and the memory of a job.
 Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan);
 
+// Measures how long the engine takes to give a ready job to one of many runners.
+Called<std::vector<Measured>> bench_runners(const BenchPlan& plan);
+
 // Measures how far forecasts of `replay --what-if` are from doing the work under the other policy.
 Called<std::vector<Measured>> bench_what_if(const BenchPlan& plan);
 

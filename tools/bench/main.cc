@@ -60,6 +60,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   if (at_length("night")) parts.push_back(bench_night);
   if (at_length("past")) parts.push_back(bench_past);
   if (at_length("retention")) parts.push_back(bench_retention);
+  if (at_length("runners")) parts.push_back(bench_runners);
   if (at_length("scale")) parts.push_back(bench_scale);
   if (at_length("what_if")) parts.push_back(bench_what_if);
   return parts;

@@ -18,8 +18,8 @@ void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOption
       .range(0.05, 3600.0);
   command.add_option("--events", options->events, "The number of events in the generated logs");
   command.add_option("--part", options->parts, "Only this part; repeatable")
-      .one_of({"socket", "engine", "board", "audit", "jobs", "night", "past", "retention", "scale",
-               "what_if"})
+      .one_of({"socket", "engine", "board", "audit", "jobs", "night", "past", "retention",
+               "runners", "scale", "what_if"})
       .repeatable();
   command.footer(
       "Creates a directory under --data (default: /var/tmp), which decides which disk\n"
@@ -29,8 +29,8 @@ void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOption
       "log, step by step and beside commands; `night` shows the timeline of 12,000 runs\n"
       "and their `diff`, and starts the program; `scale` opens a log of 10 million\n"
       "events, and lists an inbox of 10,000 items; `jobs` runs a thousand at the same\n"
-      "time; `retention` keeps a month of a year; `what_if` compares forecasts with\n"
-      "what is done.\n\n"
+      "time; `retention` keeps a month of a year; `runners` gives jobs to a thousand of\n"
+      "them; `what_if` compares forecasts with what is done.\n\n"
       "Examples:\n"
       "  signalbox bench --quick\n"
       "  signalbox bench --data /mnt/fast --full --json");
