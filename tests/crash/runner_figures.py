@@ -5,8 +5,8 @@
 
 First: runs of one station `true`, executed by the service itself (8 jobs at a time) and by 8 runners over
 TLS on loopback, in turns; the ratio is of the medians. Then: runs of jobs that count themselves, while the
-server, a runner or the supervisor of a job is killed with SIGKILL or stopped for a while, N times in all. At
-last: simulated runners, each a connection that takes orders and ends no job: how long a ready job waits for
+server, a runner or the supervisor of a job is killed with SIGKILL, a runner is stopped for a while, or the
+network is cut, N times in all. It is a network of the script's own, so the script needs root. At last: simulated runners, each a connection that takes orders and ends no job: how long a ready job waits for
 its order beyond what another command that is recorded takes, and what their reports cost of a core once each
 has eight jobs. It isn't part of the tests, whose bounds hold on any machine.
 
@@ -15,6 +15,8 @@ run that doesn't end; reports at most 10 % of a core; 256 MiB.
 """
 import argparse
 import collections
+import ctypes
+import fcntl
 import json
 import os
 import pathlib
@@ -22,6 +24,7 @@ import random
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -145,6 +148,25 @@ def measure_rates(service):
     return [] if ratio >= RATIO_MIN else [f"runners are at {ratio:.2f} of the service itself"]
 
 
+def enter_own_network():
+    """Moves the script and what it starts into a network namespace in which only they are."""
+    CLONE_NEWNET = 0x40000000
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "unshare(CLONE_NEWNET): run it as root")
+    set_loopback(True)
+
+
+def set_loopback(works):
+    """Cuts the network, or mends it: packets are lost without a word."""
+    SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = fcntl.ioctl(any_socket, SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+        flags = struct.unpack("16sh14x", request)[1]
+        flags = flags | IFF_UP if works else flags & ~IFF_UP
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+
+
 def shims(service):
     """Returns the processes that supervise a job of a runner."""
     found = []
@@ -161,12 +183,16 @@ def shims(service):
 
 
 def kill_one(service, chance):
-    what = chance.choice(["server", "runner", "shim", "pause"])
+    what = chance.choice(["server", "runner", "shim", "pause", "cut"])
     if what == "server":
         service.server.kill()
         service.server.wait()
         time.sleep(chance.random() * 0.5)
         service.start()
+    elif what == "cut":
+        set_loopback(False)
+        time.sleep(chance.choice([0.2, 1, 7]))
+        set_loopback(True)
     elif what == "shim":
         for process in chance.sample(shims(service), min(1, len(shims(service)))):
             os.kill(process, signal.SIGKILL)
@@ -321,6 +347,7 @@ def main():
     arguments.add_argument("--simulated", type=int, default=1000)
     arguments.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     given = arguments.parse_args()
+    enter_own_network()
     missed = []
     with tempfile.TemporaryDirectory(prefix="signalbox-runners-") as place:
         service = Service(given.binary.resolve(), pathlib.Path(place))

@@ -1,38 +1,17 @@
 #include "tests/crash/small_disk.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <system_error>
 
 #include "store/file_descriptor.h"
+#include "tests/fixtures/own_namespaces.h"
 
 namespace signalbox::test {
-namespace {
-
-std::string not_possible(const char* call) {
-  return std::string(call) + ": " + std::generic_category().message(errno);
-}
-
-}  // namespace
-
-// Root may mount, outside of most containers; anybody may as the root of a user namespace, if the
-// system permits these.
 std::string enter_own_mounts() {
-  const uid_t user = ::geteuid();
-  const gid_t group = ::getegid();
-  if (user != 0 || ::unshare(CLONE_NEWNS) != 0) {
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return not_possible("unshare(CLONE_NEWUSER)");
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
-    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
-  }
+  if (std::string why = enter_own_namespaces(CLONE_NEWNS); !why.empty()) return why;
   // Mounts made from here on are invisible to other processes.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return not_possible("mount(MS_PRIVATE)");

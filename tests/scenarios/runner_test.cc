@@ -1,9 +1,8 @@
 // Runners: programs that execute the jobs of a service, over its socket or TLS.
 #include <fstream>
 
-#include "tests/fixtures/certificate.h"
 #include "tests/fixtures/git_repository.h"
-#include "tests/scenarios/runner_fixture.h"
+#include "tests/scenarios/runner_tls_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -29,7 +28,7 @@ TEST_F(RunnerTest, ExecutesWhatAsksForItsLabelsWithItsFilesAndArtifacts) {  // N
   EXPECT_NE(shown.find("\"bytes\":3000000"), std::string::npos) << shown;
   EXPECT_NE(shown.find("empty.txt"), std::string::npos) << shown;
   EXPECT_TRUE(fs::is_directory(scratch_.path() / "one" / "runs" / id / "workspace"));
-  EXPECT_FALSE(fs::exists(server_.data() / "jobs" / (id + "-a-1")));
+  EXPECT_FALSE(fs::exists(server_.data() / "jobs" / (id + "-a-1") / "shim.lock"));
 }
 
 TEST_F(RunnerTest, ARunWaitsForItsLabelsAndSaysSo) {  // N3
@@ -159,35 +158,6 @@ remote = "origin"
             std::string::npos);
   EXPECT_NE(server_.cli({"run", "diff", id}).out.find("+new"), std::string::npos);
 }
-
-// Over TLS, with a token that is for nothing else.
-class RunnerOverTls : public RunnerTest {
- protected:
-  void SetUp() override {
-    fs::create_directories(server_.data());
-    fs::permissions(server_.data(), fs::perms::owner_all);
-    test::write_certificate(at("certificate.pem"), at("key.pem"));
-    std::ofstream(server_.data() / "signalbox.toml")
-        << "listen = \"127.0.0.1:0\"\ntls_certificate = \"" << at("certificate.pem")
-        << "\"\ntls_key = \"" << at("key.pem") << "\"\n";
-    server_.start();
-    constexpr std::string_view words = "listening on 127.0.0.1:";
-    const std::string messages = server_.messages();
-    const std::size_t port = messages.rfind(words) + words.size();
-    address_ = "tls://localhost:" +
-               messages.substr(port, messages.find_first_not_of("0123456789", port) - port);
-    write_text(at("token"), server_.cli({"access", "issue", "one", "--role", "runner"}).out);
-    where_ = {"--server", address_, "--ca", at("certificate.pem"), "--token-file", at("token")};
-  }
-  [[nodiscard]] Output with_token(Words words) const {
-    words.insert(words.begin(), where_.begin(), where_.end());
-    words.insert(words.begin(), SIGNALBOX_BINARY);
-    return run_process(std::move(words));
-  }
-
-  std::string address_;
-  Words where_;
-};
 
 TEST_F(RunnerOverTls, ExecutesJobsWithATokenThatIsForNothingElse) {  // N1, N2, N3
   RunnerProcess runner(scratch_.path() / "one", where_, {"--name", "one", "--labels", "gpu"});
