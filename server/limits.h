@@ -312,6 +312,10 @@ inline constexpr std::size_t runner_jobs_max = 4096;
 inline constexpr std::size_t runner_orders_max = 16;
 // Runs of one `runner.runs`.
 inline constexpr std::size_t runner_runs_max = 1000;
+// One piece of what a job has printed, as its runner sends it: all that is kept beyond the head.
+inline constexpr std::size_t runner_output_bytes_max = 448 * 1024;
+// How long a question about the output of a job waits for its runner.
+inline constexpr std::int64_t runner_output_ms_max = 3'000;
 // Processes that outlived a job, as its runner tells.
 inline constexpr std::size_t escaped_pids_max = 1024;
 // One piece of an artifact that a runner uploads.

@@ -49,6 +49,7 @@
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/runner_outputs.h"
 #include "server/rpc/runner_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
@@ -161,6 +162,7 @@ class Server {
   void arm_clock_timer();
   void set_job_pauses(std::vector<JobPause> pauses);
   // Looks at the runners' leases, now and each second.
+  void wire_runners();
   void sweep_runners();
   [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
   World roll_back(const std::string& why);
@@ -207,6 +209,7 @@ class Server {
   LockQueue locks_;
   StepQueue steps_;
   RunnerQueue runner_queue_;
+  RunnerOutputs runner_outputs_;
   // The callers that wait for reports. One that ends its output over TCP still reads the answer.
   const std::shared_ptr<Askers> report_askers_ =
       std::make_shared<Askers>(/*gives_up_doubtful=*/false);

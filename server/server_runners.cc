@@ -1,6 +1,7 @@
 // The service's side of the runners: what their methods need, and the watch over their leases.
 #include <chrono>
 
+#include "domain/nanoseconds.h"
 #include "server/followers/recorded_run.h"
 #include "server/platform/stored_json.h"
 #include "server/rpc/methods/families.h"
@@ -20,10 +21,24 @@ FindDeclaredCommit Server::commit_in_log() {
   };
 }
 
+void Server::wire_runners() {
+  api_.why_no_runner = [this](const Run& run) {
+    return signalbox::why_no_runner(run, runners_.list(clock_.monotonic_ns()));
+  };
+  api_.fetch_output = [this](const std::string& runner, const std::string& job_id,
+                             const std::function<void(bool is_newest)>& then) {
+    if (!runners_.want_output(runner, job_id)) return then(false);
+    runner_outputs_.wait(job_id, clock_.monotonic_ns() + limits::runner_output_ms_max * ns_per_ms,
+                         then);
+  };
+}
+
 std::shared_ptr<RunnerParts> Server::runner_parts() {
   RunnerParts parts;
   parts.registry = &runners_;
   parts.queue = &runner_queue_;
+  parts.outputs = &runner_outputs_;
+  parts.jobs = config_.data / "jobs";
   parts.key = job_key_;
   parts.uploads = config_.data / "uploads";
   parts.decisions = config_.data / "runners.json";
@@ -54,6 +69,7 @@ void Server::sweep_runners() {
       });
   if (changed) schedule_turn();
   runner_queue_.sweep(now_ns);
+  runner_outputs_.sweep(now_ns);
   runner_timer_.expires_after(runner_sweep);
   runner_timer_.async_wait([this](const boost::system::error_code& replaced) {
     if (!replaced) sweep_runners();

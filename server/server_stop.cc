@@ -47,6 +47,7 @@ void Server::stop(const std::string& why) {
   locks_.refuse_all(stopping_refusal());
   steps_.refuse_all(stopping_refusal());
   runner_queue_.refuse_all(stopping_refusal());
+  runner_outputs_.stop();
   // Those that are being made are answered if that doesn't take long.
   report_askers_->give_up();
   lanes_.reports.fail_unwanted();

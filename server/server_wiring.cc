@@ -180,9 +180,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
   api_.ask_past = [this](PastQuestion question, const Responder& responder) {
     past_worlds_.ask(std::move(question), responder);
   };
-  api_.why_no_runner = [this](const Run& run) {
-    return signalbox::why_no_runner(run, runners_.list(clock_.monotonic_ns()));
-  };
+  wire_runners();
   api_.compare_past = [this](PastComparison question, const Responder& responder) {
     past_worlds_.compare(std::move(question), responder);
   };

@@ -165,6 +165,32 @@ Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t 
   return part;
 }
 
+Stored<std::uint64_t> add_log_part(const std::filesystem::path& path, std::uint64_t offset,
+                                   std::string_view bytes) {
+  BoundedLog log;
+  log.path_ = path;
+  log.file_ = FileDescriptor(::open(path.c_str(), log_file_flags & ~O_TRUNC, 0600));
+  if (!log.file_) return tl::unexpected(system_error("create", path));
+  struct stat status {};
+  if (::fstat(log.file_.get(), &status) != 0) return tl::unexpected(system_error("look at", path));
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
+  log.stream_bytes_ = current_length(path, static_cast<std::uint64_t>(status.st_size));
+  constexpr std::uint64_t full = log_head_bytes + log_ring_bytes;
+  const bool leaves_out = offset > log.stream_bytes_ && log.stream_bytes_ >= log_head_bytes &&
+                          offset + bytes.size() > full;
+  if (offset != log.stream_bytes_ && !leaves_out) return log.stream_bytes_;
+  if (leaves_out) {  // nothing of the ring is read as what was left out
+    if (::ftruncate(log.file_.get(), log_head_bytes) != 0 ||
+        ::ftruncate(log.file_.get(), full) != 0) {
+      return tl::unexpected(system_error("empty", path));
+    }
+    log.stream_bytes_ = offset;
+  }
+  log.append(bytes);
+  if (!log.error_.empty()) return store_failure(StoreError::Kind::io, log.error_, path.string());
+  return log.stream_bytes_;
+}
+
 Stored<BoundedLog> BoundedLog::create(const std::filesystem::path& path) {
   BoundedLog log;
   log.path_ = path;

@@ -37,8 +37,10 @@ class BoundedLog {
   [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
-  void write_at(std::uint64_t offset, std::string_view bytes);
+  friend Stored<std::uint64_t> add_log_part(const std::filesystem::path& path, std::uint64_t offset,
+                                            std::string_view bytes);
 
+  void write_at(std::uint64_t offset, std::string_view bytes);
   void write_length();
 
   std::filesystem::path path_;
@@ -70,6 +72,13 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
 // from `offset`. A missing file counts as an empty stream. Any thread or process.
 Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t from,
                                std::size_t bytes_max);
+
+// Adds a part of a stream that is kept elsewhere to the copy of it at `path`, which is made if it
+// isn't there. Bytes between the copy's end and `offset` count as not kept; the head has to be
+// whole. Returns the length of the copy afterwards: another one than the end of the part means that
+// nothing was added, and that the part is to begin there. Not for a log that a BoundedLog writes.
+Stored<std::uint64_t> add_log_part(const std::filesystem::path& path, std::uint64_t offset,
+                                   std::string_view bytes);
 
 // The kept parts of a finished stream: `head`, then a gap of stream_bytes - head - tail bytes, then
 // `tail`.

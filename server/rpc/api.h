@@ -113,6 +113,12 @@ struct Api {
   // Says why no runner executes a run's ready station now. Called on the engine's thread. nullptr:
   // this service has no runners.
   std::function<RunnerWait(const Run&)> why_no_runner = nullptr;
+  // Fetches what a job at a runner has printed, if that can be asked, and says whether all that
+  // there was is here then. Called on the engine's thread, as is `then`. nullptr: as of
+  // why_no_runner.
+  std::function<void(const std::string& runner, const std::string& job_id,
+                     std::function<void(bool is_newest)> then)>
+      fetch_output = nullptr;
   // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
   std::optional<BlockingPool> artifact_store = std::nullopt;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made

@@ -101,6 +101,19 @@ void RunnerRegistry::forget(const Job& job) {
   known(job.machine).given.erase(job.id);
 }
 
+bool RunnerRegistry::want_output(const std::string& name, const std::string& job_id) {
+  {
+    const std::lock_guard lock(mutex_);
+    Runner& runner = known(name);
+    if (state_of(runner) != RunnerState::connected || !runner.reported.contains(job_id)) {
+      return false;
+    }
+    runner.outputs_wanted.insert(job_id);
+  }
+  wake_(name);
+  return true;
+}
+
 std::string RunnerRegistry::why_away(const Job& job) {
   const std::lock_guard lock(mutex_);
   const Runner& runner = known(job.machine);
@@ -186,6 +199,10 @@ RunnerAnswer RunnerRegistry::answer(const std::string& name, const IsWanted& is_
   RunnerAnswer answer;
   Runner& runner = known(name);
   answer.drains = runner.is_drained;
+  // Asked for once: whoever waits for it has a deadline.
+  for (const std::string& job_id : std::exchange(runner.outputs_wanted, {})) {
+    if (is_wanted(name, job_id)) answer.outputs_wanted.push_back(job_id);
+  }
   for (const auto& [job_id, reported] : runner.reported) {
     const auto given = runner.given.find(job_id);
     if (!is_wanted(name, job_id)) {

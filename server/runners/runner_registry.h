@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ class RunnerRegistry {
   [[nodiscard]] std::string external_ref_of(const Job& job);
   [[nodiscard]] std::optional<JobResult> result_of(const Job& job);
   void forget(const Job& job);
+  // Asks the job's runner for what the job has printed, with the next answer. Returns false if the
+  // runner isn't connected, or doesn't have the job.
+  bool want_output(const std::string& runner, const std::string& job_id);
   // Returns a sentence about why the job's runner doesn't answer.
   [[nodiscard]] std::string why_away(const Job& job);
 
@@ -67,14 +71,15 @@ class RunnerRegistry {
   using IsWanted = std::function<bool(const std::string& runner, const std::string& job_id)>;
 
   struct ReportNews {
-    bool offers = false;            // what the runners offer has changed
-    std::vector<std::string> jobs;  // ids of those about which the runner said something else before
+    bool offers = false;  // what the runners offer has changed
+    std::vector<std::string>
+        jobs;  // ids of those about which the runner said something else before
   };
   // Takes a report whose key was checked, and whose jobs are wanted. Returns what is new in it.
   // RUNNER_EVICTED; FORBIDDEN for a process of the runner that a later one has replaced; OVERLOADED
   // if there are runners_max, or caller_runners_max of this caller.
   Decided<ReportNews> report(const RunnerReport& report, std::int64_t monotonic_ns,
-                       const std::string& caller = {});
+                             const std::string& caller = {});
   // Returns what the runner is to do.
   [[nodiscard]] RunnerAnswer answer(const std::string& runner, const IsWanted& is_wanted);
   // Returns whether the runner has a job, as far as it is known.
@@ -113,6 +118,7 @@ class RunnerRegistry {
     std::string caller;   // whose token it reports with
     std::map<std::string, RunnerJobReport> reported;
     std::map<std::string, GivenJob> given;
+    std::set<std::string> outputs_wanted;  // ids of jobs
     std::int64_t seen_ns = 0;   // monotonic: of the latest report, or the start of the wait for one
     bool has_reported = false;  // to this process
     bool is_lost = false;

@@ -58,12 +58,15 @@ struct RunnerAnswer {
   std::vector<std::string> cancel;          // ids of jobs to end; their results are wanted
   std::vector<std::string> forget;          // ids of jobs to end whose results nobody wants
   std::vector<std::string> results_wanted;  // ids of finished jobs whose result is to be sent again
+  std::vector<std::string> outputs_wanted;  // ids of jobs: what they have printed is to be sent
   bool drains = false;                      // an operator asked it to take no new jobs
 
   [[nodiscard]] bool empty() const {
-    return orders.empty() && cancel.empty() && forget.empty() && results_wanted.empty();
+    return orders.empty() && cancel.empty() && forget.empty() && results_wanted.empty() &&
+           outputs_wanted.empty();
   }
 };
-BOOST_DESCRIBE_STRUCT(RunnerAnswer, (), (orders, cancel, forget, results_wanted, drains))
+BOOST_DESCRIBE_STRUCT(RunnerAnswer, (),
+                      (orders, cancel, forget, results_wanted, outputs_wanted, drains))
 
 }  // namespace signalbox

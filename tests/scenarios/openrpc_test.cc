@@ -108,6 +108,9 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"runner.exchange","params":{"runner":"$runner","key":"$key","start":1,"number":1,"instance":"i","labels":["tour"],"slots":1,"lease_ms":60000}}
 > {"method":"run.start","params":{"goal":"far","pipeline":{"name":"far","runs_on":["tour"],"station":[{"name":"a","executor":"process","command":["true"]}]}}}
 > {"method":"runner.exchange","params":{"runner":"$runner","key":"$key","start":1,"number":2,"instance":"i","labels":["tour"],"slots":1,"lease_ms":60000,"wait_ms":5000}}
+= job result.orders.0.job.id
+> {"method":"runner.exchange","params":{"runner":"$runner","key":"$key","start":1,"number":3,"instance":"i","labels":["tour"],"slots":1,"lease_ms":60000,"jobs":[{"job_id":"$job","external_ref":"7"}]}}
+> {"method":"runner.output","params":{"runner":"$runner","key":"$key","job_id":"$job","stream":"stdout","offset":0,"content":"aGk=","is_newest":true}}
 > {"method":"runner.upload","params":{"runner":"$runner","key":"$key","sha256":"8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4","bytes":2,"offset":0,"content":"aGk="}}
 > {"method":"runner.finish","params":{"runner":"$runner","key":"$key","job_id":"none","result":{"outcome":"succeeded","failure":{"outcome":"failed","error_class":"terminal","code":"","message":""},"result":{"summary":"","logs_inline":"","external_ref":"","metadata":"","artifacts":[]},"usage":{"cost_microusd":0,"tokens":0,"turns":0},"checks_changed":""}}}
 > {"method":"runner.runs","params":{"runner":"$runner","key":"$key"}}

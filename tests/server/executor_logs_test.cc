@@ -1,5 +1,6 @@
 // Tests bounded logs and their excerpts, without a job.
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +137,49 @@ TEST_F(BoundedLogTest, ARangeOfAGrowingStreamShowsNothingFalse) {  // S9
 }
 
 // Really kills the writer at an arbitrary moment: the length file is never ahead of the bytes.
+// As a runner sends them: what is new since the copy's end, and of that what is kept.
+TEST_F(BoundedLogTest, ACopyMadeOfPartsShowsNothingFalse) {  // N4
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    const auto source = directory.path() / ("source" + std::to_string(round));
+    const auto copy = directory.path() / ("copy" + std::to_string(round));
+    auto log = BoundedLog::create(source).value();
+    std::string stream;
+    while (stream.size() < 3 * log_ring_bytes) {
+      std::string more(random() % 300'000, ' ');
+      for (char& byte : more) byte = static_cast<char>('a' + random() % 26);
+      log.append(more);
+      stream += more;
+      if (random() % 4 == 0) continue;
+      for (std::uint64_t next = add_log_part(copy, 0, {}).value(); next < stream.size();) {
+        const auto part = read_log_range(source, next, log_ring_bytes - 64 * 1024).value();
+        next = add_log_part(copy, part.offset, part.bytes).value();
+        ASSERT_EQ(next, part.offset + part.bytes.size());
+      }
+      for (const std::uint64_t from : {std::uint64_t{0}, std::uint64_t{log_head_bytes},
+                                       std::uint64_t{stream.size() - random() % 1000}}) {
+        const auto shown = read_log_range(copy, from, 100'000).value();
+        EXPECT_EQ(shown.end, stream.size());
+        const std::size_t begin = std::min<std::uint64_t>(shown.offset, stream.size());
+        EXPECT_EQ(shown.bytes, stream.substr(begin, shown.bytes.size()));
+        EXPECT_EQ(shown.offset, read_log_range(source, from, 100'000).value().offset);
+      }
+    }
+  }
+}
+
+TEST_F(BoundedLogTest, APartThatDoesNotFollowIsNotAdded) {  // N4
+  const auto copy = directory.path() / "copy";
+  EXPECT_EQ(add_log_part(copy, 7, "late").value(), 0U);
+  EXPECT_EQ(add_log_part(copy, 0, "begin").value(), 5U);
+  EXPECT_EQ(add_log_part(copy, 0, "begin").value(), 5U) << "sent twice";
+  EXPECT_EQ(add_log_part(copy, 6, "later").value(), 5U) << "the head has to be whole";
+  EXPECT_EQ(read_log_range(copy, 0, 100).value().bytes, "begin");
+  const auto fifo = directory.path() / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(add_log_part(fifo, 0, "x"));
+}
+
 TEST_F(BoundedLogTest, KilledAnywhereTheLengthIsNotAheadOfTheBytes) {
   constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
   const std::string text = numbered(50 * kept);

@@ -198,6 +198,28 @@ TEST_F(RpcRunners, UploadPiecesOfBoundedSize) {  // N4
       "INVALID_PARAMS");
 }
 
+TEST_F(RpcRunners, OutputIsTakenOfTheirJobsUnderWayAlone) {  // N4
+  const auto refused = [this](const std::string& stream, std::size_t bytes,
+                              const std::string& content) {
+    return refusal("runner.output", as_runner({{"job_id", "00000000-a-1"},
+                                               {"stream", stream},
+                                               {"offset", bytes},
+                                               {"content", content}}));
+  };
+  EXPECT_EQ(refused("stdout", 0, "YQ=="), "FORBIDDEN");
+  EXPECT_EQ(refused("../stdout", 0, "YQ=="), "INVALID_PARAMS");
+  EXPECT_EQ(refused("stdout", 0, "no base64"), "INVALID_PARAMS");
+  const std::string piece(limits::runner_output_bytes_max + 1, 'a');
+  EXPECT_EQ(refused("stdout", 0, to_base64(piece)), "INVALID_PARAMS");
+  EXPECT_EQ(refusal("runner.output", {{"runner", runner},
+                                      {"key", "sbk_0"},
+                                      {"job_id", "x"},
+                                      {"stream", "stdout"},
+                                      {"offset", 0},
+                                      {"content", ""}}),
+            "FORBIDDEN");
+}
+
 TEST_F(RpcRunners, AreListedDrainedAndEvicted) {  // N3
   EXPECT_EQ(refusal("runner.get", {{"runner", runner}}), "RUNNER_NOT_FOUND");
   EXPECT_EQ(refusal("runner.exchange", report()), "");

@@ -101,6 +101,7 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
     return answer(invocation, tl::unexpected(std::move(whole.error())), view);
   }
   std::uint64_t next = 0;
+  bool is_stale = false;
   for (;;) {
     const std::uint64_t asked = next;
     params["offset"] = asked;
@@ -117,6 +118,10 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
     const std::string text = text_at(*part, "text");
     printer.print(terminal_of(STDOUT_FILENO).columns ? printable_lines(text) : text);
     next = number_at(*part, "next_offset");
+    if (!is_stale && !true_at(*part, "is_newest")) {
+      write_message("… its runner doesn't answer now: it may have printed more …\n");
+    }
+    is_stale = !true_at(*part, "is_newest");
     // A part without text may only skip bytes that were overwritten while they were read.
     if (next > asked && next < number_at(*part, "end")) continue;
     if (!options.follow || !true_at(*part, "running")) break;

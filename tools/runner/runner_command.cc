@@ -159,6 +159,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   std::atomic<bool> over = false;
   std::thread waits_for_signal([&] { stop_on_signal(link, over); });
   std::thread sends([&] { link.send_results(); });
+  std::thread tells([&] { link.send_outputs(); });
   RunnerRuns runs(work, log_line);
   std::thread cleans([&] { link.clean_up(runs); });
   auto ended = link.exchange();
@@ -167,6 +168,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   ::pthread_kill(waits_for_signal.native_handle(), SIGTERM);
   waits_for_signal.join();
   sends.join();
+  tells.join();
   cleans.join();
   if (ended) link.say_farewell();
   return ended;

@@ -5,6 +5,8 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "server/executors/bounded_log.h"
+#include "server/executors/job_directory.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/text/described_json.h"
@@ -22,13 +24,28 @@ using std::chrono::milliseconds;
 // The code of an error of this program.
 constexpr const char* artifact_gone_code = "ARTIFACT_GONE";
 
+constexpr const char* output_streams[] = {"stderr", "stdout"};
+
 constexpr milliseconds pause_min{200};
 constexpr milliseconds pause_max{5'000};
 constexpr milliseconds cleaning_pause{60'000};
 // How long the last word of a runner that ends may take.
 constexpr milliseconds farewell_time{2'000};
-// A service that accepts the connection and says nothing counts as away.
-constexpr milliseconds answer_time{limits::runner_wait_ms_max + 25'000};
+// A service that accepts the connection and says nothing for so long counts as away.
+constexpr milliseconds answer_time{25'000};
+
+// Returns how long the answer to a report may wait for something to do: a report or two may be lost
+// within a lease.
+milliseconds report_wait(std::int64_t lease_ms) {
+  return milliseconds(std::min(limits::runner_wait_ms_max, lease_ms / 3));
+}
+
+// Returns how long the answer may take in all. After a cut of the network a new connection is at
+// once what the old one becomes only when its pause between two tries is over, which may be longer
+// than what is left of the lease.
+milliseconds report_time(std::int64_t lease_ms) {
+  return report_wait(lease_ms) + std::min(answer_time, milliseconds(lease_ms / 3));
+}
 
 // Returns whether the result will never be taken as it is: the service refuses what it says, or an
 // artifact of it is gone.
@@ -47,7 +64,7 @@ Called<json::object> RunnerLink::Line::call(std::string_view method, const json:
     client = client_;
   }
   if (client == nullptr) {
-    auto connected = Client::connect(server_, answer_time);
+    auto connected = Client::connect(server_, answer_time_);
     if (!connected) return tl::unexpected(connected.error());
     client = std::make_shared<Client>(std::move(*connected));
     const std::lock_guard lock(mutex_);
@@ -76,9 +93,10 @@ RunnerLink::RunnerLink(const ServerAddress& server, RunnerSettings settings, Run
       log_(std::move(log)),
       server_(server),
       instance_(to_string(RandomIdSource().next_span_id())),
-      reports_(server),
-      results_(server),
-      questions_(server) {}
+      reports_(server, report_time(settings_.lease_ms)),
+      results_(server, answer_time),
+      outputs_(server, answer_time),
+      questions_(server, answer_time) {}
 
 Called<void> RunnerLink::register_runner() {
   if (!work_.identity().runner.empty()) return {};
@@ -102,9 +120,15 @@ RunnerReport RunnerLink::next_report() {
   report.lease_ms = settings_.lease_ms;
   report.jobs = jobs_.report();
   has_taken_ = has_taken_ || !report.jobs.empty();
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(outputs_sent_, [&report](const auto& sent) {
+      return std::none_of(report.jobs.begin(), report.jobs.end(),
+                          [&sent](const auto& job) { return job.job_id == sent.first; });
+    });
+  }
   report.drains = settings_.once && has_taken_;
-  // Often enough that a report or two may be lost within a lease.
-  report.wait_ms = std::min(limits::runner_wait_ms_max, settings_.lease_ms / 3);
+  report.wait_ms = report_wait(settings_.lease_ms).count();
   return report;
 }
 
@@ -129,6 +153,13 @@ Called<void> RunnerLink::exchange() {
       drains_ = answer->drains;
       has_given_up_ = false;
       jobs_.apply(*answer, report.jobs);
+      if (!answer->outputs_wanted.empty()) {
+        {
+          const std::lock_guard lock(mutex_);
+          outputs_wanted_.insert(answer->outputs_wanted.begin(), answer->outputs_wanted.end());
+        }
+        output_wanted_.notify_one();
+      }
       if (settings_.once && jobs_.done() > 0 && jobs_.size() == 0) return {};
       continue;
     }
@@ -186,11 +217,71 @@ Called<void> RunnerLink::upload(const Artifact& artifact) {
 
 Called<void> RunnerLink::send_result(const EndedJob& job) {
   for (const Artifact& artifact : job.result.result.artifacts) TRY(upload(artifact));
+  for (const char* stream : output_streams) {
+    const auto sent = send_output(results_, job.job_id, stream, false);
+    // Output that isn't taken holds up no result.
+    if (!sent && sent.error().exit_code == ExitCode::unreachable) return sent;
+  }
   TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
                                       {"key", work_.identity().key},
                                       {"job_id", job.job_id},
                                       {"result", to_json(job.result)}}));
   return {};
+}
+
+Called<void> RunnerLink::send_output(Line& line, const std::string& job_id,
+                                     const std::string& stream, bool is_newest) {
+  const JobDirectory job{work_.jobs() / job_id};
+  const auto sent_before = [&] {
+    const std::lock_guard lock(mutex_);
+    return outputs_sent_[job_id][stream];
+  };
+  std::uint64_t offset = sent_before();
+  for (int tries_left = 3;;) {
+    const auto part = read_log_range(stream == "stderr" ? job.stderr_log() : job.stdout_log(),
+                                     offset, limits::runner_output_bytes_max);
+    if (!part) return tl::unexpected(from_store_error(part.error()));
+    const std::uint64_t end = part->offset + part->bytes.size();
+    const bool is_last = end >= part->end;
+    if (is_last && part->bytes.empty() && !is_newest) return {};
+    const auto answer = TRY(line.call("runner.output", {{"runner", work_.identity().runner},
+                                                        {"key", work_.identity().key},
+                                                        {"job_id", job_id},
+                                                        {"stream", stream},
+                                                        {"offset", part->offset},
+                                                        {"content", to_base64(part->bytes)},
+                                                        {"is_newest", is_newest && is_last}}));
+    offset = number_at(answer, "next_offset");
+    {
+      const std::lock_guard lock(mutex_);
+      outputs_sent_[job_id][stream] = offset;
+    }
+    if (offset == end && is_last) return {};
+    if (offset != end && --tries_left == 0) {
+      return tl::unexpected(io_error("the output of " + job_id + " makes no progress"));
+    }
+  }
+}
+
+void RunnerLink::send_outputs() {
+  for (;;) {
+    std::set<std::string> wanted;
+    {
+      std::unique_lock lock(mutex_);
+      output_wanted_.wait(lock, [this] { return stopping_ || !outputs_wanted_.empty(); });
+      if (stopping_) return;
+      wanted.swap(outputs_wanted_);
+    }
+    for (const std::string& job_id : wanted) {
+      const auto sent = send_output(outputs_, job_id, "stderr", false).and_then([&] {
+        return send_output(outputs_, job_id, "stdout", true);
+      });
+      // Whoever asked is told that it didn't come, and it comes when the job has ended.
+      const bool is_over = !sent && code_of(sent.error()) == "FORBIDDEN";
+      if (!sent && !is_over)
+        log_("the output of job " + job_id + " isn't sent: " + message_of(sent.error()));
+    }
+  }
 }
 
 void RunnerLink::send_results() {
@@ -255,8 +346,10 @@ void RunnerLink::stop() {
     stopping_ = true;
   }
   stopped_.notify_all();
+  output_wanted_.notify_all();
   reports_.interrupt();
   results_.interrupt();
+  outputs_.interrupt();
   questions_.interrupt();
   jobs_.stop();
 }

@@ -7,9 +7,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,8 @@ class RunnerLink {
   Called<void> exchange();
   // Sends the results of jobs that have ended, until RunnerJobs::stop(). Blocks.
   void send_results();
+  // Sends what jobs have printed, when the service asks for it, until stop(). Blocks.
+  void send_outputs();
   // Tells the service that it ends, if that is possible within moments: it gets no new jobs then.
   void say_farewell();
   // Removes, every minute, what runs that are over have left, until stop(). Blocks.
@@ -55,7 +59,8 @@ class RunnerLink {
   // One connection, which is opened when it is needed and dropped after a failure.
   class Line {
    public:
-    explicit Line(const ServerAddress& server) : server_(server) {}
+    Line(const ServerAddress& server, std::chrono::milliseconds answer_time)
+        : server_(server), answer_time_(answer_time) {}
     Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
     // Makes the call under way fail, and all later ones.
     void interrupt();
@@ -63,6 +68,7 @@ class RunnerLink {
    private:
     std::mutex mutex_;  // of what interrupt() touches
     ServerAddress server_;
+    const std::chrono::milliseconds answer_time_;
     std::shared_ptr<Client> client_;
     bool interrupted_ = false;
   };
@@ -70,6 +76,10 @@ class RunnerLink {
   Called<void> register_runner();
   [[nodiscard]] RunnerReport next_report();
   Called<void> send_result(const EndedJob& job);
+  // Sends what the service doesn't have of a stream of the job's output. `is_newest` is said with
+  // the last piece, also if there is nothing new.
+  Called<void> send_output(Line& line, const std::string& job_id, const std::string& stream,
+                           bool is_newest);
   Called<void> upload(const Artifact& artifact);
   // Ends all jobs if the service has been away for too long.
   void note_away(const CallError& why);
@@ -84,6 +94,7 @@ class RunnerLink {
   const std::string instance_;  // of this process
   Line reports_;
   Line results_;
+  Line outputs_;
   Line questions_;
   std::int64_t number_ = 0;  // of the latest report
   bool has_taken_ = false;
@@ -93,6 +104,10 @@ class RunnerLink {
   std::optional<std::chrono::steady_clock::time_point> away_since_;
   std::mutex mutex_;
   std::condition_variable stopped_;
+  std::condition_variable output_wanted_;
+  std::set<std::string> outputs_wanted_;  // ids of jobs
+  // How much of each job's streams the service has, as far as this process knows.
+  std::map<std::string, std::map<std::string, std::uint64_t>> outputs_sent_;
   bool stopping_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "domain/placement.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "projections/run_history.h"
@@ -30,6 +31,8 @@ struct LogQuestion {
   std::string station;
   std::uint32_t attempt = 0;
   bool is_running = false;
+  bool is_newest = true;  // false: its runner has printed more that isn't here
+  std::string runner;     // that has the job; empty: the service
   std::string job_id;
   std::string stream;
   std::uint64_t offset = 0;
@@ -73,6 +76,13 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
                          question.job_id};
   std::error_code error;
   if (!std::filesystem::is_directory(job.root, error)) {
+    if (!question.runner.empty() && !question.is_newest) {
+      Rejection away = no_output(question.run_id, ErrorCode::ARTIFACT_NOT_FOUND,
+                                 "the output is at " + question.runner +
+                                     ", which doesn't answer now, and it comes when the job ends");
+      away.next_commands.push_back("signalbox runner get " + question.runner);
+      return tl::unexpected(std::move(away));
+    }
     const bool removed = api.are_files_removed && api.are_files_removed(question.run_id);
     return tl::unexpected(no_output(
         question.run_id, removed ? ErrorCode::FILES_REMOVED : ErrorCode::ARTIFACT_NOT_FOUND,
@@ -95,6 +105,7 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
   result["job_id"] = question.job_id;
   result["stream"] = question.stream;
   result["running"] = question.is_running;
+  result["is_newest"] = question.is_newest;
   result["offset"] = part->offset;
   result["bytes"] = part->bytes.size();
   result["next_offset"] = part->offset + part->bytes.size();
@@ -117,6 +128,25 @@ Decided<LogQuestion> read_question(const ReadRunLog& asked) {
   return question;
 }
 
+// Reads the output once the job's runner, if it has one, has sent what there is.
+void fetch_and_answer(Api& api, const Responder& responder, Position position,
+                      LogQuestion question) {
+  const Run* const run = api.engine.world().find_run(question.run_id);
+  const bool is_open = run != nullptr && run->attempt && run->attempt->job_id == question.job_id;
+  if (is_open && is_runner(run->attempt->machine)) question.runner = run->attempt->machine;
+  const auto answer = [&api, responder, position](const LogQuestion& about) {
+    api.blocking.run({.name = "output of " + about.job_id},
+                     [&api, responder, position, about]() -> std::function<void()> {
+                       return responder.prepare(read_output(api, about), position);
+                     });
+  };
+  if (question.runner.empty() || !api.fetch_output) return answer(question);
+  api.fetch_output(question.runner, question.job_id, [answer, question](bool is_newest) mutable {
+    question.is_newest = is_newest;
+    answer(question);
+  });
+}
+
 }  // namespace
 
 void read_run_log(Api& api, Call& call) {
@@ -130,11 +160,7 @@ void read_run_log(Api& api, Call& call) {
                       return [&api, responder, position = index.applied(),
                               found = find_attempt(api, index, asked, question)] {
                         if (!found) return responder.reject(found.error());
-                        api.blocking.run(
-                            {.name = "output of " + found->job_id},
-                            [&api, responder, position, about = *found]() -> std::function<void()> {
-                              return responder.prepare(read_output(api, about), position);
-                            });
+                        fetch_and_answer(api, responder, position, *found);
                       };
                     });
 }

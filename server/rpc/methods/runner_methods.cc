@@ -57,20 +57,6 @@ struct ListRunsOfRunner {
 };
 BOOST_DESCRIBE_STRUCT(ListRunsOfRunner, (), (runner, key, runs))
 
-tl::unexpected<Rejection> invalid(const char* field, const std::string& why) {
-  return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " " + why,
-                {{"field", std::string(field)}});
-}
-
-Decided<void> require_key(const RunnerParts& parts, const std::string& runner,
-                          const std::string& key) {
-  if (is_runner_key(parts.key, runner, key)) return {};
-  return reject(ErrorCode::FORBIDDEN,
-                "this key isn't the one of " + runner +
-                    ": it was registered with another data directory, or never",
-                {{"runner", runner}});
-}
-
 void register_runner(Api&, Call& call, RunnerParts& parts) {
   const auto asked = from_json<RegisterRunner>(call.params);
   if (!asked) return call.responder.reject(asked.error());
@@ -191,9 +177,12 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
   });
   if (!checked) return call.responder.reject(checked.error());
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
+  // Another job's id may be any text, and names no directory.
+  const bool has_output =
+      !parts.jobs.empty() && parts.queue->is_wanted(asked->runner, asked->job_id);
   run_artifact_work(
       api, "results of " + asked->runner, refuse,
-      [&api, &parts, refuse, responder = call.responder,
+      [&api, &parts, refuse, has_output, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
         for (const Artifact& artifact : asked.result.result.artifacts) {
           const auto stored = api.artifacts.has(artifact.sha256);
@@ -206,6 +195,11 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
             refuse(
                 invalid("artifacts", "names " + name + ", whose content wasn't uploaded").value());
           };
+        }
+        if (has_output) {
+          if (const auto kept = keep_runner_output(parts.jobs, asked.job_id); !kept) {
+            return [refuse, why = unstored_artifact("output", kept.error())] { refuse(why); };
+          }
         }
         return [&parts, responder, asked = std::move(asked)]() mutable {
           const std::string job_id = asked.job_id;
@@ -311,6 +305,15 @@ Handler of_runners(std::shared_ptr<RunnerParts> parts, RunnerHandler handle) {
 
 }  // namespace
 
+Decided<void> require_key(const RunnerParts& parts, const std::string& runner,
+                          const std::string& key) {
+  if (is_runner_key(parts.key, runner, key)) return {};
+  return reject(ErrorCode::FORBIDDEN,
+                "this key isn't the one of " + runner +
+                    ": it was registered with another data directory, or never",
+                {{"runner", runner}});
+}
+
 std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
   const auto row = [&parts](const char* name, Role needs, const described_json::Type* params,
                             RunnerHandler handle) {
@@ -320,6 +323,7 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
       row("runner.register", Role::runner, params_of<RegisterRunner>(), register_runner),
       row("runner.exchange", Role::runner, params_of<RunnerReport>(), exchange),
       row("runner.upload", Role::runner, params_of<UploadArtifact>(), upload),
+      row("runner.output", Role::runner, params_of<SendOutput>(), take_runner_output),
       row("runner.finish", Role::runner, params_of<FinishJob>(), finish),
       row("runner.runs", Role::runner, params_of<ListRunsOfRunner>(), tell_runs),
       row("runner.list", Role::viewer, params_of<NoParams>(), list_runners),

@@ -198,6 +198,8 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(runner_jobs_max);
   SIGNALBOX_LIMIT(runner_orders_max);
   SIGNALBOX_LIMIT(runner_runs_max);
+  SIGNALBOX_LIMIT(runner_output_bytes_max);
+  SIGNALBOX_LIMIT(runner_output_ms_max);
   SIGNALBOX_LIMIT(escaped_pids_max);
   SIGNALBOX_LIMIT(upload_piece_bytes_max);
   SIGNALBOX_LIMIT(trace_batch_spans_max);
