@@ -163,6 +163,10 @@ class Server {
   void set_job_pauses(std::vector<JobPause> pauses);
   // Looks at the runners' leases, now and each second.
   void wire_runners();
+  // Refuse what waits for callers whose tokens have ended, and close their subscriptions.
+  void end_revoked(std::span<const Record> records);
+  void end_expired();
+  void end_token(const Uuid& token_id);
   void sweep_runners();
   [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
   World roll_back(const std::string& why);
@@ -210,6 +214,7 @@ class Server {
   StepQueue steps_;
   RunnerQueue runner_queue_;
   RunnerOutputs runner_outputs_;
+  std::int64_t expired_until_ns_ = 0;  // UTC: tokens that expired by then have ended
   // The callers that wait for reports. One that ends its output over TCP still reads the answer.
   const std::shared_ptr<Askers> report_askers_ =
       std::make_shared<Askers>(/*gives_up_doubtful=*/false);

@@ -247,6 +247,7 @@ Engine::Hooks Server::hooks() {
         timer_loop_.apply(records);
         if (retention_) retention_->note_applied(records);
         redactions_.note_applied(records);
+        end_revoked(records);
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {

@@ -190,6 +190,12 @@ Decided<Principal> Authentication::by_token(const Uuid& token_id, bool is_local)
   return Principal{"token:" + token->name, token->role};
 }
 
+std::optional<Rejection> Authentication::why_ended(const Uuid& token_id) const {
+  auto principal = by_token(token_id, /*is_local=*/false);
+  if (principal) return std::nullopt;
+  return std::move(principal.error());
+}
+
 Rejection with_needed_role(Rejection why, Role needs) {
   for (std::string& command : why.next_commands) {
     if (command.starts_with(issue_command_words)) {

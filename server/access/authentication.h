@@ -45,6 +45,9 @@ class Authentication {
   [[nodiscard]] Decided<Principal> tcp_peer(const std::string& address, bool loopback,
                                             std::optional<std::string_view> secret) const;
 
+  // Returns why a token can't be used any more (UNAUTHENTICATED); nullopt if it can.
+  [[nodiscard]] std::optional<Rejection> why_ended(const Uuid& token_id) const;
+
   // Authenticates a request: by `secret`, else by the token that the connection has shown, else by
   // the job that the peer's process belongs to, and else by its uid or address. A process that has
   // ended is nobody if its uid would make it admin: it may have been a job's. Nor does anybody know

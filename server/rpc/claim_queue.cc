@@ -103,6 +103,14 @@ void ClaimQueue::leave(const Peer& peer) {
   }
 }
 
+void ClaimQueue::refuse_of(const std::string& actor, const Rejection& why) {
+  waiting_.remove_if([&](const Waiting& waiting) {
+    if (waiting.origin.actor != actor) return false;
+    waiting.responder.reject(why);
+    return true;
+  });
+}
+
 void ClaimQueue::refuse_all(const Rejection& why) {
   next_due_ns_.reset();
   for (const Waiting& waiting : std::exchange(waiting_, {})) waiting.responder.reject(why);

@@ -55,6 +55,8 @@ class ClaimQueue {
   // comes first.
   [[nodiscard]] bool is_overtaken_by(const ClaimStation& claim) const;
 
+  // Rejects those of this caller (Origin::actor) with `why`.
+  void refuse_of(const std::string& actor, const Rejection& why);
   // Rejects all waiting claims with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 

@@ -25,10 +25,12 @@ bool EventFilter::matches(const Record& record) const {
 }
 
 void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, const Start& start,
-                          EventFilter filter, Broadcasts broadcasts, bool hides_tokens) {
+                          EventFilter filter, Broadcasts broadcasts, bool hides_tokens,
+                          std::string caller) {
   auto subscriber = std::make_shared<Subscriber>();
   subscriber->peer = std::move(peer);
   subscriber->subscription = std::move(subscription);
+  subscriber->caller = std::move(caller);
   subscriber->from = start.from;
   subscriber->filter = std::move(filter);
   subscriber->broadcasts = std::move(broadcasts);
@@ -48,6 +50,13 @@ void EventFeed::close_gone(const Peer& asking, bool of_all_callers) {
     Peer& peer = *each->peer;
     const bool is_wanted = of_all_callers || peer.counted_caller() == asking.counted_caller();
     if (&peer != &asking && is_wanted && peer.has_gone(true)) peer.close_now();
+  }
+  drop_closed();
+}
+
+void EventFeed::close_of(const std::string& caller) {
+  for (const auto& each : subscribers_) {
+    if (each->caller == caller) each->peer->close_now();
   }
   drop_closed();
 }

@@ -68,10 +68,14 @@ class EventFeed {
     Position dropped_at = 0;
   };
   // Subscribes `peer` to the records from `start` on. `broadcasts` has applied no record yet.
-  // With `hides_tokens`, what hide_tokens() hides is null (responder.h).
+  // With `hides_tokens`, what hide_tokens() hides is null (responder.h). `caller` is the actor who
+  // subscribed.
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, const Start& start,
                  EventFilter filter, Broadcasts broadcasts = Broadcasts(),
-                 bool hides_tokens = false);
+                 bool hides_tokens = false, std::string caller = {});
+
+  // Closes the connections of the caller's subscribers, whose rights have ended.
+  void close_of(const std::string& caller);
 
   // Sends the records of a batch of commits that has become durable.
   void publish(std::span<const Commit> batch);
@@ -89,6 +93,7 @@ class EventFeed {
   struct Subscriber {
     std::shared_ptr<Peer> peer;
     std::string subscription;
+    std::string caller;
     Position from = 1;  // of the first record that is sent; broadcasts apply some before
     EventFilter filter;
     Broadcasts broadcasts;

@@ -201,13 +201,25 @@ void LockQueue::refuse_gone(const Waiting& waiting) const {
 }
 
 void LockQueue::leave(const Peer& peer) {
+  refuse_if([&](const Waiting& waiting) {
+    const bool leaves = waiting.has_waited && waiting.responder.peer().get() == &peer;
+    if (leaves) refuse_gone(waiting);
+    return leaves;
+  });
+}
+
+void LockQueue::refuse_of(const std::string& actor, const Rejection& why) {
+  refuse_if([&](const Waiting& waiting) {
+    if (waiting.origin.actor != actor) return false;
+    waiting.responder.reject(why);
+    return true;
+  });
+}
+
+void LockQueue::refuse_if(const std::function<bool(const Waiting& waiting)>& refuse) {
   std::vector<std::string> keys;
   for (auto& [key, queue] : queues_) {
-    const std::size_t left = std::erase_if(queue.waiting, [&](const Waiting& waiting) {
-      const bool leaves = waiting.has_waited && waiting.responder.peer().get() == &peer;
-      if (leaves) refuse_gone(waiting);
-      return leaves;
-    });
+    const std::size_t left = std::erase_if(queue.waiting, refuse);
     size_ -= left;
     if (left > 0) keys.push_back(key);
   }

@@ -55,6 +55,8 @@ class LockQueue {
   // nobody.
   void leave(const Peer& peer);
 
+  // Rejects those of this caller (Origin::actor) with `why`.
+  void refuse_of(const std::string& actor, const Rejection& why);
   // Rejects all waiting requests with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 
@@ -86,6 +88,8 @@ class LockQueue {
   Verdict grant(Waiting& waiting, std::int64_t monotonic_ns);
   void refuse(const Waiting& waiting, Rejection rejection) const;
   void refuse_gone(const Waiting& waiting) const;
+  // Removes those for which `refuse`, which answers them, returns true.
+  void refuse_if(const std::function<bool(const Waiting& waiting)>& refuse);
   void arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns);
   void read_file(const std::string& key, std::uint64_t number, const std::string& run_root);
   void on_hanging_file(const std::string& key, std::uint64_t number);

@@ -73,6 +73,16 @@ void StepQueue::leave(const Peer& peer) {
   }
 }
 
+void StepQueue::refuse_of(const std::string& actor, const Rejection& why) {
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (waiting.origin.actor == actor) {
+      waiting.responder.reject(why);
+    } else {
+      waiting_.push_back(std::move(waiting));
+    }
+  }
+}
+
 void StepQueue::refuse_all(const Rejection& why) {
   for (const Waiting& waiting : std::exchange(waiting_, {})) waiting.responder.reject(why);
 }

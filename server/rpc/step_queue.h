@@ -38,6 +38,8 @@ class StepQueue {
 
   // Rejects all waiting workers with `why` and empties the queue.
   void refuse_all(const Rejection& why);
+  // Rejects those of this caller (Origin::actor) with `why`.
+  void refuse_of(const std::string& actor, const Rejection& why);
 
   // Returns the earliest deadline on the monotonic clock, when serve() is due.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const;

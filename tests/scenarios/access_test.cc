@@ -165,6 +165,40 @@ TEST_F(AccessTest, ARevokedTokenEndsOnAnOpenConnection) {
   EXPECT_NE(content_of(err).find("UNAUTHENTICATED"), std::string::npos) << content_of(err);
 }
 
+// What waited when its token ended is granted nothing, and what it listened to says no more.
+TEST_F(AccessTest, WaitsAndSubscriptionsEndWithTheirToken) {  // G9
+  const std::string worker = issue("fleet", "worker");
+  const std::string viewer = issue("watch", "viewer", {"--expires-in", "2s"});
+  const auto begin = [&](const std::string& name, std::vector<std::string> words,
+                         const std::string& token) {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    words.insert(words.end(), {"--server", address(), "--token-file", token});
+    return spawn_process(std::move(words), (scratch_.path() / (name + ".out")).string(),
+                         (scratch_.path() / (name + ".err")).string());
+  };
+  const pid_t claim =
+      begin("claim", {"station", "claim", "--worker", "w", "--wait-ms", "60000"}, worker);
+  const pid_t follower = begin("follower", {"events", "--follow", "--json"}, viewer);
+  const auto status = [&] {
+    return json::parse(server_.cli({"--json", "status"}).out).at("result");
+  };
+  ASSERT_TRUE(eventually([&] { return status().at("waiting_claims") == 1; }));
+  json::value listed = json::parse(server_.cli({"access", "list", "--json"}).out).at("result");
+  for (const json::value& token : listed.at("tokens").as_array()) {
+    if (token.at("name") != "fleet") continue;
+    EXPECT_EQ(
+        server_
+            .cli({"access", "revoke", std::string(token.at("id").as_string()), "--reason", "lost"})
+            .exit_code,
+        0);
+  }
+  EXPECT_EQ(wait_for_exit(claim), 77);
+  EXPECT_NE(content_of(scratch_.path() / "claim.err").find("was revoked"), std::string::npos);
+  // It connects again, and is told why that is no use any more.
+  EXPECT_EQ(wait_for_exit(follower), 77);
+  EXPECT_NE(content_of(scratch_.path() / "follower.out").find("expired"), std::string::npos);
+}
+
 TEST_F(AccessTest, TheSecretIsInNoCommandLine) {
   const std::string token = issue("follower", "viewer");
   const pid_t follower = spawn_process(

@@ -137,19 +137,20 @@ Called<Client> connect_until(const ServerAddress& server, const std::optional<St
   return Client::connect(server, std::max(bounded_call_min, time_left(end, bounded_call_max)));
 }
 
+bool is_transient(const CallError& error) {
+  return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
+}
+
 Called<Client> reconnect(const ServerAddress& server, const std::optional<SteadyTime>& end) {
   const auto given_up_at = std::chrono::steady_clock::now() +
                            time_left(end, std::chrono::milliseconds(reconnect_timeout));
   Backoff pause(reconnect_pause_min, reconnect_pause_max);
   for (;;) {
     auto client = connect_until(server, end);
-    if (client || std::chrono::steady_clock::now() >= given_up_at) return client;
+    const bool is_over = client || !is_transient(client.error());
+    if (is_over || std::chrono::steady_clock::now() >= given_up_at) return client;
     std::this_thread::sleep_for(time_left(given_up_at, pause.next()));
   }
-}
-
-bool is_transient(const CallError& error) {
-  return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
 }
 
 // Attempts to subscribe again that the server refuses for now, such as with OVERLOADED.

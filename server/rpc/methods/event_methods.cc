@@ -166,13 +166,13 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   result["from"] = from;
   call.responder.result(std::move(result));
   api.engine.release_when_durable([&api, &feed, subscribe_agent_logs, responder = call.responder,
-                                   subscription, start,
+                                   subscription, start, caller = call.origin.actor,
                                    filter = std::move(*filter)](Durability durability) {
     if (durability != Durability::durable) return;  // the answer was a refusal
     feed.subscribe(
         responder.peer(), subscription, start, filter,
         Broadcasts(filter.wants_broadcasts() ? broadcast_sources(api) : BroadcastSources()),
-        responder.hides_tokens());
+        responder.hides_tokens(), caller);
     if (filter.types.contains(agent_log_name)) {
       // The span of a run is its id. Another span is that of no run, so that it gets no output.
       subscribe_agent_logs(responder.peer(), subscription,
