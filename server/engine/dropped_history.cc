@@ -35,9 +35,10 @@ Rejection history_dropped(const EventLog& log, Position position) {
   if (!drop) return rejection;
   const auto* const dropped = event_as<HistoryDropped>(drop->event);
   rejection.details.push_back({"archive", dropped->archive});
-  rejection.message += "; the archive is " + dropped->archive;
-  const std::string where =
-      position >= dropped->from ? std::string(dropped->archive) : all_archives(*dropped);
+  const bool is_in_latest = position >= dropped->from;
+  rejection.message += (is_in_latest ? "; the archive is " : "; its archive is beside ") +
+                       std::string(dropped->archive);
+  const std::string where = is_in_latest ? std::string(dropped->archive) : all_archives(*dropped);
   rejection.next_commands.push_back("grep -h '\"id\":\"" + std::to_string(position) + "\",' " +
                                     where + "/events-*.jsonl");
   return rejection;

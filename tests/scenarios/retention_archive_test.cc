@@ -55,5 +55,63 @@ TEST_F(RetentionTest, DropsNothingWithoutAGoodArchive) {
   EXPECT_TRUE(retained().at("dropped").as_bool()) << "a whole one is used as it is";
 }
 
+// Night after night, as an auditor checks them.
+TEST_F(RetentionTest, ManyArchivesAreVerifiedAsOneChain) {  // G17
+  std::vector<std::string> archives;
+  for (int night = 0; night < 3; ++night) {
+    if (night > 0) server_.start();
+    ended_run("a run");
+    server_.stop();
+    archives.push_back(text(retained(), "archive"));
+  }
+  const auto verify = [&](std::vector<std::string> paths) {
+    paths.insert(paths.begin(), {"audit", "verify"});
+    paths.insert(paths.end(), {"--key", verifier_key_});
+    return server_.cli(paths);
+  };
+  const Output verified = verify({archives[2], archives[0], archives[1]});
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(std::count(verified.out.begin(), verified.out.end(), '\n'), 6)
+      << "three archives, what two of them continue, and a key: " << verified.out;
+  const Output incomplete = verify({archives[0], archives[2]});
+  EXPECT_EQ(incomplete.exit_code, 1);
+  EXPECT_NE(incomplete.err.find("are in none of these"), std::string::npos) << incomplete.err;
+  fs::remove_all(archives[1]);
+  fs::copy(archives[0], archives[1]);
+  EXPECT_EQ(verify(archives).exit_code, 1) << "another one was put in its place";
+}
+
+TEST_F(RetentionTest, WhatIsErasedFromAnArchiveIsSearchedForElsewhere) {  // G17
+  const std::string secret = "hunter2-0123456789-secret";
+  const std::string run = start_run("deploy with " + secret);
+  result({"run", "cancel", run, "--reason", secret + " leaked"});
+  const json::object params{{"types", json::array{"RunStarted"}}, {"run_id", run}};
+  const std::string started = std::to_string(
+      number(result({"rpc", "events.read", json::serialize(params)}).at("events").at(0).as_object(),
+             "position"));
+  server_.stop();
+  const std::string archive = text(retained(), "archive");
+  write_text((server_.data() / "notes.txt").string(), secret);
+  const std::vector<std::string> redact{"audit", "redact",        started,        "--archive",
+                                        archive, "--signing-key", at("audit.key")};
+  std::vector<std::string> with_reason = redact;
+  with_reason.insert(with_reason.end(), {"--reason", "leaked"});
+  EXPECT_EQ(server_.cli(with_reason).exit_code, 2) << "nothing keeps it";
+  const Output done = server_.cli(redact);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NE(done.out.find("notes.txt"), std::string::npos) << done.out;
+  // The reason of the cancel is in the same archive; the command that is printed erases it there.
+  const std::size_t hint = done.out.find("try: signalbox audit redact ");
+  ASSERT_NE(hint, std::string::npos) << done.out;
+  const std::string command = done.out.substr(hint + 5, done.out.find('\n', hint) - hint - 5);
+  const Output next = run_process({"sh", "-c",
+                                   "signalbox() { " SIGNALBOX_BINARY " \"$@\"; }; " + command +
+                                       " --data '" + server_.data().string() + "'"});
+  EXPECT_EQ(next.exit_code, 0) << next.err;
+  const std::string left = run_process({"sh", "-c", "cat '" + archive + "'/*.jsonl"}).out;
+  EXPECT_EQ(left.find(secret), std::string::npos);
+  EXPECT_NE(next.out.find("service's own log"), std::string::npos) << next.out;
+}
+
 }  // namespace
 }  // namespace signalbox

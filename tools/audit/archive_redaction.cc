@@ -157,8 +157,13 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
   auto line = TRY(line_at(lines_file, index));
   const auto carried = TRY(record_of_line(line, segment->lines_name(), request.position,
                                           std::string_view(digests).substr(place, sizeof(Digest))));
-  RedactedInArchive done{std::string(tag_of(carried.record.event).name), {}};
+  RedactedInArchive done{std::string(tag_of(carried.record.event).name), {}, {}};
   auto replacement = TRY(blanked_event(request, carried.record, done.fields));
+  for (const FoundText& each : free_texts(carried.record.event)) {
+    const bool is_erased =
+        std::find(done.fields.begin(), done.fields.end(), each.field) != done.fields.end();
+    if (is_erased) done.erased.push_back(each);
+  }
   if (request.dry_run) return done;
   if (!done.fields.empty()) {
     auto redacted =

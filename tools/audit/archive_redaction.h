@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/free_text.h"
 #include "store/signed_note.h"
 #include "tools/cli/call_error.h"
 
@@ -24,6 +25,7 @@ struct ArchiveRedaction {
 struct RedactedInArchive {
   std::string type;                 // of the record's event
   std::vector<std::string> fields;  // that were erased; none: nothing was left to erase
+  std::vector<FoundText> erased;    // the texts themselves
 };
 
 // Erases the texts. A crash in between leaves an archive that doesn't verify until the same command

@@ -21,6 +21,7 @@
 #include "tools/audit/erased_text_search.h"
 #include "tools/audit/redaction_plan.h"
 #include "tools/audit/redaction_proof.h"
+#include "tools/audit/redaction_view.h"
 #include "tools/audit/service_redaction.h"
 #include "tools/cli/call_error.h"
 #include "tools/cli/client.h"
@@ -43,7 +44,8 @@ struct RedactOptions {
 };
 
 constexpr const char* elsewhere_note =
-    "exports, capsules, backups and copies that were made before aren't reached from here, nor are "
+    "the service's own log has reasons and messages, too (journalctl -u signalbox); exports, "
+    "capsules, backups and copies that were made before aren't reached from here, nor are "
     "repositories and run roots outside the data directory";
 
 std::string redact_command(Position position, const RedactOptions& options) {
@@ -115,7 +117,13 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
                             const RedactOptions& options) {
   json::array commands;
   json::object object;
-  if (place.position != 0) {
+  if (place.position != 0 && !place.file.empty()) {
+    object["position"] = place.position;
+    object["file"] = place.file.string();
+    commands.emplace_back("signalbox audit redact " + std::to_string(place.position) +
+                          " --archive " + for_the_shell(options.archive) + " --signing-key " +
+                          for_the_shell(options.signing_keys.front()));
+  } else if (place.position != 0) {
     object["position"] = place.position;
     object["fields"] = json::array(place.fields.begin(), place.fields.end());
     if (!place.fields.empty()) commands.emplace_back(redact_command(place.position, options));
@@ -131,49 +139,68 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
   return object;
 }
 
-Called<json::object> run_redact_archive(const RedactOptions& options) {
+// Says where else something of the erased texts is.
+void describe_remaining(const std::vector<std::string>& pieces, const RemainingPlaces& remaining,
+                        const std::filesystem::path& data, const RedactOptions& options,
+                        json::object& result) {
+  json::array places;
+  for (const RemainingPlace& each : remaining.kept) {
+    places.push_back(describe_place(each, data, options));
+  }
+  result["searched"] = !pieces.empty();
+  result["remaining"] = std::move(places);
+  result["remaining_total"] = remaining.total;
+  result["elsewhere"] = elsewhere_note;
+}
+
+// Searches for what was erased from an archive: in its other records, and in the data directory
+// if that has a log.
+Called<void> add_remaining_of_archive(const std::filesystem::path& data,
+                                      const std::vector<FoundText>& erased,
+                                      const RedactOptions& options, json::object& result) {
+  const auto pieces = search_pieces(erased);
+  RemainingPlaces remaining = search_archive(options.archive, pieces);
+  std::error_code unknown;
+  if (std::filesystem::exists(data / "log" / "CURRENT", unknown)) {
+    const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
+    for (RemainingPlace& each : TRY(search_erased(data, *log, pieces)).kept) {
+      const bool is_listed =
+          std::filesystem::equivalent(each.file.parent_path(), options.archive, unknown);
+      if (!is_listed) remaining.add(std::move(each));
+    }
+  }
+  describe_remaining(pieces, remaining, data, options, result);
+  return {};
+}
+
+Called<json::object> run_redact_archive(const Invocation& invocation,
+                                        const RedactOptions& options) {
+  if (!options.reason.empty()) {
+    return tl::unexpected(
+        usage_error("an archive keeps no reason: --archive goes without --reason"));
+  }
   const auto signers = TRY(read_signers(options.signing_keys));
   const auto done = TRY(redact_in_archive(
       {options.archive, options.position, options.fields, signers, options.dry_run}));
-  return json::object{{"position", options.position},
+  json::object result{{"position", options.position},
                       {"type", done.type},
                       {"archive", options.archive},
                       {"fields", json::array(done.fields.begin(), done.fields.end())},
                       {"dry_run", options.dry_run},
                       {"redacted", !options.dry_run && !done.fields.empty()}};
-}
-
-std::string view_archive_redaction(const json::object& result, const Terminal&) {
-  std::string fields;
-  for (const json::value& each : array_at(result, "fields")) {
-    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+  if (true_at(result, "redacted")) {
+    TRY(add_remaining_of_archive(invocation.data_directory(), done.erased, options, result));
   }
-  const std::string record =
-      "record " + text_at(result, "position") + ", " + text_at(result, "type");
-  if (fields.empty()) return record + ": nothing is left to erase there\n";
-  if (true_at(result, "dry_run")) return record + ": would erase " + fields + " there\n";
-  return record + ": erased " + fields + " from " + text_at(result, "archive") +
-         "; its manifest is signed anew\n";
+  return result;
 }
 
 // Names the archive that has a record, too, which was kept before the horizon.
-void add_archive(json::object& result, const RedactionPlan& plan) {
+void add_archive(json::object& result, const RedactionPlan& plan,
+                 const std::filesystem::path& data) {
   if (plan.archive.empty()) return;
-  const std::string command = archive_redaction_command(plan.archive, plan.record.position);
+  const std::string command = archive_redaction_command(plan.archive, plan.record.position, data);
   result["archives"] = json::array{
       json::object{{"archive", plan.archive.string()}, {"commands", json::array{command}}}};
-}
-
-std::string view_archives(const json::object& result) {
-  std::string text;
-  for (const json::value& each : array_at(result, "archives")) {
-    const json::object& place = each.get_object();
-    text += "The archive " + text_at(place, "archive") + " has the record, too.\n";
-    for (const json::value& command : array_at(place, "commands")) {
-      text += "    try: " + std::string(command.get_string()) + "\n";
-    }
-  }
-  return text;
 }
 
 // Has the server redact the record, and adds its answer to `result`.
@@ -218,14 +245,7 @@ Called<void> add_remaining(const std::filesystem::path& data, const RedactionPla
   const auto pieces = search_pieces(plan.erased);
   const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
   const auto remaining = TRY(search_erased(data, *log, pieces));
-  json::array places;
-  for (const RemainingPlace& each : remaining.kept) {
-    places.push_back(describe_place(each, data, options));
-  }
-  result["searched"] = !pieces.empty();
-  result["remaining"] = std::move(places);
-  result["remaining_total"] = remaining.total;
-  result["elsewhere"] = elsewhere_note;
+  describe_remaining(pieces, remaining, data, options, result);
   return {};
 }
 
@@ -241,14 +261,14 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   {
     // Read-only, which also works beside a running server.
     const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
-    plan = TRY(plan_redaction(*log, options.position, options.fields));
+    plan = TRY(plan_redaction(*log, data, options.position, options.fields));
   }
   json::object result{{"position", options.position},
                       {"type", tag_of(plan.record.event).name},
                       {"fields", json::array(plan.fields.begin(), plan.fields.end())},
                       {"dry_run", options.dry_run},
                       {"redacted", !options.dry_run && !plan.fields.empty()}};
-  add_archive(result, plan);
+  add_archive(result, plan, data);
   if (options.dry_run) {
     if (!plan.fields.empty()) TRY(std::move(proof).prove());
     return result;
@@ -260,67 +280,6 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   }
   if (!plan.fields.empty()) TRY(add_remaining(data, plan, options, result));
   return result;
-}
-
-std::string view_place(const json::object& place) {
-  std::string text = "  ";
-  if (place.contains("file")) {
-    text += text_at(place, "file");
-  } else {
-    text += "position " + text_at(place, "position");
-    std::string fields;
-    for (const json::value& each : array_at(place, "fields")) {
-      fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
-    }
-    text += fields.empty() ? ": in what can't be erased" : ": " + fields;
-  }
-  text += "\n";
-  for (const json::value& each : array_at(place, "commands")) {
-    text += "    try: " + std::string(each.get_string()) + "\n";
-  }
-  return text;
-}
-
-std::string view_redaction(const json::object& result, const Terminal&) {
-  std::string fields;
-  for (const json::value& each : array_at(result, "fields")) {
-    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
-  }
-  const std::string record =
-      "record " + text_at(result, "position") + ", " + text_at(result, "type");
-  if (fields.empty()) {
-    return record + ": nothing is left to erase" +
-           (text_at(result, "redaction_position") == "0" || !result.contains("redaction_position")
-                ? ""
-                : "; it was redacted at position " + text_at(result, "redaction_position")) +
-           "\n" + view_archives(result);
-  }
-  if (true_at(result, "dry_run")) {
-    return record + ": would erase " + fields +
-           "\nThe log folds without it. Nothing was changed.\n" + view_archives(result);
-  }
-  std::string text = record + ": erased " + fields + "; the log says so at position " +
-                     text_at(result, "redaction_position") + "\n";
-  if (result.contains("files_error")) {
-    text += "Files of the log may have it until the server's next start: " +
-            text_at(result, "files_error") + "\n";
-  }
-  if (!true_at(result, "searched")) {
-    text += "What was erased is too short to be searched for.\n";
-  } else if (text_at(result, "remaining_total") == "0") {
-    text +=
-        "Nothing of it (whole lines, and words of 16 bytes and more) was found anywhere else in "
-        "the data directory.\n";
-  } else {
-    text +=
-        "Of what was erased, something (a whole line, or a word of 16 bytes or more) is still at "
-        "places; there are " +
-        text_at(result, "remaining_total") + ":\n";
-    for (const json::value& each : array_at(result, "remaining")) {
-      text += view_place(each.get_object());
-    }
-  }
-  return text + view_archives(result) + "Note that " + text_at(result, "elsewhere") + ".\n";
 }
 
 }  // namespace
@@ -365,7 +324,7 @@ void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
   command.action([options, &invocation] {
     options->data = invocation.data;
     if (!options->archive.empty()) {
-      return answer(invocation, run_redact_archive(*options), view_archive_redaction);
+      return answer(invocation, run_redact_archive(invocation, *options), view_archive_redaction);
     }
     return answer(invocation, run_redact(invocation, *options), view_redaction);
   });

@@ -1,5 +1,7 @@
 // `signalbox audit verify`: verifies an export, or a proof or a run's capsule in a file.
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 
 #include "domain/try.h"
@@ -8,6 +10,7 @@
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/audit_verify.h"
+#include "tools/audit/export_directory.h"
 #include "tools/audit/run_capsule.h"
 #include "tools/audit/tlog_proof.h"
 #include "tools/cli/invocation.h"
@@ -19,7 +22,7 @@ namespace {
 namespace json = boost::json;
 
 struct VerifyOptions {
-  std::string path;
+  std::vector<std::string> paths;
   std::vector<std::string> keys;
   std::optional<std::string> old_checkpoint;
 };
@@ -69,18 +72,7 @@ Called<json::object> verify_capsule_file(const std::string& path,
                       {"artifacts", capsule.artifacts}};
 }
 
-Called<json::object> run_verify(const VerifyOptions& options) {
-  const auto trusted = TRY(read_verifiers(options.keys));
-  std::error_code failed;
-  if (std::filesystem::is_regular_file(options.path, failed)) {
-    if (options.old_checkpoint) {
-      return tl::unexpected(usage_error("--old-checkpoint is for exports"));
-    }
-    if (is_capsule(options.path)) return verify_capsule_file(options.path, trusted);
-    return verify_proof_file(options.path, trusted);
-  }
-  VerifyRequest request{options.path, trusted, {}};
-  if (options.old_checkpoint) request.old_checkpoint = *options.old_checkpoint;
+Called<json::object> verify_directory(const VerifyRequest& request) {
   const auto verified = TRY(verify_export(request));
   const ExportManifest& manifest = verified.manifest;
   json::object result{{"format", std::string(name_of(manifest.format))},
@@ -94,7 +86,71 @@ Called<json::object> run_verify(const VerifyOptions& options) {
   return result;
 }
 
-std::string view_verified(const json::object& result, const Terminal&) {
+Called<json::object> verify_one(const std::string& path, const VerifyOptions& options,
+                                const std::vector<NoteVerifier>& trusted) {
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(path, failed)) {
+    if (options.old_checkpoint) {
+      return tl::unexpected(usage_error("--old-checkpoint is for exports"));
+    }
+    if (is_capsule(path)) return verify_capsule_file(path, trusted);
+    return verify_proof_file(path, trusted);
+  }
+  VerifyRequest request{path, trusted, {}};
+  if (options.old_checkpoint) request.old_checkpoint = *options.old_checkpoint;
+  return verify_directory(request);
+}
+
+// Verifies exports of one log, such as the archives of a retention, in the order of their records:
+// each one continues the one before, and no record is missing in between.
+Called<json::object> verify_chain(const VerifyOptions& options,
+                                  const std::vector<NoteVerifier>& trusted) {
+  std::multimap<Position, std::string> by_begin;
+  for (const std::string& path : options.paths) {
+    const auto notes = read_export_notes(path, trusted);
+    if (!notes) {
+      AuditFindings findings;
+      findings.add(
+          {notes.error().file.empty() ? path : notes.error().file, 0, 0, notes.error().message});
+      return tl::unexpected(findings.error());
+    }
+    by_begin.emplace(notes->manifest.from, path);
+  }
+  json::array exports;
+  std::optional<std::filesystem::path> old_checkpoint;
+  if (options.old_checkpoint) old_checkpoint = *options.old_checkpoint;
+  Position next = by_begin.begin()->first;
+  for (const auto& [from, path] : by_begin) {
+    if (from > next) {
+      AuditFindings findings;
+      findings.add({path, 0, next,
+                    "it begins at " + std::to_string(from) + ": the records from " +
+                        std::to_string(next) + " on are in none of these exports"});
+      return tl::unexpected(findings.error());
+    }
+    json::object verified = TRY(verify_directory({path, trusted, old_checkpoint}));
+    verified["path"] = path;
+    next = std::max<Position>(next, number_at(verified, "to") + 1);
+    exports.emplace_back(std::move(verified));
+    old_checkpoint = std::filesystem::path(path) / checkpoint_name;
+  }
+  return json::object{{"exports", std::move(exports)}};
+}
+
+Called<json::object> run_verify(const VerifyOptions& options) {
+  const auto trusted = TRY(read_verifiers(options.keys));
+  if (options.paths.size() > 1) return verify_chain(options, trusted);
+  return verify_one(options.paths.front(), options, trusted);
+}
+
+std::string view_verified(const json::object& result, const Terminal& terminal) {
+  if (result.contains("exports")) {
+    std::string text;
+    for (const json::value& each : array_at(result, "exports")) {
+      text += view_verified(each.get_object(), terminal);
+    }
+    return text;
+  }
   if (result.contains("position")) {
     return "verified: " + text_at(result, "origin") + " has at " + text_at(result, "position") +
            " of " + text_at(result, "size") + " records " + text_at(result, "type") + " of " +
@@ -125,9 +181,11 @@ void add_audit_verify_command(ToolCommand audit, Invocation& invocation) {
       audit.add_subcommand("verify", "Check an export or a proof against the log's key");
   const auto options = std::make_shared<VerifyOptions>();
   command
-      .add_option("PATH", options->path,
-                  "An export's directory, or the file of a proof or a capsule")
-      .required();
+      .add_option("PATH", options->paths,
+                  "An export's directory, or the file of a proof or a capsule; several exports "
+                  "of one log have to continue each other")
+      .required()
+      .several();
   add_trusted_keys(command, options->keys);
   command
       .add_option("--old-checkpoint", options->old_checkpoint,
@@ -140,7 +198,8 @@ void add_audit_verify_command(ToolCommand audit, Invocation& invocation) {
       "Examples:\n"
       "  signalbox audit verify ./export --key @audit.vkey \\\n"
       "    --old-checkpoint monday.checkpoint\n"
-      "  signalbox audit verify 42.tlog-proof --key @audit.vkey");
+      "  signalbox audit verify 42.tlog-proof --key @audit.vkey\n"
+      "  signalbox audit verify archive/*-* --key @audit.vkey");
   command.action(
       [options, &invocation] { return answer(invocation, run_verify(*options), view_verified); });
 }

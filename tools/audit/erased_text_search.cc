@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <fstream>
 #include <functional>
 
 #include "domain/try.h"
@@ -134,6 +136,17 @@ void search_files(const std::filesystem::path& directory, const std::filesystem:
   for (std::filesystem::path& file : files) places.add({0, std::move(file), {}});
 }
 
+// Returns the position in the name of a file of an export, `events-000000000018.jsonl`; else 0.
+Position first_record_of(const std::filesystem::path& file) {
+  const std::string name = file.stem().string();
+  const std::size_t digits = name.find_first_of("123456789");
+  Position first = 0;
+  if (digits != std::string::npos) {
+    std::from_chars(name.data() + digits, name.data() + name.size(), first);
+  }
+  return first;
+}
+
 }  // namespace
 
 void RemainingPlaces::add(RemainingPlace place) {
@@ -159,6 +172,27 @@ std::vector<std::string> search_pieces(const std::vector<FoundText>& texts) {
     });
   }
   return pieces;
+}
+
+RemainingPlaces search_archive(const std::filesystem::path& archive,
+                               const std::vector<std::string>& pieces) {
+  RemainingPlaces places;
+  PieceSearch search(pieces);
+  std::error_code failed;
+  std::vector<std::filesystem::path> files;
+  for (std::filesystem::directory_iterator each(archive, failed), end; !failed && each != end;
+       each.increment(failed)) {
+    if (each->path().extension() == ".jsonl") files.push_back(each->path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    Position position = first_record_of(file);
+    std::ifstream lines(file, std::ios::binary);
+    for (std::string line; std::getline(lines, line); ++position) {
+      if (search.in(line)) places.add({position, file, {}});
+    }
+  }
+  return places;
 }
 
 Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const RocksEventLog& log,

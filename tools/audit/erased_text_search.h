@@ -19,7 +19,7 @@ std::vector<std::string> search_pieces(const std::vector<FoundText>& texts);
 
 struct RemainingPlace {
   Position position = 0;            // of a record; 0: the place is `file`
-  std::filesystem::path file;       // if the place is no record
+  std::filesystem::path file;       // if the place is no record of the log
   std::vector<std::string> fields;  // the record's free texts with the piece; none: the piece is
                                     // in a part of the record that can't be erased
 };
@@ -31,6 +31,10 @@ struct RemainingPlaces {
   static constexpr std::size_t kept_max = 32;
   void add(RemainingPlace place);
 };
+
+// Reads every line of the events in an archive.
+RemainingPlaces search_archive(const std::filesystem::path& archive,
+                               const std::vector<std::string>& pieces);
 
 // Reads the whole log and every file of `data`. In the log's own files, it only searches for pieces
 // that were found in no record.

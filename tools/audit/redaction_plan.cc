@@ -49,20 +49,21 @@ Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
 
 // Makes HISTORY_DROPPED for a record that only an archive has, with the command that redacts it
 // there.
-CallError only_archived(const RocksEventLog& log, Position position) {
+CallError only_archived(const RocksEventLog& log, Position position,
+                        const std::filesystem::path& data) {
   CallError error = from_rejection(history_dropped(log, position));
   const std::filesystem::path archive = find_archive(log, position);
   if (archive.empty()) return error;
-  json::object& data = error.error.at("data").as_object();
-  data["details"].as_object()["archive"] = archive.string();
-  json::array& next = data["next_commands"].as_array();
-  next.insert(next.begin(), json::value(archive_redaction_command(archive, position)));
+  json::object& told = error.error.at("data").as_object();
+  told["details"].as_object()["archive"] = archive.string();
+  json::array& next = told["next_commands"].as_array();
+  next.insert(next.begin(), json::value(archive_redaction_command(archive, position, data)));
   return error;
 }
 
 // Makes REDACTION_NEEDS_STOP with the three commands that erase the texts: from the log and its
 // base, and from the archive.
-CallError needs_stop(const RocksEventLog& log, Position position,
+CallError needs_stop(const RocksEventLog& log, Position position, const std::filesystem::path& data,
                      const std::string& while_stopped) {
   std::string message = "record " + std::to_string(position) +
                         " stayed when a retention dropped others, so the state that the log "
@@ -75,7 +76,7 @@ CallError needs_stop(const RocksEventLog& log, Position position,
                " has them as well; there they are erased at "
                "any time, with the key that signs archives";
     details["archive"] = archive.string();
-    next.push_back(archive_redaction_command(archive, position));
+    next.push_back(archive_redaction_command(archive, position, data));
   }
   return redaction_refused("REDACTION_NEEDS_STOP", std::move(message), std::move(details),
                            std::move(next));
@@ -134,14 +135,14 @@ Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::st
 }
 
 // Plans all but the base and the earlier redaction.
-Called<RedactionPlan> plan_record(const RocksEventLog& log, Position position,
-                                  const std::vector<std::string>& fields) {
+Called<RedactionPlan> plan_record(const RocksEventLog& log, const std::filesystem::path& data,
+                                  Position position, const std::vector<std::string>& fields) {
   if (position == 0 || position > log.tail()) {
     return tl::unexpected(position_not_found(position, log.tail()));
   }
   const Horizon horizon = log.horizon();
   if (horizon.first_dropped(position, position)) {
-    return tl::unexpected(only_archived(log, position));
+    return tl::unexpected(only_archived(log, position, data));
   }
   RedactionPlan plan;
   bool fits = true;
@@ -194,29 +195,35 @@ CallError redaction_refused(const char* code, std::string message, json::object 
   return error;
 }
 
-Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
-                                     const std::vector<std::string>& fields) {
-  auto plan = TRY(plan_record(log, position, fields));
+Called<RedactionPlan> plan_redaction(const RocksEventLog& log, const std::filesystem::path& data,
+                                     Position position, const std::vector<std::string>& fields) {
+  auto plan = TRY(plan_record(log, data, position, fields));
   TRY(plan_base(log, plan));
   TRY(find_earlier_redaction(log, plan));
   return plan;
 }
 
-Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log, Position position,
+Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log,
+                                            const std::filesystem::path& data, Position position,
                                             const std::vector<std::string>& fields,
                                             const std::string& while_stopped) {
-  auto plan = TRY(plan_record(log, position, fields));
+  auto plan = TRY(plan_record(log, data, position, fields));
   const Position horizon = log.horizon().position;
   if (position <= horizon && !plan.fields.empty()) {
-    return tl::unexpected(needs_stop(log, position, while_stopped));
+    return tl::unexpected(needs_stop(log, position, data, while_stopped));
   }
   TRY(find_earlier_redaction(log, plan));
   return plan;
 }
 
-std::string archive_redaction_command(const std::filesystem::path& archive, Position position) {
+std::string archive_redaction_command(const std::filesystem::path& archive, Position position,
+                                      const std::filesystem::path& data) {
+  std::error_code unknown;
+  const auto of_the_service = data / "audit.key";
+  const bool is_there = std::filesystem::exists(of_the_service, unknown);
   return "signalbox audit redact " + std::to_string(position) + " --archive " +
-         for_the_shell(archive.string()) + " --signing-key audit.key";
+         for_the_shell(archive.string()) + " --signing-key " +
+         (is_there ? for_the_shell(of_the_service.string()) : "audit.key");
 }
 
 Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base) {

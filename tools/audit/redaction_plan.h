@@ -23,16 +23,18 @@ struct RedactionPlan {
   std::filesystem::path archive;  // the archive that has the record, too; empty: none is known
 };
 
-// Plans the redaction of `fields`, or without any of all free text, of the record at `position`.
+// Plans the redaction of `fields`, or without any of all free text, of the record at `position` of
+// the log in `data`.
 // Fails with POSITION_NOT_FOUND, HISTORY_DROPPED, NOTHING_TO_REDACT, with REDACTION_IMPOSSIBLE if
 // the base can't be redacted, or with a usage error for a field that the record doesn't have.
-Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
-                                     const std::vector<std::string>& fields);
+Called<RedactionPlan> plan_redaction(const RocksEventLog& log, const std::filesystem::path& data,
+                                     Position position, const std::vector<std::string>& fields);
 
 // Plans the same in the process that serves the log. Fails with REDACTION_NEEDS_STOP for a record
 // that was kept before the horizon, because its base can't be renewed while the log is served; the
 // error names `while_stopped`, the command that does it then, and the archive with its own.
-Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log, Position position,
+Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log,
+                                            const std::filesystem::path& data, Position position,
                                             const std::vector<std::string>& fields,
                                             const std::string& while_stopped);
 
@@ -42,8 +44,10 @@ Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base);
 // Makes the record of the PayloadRedacted event; the log fills in its digests.
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason);
 
-// Returns the command that redacts the record in an archive, with the usual name of the key's file.
-std::string archive_redaction_command(const std::filesystem::path& archive, Position position);
+// Returns the command that redacts the record in an archive, with the key's file in the data
+// directory if it is there, else with its usual name.
+std::string archive_redaction_command(const std::filesystem::path& archive, Position position,
+                                      const std::filesystem::path& data);
 
 // Makes an error of the client with this code and exit code 1.
 CallError redaction_refused(const char* code, std::string message, boost::json::object details,

@@ -45,7 +45,7 @@ std::string needed_by(const World& world, const RedactionPlan& plan) {
 std::string fold_redacted(const RedactionProof::Settings& settings) {
   const auto log = RocksEventLog::open(settings.data, {.read_only = true});
   if (!log) return log.error().message;
-  const auto planned = plan_redaction(**log, settings.position, settings.fields);
+  const auto planned = plan_redaction(**log, settings.data, settings.position, settings.fields);
   if (!planned) return text_at(planned.error().error, "message");
   const RedactionPlan& plan = *planned;
   auto first = plan.base.empty() ? initial_world(**log) : world_in_base(plan.base);

@@ -57,7 +57,7 @@ Decided<PlannedRedaction> plan_in_service(const RocksEventLog& log, const fs::pa
     while_stopped += " --field " + for_the_shell(field);
   }
   while_stopped += " --data " + for_the_shell(data.string());
-  auto made = plan_living_redaction(log, request.position, request.fields, while_stopped);
+  auto made = plan_living_redaction(log, data, request.position, request.fields, while_stopped);
   if (!made) return tl::unexpected(rejection_of(made.error()));
   PlannedRedaction planned;
   planned.event.redacted_position = request.position;

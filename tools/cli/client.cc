@@ -2,6 +2,7 @@
 
 #include "domain/try.h"
 #include "server/text/json_text.h"
+#include "server/text/utf8_text.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +23,24 @@ constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 bool may_another_answer(const CallError& failure) {
   return failure.exit_code == ExitCode::unreachable || failure.exit_code == ExitCode::try_again ||
          code_of(failure) == "CERTIFICATE_REFUSED";
+}
+
+// Returns the path of a text that isn't UTF-8, which JSON can't carry; "" if there is none.
+std::string find_not_utf8(const json::value& value, const std::string& path = {}) {
+  if (value.is_string()) return is_utf8(value.get_string()) ? "" : path;
+  if (const auto* array = value.if_array()) {
+    for (const json::value& each : *array) {
+      if (std::string found = find_not_utf8(each, path); !found.empty()) return found;
+    }
+  }
+  if (const auto* object = value.if_object()) {
+    for (const auto& each : *object) {
+      const std::string below =
+          path.empty() ? std::string(each.key()) : path + "." + each.key_c_str();
+      if (std::string found = find_not_utf8(each.value(), below); !found.empty()) return found;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -58,6 +77,10 @@ Called<Client> Client::connect_one(const ServerAddress& server, const Endpoint& 
 }
 
 Called<json::object> Client::call(std::string_view method, json::object params) {
+  if (const auto field = find_not_utf8(params); !field.empty()) {
+    return tl::unexpected(usage_error(field + " isn't UTF-8: the terminal uses another encoding",
+                                      {"locale charmap"}));
+  }
   const std::int64_t id = next_id_++;
   json::object request;
   request["jsonrpc"] = "2.0";

@@ -241,6 +241,11 @@ const CommandOption& CommandOption::repeatable() const {
   return *this;
 }
 
+const CommandOption& CommandOption::several() const {
+  option_->expected(1, -1);
+  return *this;
+}
+
 const CommandOption& CommandOption::list() const {
   option_->delimiter(',');
   return repeatable();

@@ -35,7 +35,9 @@ class CommandOption {
   const CommandOption& existing_file() const;
   // Lets the option be given several times; each adds a value.
   const CommandOption& repeatable() const;
-  // The same, and each may be several values with commas between them.
+  // Lets an operand be several words.
+  const CommandOption& several() const;
+  // As repeatable(), and each may be several values with commas between them.
   const CommandOption& list() const;
   // Shows the target's current value in --help as the default.
   const CommandOption& shows_default() const;

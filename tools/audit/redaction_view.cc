@@ -1,0 +1,106 @@
+#include "tools/audit/redaction_view.h"
+
+#include <boost/json/array.hpp>
+
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string view_place(const json::object& place) {
+  std::string text = "  ";
+  if (place.contains("file")) {
+    text += text_at(place, "file");
+    if (place.contains("position")) text += ": record " + text_at(place, "position");
+  } else {
+    text += "position " + text_at(place, "position");
+    std::string fields;
+    for (const json::value& each : array_at(place, "fields")) {
+      fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+    }
+    text += fields.empty() ? ": in what can't be erased" : ": " + fields;
+  }
+  text += "\n";
+  for (const json::value& each : array_at(place, "commands")) {
+    text += "    try: " + std::string(each.get_string()) + "\n";
+  }
+  return text;
+}
+
+std::string view_remaining(const json::object& result) {
+  std::string text;
+  if (!true_at(result, "searched")) {
+    text += "What was erased is too short to be searched for.\n";
+  } else if (text_at(result, "remaining_total") == "0") {
+    text +=
+        "Nothing of it (whole lines, and words of 16 bytes and more) was found anywhere else in "
+        "the data directory.\n";
+  } else {
+    text +=
+        "Of what was erased, something (a whole line, or a word of 16 bytes or more) is still at "
+        "places; there are " +
+        text_at(result, "remaining_total") + ":\n";
+    for (const json::value& each : array_at(result, "remaining")) {
+      text += view_place(each.get_object());
+    }
+  }
+  return text + "Note that " + text_at(result, "elsewhere") + ".\n";
+}
+
+std::string view_archives(const json::object& result) {
+  std::string text;
+  for (const json::value& each : array_at(result, "archives")) {
+    const json::object& place = each.get_object();
+    text += "The archive " + text_at(place, "archive") + " has the record, too.\n";
+    for (const json::value& command : array_at(place, "commands")) {
+      text += "    try: " + std::string(command.get_string()) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string view_archive_redaction(const json::object& result, const Terminal&) {
+  std::string fields;
+  for (const json::value& each : array_at(result, "fields")) {
+    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+  }
+  const std::string record =
+      "record " + text_at(result, "position") + ", " + text_at(result, "type");
+  if (fields.empty()) return record + ": nothing is left to erase there\n";
+  if (true_at(result, "dry_run")) return record + ": would erase " + fields + " there\n";
+  return record + ": erased " + fields + " from " + text_at(result, "archive") +
+         "; its manifest is signed anew\n" + view_remaining(result);
+}
+
+std::string view_redaction(const json::object& result, const Terminal&) {
+  std::string fields;
+  for (const json::value& each : array_at(result, "fields")) {
+    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+  }
+  const std::string record =
+      "record " + text_at(result, "position") + ", " + text_at(result, "type");
+  if (fields.empty()) {
+    return record + ": nothing is left to erase" +
+           (text_at(result, "redaction_position") == "0" || !result.contains("redaction_position")
+                ? ""
+                : "; it was redacted at position " + text_at(result, "redaction_position")) +
+           "\n" + view_archives(result);
+  }
+  if (true_at(result, "dry_run")) {
+    return record + ": would erase " + fields +
+           "\nThe log folds without it. Nothing was changed.\n" + view_archives(result);
+  }
+  std::string text = record + ": erased " + fields + "; the log says so at position " +
+                     text_at(result, "redaction_position") + "\n";
+  if (result.contains("files_error")) {
+    text += "Files of the log may have it until the server's next start: " +
+            text_at(result, "files_error") + "\n";
+  }
+  return text + view_archives(result) + view_remaining(result);
+}
+
+}  // namespace signalbox
