@@ -12,6 +12,7 @@ void Server::end_token(const Uuid& token_id) {
   claims_.refuse_of(actor, *why);
   steps_.refuse_of(actor, *why);
   locks_.refuse_of(actor, *why);
+  for (const std::string& runner : runners_.of_caller(actor)) runner_queue_.refuse(runner, *why);
   feed_.close_of(actor);
 }
 

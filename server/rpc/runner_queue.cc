@@ -60,6 +60,14 @@ void RunnerQueue::sweep(std::int64_t monotonic_ns) {
   }
 }
 
+void RunnerQueue::refuse(const std::string& runner, const Rejection& why) {
+  const auto place = waiting_.find(runner);
+  if (place == waiting_.end()) return;
+  const Responder responder = std::move(place->second.responder);
+  waiting_.erase(place);
+  responder.reject(why);
+}
+
 void RunnerQueue::refuse_all(const Rejection& why) {
   for (const auto& [runner, waiting] : std::exchange(waiting_, {})) waiting.responder.reject(why);
 }

@@ -28,6 +28,8 @@ class RunnerQueue {
   // Answers those past their deadline, and those for whom there is something to do meanwhile, such
   // as a job to forget.
   void sweep(std::int64_t monotonic_ns);
+  // Rejects the waiting report of the runner with `why`.
+  void refuse(const std::string& runner, const Rejection& why);
   // Rejects all with `why`.
   void refuse_all(const Rejection& why);
 

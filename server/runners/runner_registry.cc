@@ -334,22 +334,42 @@ RunnerState RunnerRegistry::state_of(const Runner& runner) const {
   return runner.has_reported && is_recent ? RunnerState::connected : RunnerState::away;
 }
 
+RunnerView RunnerRegistry::view_of(const std::string& name, const Runner& runner,
+                                   std::int64_t monotonic_ns) const {
+  RunnerView view{name,
+                  state_of(runner),
+                  runner.is_drained || runner.latest.drains,
+                  runner.latest.labels,
+                  runner.latest.repositories,
+                  runner.latest.slots,
+                  runner.lease_ms(),
+                  (monotonic_ns - runner.seen_ns) / ns_per_ms,
+                  {}};
+  for (const auto& [job_id, given] : runner.given) view.jobs.push_back(job_id);
+  return view;
+}
+
 std::vector<RunnerView> RunnerRegistry::list(std::int64_t monotonic_ns) const {
   const std::lock_guard lock(mutex_);
   std::vector<RunnerView> views;
-  for (const auto& [name, runner] : runners_) {
-    RunnerView& view = views.emplace_back(RunnerView{name,
-                                                     state_of(runner),
-                                                     runner.is_drained || runner.latest.drains,
-                                                     runner.latest.labels,
-                                                     runner.latest.repositories,
-                                                     runner.latest.slots,
-                                                     runner.lease_ms(),
-                                                     (monotonic_ns - runner.seen_ns) / ns_per_ms,
-                                                     {}});
-    for (const auto& [job_id, given] : runner.given) view.jobs.push_back(job_id);
-  }
+  for (const auto& [name, runner] : runners_) views.push_back(view_of(name, runner, monotonic_ns));
   return views;
+}
+
+Decided<RunnerView> RunnerRegistry::get(const std::string& name, std::int64_t monotonic_ns) const {
+  const std::lock_guard lock(mutex_);
+  const auto runner = runners_.find(name);
+  if (runner == runners_.end()) return not_found(name);
+  return view_of(name, runner->second, monotonic_ns);
+}
+
+std::vector<std::string> RunnerRegistry::of_caller(const std::string& caller) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, runner] : runners_) {
+    if (runner.caller == caller) names.push_back(name);
+  }
+  return names;
 }
 
 std::shared_ptr<const RunnerOffers> RunnerRegistry::offers() {

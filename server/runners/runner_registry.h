@@ -99,6 +99,10 @@ class RunnerRegistry {
   [[nodiscard]] RunnerDecisions decisions() const;
   void restore(const RunnerDecisions& decisions);
   [[nodiscard]] std::vector<RunnerView> list(std::int64_t monotonic_ns) const;
+  // RUNNER_NOT_FOUND.
+  [[nodiscard]] Decided<RunnerView> get(const std::string& runner, std::int64_t monotonic_ns) const;
+  // Returns those that report with this caller's token.
+  [[nodiscard]] std::vector<std::string> of_caller(const std::string& caller) const;
   [[nodiscard]] std::shared_ptr<const RunnerOffers> offers();
 
  private:
@@ -127,7 +131,10 @@ class RunnerRegistry {
     [[nodiscard]] std::int64_t lease_ms() const;
   };
 
-  Runner& known(const std::string& runner);  // requires mutex_
+  // These require mutex_.
+  Runner& known(const std::string& runner);
+  [[nodiscard]] RunnerView view_of(const std::string& name, const Runner& runner,
+                                   std::int64_t monotonic_ns) const;
   [[nodiscard]] RunnerState state_of(const Runner& runner) const;
   [[nodiscard]] RunnerOffers present_offers() const;
   bool make_room();

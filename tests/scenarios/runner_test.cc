@@ -193,5 +193,35 @@ step = { command = ["true"] }
   EXPECT_NE(worker.err.find("FORBIDDEN"), std::string::npos) << worker.err;
 }
 
+// The first address is nobody's, and the token is replaced while a job runs.
+TEST_F(RunnerOverTls, FindsTheServiceAndATokenThatWasReplaced) {  // N2, N3
+  where_[1] = "tls://localhost:1," + address_;
+  RunnerProcess runner(scratch_.path() / "one", where_, {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  const std::string id = start_run(counted());
+  ASSERT_TRUE(eventually([&] { return executions() == 1; })) << runner.log();
+  const json::object listed = result({"access", "list"});
+  const std::string old(listed.at("tokens").at(0).at("id").as_string());
+  const std::string fresh = server_.cli({"access", "issue", "two", "--role", "runner"}).out;
+  (void)result({"access", "revoke", old, "--reason", "rotation"});
+  ASSERT_TRUE(eventually([&] { return runner.log().find("revoked") != std::string::npos; }))
+      << runner.log();
+  write_text(at("token"), fresh);
+  let_go();
+  expect_success(id);
+  expect_each_once();
+  EXPECT_EQ(executions(), 1U);
+}
+
+TEST_F(RunnerOverTls, AMissingVariableIsTheRunners) {  // N1
+  RunnerProcess runner(scratch_.path() / "one", where_, {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  const std::string id = start_run(
+      "true", "\"gpu\"", "environment = [\"NOT_THERE\"]\n[station.retry]\nmax_retries = 0\n");
+  ASSERT_TRUE(eventually([&] { return status(id) == "failed"; })) << runner.log();
+  const std::string shown = json::serialize(detail(id));
+  EXPECT_NE(shown.find("NOT_THERE, which the runner does not have"), std::string::npos) << shown;
+}
+
 }  // namespace
 }  // namespace signalbox

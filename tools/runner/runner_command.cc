@@ -155,7 +155,9 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   const auto relay = TRY(JobRelay::listen(work.socket(), server));
   RunnerJobs jobs(work, std::move(repositories), log_line);
   TRY(jobs.load());
-  RunnerLink link(server, std::move(settings), work, jobs, log_line);
+  RunnerLink link(
+      server, [&invocation] { return invocation.server_address(); }, std::move(settings), work,
+      jobs, log_line);
   std::atomic<bool> over = false;
   std::thread waits_for_signal([&] { stop_on_signal(link, over); });
   std::thread sends([&] { link.send_results(); });

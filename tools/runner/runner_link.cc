@@ -64,6 +64,7 @@ Called<json::object> RunnerLink::Line::call(std::string_view method, const json:
     client = client_;
   }
   if (client == nullptr) {
+    if (const auto found = find_server_()) server_.secret = found->secret;
     auto connected = Client::connect(server_, answer_time_);
     if (!connected) return tl::unexpected(connected.error());
     client = std::make_shared<Client>(std::move(*connected));
@@ -85,18 +86,19 @@ void RunnerLink::Line::interrupt() {
   if (client_ != nullptr) client_->interrupt();
 }
 
-RunnerLink::RunnerLink(const ServerAddress& server, RunnerSettings settings, RunnerWork& work,
-                       RunnerJobs& jobs, Log log)
+RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSettings settings,
+                       RunnerWork& work, RunnerJobs& jobs, Log log)
     : settings_(std::move(settings)),
       work_(work),
       jobs_(jobs),
       log_(std::move(log)),
-      server_(server),
+      server_(std::move(server)),
+      find_server_(std::move(find_server)),
       instance_(to_string(RandomIdSource().next_span_id())),
-      reports_(server, report_time(settings_.lease_ms)),
-      results_(server, answer_time),
-      outputs_(server, answer_time),
-      questions_(server, answer_time) {}
+      reports_(server_, find_server_, report_time(settings_.lease_ms)),
+      results_(server_, find_server_, answer_time),
+      outputs_(server_, find_server_, answer_time),
+      questions_(server_, find_server_, answer_time) {}
 
 Called<void> RunnerLink::register_runner() {
   if (!work_.identity().runner.empty()) return {};

@@ -35,10 +35,13 @@ struct RunnerSettings {
 class RunnerLink {
  public:
   using Log = std::function<void(const std::string& text)>;
+  // Returns where the service is, with the access token as it is now.
+  using FindServer = std::function<Called<ServerAddress>()>;
 
-  // All outlive this.
-  RunnerLink(const ServerAddress& server, RunnerSettings settings, RunnerWork& work,
-             RunnerJobs& jobs, Log log);
+  // All outlive this. `find_server` is called for each new connection, on any thread, so that a
+  // token can be replaced while jobs run.
+  RunnerLink(ServerAddress server, FindServer find_server, RunnerSettings settings,
+             RunnerWork& work, RunnerJobs& jobs, Log log);
 
   // Registers the runner unless it is registered, and then exchanges reports and answers until
   // stop(), or with `once` until a job is over. Blocks. Fails with RUNNER_EVICTED, or with
@@ -59,8 +62,8 @@ class RunnerLink {
   // One connection, which is opened when it is needed and dropped after a failure.
   class Line {
    public:
-    Line(const ServerAddress& server, std::chrono::milliseconds answer_time)
-        : server_(server), answer_time_(answer_time) {}
+    Line(ServerAddress server, const FindServer& find_server, std::chrono::milliseconds answer_time)
+        : server_(std::move(server)), find_server_(find_server), answer_time_(answer_time) {}
     Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
     // Makes the call under way fail, and all later ones.
     void interrupt();
@@ -68,6 +71,7 @@ class RunnerLink {
    private:
     std::mutex mutex_;  // of what interrupt() touches
     ServerAddress server_;
+    const FindServer& find_server_;
     const std::chrono::milliseconds answer_time_;
     std::shared_ptr<Client> client_;
     bool interrupted_ = false;
@@ -91,6 +95,7 @@ class RunnerLink {
   RunnerJobs& jobs_;
   const Log log_;
   const ServerAddress server_;
+  const FindServer find_server_;
   const std::string instance_;  // of this process
   Line reports_;
   Line results_;

@@ -143,10 +143,11 @@ Executed<std::vector<std::string>> job_environment(
     // Refused in a pipeline now, but one that was stored before may name it.
     const auto found = name == access_token_name ? server.end() : server.find(name);
     if (found == server.end()) {
-      return tl::unexpected(ExecutorError{ErrorClass::config, "CONFIG_MISSING",
-                                          "station " + job.definition.name +
-                                              " needs the environment variable " + name +
-                                              ", which the server does not have"});
+      return tl::unexpected(ExecutorError{
+          ErrorClass::config, "CONFIG_MISSING",
+          "station " + job.definition.name + " needs the environment variable " + name +
+              ", which " + (is_runner(job.machine) ? "the runner" : "the server") +
+              " does not have"});
     }
     variables.emplace(name, found->second);
   }

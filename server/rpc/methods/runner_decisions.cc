@@ -30,21 +30,35 @@ json::object view_of(const RunnerView& runner) {
   return shown;
 }
 
-// Answers with `result` once what operators have decided is kept.
-void answer_when_kept(Api& api, Call& call, const RunnerParts& parts, json::object result) {
-  parts.offers_changed();
-  api.blocking.run(
-      {.name = "decisions about runners"},
-      [file = parts.decisions, decisions = parts.registry->decisions(), responder = call.responder,
-       result = std::move(result)]() mutable -> std::function<void()> {
-        const auto kept = file.empty() ? Stored<void>() : write_stored_json(file, decisions);
-        if (!kept) {
-          return [responder, why = unstored_artifact("runners.json", kept.error())] {
-            responder.reject(why);
-          };
-        }
-        return [responder, result = std::move(result)] { responder.result(result); };
-      });
+using RunnerList = std::vector<std::string> RunnerDecisions::*;
+using ApplyDecision = std::function<Decided<void>(RunnerRegistry&)>;
+
+// Keeps the decision that a runner is in the list or not, applies it, and answers with `result`. Of
+// several at once, each is made after the one before: they have one lane.
+void decide_and_answer(Api& api, Call& call, RunnerParts& parts, const std::string& runner,
+                       RunnerList list, bool is_in, const ApplyDecision& apply,
+                       json::object result) {
+  api.blocking.run({.name = "decisions about runners"},
+                   [&parts, runner, list, is_in, apply, responder = call.responder,
+                    result = std::move(result)]() -> std::function<void()> {
+                     RunnerDecisions decisions = parts.registry->decisions();
+                     std::erase(decisions.*list, runner);
+                     if (is_in) (decisions.*list).push_back(runner);
+                     const auto kept = parts.decisions.empty()
+                                           ? Stored<void>()
+                                           : write_stored_json(parts.decisions, decisions);
+                     if (!kept) {
+                       return [responder, why = unstored_artifact("runners.json", kept.error())] {
+                         responder.reject(why);
+                       };
+                     }
+                     const auto applied = apply(*parts.registry);
+                     return [&parts, responder, applied, result] {
+                       if (!applied) return responder.reject(applied.error());
+                       parts.offers_changed();
+                       responder.result(result);
+                     };
+                   });
 }
 
 // One that hasn't reported since the start may still have the workspaces of runs.
@@ -69,31 +83,34 @@ void list_runners(Api& api, Call& call, RunnerParts& parts) {
 void get_runner(Api& api, Call& call, RunnerParts& parts) {
   const auto asked = from_json<NamedRunner>(call.params);
   if (!asked) return call.responder.reject(asked.error());
-  for (const RunnerView& runner : parts.registry->list(api.clock.monotonic_ns())) {
-    if (runner.runner == asked->runner) return call.responder.result(view_of(runner));
-  }
-  call.responder.reject({ErrorCode::RUNNER_NOT_FOUND,
-                         "no runner " + asked->runner + " has reported since the service started",
-                         {{"runner", asked->runner}},
-                         {"signalbox runner list"}});
+  const auto runner = parts.registry->get(asked->runner, api.clock.monotonic_ns());
+  if (!runner) return call.responder.reject(runner.error());
+  call.responder.result(view_of(*runner));
 }
 
 void drain_runner(Api& api, Call& call, RunnerParts& parts) {
   const auto asked = from_json<DrainRunner>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   const bool drains = asked->drains.value_or(true);
-  const auto done = parts.registry->drain(asked->runner, drains);
-  if (!done) return call.responder.reject(done.error());
-  answer_when_kept(api, call, parts, {{"runner", asked->runner}, {"drains", drains}});
+  const auto known = parts.registry->get(asked->runner, api.clock.monotonic_ns());
+  if (!known) return call.responder.reject(known.error());
+  decide_and_answer(api, call, parts, asked->runner, &RunnerDecisions::drained, drains,
+                    [runner = asked->runner, drains](RunnerRegistry& registry) {
+                      return registry.drain(runner, drains);
+                    },
+                    {{"runner", asked->runner}, {"drains", drains}});
 }
 
 void evict_runner(Api& api, Call& call, RunnerParts& parts) {
   const auto asked = from_json<NamedRunner>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   if (is_named_by_a_run(api.engine.world(), asked->runner)) parts.registry->expect(asked->runner);
-  const auto done = parts.registry->evict(asked->runner);
-  if (!done) return call.responder.reject(done.error());
-  answer_when_kept(api, call, parts, {{"runner", asked->runner}, {"evicted", true}});
+  const auto known = parts.registry->get(asked->runner, api.clock.monotonic_ns());
+  if (!known) return call.responder.reject(known.error());
+  decide_and_answer(
+      api, call, parts, asked->runner, &RunnerDecisions::evicted, true,
+      [runner = asked->runner](RunnerRegistry& registry) { return registry.evict(runner); },
+      {{"runner", asked->runner}, {"evicted", true}});
 }
 
 }  // namespace signalbox
