@@ -238,13 +238,15 @@ bool RunnerRegistry::has_jobs(const std::string& name) const {
          (!place->second.given.empty() || !place->second.reported.empty());
 }
 
-bool RunnerRegistry::finish(const std::string& name, const std::string& job_id, JobResult result) {
+bool RunnerRegistry::finish(const std::string& name, const std::string& job_id, JobResult result,
+                            const std::string& external_ref) {
   const std::lock_guard lock(mutex_);
   Runner& runner = known(name);
   if (!runner.given.contains(job_id) && !runner.reported.contains(job_id)) return false;
   GivenJob& given = runner.given[job_id];
   given.is_taken = true;
   given.is_lost = false;
+  if (!external_ref.empty()) given.external_ref = external_ref;
   if (!given.result) given.result = std::move(result);  // the first one stands
   return true;
 }

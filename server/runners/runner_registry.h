@@ -84,8 +84,10 @@ class RunnerRegistry {
   [[nodiscard]] RunnerAnswer answer(const std::string& runner, const IsWanted& is_wanted);
   // Returns whether the runner has a job, as far as it is known.
   [[nodiscard]] bool has_jobs(const std::string& runner) const;
-  // Takes the result of a job. Returns false if the runner wasn't given it.
-  bool finish(const std::string& runner, const std::string& job_id, JobResult result);
+  // Takes the result of a job, and its external ref if that isn't empty. Returns false if the
+  // runner wasn't given it.
+  bool finish(const std::string& runner, const std::string& job_id, JobResult result,
+              const std::string& external_ref = {});
   // Marks runners whose lease is over as lost, and drops what nobody wants of them. Returns whether
   // what the runners offer has changed. A process that was stopped gives all of them their full
   // lease again.

@@ -1,6 +1,8 @@
 """What real agents do, and what has to become of it. Each scene gets a Stage."""
 import json
+import os
 import re
+import subprocess
 import threading
 import time
 
@@ -170,7 +172,7 @@ def usage_limit_that_ends_this_minute(stage):  # A4
         stage.end_of(run_id)
 
 
-def resumes_are_billed_once(stage):  # A4, A5
+def resumes_are_billed_once(stage, labels=()):  # A4, A5
     """Attempts that fail after paid work go on with the session; the sum is what was paid."""
     # claude repeats a refused request once, as its variable says; codex doesn't repeat this one.
     refusal, refused = Refusal(500, "api_error", "Internal server error"), (3, 4, 7, 8)
@@ -184,7 +186,7 @@ def resumes_are_billed_once(stage):  # A4, A5
         if request.number >= 10:
             return Answer("It adds.", tokens_in=2000)
         return Answer("I look.", shell(stage, "true"), tokens_in=5000 + request.number)
-    run = stage.play(script, retries=5)
+    run = stage.play(script, retries=5, labels=labels)
     succeeded(stage, run)
     attempts = run["stations"][0]["attempts"]
     check(len(attempts) > 1 and attempts[-1]["metadata"]["resumed"], f"not resumed: {attempts}")
@@ -276,6 +278,56 @@ def server_killed(stage):  # A4
     billed(stage, run)
 
 
+class Runner:
+    """A runner of the stage's service, with the stage's agent."""
+
+    def __init__(self, stage):
+        self.stage = stage
+        self.work = stage.directory / "runner"
+        self.start()
+
+    def start(self):
+        with open(self.stage.directory / "runner.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.stage.binary, "--data", self.stage.directory / "data", "runner", "--work", self.work,
+                 "--labels", "agents"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.stage.environment})
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def at_a_runner(stage):  # A4, A5, N1, N5
+    """A runner is killed with -9 while its agent works, and follows it when it is back; later attempts resume there."""
+    go_on = threading.Event()
+
+    def script(request):
+        if request.number == 1:
+            return Answer("I write it.", shell(stage, "echo 4 > sum.txt"))
+        go_on.wait(RUN_SECONDS)
+        return Answer("It adds.")
+    runner = Runner(stage)
+    try:
+        run_id = stage.start(script, labels=["agents"])
+        stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
+        runner.kill()
+        runner.start()
+        go_on.set()
+        run = stage.end_of(run_id)
+        succeeded(stage, run)
+        attempts = run["stations"][0]["attempts"]
+        check(len(attempts) == 1 and attempts[0]["worker"].startswith("runner:"), f"{attempts}")
+        written = runner.work / "runs" / run_id / "workspace" / "sum.txt"
+        check(written.read_text() == "4\n", "no file was written")
+        check("It adds." in stage.command("run", "logs", run_id), "its output isn't here")
+        billed(stage, run)
+        resumes_are_billed_once(stage, labels=["agents"])
+    finally:
+        go_on.set()
+        runner.kill()
+
+
 def background_subagents(stage):  # A4, A5
     """A subagent works in the background after the turn's end; its tokens are counted."""
     def script(request):
@@ -331,9 +383,9 @@ SCENES = {
     "claude": [edits_and_tests, denials_are_named, garbage_in_the_answer, refusals_have_their_class,
                usage_limit_with_a_reset, usage_limit_without_a_reset, resumes_are_billed_once,
                shim_and_agent_killed, shim_killed, agent_killed, lost_for_good, server_killed,
-               background_subagents, endless_loop_ends_with_its_budget],
+               at_a_runner, background_subagents, endless_loop_ends_with_its_budget],
     "codex": [edits_and_tests, garbage_in_the_answer, refusals_have_their_class,
               usage_limit_without_a_reset, usage_limit_that_ends_this_minute, resumes_are_billed_once,
-              shim_and_agent_killed, shim_killed, agent_killed, server_killed,
+              shim_and_agent_killed, shim_killed, agent_killed, server_killed, at_a_runner,
               endless_loop_ends_at_its_timeout],
 }

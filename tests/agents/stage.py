@@ -43,11 +43,11 @@ class Stage:
         for variable in [each for each in os.environ
                          if each.startswith(("ANTHROPIC_", "CLAUDE", "CODEX_", "OPENAI_"))]:
             os.environ.pop(variable, None)  # or another stage was first
-        environment = programs.environment(agents, name, home, self.model.url)
+        self.environment = programs.environment(agents, name, home, self.model.url)
         data = self.directory / "data"
         data.mkdir()
         (data / "signalbox.toml").write_text(SETTINGS)
-        self.serve = lambda: Service(binary, data, environment=environment)
+        self.serve = lambda: Service(binary, data, environment=self.environment)
         self.service = self.serve()
         self.scenes = 0
         self.latest_seconds = 0
@@ -83,8 +83,8 @@ class Stage:
             self.model.requests = []
 
     def start(self, script, retries=0, command=(), budget=None, timeout=None,
-              goal="make it work"):
-        """Starts a run of one station with the agent. Returns its id."""
+              goal="make it work", labels=()):
+        """Starts a run of one station with the agent, at a runner if there are labels. Returns its id."""
         self.set_scene(script)
         self.scenes += 1
         station = {"name": "implement", "executor": "coderunner", "cancel_grace": "5s",
@@ -100,7 +100,8 @@ class Stage:
         more = {"budget": budget} if budget else {}
         started = self.service.call("run.start", goal=goal,
                                     idempotency_key=f"scene-{self.scenes}",
-                                    pipeline={"name": "agents", "station": [station]}, **more)
+                                    pipeline={"name": "agents", "runs_on": list(labels), "station": [station]},
+                                    **more)
         return started["run_id"]
 
     def run_of(self, run_id):

@@ -93,7 +93,8 @@ TEST_F(RunnerRegistryTest, AResultIsTakenOnceAndTheJobForgottenWhenItsAttemptHas
   result.result.summary = "first";
   EXPECT_TRUE(registry.finish(one, "a", result));
   result.result.summary = "second";
-  EXPECT_TRUE(registry.finish(one, "a", result));
+  EXPECT_TRUE(registry.finish(one, "a", result, "session"));
+  EXPECT_EQ(executor.learned_ref(job("a")).value(), "session") << "its job may end before a report";
   EXPECT_EQ(poll("a").value(), JobState::finished);
   EXPECT_EQ(executor.fetch_result(job("a")).value().result.summary, "first");
   report({{"a", "ref", true, false}});

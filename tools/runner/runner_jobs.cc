@@ -209,7 +209,7 @@ std::optional<EndedJob> RunnerJobs::wait_for_ended() {
         continue;
       }
       taken.is_sending = true;
-      return EndedJob{job_id, *taken.result};
+      return EndedJob{job_id, taken.external_ref, *taken.result};
     }
     if (next == Clock::time_point::max()) {
       ended_.wait(lock);

@@ -27,6 +27,7 @@ using RunnerRepositories = std::map<std::string, std::filesystem::path>;
 // A job that has ended and whose result the service doesn't have yet.
 struct EndedJob {
   std::string job_id;
+  std::string external_ref;
   JobResult result;
 };
 

@@ -227,6 +227,7 @@ Called<void> RunnerLink::send_result(const EndedJob& job) {
   TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
                                       {"key", work_.identity().key},
                                       {"job_id", job.job_id},
+                                      {"external_ref", job.external_ref},
                                       {"result", to_json(job.result)}}));
   return {};
 }

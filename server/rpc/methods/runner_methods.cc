@@ -36,9 +36,10 @@ struct FinishJob {
   std::string runner;
   std::string key;
   std::string job_id;
+  std::optional<std::string> external_ref;  // as in its reports, of which none may have come
   JobResult result;
 };
-BOOST_DESCRIBE_STRUCT(FinishJob, (), (runner, key, job_id, result))
+BOOST_DESCRIBE_STRUCT(FinishJob, (), (runner, key, job_id, external_ref, result))
 
 struct UploadArtifact {
   std::string runner;
@@ -172,9 +173,13 @@ Decided<void> check_result(const JobResult& result) {
 void finish(Api& api, Call& call, RunnerParts& parts) {
   auto asked = from_json<FinishJob>(call.params);
   if (!asked) return call.responder.reject(asked.error());
-  const auto checked = require_key(parts, asked->runner, asked->key).and_then([&] {
-    return check_result(asked->result);
-  });
+  const auto checked =
+      require_key(parts, asked->runner, asked->key)
+          .and_then([&] { return check_result(asked->result); })
+          .and_then([&] {
+            return require_at_most("external_ref", asked->external_ref.value_or(""),
+                                   limits::path_bytes_max);
+          });
   if (!checked) return call.responder.reject(checked.error());
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   // Another job's id may be any text, and names no directory.
@@ -204,7 +209,8 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
         return [&parts, responder, asked = std::move(asked)]() mutable {
           const std::string job_id = asked.job_id;
           const bool taken = parts.queue->is_wanted(asked.runner, job_id) &&
-                             parts.registry->finish(asked.runner, job_id, std::move(asked.result));
+                             parts.registry->finish(asked.runner, job_id, std::move(asked.result),
+                                                    asked.external_ref.value_or(""));
           parts.look_again(job_id);
           responder.result({{"taken", taken}});
         };
