@@ -24,15 +24,17 @@ RunnerAnswer RunnerQueue::answer_for(const std::string& runner) const {
   });
 }
 
+// Answers come after the change of waiting_: a report that has waited while the state was set back
+// is asked again instead of being answered (Responder), and comes back here.
 void RunnerQueue::answer_or_wait(const std::string& runner, const Responder& responder,
                                  std::int64_t deadline_ns, const std::vector<std::string>& forget) {
   RunnerAnswer answer = answer_for(runner);
-  if (const auto earlier = waiting_.find(runner); earlier != waiting_.end()) {
-    earlier->second.responder.result(to_json(answer).as_object());
-    waiting_.erase(earlier);
+  if (auto earlier = waiting_.extract(runner); !earlier.empty()) {
+    earlier.mapped().responder.result(to_json(answer).as_object());
   }
   answer.forget.insert(answer.forget.end(), forget.begin(), forget.end());
-  if (!answer.empty() || deadline_ns == 0) {
+  // One that is asked again waits; the runner's connection of now has this answer.
+  if (!answer.empty() || deadline_ns == 0 || waiting_.contains(runner)) {
     return responder.result(to_json(answer).as_object());
   }
   waiting_.emplace(runner, Waiting{responder, deadline_ns});
@@ -49,15 +51,17 @@ void RunnerQueue::wake(const std::string& runner) {
 }
 
 void RunnerQueue::sweep(std::int64_t monotonic_ns) {
+  std::vector<std::pair<Responder, RunnerAnswer>> due;
   for (auto each = waiting_.begin(); each != waiting_.end();) {
-    const RunnerAnswer answer = answer_for(each->first);
+    RunnerAnswer answer = answer_for(each->first);
     if (answer.empty() && each->second.deadline_ns > monotonic_ns) {
       ++each;
       continue;
     }
-    each->second.responder.result(to_json(answer).as_object());
+    due.emplace_back(std::move(each->second.responder), std::move(answer));
     each = waiting_.erase(each);
   }
+  for (const auto& [responder, answer] : due) responder.result(to_json(answer).as_object());
 }
 
 void RunnerQueue::refuse(const std::string& runner, const Rejection& why) {

@@ -220,6 +220,22 @@ TEST_F(RpcRunners, OutputIsTakenOfTheirJobsUnderWayAlone) {  // N4
             "FORBIDDEN");
 }
 
+// A report that waited while the state was set back is asked again when it is answered.
+TEST_F(RpcRunners, ReportsMayWaitWhileTheDiskFillsUp) {  // G1, N5
+  const auto waiting = [this] { return json::serialize(report({{"wait_ms", 5000}})); };
+  const auto first = send_from("runner.exchange", waiting());
+  send(request("lock.acquire", R"({"key":"k","owner":"o"})"));
+  engine.flush();
+  finish(AppendStatus::full);
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
+  const auto second = send_from("runner.exchange", waiting());
+  EXPECT_TRUE(first->lines.empty()) << "it waits again";
+  EXPECT_EQ(second->lines.size(), 1U);
+  const auto third = send_from("runner.exchange", waiting());
+  EXPECT_EQ(first->lines.size(), 1U);
+  EXPECT_TRUE(third->lines.empty());
+}
+
 TEST_F(RpcRunners, AreListedDrainedAndEvicted) {  // N3
   EXPECT_EQ(refusal("runner.get", {{"runner", runner}}), "RUNNER_NOT_FOUND");
   EXPECT_EQ(refusal("runner.exchange", report()), "");
