@@ -8,6 +8,7 @@
 #include "tests/simulation/operator_client.h"
 #include "tests/simulation/owner_client.h"
 #include "tests/simulation/reader_client.h"
+#include "tests/simulation/runner_client.h"
 #include "tests/simulation/step_client.h"
 #include "tests/simulation/tick_client.h"
 #include "tests/simulation/token_client.h"
@@ -25,13 +26,17 @@ void Client::expect_code(const Reply& reply, const std::set<std::string>& codes)
                       caller_.last_method() + " of " + name() + " was refused: " + reply.code);
 }
 
+void Client::restart() {
+  ++life_;
+  caller_.forget();
+  forget();
+  environment_.schedule.after(between(10, 3000) * ns_per_ms, outside, [this] { begin(); });
+}
+
 bool Client::dies() {
   if (is_mortal() && environment_.faults.strikes(Fault::client_restart)) {
     environment_.note(name() + " dies");
-    ++life_;
-    caller_.forget();
-    forget();
-    environment_.schedule.after(between(10, 3000) * ns_per_ms, outside, [this] { begin(); });
+    restart();
     return true;
   }
   // A request about locks is never repeated: it could arrive after the next acquire of the same
@@ -40,7 +45,7 @@ bool Client::dies() {
   return false;
 }
 
-std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
+std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMachine& machine) {
   std::vector<std::unique_ptr<Client>> clients;
   for (const char* name : {"worker-a", "worker-b", "worker-c"}) {
     clients.push_back(std::make_unique<WorkerClient>(context, name));
@@ -69,6 +74,13 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
   clients.push_back(std::make_unique<ReaderClient>(context, "reader"));
   if (CaretakerClient::is_in(context.environment.seed)) {
     clients.push_back(std::make_unique<CaretakerClient>(context, "caretaker"));
+  }
+  if (RunnerClient::is_in(context.environment.seed)) {
+    Owner first_life = Owner{1} << 32;  // beyond the lives of the service
+    for (const char* name : {"runner-a", "runner-b"}) {
+      clients.push_back(std::make_unique<RunnerClient>(context, machine, name, first_life));
+      first_life *= 2;
+    }
   }
   if (!context.rhythm.has_cards) return clients;
   for (const char* name : {"owner-a", "owner-b"}) {

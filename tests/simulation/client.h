@@ -20,6 +20,7 @@
 
 namespace signalbox::simulation {
 
+class SimulatedMachine;
 class SimulatedRepositories;
 
 // An access token as a client knows it that was given the secret.
@@ -105,6 +106,8 @@ class Client {
   [[nodiscard]] virtual bool is_mortal() const { return true; }
   // Drops what the client remembers, when it dies.
   virtual void forget() {}
+  // Dies now, and begins again a while later.
+  void restart();
 
   Context& context_;
   Environment& environment_;
@@ -122,6 +125,6 @@ class Client {
 
 // Makes the clients of a simulation, at least one of each kind. A client of a new noun is added
 // here.
-std::vector<std::unique_ptr<Client>> make_clients(Context& context);
+std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMachine& machine);
 
 }  // namespace signalbox::simulation

@@ -1,5 +1,7 @@
 #include "tests/simulation/operator_client.h"
 
+#include "tests/simulation/runner_client.h"
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -97,8 +99,9 @@ void OperatorClient::start_run() {
   std::string goal = "goal " + std::to_string(runs_);
   // Long enough for the judge of redactions, and like no other.
   if (environment_.redacts) goal += " of " + name() + ", with a key in it";
-  json::object params{{"goal", goal},
-                      {"pipeline", pipeline_to_json(any_pipeline(environment_.random))}};
+  PipelineDefinition pipeline = any_pipeline(environment_.random);
+  if (RunnerClient::is_in(environment_.seed)) RunnerClient::ask_for_runner(pipeline);
+  json::object params{{"goal", goal}, {"pipeline", pipeline_to_json(pipeline)}};
   if (one_in(3)) params["budget"] = to_json(any_budget(environment_.random));
   if (one_in(6)) params["max_retries"] = between(0, 3);
   if (one_in(6)) params["repository"] = "/repositories/owner-a-project-1";

@@ -29,6 +29,13 @@ void SimulatedJobRunner::cancel(const std::string& job_id) {
   look_after(job_id, place->second, environment_.random.between(0, 3000) * ns_per_us);
 }
 
+void SimulatedJobRunner::look_again(const std::string& job_id) {
+  const auto place = jobs_.find(job_id);
+  if (place == jobs_.end()) return;
+  place->second.pause_ns = pause_min_ns;
+  look_after(job_id, place->second, environment_.random.between(0, 3000) * ns_per_us);
+}
+
 void SimulatedJobRunner::look_after(const std::string& job_id, Tracked& tracked,
                                     std::int64_t delay_ns) {
   environment_.schedule.after(delay_ns, owner_,

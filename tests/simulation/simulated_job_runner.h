@@ -20,6 +20,7 @@ class SimulatedJobRunner final : public JobRunner {
 
   void track(Job job) override;
   void cancel(const std::string& job_id) override;
+  void look_again(const std::string& job_id) override;
 
  private:
   struct Tracked {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "domain/placement.h"
 #include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
@@ -77,9 +78,12 @@ SimulatedMachine::SimulatedJob SimulatedMachine::begin(const Job& job) {
   SeededRandom& random = environment_.random;
   SimulatedJob begun;
   begun.run_id = job.run_id;
+  begun.machine = job.machine;
   begun.station = job.definition.name;
   std::int64_t duration_ms = random.between(1, 800);
   if (environment_.faults.strikes(Fault::job_slow)) duration_ms = random.between(1000, 20'000);
+  // Longer than the lease of a runner that is away.
+  if (is_runner(job.machine) && random.one_in(3)) duration_ms = random.between(1000, 20'000);
   begun.lost = environment_.faults.strikes(Fault::job_lost);
   // The result of deep work comes from its process, unless that takes too long.
   const bool deep = job.definition.executor == ExecutorKind::deep_work && !begun.lost;
@@ -120,7 +124,9 @@ Executed<std::string> SimulatedMachine::submit(const Job& job) {
   if (environment_.faults.strikes(Fault::submit_failed)) return no_answer();
   if (jobs_.contains(job.id)) environment_.violate("job " + job.id + " was submitted twice");
   for (const auto& [id, other] : jobs_) {
-    if (other.run_id == job.run_id && state_of(other) == JobState::running) {
+    // One at a runner that was lost may still run, in another workspace.
+    const bool shares_workspace = other.run_id == job.run_id && other.machine == job.machine;
+    if (shares_workspace && state_of(other) == JobState::running) {
       environment_.violate("job " + job.id + " runs beside " + id + " of the same run");
     }
   }

@@ -52,6 +52,7 @@ class SimulatedMachine final : public Executor {
  private:
   struct SimulatedJob {
     RunId run_id{};
+    std::string machine;
     std::string station;
     std::int64_t ends_at_ns = 0;
     bool lost = false;     // ends without a result

@@ -19,6 +19,7 @@
 #include "server/scheduler/incarnation.h"
 #include "store/sha256.h"
 #include "tests/simulation/network.h"
+#include "tests/simulation/runner_client.h"
 #include "tests/simulation/simulated_job_runner.h"
 #include "tests/simulation/tampering.h"
 
@@ -117,6 +118,13 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
             if (error.kind != StoreError::Kind::dropped) environment_.violate(error.message);
           },
           reading_pool()),
+      runners_(environment.schedule.monotonic_ns(),
+               [this](const std::string& runner) {
+                 post([this, runner] { runner_queue_.wake(runner); });
+               }),
+      runner_queue_(engine_, runners_),
+      runner_executor_({[](const std::string& job_id) { return "secret of " + job_id; }}, runners_),
+      executor_(machine, machine, runner_executor_),
       artifacts_("/nonexistent"),
       authentication_(engine_, environment.schedule, {}),
       api_(api(ids_, blocking_pool(),
@@ -131,8 +139,8 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                  [this](CommitOutcome outcome) { engine_.on_committed(std::move(outcome)); }),
       jobs_(
           engine_, ids_,
-          [&environment, &machine, owner](JobReports reports) {
-            return std::make_unique<SimulatedJobRunner>(environment, machine, owner,
+          [this, &environment, owner](JobReports reports) {
+            return std::make_unique<SimulatedJobRunner>(environment, executor_, owner,
                                                         std::move(reports));
           },
           [this](std::function<void()> action) {
@@ -144,7 +152,12 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           [this](const Job& job, const std::string& text) {
             environment_.note("job " + job.id + ": " + text);
           },
-          {simulated_ownership(), "/runs", jobs_max}) {
+          {.ownership = simulated_ownership(),
+           .runs_root = "/runs",
+           .jobs_max = jobs_max,
+           .runners = RunnerClient::is_in(environment.seed)
+                          ? FindRunners([this] { return runners_.offers(); })
+                          : nullptr}) {
   engine_.set_committer(committer_);
   loops_.add(board_);
   if (environment_.retains) add_retention();
@@ -234,6 +247,8 @@ MethodParts SimulatedServer::method_parts() {
                     trace_resource("signalbox", "/data")};
   parts.access = access_parts(authentication_);
   parts.access.random = [this](std::span<std::byte> bytes) { fill(environment_.random, bytes); };
+  parts.runners->random = parts.access.random;
+  if (RunnerClient::is_in(environment_.seed)) add_runners(*parts.runners);
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   parts.check_repository = [this](const PutProject& command) {
     return repositories_->check(command);
@@ -282,6 +297,7 @@ void SimulatedServer::start() {
   jobs_.adopt();
   loops_.arm();
   schedule_turn();
+  if (RunnerClient::is_in(environment_.seed)) sweep_runners();
 }
 
 void SimulatedServer::announce_start() {
@@ -290,7 +306,7 @@ void SimulatedServer::announce_start() {
   } else {
     const auto begun = begin_incarnation(
         engine_, {"simulated", environment_.schedule.wall_ns(), 0},
-        {[this](const Run& run) { return machine_.poll(job_of(run, "/data/runs")); },
+        {[this](const Run& run) { return executor_.poll(job_of(run, "/data/runs")); },
          [ownership = simulated_ownership()](const Run& run) {
            return ownership.is_elsewhere(run);
          },

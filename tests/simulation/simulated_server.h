@@ -19,13 +19,17 @@
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
 #include "server/engine/engine.h"
+#include "server/executors/executor_set.h"
 #include "server/followers/projector.h"
 #include "server/platform/directory_artifacts.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/runner_queue.h"
 #include "server/rpc/step_queue.h"
+#include "server/runners/runner_executor.h"
+#include "server/runners/runner_registry.h"
 #include "server/scheduler/redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/station_jobs.h"
@@ -38,7 +42,8 @@
 
 namespace signalbox {
 struct MethodParts;
-}
+struct RunnerParts;
+}  // namespace signalbox
 
 namespace signalbox::simulation {
 
@@ -110,6 +115,8 @@ class SimulatedServer {
   void schedule_turn();
   void turn();
   void wait_for_time();
+  void add_runners(RunnerParts& parts);
+  void sweep_runners();
   World roll_back();
   void watch_for_space();
   void stop_when_idle();
@@ -149,6 +156,10 @@ class SimulatedServer {
   Redactions redactions_;
   ServiceLoops loops_;
   EventFeed feed_;
+  RunnerRegistry runners_;
+  RunnerQueue runner_queue_;
+  RunnerExecutor runner_executor_;
+  ExecutorSet executor_;
   DirectoryArtifacts artifacts_;
   Authentication authentication_;
   Api api_;

@@ -49,6 +49,7 @@ void SimulatedServer::stop() {
   reading_dispatcher_.refuse_all(simulated_stop);
   claims_.refuse_all(simulated_stop);
   locks_.refuse_all(simulated_stop);
+  runner_queue_.refuse_all(simulated_stop);
   if (retention_) retention_->stop();
   redactions_.stop();
   engine_.flush();

@@ -199,9 +199,10 @@ class Simulation {
     if (server_->ended()) end_server();
   }
 
+  // A runner's job may have an effect while the server is down.
   void crash() {
     environment_.crash_wanted = false;
-    end_server();
+    if (server_ != nullptr) end_server();
   }
 
   void end_server() {
@@ -323,7 +324,7 @@ class Simulation {
   Network network_{environment_, oracle_};
   Context context_{environment_, network_, oracle_.book(), files_, *repositories_, rhythm_};
   DeepJobs deep_jobs_{context_, machine_};
-  std::vector<std::unique_ptr<Client>> clients_ = make_clients(context_);
+  std::vector<std::unique_ptr<Client>> clients_ = make_clients(context_, machine_);
   Followers followers_{environment_, oracle_, disk_.whole()};
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;

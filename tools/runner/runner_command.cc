@@ -17,6 +17,7 @@
 #include "server/text/utf8_text.h"
 #include "tools/cli/absolute_path.h"
 #include "tools/runner/job_relay.h"
+#include "tools/runner/runner_execution.h"
 #include "tools/runner/runner_link.h"
 
 namespace signalbox {
@@ -153,11 +154,18 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
     log_line("it stays " + known + ": --name is for a new --work");
   }
   const auto relay = TRY(JobRelay::listen(work.socket(), server));
-  RunnerJobs jobs(work, std::move(repositories), log_line);
+  RunnerJobs* known = nullptr;
+  RunnerExecution execution(work, std::move(repositories), [&known](const std::string& job_id) {
+    return known->secret_of(job_id);
+  });
+  RunnerJobs jobs(
+      work, [&execution](const Job& job) { return execution.job_here(job); }, log_line,
+      [&execution](JobReports reports) { return execution.make_runner(std::move(reports)); });
+  known = &jobs;
   TRY(jobs.load());
   RunnerLink link(
       server, [&invocation] { return invocation.server_address(); }, std::move(settings), work,
-      jobs, log_line);
+      jobs, execution.artifacts(), log_line);
   std::atomic<bool> over = false;
   std::thread waits_for_signal([&] { stop_on_signal(link, over); });
   std::thread sends([&] { link.send_results(); });
@@ -172,6 +180,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   sends.join();
   tells.join();
   cleans.join();
+  execution.stop();
   if (ended) link.say_farewell();
   return ended;
 }

@@ -5,9 +5,6 @@
 
 #include "domain/limits.h"
 #include "server/git/run_branch.h"
-#include "server/limits.h"
-#include "server/platform/call_bounds.h"
-#include "server/platform/service_manager.h"
 
 namespace signalbox {
 namespace {
@@ -16,49 +13,28 @@ namespace {
 constexpr std::chrono::milliseconds send_pause_min{200};
 constexpr std::chrono::milliseconds send_pause_max{10'000};
 
-LanePool::Bounds job_lanes() {
-  return {.working_max = 4,
-          .threads_max = limits::lane_threads_max,
-          .lane_waiting_max = limits::lane_waiting_max,
-          .disk_working_max = limits::disk_threads_max,
-          .hang_ms = limits::lane_hang_ms_max};
-}
-
 }  // namespace
 
-RunnerJobs::RunnerJobs(const RunnerWork& work, RunnerRepositories repositories, Log log)
-    : work_(work),
-      repositories_(std::move(repositories)),
+RunnerJobs::RunnerJobs(RunnerOrders& orders, JobHere job_here, Log log,
+                       const MakeRunner& make_runner)
+    : orders_(orders),
+      job_here_(std::move(job_here)),
       log_(std::move(log)),
-      artifacts_(work.artifacts()),
-      executor_({work.jobs(), std::filesystem::read_symlink("/proc/self/exe"), work.socket(),
-                 environment_of_children(),
-                 [this](const std::string& job_id) {
-                   const std::lock_guard lock(mutex_);
-                   const auto taken = jobs_.find(job_id);
-                   return taken == jobs_.end() ? std::string() : taken->second.order.secret;
-                 },
-                 nullptr},
-                artifacts_),
-      lanes_(job_lanes()),
-      remote_lanes_(LanePool::Bounds{}),
-      threads_(std::make_unique<JobThreads>(
-          executor_,
-          JobReports{
-              [this](const Job& job, const std::string& ref) { note_submitted(job, ref); },
-              [this](const Job& job, const JobResult& result) { note_finished(job, result); },
-              [this](const Job& job, const ExecutorError& error) {
-                log_("job " + job.id + ": " + error.code + ": " + error.message);
-              }},
-          lanes_, remote_lanes_)) {}
+      runner_(make_runner(JobReports{
+          [this](const Job& job, const std::string& ref) { note_submitted(job, ref); },
+          [this](const Job& job, const JobResult& result) { note_finished(job, result); },
+          [this](const Job& job, const ExecutorError& error) {
+            log_("job " + job.id + ": " + error.code + ": " + error.message);
+          }})) {}
 
-RunnerJobs::~RunnerJobs() {
-  (void)lanes_.stop(CallBounds::never_ms);
-  (void)remote_lanes_.stop(CallBounds::never_ms);
+std::string RunnerJobs::secret_of(const std::string& job_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto taken = jobs_.find(job_id);
+  return taken == jobs_.end() ? std::string() : taken->second.order.secret;
 }
 
 Called<void> RunnerJobs::load() {
-  auto orders = work_.taken();
+  auto orders = orders_.taken();
   if (!orders) return tl::unexpected(orders.error());
   const std::lock_guard lock(mutex_);
   for (RunnerOrder& order : *orders) {
@@ -69,31 +45,20 @@ Called<void> RunnerJobs::load() {
   return {};
 }
 
-// The paths of the order are those of the service's machine.
-Job RunnerJobs::job_here(const Job& job) const {
-  Job here = job;
-  here.run_root = (work_.runs() / to_string(job.run_id)).string();
-  here.workspace.clear();
-  if (const auto place = repositories_.find(job.repository); place != repositories_.end()) {
-    here.repository = place->second.string();
-  }
-  return here;
-}
-
 void RunnerJobs::take(const RunnerOrder& order) {
   if (jobs_.contains(order.job.id)) return;
   // An order of a log that was set back: the job was executed, and its result was taken.
-  if (work_.has_ended(order.job.id)) {
+  if (orders_.has_ended(order.job.id)) {
     return refuse(order, {Outcome::failed, ErrorClass::lost, "JOB_LOST",
                           "it was executed here before, and forgotten: it isn't begun again"});
   }
-  const Job here = job_here(order.job);
+  const Job here = job_here_(order.job);
   const auto placed =
       here.repository.empty()
           ? Called<void>()
-          : work_.place(here.run_id, {.repository = here.repository,
-                                      .branch = branch_of(here.run_id, here.run_token)});
-  const auto kept = placed ? work_.take(order) : placed;
+          : orders_.place(here.run_id, {.repository = here.repository,
+                                        .branch = branch_of(here.run_id, here.run_token)});
+  const auto kept = placed ? orders_.take(order) : placed;
   if (!kept) {
     return refuse(order, {Outcome::failed, ErrorClass::transient, "JOB_STORAGE",
                           "its runner can't keep it: " + message_of(kept.error())});
@@ -126,8 +91,8 @@ void RunnerJobs::track(Taken& taken) {
   });
   if (!is_alone) return;
   taken.is_tracked = true;
-  threads_->track(job_here(job));
-  if (taken.is_ending) threads_->cancel(job.id);
+  runner_->track(job_here_(job));
+  if (taken.is_ending) runner_->cancel(job.id);
 }
 
 void RunnerJobs::track_next_of(const RunId& run_id) {
@@ -138,13 +103,13 @@ void RunnerJobs::track_next_of(const RunId& run_id) {
 
 void RunnerJobs::end(Taken& taken) {
   if (std::exchange(taken.is_ending, true) || taken.result) return;
-  if (taken.is_tracked) return threads_->cancel(taken.order.job.id);
+  if (taken.is_tracked) return runner_->cancel(taken.order.job.id);
   track(taken);  // what isn't followed can't be ended
 }
 
 bool RunnerJobs::forget_if_over(const std::string& job_id, Taken& taken) {
   if (!taken.is_unwanted || !taken.result) return false;
-  const auto forgotten = work_.forget(job_id);
+  const auto forgotten = orders_.forget(job_id);
   if (!forgotten) log_("job " + job_id + " isn't forgotten: " + message_of(forgotten.error()));
   ++done_;
   return true;
@@ -198,19 +163,30 @@ std::size_t RunnerJobs::done() const {
   return done_;
 }
 
+std::optional<EndedJob> RunnerJobs::take_ended(Clock::time_point& next) {
+  for (auto& [job_id, taken] : jobs_) {
+    if (!taken.result || taken.is_sent || taken.is_sending || taken.is_unwanted) continue;
+    if (taken.send_at > Clock::now()) {
+      next = std::min(next, taken.send_at);
+      continue;
+    }
+    taken.is_sending = true;
+    return EndedJob{job_id, taken.external_ref, *taken.result};
+  }
+  return std::nullopt;
+}
+
+std::optional<EndedJob> RunnerJobs::next_ended() {
+  const std::lock_guard lock(mutex_);
+  auto next = Clock::time_point::max();
+  return take_ended(next);
+}
+
 std::optional<EndedJob> RunnerJobs::wait_for_ended() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     auto next = Clock::time_point::max();
-    for (auto& [job_id, taken] : jobs_) {
-      if (!taken.result || taken.is_sent || taken.is_sending || taken.is_unwanted) continue;
-      if (taken.send_at > Clock::now()) {
-        next = std::min(next, taken.send_at);
-        continue;
-      }
-      taken.is_sending = true;
-      return EndedJob{job_id, taken.external_ref, *taken.result};
-    }
+    if (auto ended = take_ended(next)) return ended;
     if (next == Clock::time_point::max()) {
       ended_.wait(lock);
     } else {
@@ -270,7 +246,7 @@ void RunnerJobs::note_submitted(const Job& job, const std::string& external_ref)
   place->second.external_ref = external_ref;
   // With its ref, a job that has removed its own directory isn't begun again after a restart.
   place->second.order.job.external_ref = external_ref;
-  if (const auto kept = work_.take(place->second.order); !kept) {
+  if (const auto kept = orders_.take(place->second.order); !kept) {
     log_("job " + job.id + ": " + message_of(kept.error()));
   }
 }

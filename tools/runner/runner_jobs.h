@@ -1,5 +1,5 @@
-// The jobs of a runner: takes orders, executes them with the service's own executor, and knows how
-// each is.
+// The jobs of a runner: takes orders, has them executed, and knows how each is. The simulator has
+// the same, on its own schedule.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "server/executors/process/process_executor.h"
-#include "server/platform/directory_artifacts.h"
-#include "server/platform/lane_pool.h"
 #include "server/scheduler/job_runner.h"
-#include "tools/runner/runner_work.h"
+#include "tools/runner/runner_orders.h"
 
 namespace signalbox {
-
-// Where the repositories of the service's runs are on this machine, by their paths there.
-using RunnerRepositories = std::map<std::string, std::filesystem::path>;
 
 // A job that has ended and whose result the service doesn't have yet.
 struct EndedJob {
@@ -36,8 +30,12 @@ class RunnerJobs {
  public:
   using Log = std::function<void(const std::string& text)>;
 
-  RunnerJobs(const RunnerWork& work, RunnerRepositories repositories, Log log);
-  ~RunnerJobs();
+  using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
+  // Returns the job with this machine's paths in the place of the service's.
+  using JobHere = std::function<Job(const Job& job)>;
+
+  // `orders` outlives this.
+  RunnerJobs(RunnerOrders& orders, JobHere job_here, Log log, const MakeRunner& make_runner);
 
   // Loads the jobs that an earlier process of this runner took. They are begun or followed only
   // once the service has said that it still wants them: see apply().
@@ -52,6 +50,11 @@ class RunnerJobs {
   // Returns how many jobs it has ever forgotten: 0 until the first one is over.
   [[nodiscard]] std::size_t done() const;
 
+  // Returns what a job authenticates with; "" for one that isn't here.
+  [[nodiscard]] std::string secret_of(const std::string& job_id) const;
+
+  // Returns a job that has ended and whose result is to be sent now, if there is one.
+  std::optional<EndedJob> next_ended();
   // Blocks until a job has ended whose result is to be sent, or `stop()`; then nullopt.
   std::optional<EndedJob> wait_for_ended();
   // Notes that the service has the result.
@@ -60,7 +63,6 @@ class RunnerJobs {
   void send_again(const std::string& job_id);
   // Has this sent instead of a result that can't be.
   void replace_result(const std::string& job_id, Failure why);
-  [[nodiscard]] ArtifactStore& artifacts() { return artifacts_; }
 
   // Ends all jobs, for a service that was away for too long.
   void cancel_all();
@@ -91,24 +93,22 @@ class RunnerJobs {
   void track_next_of(const RunId& run_id);
   void end(Taken& taken);
   bool forget_if_over(const std::string& job_id, Taken& taken);
-  [[nodiscard]] Job job_here(const Job& job) const;
+  // Returns a job whose result is to be sent now; else sets when the next one is to be sent, if one
+  // waits.
+  std::optional<EndedJob> take_ended(Clock::time_point& next);
 
   void note_submitted(const Job& job, const std::string& external_ref);
   void note_finished(const Job& job, const JobResult& result);
 
-  const RunnerWork& work_;
-  const RunnerRepositories repositories_;
+  RunnerOrders& orders_;
+  const JobHere job_here_;
   const Log log_;
-  DirectoryArtifacts artifacts_;
-  ProcessExecutor executor_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::map<std::string, Taken> jobs_;
   std::size_t done_ = 0;
   bool stopping_ = false;
-  LanePool lanes_;
-  LanePool remote_lanes_;
-  std::unique_ptr<JobThreads> threads_;  // last: its threads use the rest
+  std::unique_ptr<JobRunner> runner_;  // last: its threads use the rest
 };
 
 }  // namespace signalbox

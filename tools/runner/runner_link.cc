@@ -87,10 +87,11 @@ void RunnerLink::Line::interrupt() {
 }
 
 RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSettings settings,
-                       RunnerWork& work, RunnerJobs& jobs, Log log)
+                       RunnerWork& work, RunnerJobs& jobs, ArtifactStore& artifacts, Log log)
     : settings_(std::move(settings)),
       work_(work),
       jobs_(jobs),
+      artifacts_(artifacts),
       log_(std::move(log)),
       server_(std::move(server)),
       find_server_(std::move(find_server)),
@@ -190,7 +191,7 @@ void RunnerLink::note_away(const CallError& why) {
 
 // Content first, then the word that names it: the service never has a name without its content.
 Called<void> RunnerLink::upload(const Artifact& artifact) {
-  const auto found = jobs_.artifacts().get(artifact.sha256);
+  const auto found = artifacts_.get(artifact.sha256);
   if (!found) {
     CallError gone = from_store_error(found.error());
     gone.error["data"] = {{"code", artifact_gone_code}};

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "server/platform/artifact_store.h"
 #include "tools/cli/client.h"
 #include "tools/runner/runner_jobs.h"
 #include "tools/runner/runner_runs.h"
@@ -41,7 +42,7 @@ class RunnerLink {
   // All outlive this. `find_server` is called for each new connection, on any thread, so that a
   // token can be replaced while jobs run.
   RunnerLink(ServerAddress server, FindServer find_server, RunnerSettings settings,
-             RunnerWork& work, RunnerJobs& jobs, Log log);
+             RunnerWork& work, RunnerJobs& jobs, ArtifactStore& artifacts, Log log);
 
   // Registers the runner unless it is registered, and then exchanges reports and answers until
   // stop(), or with `once` until a job is over. Blocks. Fails with RUNNER_EVICTED, or with
@@ -93,6 +94,7 @@ class RunnerLink {
   RunnerSettings settings_;
   RunnerWork& work_;
   RunnerJobs& jobs_;
+  ArtifactStore& artifacts_;
   const Log log_;
   const ServerAddress server_;
   const FindServer find_server_;

@@ -101,7 +101,7 @@ Called<std::vector<RunnerOrder>> RunnerWork::taken() const {
   return orders;
 }
 
-Called<void> RunnerWork::take(const RunnerOrder& order) const {
+Called<void> RunnerWork::take(const RunnerOrder& order) {
   if (!is_file_name(order.job.id)) return not_a_job(order.job.id);
   TakenOrder taken;
   taken.order = order;
@@ -113,7 +113,7 @@ bool RunnerWork::has_ended(const std::string& job_id) const {
   return is_file_name(job_id) && fs::exists(directory_ / "ended" / job_id, unknown);
 }
 
-Called<void> RunnerWork::forget(const std::string& job_id) const {
+Called<void> RunnerWork::forget(const std::string& job_id) {
   if (!is_file_name(job_id)) return not_a_job(job_id);
   TRY(called(replace_file(directory_ / "ended" / job_id, "")));
   std::error_code error;
@@ -122,7 +122,7 @@ Called<void> RunnerWork::forget(const std::string& job_id) const {
   return called(sync_directory(directory_ / "taken"));
 }
 
-Called<void> RunnerWork::place(const RunId& run_id, const PlacedRun& run) const {
+Called<void> RunnerWork::place(const RunId& run_id, const PlacedRun& run) {
   return called(write_stored_json(directory_ / "placed" / (to_string(run_id) + ".json"), run));
 }
 

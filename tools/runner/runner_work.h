@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "server/runners/runner_report.h"
 #include "store/directory_lock.h"
 #include "tools/cli/call_error.h"
+#include "tools/runner/runner_orders.h"
 
 namespace signalbox {
 
@@ -33,16 +33,8 @@ struct RunnerIdentity {
 };
 BOOST_DESCRIBE_STRUCT(RunnerIdentity, (), (schema, runner, key, starts, inode))
 
-// The repository of a run whose workspace is here.
-struct PlacedRun {
-  std::string schema = "placed_run.v1";
-  std::string repository;  // on this machine
-  std::string branch;      // of the run
-};
-BOOST_DESCRIBE_STRUCT(PlacedRun, (), (schema, repository, branch))
-
-// Not thread-safe, except that different jobs may be noted by different threads.
-class RunnerWork {
+// Not thread-safe, except for what RunnerOrders says.
+class RunnerWork final : public RunnerOrders {
  public:
   // Opens the directory and makes it if it isn't there, for its owner alone. Counts a start. A copy
   // of another runner's directory begins anew: two of one id would both execute its jobs. IN_USE if
@@ -54,17 +46,11 @@ class RunnerWork {
   // Keeps what the service gave at the registration.
   Called<void> note_registration(const std::string& runner, const std::string& key);
 
-  // Returns the orders that were taken and not forgotten. A file that can't be read is an error:
-  // its job may be under way.
-  [[nodiscard]] Called<std::vector<RunnerOrder>> taken() const;
-  // Keeps the order, durably. Its job may be begun then.
-  Called<void> take(const RunnerOrder& order) const;
-  // Returns whether the job was forgotten: it must not be begun again.
-  [[nodiscard]] bool has_ended(const std::string& job_id) const;
-  // Notes that the job is over for good.
-  Called<void> forget(const std::string& job_id) const;
-  // Notes the repository of a run before its first job is begun.
-  Called<void> place(const RunId& run_id, const PlacedRun& run) const;
+  [[nodiscard]] Called<std::vector<RunnerOrder>> taken() const override;
+  Called<void> take(const RunnerOrder& order) override;
+  [[nodiscard]] bool has_ended(const std::string& job_id) const override;
+  Called<void> forget(const std::string& job_id) override;
+  Called<void> place(const RunId& run_id, const PlacedRun& run) override;
   // Returns what was noted; nullopt: the run has no repository.
   [[nodiscard]] Called<std::optional<PlacedRun>> placed(const RunId& run_id) const;
   void forget_run(const RunId& run_id) const;

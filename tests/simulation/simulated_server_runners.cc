@@ -1,0 +1,27 @@
+// The runners of a simulated service: as in server/server_runners.cc.
+#include "server/rpc/methods/families.h"
+#include "tests/simulation/simulated_server.h"
+
+namespace signalbox::simulation {
+
+void SimulatedServer::add_runners(RunnerParts& parts) {
+  parts.registry = &runners_;
+  parts.queue = &runner_queue_;
+  parts.key = "key of runners";
+  parts.look_again = [this](const std::string& job_id) { jobs_.look_again(job_id); };
+  parts.offers_changed = [this] { schedule_turn(); };
+}
+
+void SimulatedServer::sweep_runners() {
+  if (stopping_) return;
+  const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+  const bool changed =
+      runners_.sweep(now_ns, [this](const std::string& runner, const std::string& job_id) {
+        return runner_queue_.is_wanted(runner, job_id);
+      });
+  if (changed) schedule_turn();
+  runner_queue_.sweep(now_ns);
+  environment_.schedule.after(ns_per_s, owner_, [this] { sweep_runners(); });
+}
+
+}  // namespace signalbox::simulation
