@@ -194,8 +194,11 @@ def kill_one(service, chance):
         time.sleep(chance.choice([0.2, 1, 7]))
         set_loopback(True)
     elif what == "shim":
-        for process in chance.sample(shims(service), min(1, len(shims(service)))):
-            os.kill(process, signal.SIGKILL)
+        if found := shims(service):
+            try:
+                os.kill(chance.choice(found), signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # its job has just ended
     else:
         name = chance.choice(sorted(service.runners))
         process = service.runners[name]
