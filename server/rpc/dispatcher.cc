@@ -153,7 +153,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
     return responder.reject({ErrorCode::METHOD_NOT_FOUND,
                              "there is no method " + std::string(utf8_prefix(request->method, 64)),
                              {{"methods", std::move(names)}},
-                             {"signalbox --help"}});
+                             {"signalbox rpc --describe"}});
   }
   if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
   if (is_query && principal != nullptr && line.size() <= asked_again_bytes_max) {

@@ -110,6 +110,21 @@ TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
   expect({"list"}, "there is no `signalbox list`; there are serve, run");
 }
 
+// O6: what an option takes, not that something couldn't be converted; and text as JSON can carry
+// it.
+TEST_F(CliTest, AValueOfTheWrongKindSaysWhatItTakes) {
+  const auto complaint = [this](const std::vector<std::string>& words) {
+    const Output output = server_.cli(words);
+    EXPECT_EQ(output.exit_code, 2) << output.out;
+    return output.err.substr(0, output.err.find('\n'));
+  };
+  EXPECT_EQ(complaint({"run", "list", "--limit", "-1"}),
+            "signalbox: --limit takes a whole number of 0 or more; -1 isn't one (USAGE)");
+  EXPECT_EQ(complaint({"run", "list", "--limit", "many"}),
+            "signalbox: --limit takes a whole number of 0 or more; many isn't one (USAGE)");
+  EXPECT_NE(complaint({"lock", "get", "caf\xe9"}).find("isn't UTF-8"), std::string::npos);
+}
+
 TEST(CliWithoutServer, HelpAndVersionAreCommandsToo) {  // O6
   const auto printed = [](std::vector<std::string> words) {
     words.insert(words.begin(), SIGNALBOX_BINARY);

@@ -13,6 +13,7 @@
 
 #include "tools/cli/nearest_word.h"
 #include "tools/cli/terminal.h"
+#include "tools/cli/usage_text.h"
 
 namespace signalbox {
 namespace {
@@ -25,25 +26,6 @@ std::vector<std::string> fixed_values(const std::string& type_name) {
   const auto close = type_name.rfind('}');
   if (open == std::string::npos || close == std::string::npos || close < open) return {};
   return CLI::detail::split(type_name.substr(open + 1, close - open - 1), ',');
-}
-
-constexpr std::size_t help_columns = 80;
-
-// Breaks a message into indented lines. describe() puts "signalbox: " before it and its code behind
-// it, and leaves the lines as they are.
-std::string wrapped_message(std::string text) {
-  constexpr std::size_t columns_max = help_columns - std::string_view("signalbox: ").size();
-  constexpr std::string_view indent = "  ";
-  std::string out;
-  while (columns_of(text) > columns_max) {
-    std::size_t space = text.rfind(' ', bytes_within(text, columns_max));
-    // A word that is longer than a line stays whole.
-    if (space == std::string::npos || space < indent.size()) space = text.find(' ', indent.size());
-    if (space == std::string::npos) break;
-    out += text.substr(0, space) + "\n";
-    text = std::string(indent) + text.substr(space + 1);
-  }
-  return out + text;
 }
 
 std::vector<std::string> subcommand_names(const CLI::App& command) {
@@ -61,12 +43,6 @@ std::string full_name(const CLI::App& command) {
     name = up->get_name() + " " + name;
   }
   return name;
-}
-
-std::string comma_separated(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& each : words) text += (text.empty() ? "" : ", ") + each;
-  return text;
 }
 
 // Adds the full names of the commands below `command` whose own name is `word`.
@@ -146,6 +122,18 @@ CallError refused_value(const CLI::App& command, const std::string& text) {
   return unknown_value(text.substr(0, word), given, fixed_values(text.substr(set)), next);
 }
 
+// `text` is what CLI11 says of a value that is none of its option's type, "Could not convert:
+// --limit = -1". Returns it as it is if that isn't so.
+std::string convertible_text(const CLI::App& command, const std::string& text) {
+  constexpr std::string_view beginning = "Could not convert: ";
+  const std::size_t equals = text.find(" = ");
+  if (!text.starts_with(beginning) || equals == std::string::npos) return text;
+  const std::string name = text.substr(beginning.size(), equals - beginning.size());
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  if (option == nullptr) return text;
+  return name + " takes " + wrong_number_text(option->get_type_name(), text.substr(equals + 3));
+}
+
 CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -167,7 +155,7 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
     return usage_error(wrapped_message("`" + name + "` takes no further word: `" + *word + "`"),
                        {name + " --help"});
   }
-  if (!needs_command) return refused_value(*command, error.what());
+  if (!needs_command) return refused_value(*command, convertible_text(*command, error.what()));
   return usage_error(wrapped_message("`" + name + "` needs a command: " + comma_separated(known)),
                      {name + " --help"});
 }

@@ -1,0 +1,23 @@
+// Texts of usage errors and of help.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace signalbox {
+
+inline constexpr std::size_t help_columns = 80;
+
+// Breaks a message into indented lines. describe() puts "signalbox: " before it and its code behind
+// it, and leaves the lines as they are.
+std::string wrapped_message(std::string text);
+
+// Returns "a, b, c".
+std::string comma_separated(const std::vector<std::string>& words);
+
+// Returns what an option takes whose type CLI11 calls `type` ("UINT", "INT", "FLOAT") and why
+// `value` isn't that: "a whole number of 0 or more; -1 isn't one".
+std::string wrong_number_text(const std::string& type, const std::string& value);
+
+}  // namespace signalbox
