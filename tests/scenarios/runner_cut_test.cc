@@ -10,9 +10,7 @@ namespace {
 class CutRunner : public RunnerOverTls {
  protected:
   void SetUp() override {
-    std::string why = test::enter_own_namespaces(CLONE_NEWNET);
-    if (why.empty()) why = test::set_loopback(true);
-    if (!why.empty()) {
+    if (const std::string why = test::enter_own_network(); !why.empty()) {
       SIGNALBOX_CANNOT_RUN(why + ": run it as root, or where user namespaces are permitted");
     }
     serve_over_tls();
