@@ -163,7 +163,9 @@ Called<void> add_remaining_of_archive(const std::filesystem::path& data,
   std::error_code unknown;
   if (std::filesystem::exists(data / "log" / "CURRENT", unknown)) {
     const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
-    for (RemainingPlace& each : TRY(search_erased(data, *log, pieces)).kept) {
+    RemainingPlaces found = TRY(search_erased(data, *log, pieces));
+    remaining.total += found.total - found.kept.size();
+    for (RemainingPlace& each : found.kept) {
       const bool is_listed =
           std::filesystem::equivalent(each.file.parent_path(), options.archive, unknown);
       if (!is_listed) remaining.add(std::move(each));
