@@ -101,6 +101,16 @@ TEST_F(RunnerOutput, IsKeptOfJobsUnderWayAloneWhateverARunnerCallsThem) {  // N4
   EXPECT_TRUE(!fs::exists(server_.data() / "jobs") || fs::is_empty(server_.data() / "jobs"));
 }
 
+TEST_F(RunnerOutput, ThatCannotBeKeptHoldsUpNoResult) {  // N4, N5
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run(printing("echo begun"));
+  await_printed();
+  fs::create_directories(server_.data() / "jobs");
+  write_text(server_.data() / "jobs" / (id + "-a-1"), "no directory");
+  let_go();
+  expect_success(id);
+}
+
 TEST_F(RunnerOutput, WhatWasNeverSentIsRefusedWithWhatToDo) {  // N4, O2
   RunnerProcess& runner = start_runner("one", {"--labels", "gpu"});
   const std::string id = start_run(printing("echo begun"));

@@ -202,7 +202,9 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
           };
         }
         if (has_output) {
-          if (const auto kept = keep_runner_output(parts.jobs, asked.job_id); !kept) {
+          // On a full disk the result waits, too. Anything else holds up no end of an attempt.
+          const auto kept = keep_runner_output(parts.jobs, asked.job_id);
+          if (!kept && kept.error().kind == StoreError::Kind::full) {
             return [refuse, why = unstored_artifact("output", kept.error())] { refuse(why); };
           }
         }
