@@ -10,6 +10,7 @@
 #include "domain/attempt_end.h"
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "domain/placement.h"
 #include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 
@@ -306,10 +307,17 @@ StartRun run_of_merge(const Project& project, const Card& card) {
   PipelineDefinition& pipeline = run.pipeline.emplace();
   pipeline.name = "merge";
   pipeline.stations.push_back(builtin_station(BuiltinStation::merge, project.remote));
+  std::set<std::string> labels;
   for (const StationDefinition& station : project.pipeline.stations) {
     if (station.executor == ExecutorKind::checks) pipeline.stations.push_back(station);
+    for (std::string& label : labels_of(station)) labels.insert(std::move(label));
   }
   pipeline.stations.push_back(builtin_station(BuiltinStation::push, project.remote));
+  // The checks are of what the cards' work needs, so the merge is made at such a place.
+  for (StationDefinition* station : {&pipeline.stations.front(), &pipeline.stations.back()}) {
+    for (const std::string& label : labels)
+      station->environment.push_back(variable_of_label(label));
+  }
   return run;
 }
 

@@ -56,10 +56,13 @@ Decided<NewEvents> decide(const World& world, const PutProject& command, const N
   }
   TRY(validate(put.pipeline));
   for (const StationDefinition& station : put.pipeline.stations) {
-    if (labels_of(station).empty()) continue;
+    if (labels_of(station).empty() || !put.remote.empty()) continue;
     return reject(ErrorCode::PIPELINE_INVALID,
-                  "a project's cards are worked on where the service is: leave runs_on out",
-                  {{"field", std::string("runs_on")}});
+                  "work of a runner comes to the board through the repository's remote: a project "
+                  "whose pipeline has runs_on names one",
+                  {{"field", std::string("runs_on")}},
+                  {"signalbox project put " + shell_word(command.name) + " --repository " +
+                   shell_word(command.repository) + " --remote origin --pipeline FILE"});
   }
   // The project's checks are part of the merge pipeline, too, which has to be valid as well.
   Project project;

@@ -36,7 +36,8 @@ void evolve(World& world, Project&, const WorktreeLeft& event) {
 
 void add_worktree(World& world, const Card& card, const RunId& run_id) {
   const Project* project = world.find_project(card.project);
-  world.worktrees.insert_or_assign(run_id, CardWorktree{run_id, card.project, project->repository});
+  world.worktrees.insert_or_assign(run_id,
+                                   CardWorktree{run_id, card.project, project->repository, {}});
 }
 
 void evolve(World& world, Card& card, const Record&, const CardStarted& event) {

@@ -189,10 +189,14 @@ void evolve(World& world, Run& run, const Record& record, const StationClaimed& 
   begin_plan(world, run);
 }
 
-void evolve(World&, Run& run, const Record&, const StationSubmitIntended& event) {
+void evolve(World& world, Run& run, const Record&, const StationSubmitIntended& event) {
   run.attempt->job_id = event.job_id;
   run.attempt->machine = event.machine;
-  if (has_job(run.definition())) run.machine = event.machine;
+  if (!has_job(run.definition())) return;
+  run.machine = event.machine;
+  const auto worktree = world.worktrees.find(run.id);
+  if (worktree == world.worktrees.end()) return;
+  worktree->second.runner = is_runner(event.machine) ? std::string(event.machine) : std::string();
 }
 void evolve(World&, Run& run, const Record&, const StationExternalRefSet& event) {
   run.attempt->external_ref = event.external_ref;

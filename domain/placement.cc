@@ -28,8 +28,10 @@ std::string_view without_slashes(std::string_view path) {
   return path;
 }
 
-bool is_merge(const Run& run) {
-  return builtin_of(run.pipeline->stations.front()) == BuiltinStation::merge;
+// A merge is made where the board is, unless it asks for another place.
+bool is_merge_here(const Run& run) {
+  return builtin_of(run.pipeline->stations.front()) == BuiltinStation::merge &&
+         labels_of(run.definition()).empty();
 }
 
 // Returns whether a job of the run was executed before it was recorded where: by the service.
@@ -42,7 +44,7 @@ bool has_begun_unrecorded(const Run& run) {
 }
 
 bool stays_with_the_service(const Run& run) {
-  return is_merge(run) || !run.run_root.empty() || has_begun_unrecorded(run);
+  return !run.run_root.empty() || has_begun_unrecorded(run) || is_merge_here(run);
 }
 
 }  // namespace

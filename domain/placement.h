@@ -47,8 +47,8 @@ struct JobPlace {
 };
 
 // Returns whether the jobs of a run that isn't bound to a machine may be executed at the place of a
-// runner: it has the run's labels and its repository. A merge of the board is made where the board
-// is, and work in a run root that somebody named is done there.
+// runner: it has the run's labels and its repository. Work in a run root that somebody named is
+// done where the service is, and so is a merge without labels.
 [[nodiscard]] bool suits_runner(const Run& run, const JobPlace& place);
 // Returns whether the service itself may execute them: it has every repository and no label.
 [[nodiscard]] bool suits_service(const Run& run);

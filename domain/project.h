@@ -68,6 +68,9 @@ struct CardWorktree {
   RunId run_id{};
   std::string project;
   std::string repository;
+  // The runner that has it; empty: the service. Older encodings of a world don't have it, so it
+  // isn't among the described fields.
+  std::string runner = {};
 
   friend bool operator==(const CardWorktree&, const CardWorktree&) = default;
 };

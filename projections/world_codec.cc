@@ -8,6 +8,7 @@
 #include "domain/pipeline.h"
 #include "domain/placement.h"
 #include "domain/sorted_entries.h"
+#include "projections/world_additions.h"
 #include "store/described_archive.h"
 #include "store/frozen_project_events.h"
 #include "store/pipeline_definition_v2.h"
@@ -18,16 +19,6 @@ namespace {
 using described::Malformed;
 using described::Reader;
 using described::Writer;
-
-void write_count(Writer& writer, std::size_t count) {
-  writer.write(static_cast<std::uint64_t>(count));
-}
-
-std::uint64_t read_count(Reader& reader) {
-  std::uint64_t count = 0;
-  reader.read(count);
-  return count;
-}
 
 void write_pipelines(Writer& writer, const World& world) {
   write_count(writer, world.pipelines.size());
@@ -206,99 +197,6 @@ void read_runs(Reader& reader, World& world) {
   }
 }
 
-// The machines of the attempts' jobs, by run. They are apart from the attempts so that the bases of
-// format 5 can still be read.
-void write_machines(Writer& writer, const World& world) {
-  std::vector<const Run*> with_machine;
-  for (const auto* entry : sorted_entries(world.runs)) {
-    const Run& run = *entry->second;
-    if (run.attempt && !run.attempt->machine.empty()) with_machine.push_back(&run);
-  }
-  write_count(writer, with_machine.size());
-  for (const Run* run : with_machine) {
-    writer.write(run->id);
-    writer.write(run->attempt->machine);
-  }
-}
-
-void read_machines(Reader& reader, World& world) {
-  for (std::uint64_t left = read_count(reader); left > 0; --left) {
-    RunId id{};
-    reader.read(id);
-    const auto place = world.runs.find(id);
-    if (place == world.runs.end() || !place->second->attempt) {
-      throw Malformed("a machine without its attempt");
-    }
-    reader.read(place->second->attempt->machine);
-  }
-}
-
-void write_holders(Writer& writer, const World& world) {
-  write_count(writer, world.holders.size());
-  for (const auto& [token, actor] : world.holders) {
-    writer.write(token);
-    writer.write(actor);
-  }
-}
-
-void read_holders(Reader& reader, World& world) {
-  for (std::uint64_t left = read_count(reader); left > 0; --left) {
-    Token token = 0;
-    std::string actor;
-    reader.read(token);
-    reader.read(actor);
-    world.holders.emplace_hint(world.holders.end(), token, std::move(actor));
-  }
-}
-
-// The questions that are open, by run. They are apart from the runs so that the bases of older
-// formats can still be read.
-void write_questions(Writer& writer, const World& world) {
-  std::vector<const Run*> asking;
-  for (const auto* entry : sorted_entries(world.runs)) {
-    if (entry->second->asked_at != 0) asking.push_back(entry->second.get());
-  }
-  write_count(writer, asking.size());
-  for (const Run* run : asking) {
-    writer.write(run->id);
-    writer.write(run->asked_at);
-  }
-}
-
-void read_questions(Reader& reader, World& world) {
-  for (std::uint64_t left = read_count(reader); left > 0; --left) {
-    RunId id{};
-    reader.read(id);
-    const auto place = world.runs.find(id);
-    if (place == world.runs.end()) throw Malformed("a question without its run");
-    reader.read(place->second->asked_at);
-  }
-}
-
-// The machines that have the runs' workspaces, by run. They are apart from the runs so
-// that the bases of older formats can still be read.
-void write_places(Writer& writer, const World& world) {
-  std::vector<const Run*> placed;
-  for (const auto* entry : sorted_entries(world.runs)) {
-    if (!entry->second->machine.empty()) placed.push_back(entry->second.get());
-  }
-  write_count(writer, placed.size());
-  for (const Run* run : placed) {
-    writer.write(run->id);
-    writer.write(run->machine);
-  }
-}
-
-void read_places(Reader& reader, World& world) {
-  for (std::uint64_t left = read_count(reader); left > 0; --left) {
-    RunId id{};
-    reader.read(id);
-    const auto place = world.runs.find(id);
-    if (place == world.runs.end()) throw Malformed("a place without its run");
-    reader.read(place->second->machine);
-  }
-}
-
 }  // namespace
 
 void index_ready_stations(World& world) {
@@ -332,10 +230,7 @@ std::string encode_world(const World& world) {
   write_count(writer, world.board.cards().size());
   for (const auto* entry : sorted_entries(world.board.cards())) writer.write(*entry->second);
   write_map(writer, world.worktrees);
-  write_machines(writer, world);
-  write_holders(writer, world);
-  write_questions(writer, world);
-  write_places(writer, world);
+  write_additions(writer, world);
   return bytes;
 }
 
@@ -369,10 +264,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
       read_ticks(reader, world);
       reader.read(world.access);
       read_board(reader, world, format);
-      if (format > 5) read_machines(reader, world);
-      if (format > 5) read_holders(reader, world);
-      if (format > 6) read_questions(reader, world);
-      if (format > 10) read_places(reader, world);
+      read_additions(reader, world, format);
       index_ready_stations(world);
     });
   } catch (const std::exception& malformed) {

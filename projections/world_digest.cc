@@ -186,6 +186,11 @@ Digest WorldDigest::of(const World& world) {
   append_named(bytes, world.loops);
   append_named(bytes, world.projects);
   append_named(bytes, world.worktrees);
+  for (const auto& [id, worktree] : world.worktrees) {
+    if (worktree.runner.empty()) continue;
+    append_key(bytes, id);
+    append_key(bytes, worktree.runner);
+  }
   append_integer(bytes, static_cast<std::uint64_t>(world.holders.size()));
   for (const auto& [token, actor] : world.holders) {
     append_integer(bytes, token);

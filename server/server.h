@@ -168,6 +168,10 @@ class Server {
   void end_expired();
   void end_token(const Uuid& token_id);
   void sweep_runners();
+  // Returns how the board has worktrees at runners removed.
+  RemoveAtRunner removal_at_runner();
+  // Gives up the removals at runners that were evicted.
+  void abandon_removals();
   [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
   World roll_back(const std::string& why);
   void resume_writes();  // when the disk has space again
@@ -212,6 +216,7 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
+  RunnerRemovals runner_removals_;
   RunnerQueue runner_queue_;
   RunnerOutputs runner_outputs_;
   std::int64_t expired_until_ns_ = 0;  // UTC: tokens that expired by then have ended

@@ -3,6 +3,7 @@
 
 #include "domain/nanoseconds.h"
 #include "server/followers/recorded_run.h"
+#include "server/git/unsaved_work.h"
 #include "server/platform/stored_json.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
@@ -38,6 +39,11 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   parts.registry = &runners_;
   parts.queue = &runner_queue_;
   parts.outputs = &runner_outputs_;
+  parts.removals = &runner_removals_;
+  parts.note_worktree = [this](NoteWorktree note, bool rescued) {
+    if (rescued) note.rescue_ref = rescue_ref_of(to_string(note.run_id));
+    board_.note_removed(note);
+  };
   parts.jobs = config_.data / "jobs";
   parts.key = job_key_;
   parts.uploads = config_.data / "uploads";
@@ -59,6 +65,36 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   return std::make_shared<RunnerParts>(std::move(parts));
 }
 
+RemoveAtRunner Server::removal_at_runner() {
+  return [this](const CardWorktree& worktree, bool is_handed_on) {
+    // Here a card's next run would find the branch; it may be given to another runner.
+    const Card* const card = engine_.world().board.find_by_run(worktree.run_id);
+    const bool may_have_another_run =
+        card != nullptr && card->run_id == worktree.run_id &&
+        (card->status == CardStatus::backlog || card->status == CardStatus::blocked ||
+         card->status == CardStatus::failed);
+    runner_removals_.want(worktree, is_handed_on || may_have_another_run);
+    runners_.expect(worktree.runner);
+    runner_queue_.wake(worktree.runner);
+  };
+}
+
+void Server::abandon_removals() {
+  for (const auto& [runner, run_ids] : runner_removals_.by_runner()) {
+    const auto found = runners_.get(runner, clock_.monotonic_ns());
+    if (!found || found->state != RunnerState::evicted) continue;
+    for (const RunId& run_id : run_ids) {
+      const auto worktree = runner_removals_.take(runner, run_id);
+      board_.note_removed({worktree->project,
+                           run_id,
+                           runner + ":runs/" + to_string(run_id),
+                           false,
+                           {},
+                           runner + " was evicted, and has it"});
+    }
+  }
+}
+
 void Server::sweep_runners() {
   if (stopping_) return;
   timer_loop_.check_for_clock_jump(stopping_);
@@ -68,6 +104,7 @@ void Server::sweep_runners() {
         return runner_queue_.is_wanted(runner, job_id);
       });
   if (changed) schedule_turn();
+  abandon_removals();
   runner_queue_.sweep(now_ns);
   runner_outputs_.sweep(now_ns);
   end_expired();

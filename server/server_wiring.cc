@@ -113,7 +113,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
-      runner_queue_(engine_, runners_),
+      runner_queue_(engine_, clock_, runners_, runner_removals_),
       timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                   timer_loop_reports()),
       board_({engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
@@ -124,7 +124,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
               [this](Position position, const RunId& run_id) {
                 return find_failed_run(projector_, log_, position, run_id);
               },
-              log_outcome()},
+              log_outcome(), removal_at_runner()},
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
       retention_(retention_loop(given.stage_retention)),

@@ -57,7 +57,8 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
     : parts_(std::move(parts)),
       prune_after_ms_(settings.prune_after_ms),
       coderunner_mode_(mode),
-      worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.runs_over, parts_.log),
+      worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.runs_over, parts_.log,
+                 parts_.remove_at_runner),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
                   [this](Token token, const auto& ended) { run_heartbeat(token, ended); }}),
@@ -280,7 +281,9 @@ void BoardLoops::go_on(const Card& card, Token token, std::size_t most,
         [find_failed_run = parts_.find_failed_run, files = parts_.files, worktree,
          position = parts_.engine.durable_position(), then]() -> std::function<void()> {
           tl::expected<FailedRun, std::string> found = FailedRun{};
-          if (files->has_worktree(worktree)) found = find_failed_run(position, worktree.run_id);
+          // A runner's own stations say whether it still has it.
+          if (!worktree.runner.empty() || files->has_worktree(worktree))
+            found = find_failed_run(position, worktree.run_id);
           return [then, found = std::move(found)] { then(found); };
         });
   };

@@ -58,6 +58,7 @@ class BoardLoops final : public LoopGroup {
     FindFailedRun find_failed_run;
     // Logs a sentence for people: what was done, or, with `ok` false, what failed.
     std::function<void(bool ok, const std::string& text)> log;
+    RemoveAtRunner remove_at_runner = nullptr;
   };
 
   // `mode` is written into coderunner stations whose project names none.
@@ -69,6 +70,8 @@ class BoardLoops final : public LoopGroup {
   void apply(std::span<const Record> records) override;
 
   // Begins a tick of the heartbeat now; if one is under way, another one follows it.
+  // A runner has said what became of a worktree that it was to remove.
+  void note_removed(const NoteWorktree& note) { worktrees_.note_removed(note); }
   void trigger_heartbeat(const std::string& reason) { heartbeat_.trigger(reason, /*again=*/true); }
 
  private:

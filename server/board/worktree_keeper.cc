@@ -25,12 +25,14 @@ bool is_left_unproposed(std::span<const Record> commit, const RunId& run_id) {
 }  // namespace
 
 WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
-                               std::shared_ptr<BoardFiles> files, RunsOver runs_over, Log log)
+                               std::shared_ptr<BoardFiles> files, RunsOver runs_over, Log log,
+                               RemoveAtRunner remove_at_runner)
     : engine_(engine),
       blocking_(std::move(blocking)),
       files_(std::move(files)),
       runs_over_(std::move(runs_over)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      remove_at_runner_(std::move(remove_at_runner)) {}
 
 void WorktreeKeeper::arm() {
   under_way_.clear();
@@ -101,14 +103,20 @@ void WorktreeKeeper::remove_of(const RunId& run_id) {
   if (world.find_run(run_id) != nullptr || !under_way_.insert(run_id).second) return;
   const Card* card = world.board.find_by_run(run_id);
   const bool is_handed_on = card != nullptr && card->run_id == run_id && hands_on_worktree(*card);
+  if (remove_at_runner_ && !found->second.runner.empty()) {
+    return remove_at_runner_(found->second, is_handed_on);
+  }
   blocking_.run(
       worktree_lane(found->second.repository),
       [this, worktree = found->second, is_handed_on, files = files_]() -> std::function<void()> {
-        return [this, note = files->remove_worktree(worktree, is_handed_on)] {
-          under_way_.erase(note.run_id);
-          this->note(note);
-        };
+        return
+            [this, note = files->remove_worktree(worktree, is_handed_on)] { note_removed(note); };
       });
+}
+
+void WorktreeKeeper::note_removed(const NoteWorktree& note) {
+  under_way_.erase(note.run_id);
+  this->note(note);
 }
 
 // The worktrees are listed first, and only then compared with the known runs. A run that begins in

@@ -37,12 +37,16 @@ inline Lane worktree_lane(const std::string& repository) {
 using RunsOver = std::function<tl::expected<std::set<std::string>, std::string>(
     Position position, const std::set<std::string>& run_ids)>;
 
+// Has the runner that has a worktree remove it: note_removed() says later what became of that.
+// Empty: nobody is asked, as in simulations without runners.
+using RemoveAtRunner = std::function<void(const CardWorktree& worktree, bool is_handed_on)>;
+
 class WorktreeKeeper {
  public:
   using Log = std::function<void(bool ok, const std::string& text)>;
 
   WorktreeKeeper(Engine& engine, BlockingPool blocking, std::shared_ptr<BoardFiles> files,
-                 RunsOver runs_over, Log log);
+                 RunsOver runs_over, Log log, RemoveAtRunner remove_at_runner = nullptr);
 
   // Removes the worktrees of all ended runs, and the orphans in the projects' repositories. Called
   // at the start, and when the world was rolled back.
@@ -50,6 +54,8 @@ class WorktreeKeeper {
   // Removes the worktrees of runs that the records of a durable commit end, and those that waited
   // for a card which the records unblock or start.
   void apply(std::span<const Record> records);
+  // Records the end of a removal that a runner was asked for.
+  void note_removed(const NoteWorktree& note);
 
  private:
   // Removes the worktree of an ended run, if the world has it.
@@ -70,6 +76,7 @@ class WorktreeKeeper {
   const std::shared_ptr<BoardFiles> files_;  // shared with removals under way
   const RunsOver runs_over_;
   const Log log_;
+  const RemoveAtRunner remove_at_runner_;
   std::set<RunId> under_way_;        // runs whose worktree is being removed
   std::map<CardId, RunId> waiting_;  // by card: runs whose worktree waits for the card
 };

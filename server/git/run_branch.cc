@@ -10,6 +10,8 @@ std::string branch_pattern_of(const RunId& run_id) {
   return "signalbox/" + to_string(run_id) + "-*";
 }
 
+std::string rescue_branch_of(const std::string& run_id) { return "signalbox/" + run_id + "-0"; }
+
 std::string run_branches_pattern(const std::string& run_id) {
   return "refs/heads/signalbox/" + run_id + "-*";
 }

@@ -15,6 +15,10 @@ std::string branch_of(const RunId& run_id, Token run_token);
 // token isn't known.
 std::string branch_pattern_of(const RunId& run_id);
 
+// Returns "signalbox/<run id>-0": the branch by which a run's rescue ref goes to a remote. No run
+// starts with token 0.
+std::string rescue_branch_of(const std::string& run_id);
+
 // Returns the pattern of the full names of all branches of a run.
 std::string run_branches_pattern(const std::string& run_id);
 

@@ -19,9 +19,12 @@ bool RunnerQueue::is_wanted(const std::string& runner, const std::string& job_id
 }
 
 RunnerAnswer RunnerQueue::answer_for(const std::string& runner) const {
-  return registry_.answer(runner, [this](const std::string& machine, const std::string& job_id) {
-    return is_wanted(machine, job_id);
-  });
+  RunnerAnswer answer =
+      registry_.answer(runner, [this](const std::string& machine, const std::string& job_id) {
+        return is_wanted(machine, job_id);
+      });
+  answer.removals = removals_.take_questions(runner, clock_.monotonic_ns());
+  return answer;
 }
 
 // Answers come after the change of waiting_: a report that has waited while the state was set back

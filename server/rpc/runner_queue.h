@@ -9,14 +9,18 @@
 
 #include "domain/error.h"
 #include "server/engine/engine.h"
+#include "server/platform/clock.h"
 #include "server/rpc/responder.h"
 #include "server/runners/runner_registry.h"
+#include "server/runners/runner_removals.h"
 
 namespace signalbox {
 
 class RunnerQueue {
  public:
-  RunnerQueue(Engine& engine, RunnerRegistry& registry) : engine_(engine), registry_(registry) {}
+  RunnerQueue(Engine& engine, const Clock& clock, RunnerRegistry& registry,
+              RunnerRemovals& removals)
+      : engine_(engine), clock_(clock), registry_(registry), removals_(removals) {}
 
   // Answers now if there is something to do for the runner, such as to forget the jobs in `forget`;
   // else at `deadline_ns` (monotonic) at the latest. An earlier report of the same runner that
@@ -46,7 +50,9 @@ class RunnerQueue {
   [[nodiscard]] RunnerAnswer answer_for(const std::string& runner) const;
 
   Engine& engine_;
+  const Clock& clock_;
   RunnerRegistry& registry_;
+  RunnerRemovals& removals_;
   std::map<std::string, Waiting> waiting_;
 };
 

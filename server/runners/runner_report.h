@@ -53,20 +53,28 @@ struct RunnerOrder {
 };
 BOOST_DESCRIBE_STRUCT(RunnerOrder, (), (job, secret))
 
+// The worktree of a card's run that has ended, to be removed (`runner.removed`).
+struct WorkspaceRemoval {
+  RunId run_id{};
+  bool is_handed_on = false;  // the card's next run is given its work
+};
+BOOST_DESCRIBE_STRUCT(WorkspaceRemoval, (), (run_id, is_handed_on))
+
 struct RunnerAnswer {
   std::vector<RunnerOrder> orders;          // jobs to take
   std::vector<std::string> cancel;          // ids of jobs to end; their results are wanted
   std::vector<std::string> forget;          // ids of jobs to end whose results nobody wants
   std::vector<std::string> results_wanted;  // ids of finished jobs whose result is to be sent again
   std::vector<std::string> outputs_wanted;  // ids of jobs: what they have printed is to be sent
-  bool drains = false;                      // an operator asked it to take no new jobs
+  std::vector<WorkspaceRemoval> removals;
+  bool drains = false;  // an operator asked it to take no new jobs
 
   [[nodiscard]] bool empty() const {
     return orders.empty() && cancel.empty() && forget.empty() && results_wanted.empty() &&
-           outputs_wanted.empty();
+           outputs_wanted.empty() && removals.empty();
   }
 };
 BOOST_DESCRIBE_STRUCT(RunnerAnswer, (),
-                      (orders, cancel, forget, results_wanted, outputs_wanted, drains))
+                      (orders, cancel, forget, results_wanted, outputs_wanted, removals, drains))
 
 }  // namespace signalbox

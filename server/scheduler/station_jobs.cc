@@ -206,9 +206,10 @@ std::optional<std::string> StationJobs::find_place(const Run& run,
   const ExecutorKind kind =
       is_remote(run.definition()) ? ExecutorKind::modal : run.definition().executor;
   const auto here = has_slot(kind) ? std::optional(settings_.ownership.machine()) : std::nullopt;
-  // A card's worktree is handed on to its next run, and removed, where the board is.
-  const bool is_here = kind == ExecutorKind::modal || settings_.is_forecast ||
-                       engine_.world().board.find_by_run(run.id) != nullptr;
+  // Without a remote a card's work is nowhere else.
+  const bool is_boards =
+      engine_.world().board.find_by_run(run.id) != nullptr && labels_of(run.definition()).empty();
+  const bool is_here = kind == ExecutorKind::modal || settings_.is_forecast || is_boards;
   if (is_here) return here;
   const auto bound = runners.find(run.machine);
   const bool is_evicted = bound != runners.end() && bound->second.is_evicted;

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/admission.h"
 #include "domain/limits.h"
 #include "domain/placement.h"
 #include "tests/domain/given_when_then.h"
@@ -95,6 +96,24 @@ TEST_F(Placement, ARunRootThatSomebodyNamedIsTheServices) {
   the().run_root = "/srv/runs/1";
   EXPECT_TRUE(suits_service(the()));
   EXPECT_FALSE(suits_runner(the(), place({})));
+}
+
+// Its checks need what the work itself needs.
+TEST_F(Placement, AMergeIsMadeWhereTheServiceIsUnlessTheProjectAsksForLabels) {  // N3, H6
+  Project site;
+  site.name = "site";
+  site.repository = "/srv/app";
+  site.remote = "origin";
+  site.pipeline = {"card", {labelled("a", {})}};
+  given({started(*run_of_merge(site, {}).pipeline)});
+  the().repository = site.repository;
+  EXPECT_TRUE(suits_service(the()));
+  EXPECT_FALSE(suits_runner(the(), place({"gpu"}, {"/srv/app"})));
+  site.pipeline = {"card", {labelled("a", {"gpu"})}};
+  signalbox::Run far = the();
+  far.pipeline = std::make_shared<const PipelineDefinition>(*run_of_merge(site, {}).pipeline);
+  EXPECT_FALSE(suits_service(far));
+  EXPECT_TRUE(suits_runner(far, place({"gpu"}, {"/srv/app"})));
 }
 
 // Its workspace is there, and so are all of its further jobs.

@@ -59,12 +59,23 @@ std::vector<Record> golden_records() {
     decided(card);
     return card.card_id;
   };
-  submit(1, "login");
+  const CardId at_runner = submit(1, "login");
   const CardId blocked = submit(2, "");
   for (int step = 0; step < 150; ++step) {
     history.take({static_cast<std::uint8_t>(step * 7), static_cast<std::uint8_t>(step % 5),
                   static_cast<std::uint8_t>(step * 11)});
     if (step == 40) decided(BlockCard{blocked, "not now"});
+    if (step == 50) {
+      StartCard start{at_runner, {}, {}, {}};
+      start.run.goal = "g";
+      start.run.project = "site";
+      start.run.run_id.bytes.back() = 77;
+      start.run.pipeline_digest.bytes.front() = 77;
+      start.run.pipeline = PipelineDefinition{"remote", {process_station("far")}};
+      decided(start);
+      decided(
+          DispatchStation{start.run.run_id, uuid_of(9), {}, runner_id("one", "0123456789abcdef")});
+    }
   }
   return history.records;
 }
@@ -160,6 +171,8 @@ TEST_F(GoldenBases, HaveSomethingOfEverything) {
   EXPECT_FALSE(world.ticks.empty());
   EXPECT_FALSE(world.projects.empty());
   EXPECT_EQ(world.board.cards().size(), 2U);
+  ASSERT_FALSE(world.worktrees.empty());
+  EXPECT_FALSE(world.worktrees.begin()->second.runner.empty());
   EXPECT_FALSE(world.access.tokens.empty());
   EXPECT_TRUE(world.access.audit_key);
   EXPECT_FALSE(log.horizon().kept.empty());

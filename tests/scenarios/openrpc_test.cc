@@ -114,6 +114,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"runner.upload","params":{"runner":"$runner","key":"$key","sha256":"8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4","bytes":2,"offset":0,"content":"aGk="}}
 > {"method":"runner.finish","params":{"runner":"$runner","key":"$key","job_id":"none","result":{"outcome":"succeeded","failure":{"outcome":"failed","error_class":"terminal","code":"","message":""},"result":{"summary":"","logs_inline":"","external_ref":"","metadata":"","artifacts":[]},"usage":{"cost_microusd":0,"tokens":0,"turns":0},"checks_changed":""}}}
 > {"method":"runner.runs","params":{"runner":"$runner","key":"$key"}}
+> {"method":"runner.removed","params":{"runner":"$runner","key":"$key","run_id":"00000000-0000-0000-0000-000000000000","path":"/w","removed":true,"rescued":false}}
 > {"method":"runner.list"}
 > {"method":"runner.get","params":{"runner":"$runner"}}
 > {"method":"runner.drain","params":{"runner":"$runner"}}

@@ -66,7 +66,7 @@ TEST_F(RpcRunners, AreKnownByTheKeyOfTheirIdAlone) {  // N3
   const json::object other = call("runner.register", {{"name", "build1"}});
   EXPECT_NE(other.at("runner"), json::value(runner));
   EXPECT_EQ(refusal("runner.exchange", report({{"key", other.at("key")}})), "FORBIDDEN");
-  for (const char* method : {"runner.finish", "runner.upload", "runner.runs"}) {
+  for (const char* method : {"runner.finish", "runner.upload", "runner.runs", "runner.removed"}) {
     json::object params{{"runner", runner}, {"key", other.at("key")}};
     if (std::string(method) == "runner.finish") {
       params["job_id"] = "x";
@@ -76,6 +76,11 @@ TEST_F(RpcRunners, AreKnownByTheKeyOfTheirIdAlone) {  // N3
       params["sha256"] = std::string(64, '0');
       for (const char* field : {"bytes", "offset"}) params[field] = 0;
       params["content"] = "";
+    }
+    if (std::string(method) == "runner.removed") {
+      params["run_id"] = to_json(Uuid{});
+      params["path"] = "/w";
+      for (const char* field : {"removed", "rescued"}) params[field] = false;
     }
     EXPECT_EQ(refusal(method, params), "FORBIDDEN") << method;
   }

@@ -240,7 +240,8 @@ class RpcSite {
   LockQueue locks{api, [] {}};
   StepQueue steps{api, [] {}};
   RunnerRegistry runners{clock.monotonic_ns(), [](const std::string&) {}};
-  RunnerQueue runner_queue{engine, runners};
+  RunnerRemovals removals;
+  RunnerQueue runner_queue{engine, clock, runners, removals};
   ServiceLoops loops{engine};
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
   CheckProject check_project = [](const Project&) { return boost::json::object(); };
@@ -265,6 +266,7 @@ class RpcSite {
     parts.status_parts = {[this](boost::json::object& status) { add_status(status); }};
     parts.runners->registry = &runners;
     parts.runners->queue = &runner_queue;
+    parts.runners->removals = &removals;
     parts.runners->key = "key of this service";
     parts.runners->uploads = "/nonexistent";
     return parts;

@@ -122,7 +122,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                [this](const std::string& runner) {
                  post([this, runner] { runner_queue_.wake(runner); });
                }),
-      runner_queue_(engine_, runners_),
+      runner_queue_(engine_, environment.schedule, runners_, runner_removals_),
       runner_executor_({[](const std::string& job_id) { return "secret of " + job_id; }}, runners_),
       executor_(machine, machine, runner_executor_),
       artifacts_("/nonexistent"),

@@ -157,6 +157,7 @@ class SimulatedServer {
   ServiceLoops loops_;
   EventFeed feed_;
   RunnerRegistry runners_;
+  RunnerRemovals runner_removals_;
   RunnerQueue runner_queue_;
   RunnerExecutor runner_executor_;
   ExecutorSet executor_;

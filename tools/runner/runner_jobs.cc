@@ -9,6 +9,11 @@
 namespace signalbox {
 namespace {
 
+std::optional<std::string> remote_of(const Job& job) {
+  const std::string& remote = job.definition.remote;
+  return remote.empty() ? std::nullopt : std::optional(remote);
+}
+
 // Between two attempts to send one result.
 constexpr std::chrono::milliseconds send_pause_min{200};
 constexpr std::chrono::milliseconds send_pause_max{10'000};
@@ -57,7 +62,8 @@ void RunnerJobs::take(const RunnerOrder& order) {
       here.repository.empty()
           ? Called<void>()
           : orders_.place(here.run_id, {.repository = here.repository,
-                                        .branch = branch_of(here.run_id, here.run_token)});
+                                        .branch = branch_of(here.run_id, here.run_token),
+                                        .remote = remote_of(here)});
   const auto kept = placed ? orders_.take(order) : placed;
   if (!kept) {
     return refuse(order, {Outcome::failed, ErrorClass::transient, "JOB_STORAGE",

@@ -28,7 +28,6 @@ constexpr const char* output_streams[] = {"stderr", "stdout"};
 
 constexpr milliseconds pause_min{200};
 constexpr milliseconds pause_max{5'000};
-constexpr milliseconds cleaning_pause{60'000};
 // How long the last word of a runner that ends may take.
 constexpr milliseconds farewell_time{2'000};
 // A service that accepts the connection and says nothing for so long counts as away.
@@ -162,6 +161,14 @@ Called<void> RunnerLink::exchange() {
           outputs_wanted_.insert(answer->outputs_wanted.begin(), answer->outputs_wanted.end());
         }
         output_wanted_.notify_one();
+      }
+      if (!answer->removals.empty()) {
+        {
+          const std::lock_guard lock(mutex_);
+          for (const auto& each : answer->removals) removals_.insert_or_assign(each.run_id, each);
+          has_new_removals_ = true;
+        }
+        removal_wanted_.notify_one();
       }
       if (settings_.once && jobs_.done() > 0 && jobs_.size() == 0) return {};
       continue;
@@ -310,25 +317,6 @@ void RunnerLink::send_results() {
   }
 }
 
-void RunnerLink::clean_up(RunnerRuns& runs) {
-  const auto ids_in = [](const json::object& answer, const char* field) {
-    std::set<RunId> ids;
-    for (const json::value& each : array_at(answer, field)) {
-      const auto id = each.is_string() ? parse_uuid(std::string(each.as_string())) : std::nullopt;
-      if (id) ids.insert(*id);
-    }
-    return ids;
-  };
-  while (pause(cleaning_pause)) {
-    const std::vector<RunId> ids = runs.next(limits::runner_runs_max);
-    if (ids.empty() || work_.identity().key.empty()) continue;
-    const auto answer = questions_.call("runner.runs", {{"runner", work_.identity().runner},
-                                                        {"key", work_.identity().key},
-                                                        {"runs", to_json(ids)}});
-    if (answer) runs.remove(ids, ids_in(*answer, "open"), ids_in(*answer, "over"));
-  }
-}
-
 // Else it would get jobs until its lease is over.
 void RunnerLink::say_farewell() {
   if (work_.identity().runner.empty()) return;
@@ -351,6 +339,7 @@ void RunnerLink::stop() {
   }
   stopped_.notify_all();
   output_wanted_.notify_all();
+  removal_wanted_.notify_all();
   reports_.interrupt();
   results_.interrupt();
   outputs_.interrupt();

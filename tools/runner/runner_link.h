@@ -54,7 +54,8 @@ class RunnerLink {
   void send_outputs();
   // Tells the service that it ends, if that is possible within moments: it gets no new jobs then.
   void say_farewell();
-  // Removes, every minute, what runs that are over have left, until stop(). Blocks.
+  // Removes what runs that are over have left, every minute, and worktrees when the service asks
+  // for it, until stop(). Blocks.
   void clean_up(RunnerRuns& runs);
   // Makes all of them return soon. Any thread.
   void stop();
@@ -86,6 +87,10 @@ class RunnerLink {
   Called<void> send_output(Line& line, const std::string& job_id, const std::string& stream,
                            bool is_newest);
   Called<void> upload(const Artifact& artifact);
+  // Removes what the service has asked for, and says what became of it. What fails is tried again
+  // next time.
+  void remove_worktrees(RunnerRuns& runs);
+  void ask_about_runs(RunnerRuns& runs);
   // Ends all jobs if the service has been away for too long.
   void note_away(const CallError& why);
   // Returns false once stop() was called.
@@ -112,7 +117,10 @@ class RunnerLink {
   std::mutex mutex_;
   std::condition_variable stopped_;
   std::condition_variable output_wanted_;
-  std::set<std::string> outputs_wanted_;  // ids of jobs
+  std::condition_variable removal_wanted_;
+  std::set<std::string> outputs_wanted_;        // ids of jobs
+  std::map<RunId, WorkspaceRemoval> removals_;  // by run
+  bool has_new_removals_ = false;
   // How much of each job's streams the service has, as far as this process knows.
   std::map<std::string, std::map<std::string, std::uint64_t>> outputs_sent_;
   bool stopping_ = false;

@@ -1,6 +1,7 @@
 // The orders that a runner has taken, as they are kept.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,11 @@ namespace signalbox {
 // The repository of a run whose workspace is here.
 struct PlacedRun {
   std::string schema = "placed_run.v1";
-  std::string repository;  // on this machine
-  std::string branch;      // of the run
+  std::string repository;             // on this machine
+  std::string branch;                 // of the run
+  std::optional<std::string> remote;  // to which its work goes; nullopt: none
 };
-BOOST_DESCRIBE_STRUCT(PlacedRun, (), (schema, repository, branch))
+BOOST_DESCRIBE_STRUCT(PlacedRun, (), (schema, repository, branch, remote))
 
 // Different jobs may be noted by different threads.
 class RunnerOrders {
@@ -36,7 +38,8 @@ class RunnerOrders {
   [[nodiscard]] virtual bool has_ended(const std::string& job_id) const = 0;
   // Notes that the job is over for good.
   virtual Called<void> forget(const std::string& job_id) = 0;
-  // Notes the repository of a run before its first job is begun.
+  // Notes the repository of a run before a job of it is begun. A remote stays noted: only some of
+  // the jobs name it.
   virtual Called<void> place(const RunId& run_id, const PlacedRun& run) = 0;
 };
 

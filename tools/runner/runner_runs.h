@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +12,14 @@
 #include "tools/runner/runner_work.h"
 
 namespace signalbox {
+
+// What became of the worktree of a card's run.
+struct WorkspaceOutcome {
+  std::string path;
+  bool removed = false;
+  bool rescued = false;  // the run's rescue ref has work of it
+  std::string reason;    // a sentence, if it isn't removed, or isn't at the remote
+};
 
 class RunnerRuns {
  public:
@@ -25,14 +35,21 @@ class RunnerRuns {
   // weren't touched for failed_kept: they failed, and nobody has retried them. Blocks on git.
   void remove(const std::vector<RunId>& asked, const std::set<RunId>& open,
               const std::set<RunId>& over);
+  // Removes the workspace of a card's run that has ended. If its work is handed on, what exists
+  // nowhere else goes to the remote, as rescue_branch_of(); nullopt while that fails and is to be
+  // tried again. Blocks on git.
+  std::optional<WorkspaceOutcome> remove(const WorkspaceRemoval& removal);
+  // The service knows what became of it.
+  void forget(const RunId& run_id);
 
  private:
-  void remove(const RunId& run_id);
+  WorkspaceOutcome remove(const RunId& run_id, bool is_handed_on);
 
   const RunnerWork& work_;
   const Log log_;
-  RunId latest_{};        // of next()
-  std::set<RunId> left_;  // whose workspaces can't be removed: said once
+  RunId latest_{};                 // of next()
+  std::set<RunId> left_;           // whose workspaces can't be removed: said once
+  std::map<RunId, int> unpushed_;  // how often the push of a run's work has failed
 };
 
 }  // namespace signalbox

@@ -123,7 +123,12 @@ Called<void> RunnerWork::forget(const std::string& job_id) {
 }
 
 Called<void> RunnerWork::place(const RunId& run_id, const PlacedRun& run) {
-  return called(write_stored_json(directory_ / "placed" / (to_string(run_id) + ".json"), run));
+  PlacedRun noted = run;
+  if (!noted.remote) {
+    const auto before = TRY(placed(run_id));
+    if (before) noted.remote = before->remote;
+  }
+  return called(write_stored_json(directory_ / "placed" / (to_string(run_id) + ".json"), noted));
 }
 
 Called<std::optional<PlacedRun>> RunnerWork::placed(const RunId& run_id) const {

@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "server/executors/builtin/earlier_work.h"
 #include "server/executors/builtin/intake_base.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
@@ -88,6 +89,8 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   TRY(check_repository(request));
   auto pinned = TRY(pin_repository(request));
   const auto base = TRY(settle_base(request, pinned));
+
+  fetch_earlier_work(request, pinned);
 
   TRY(make_worktree(request, pinned, base.commit));
   std::string missing;

@@ -123,6 +123,11 @@ void explain_backlog(const World& world, CardMoment& moment) {
       moment.moving = true;
       moment.unblocked_by = "the end of that removal";
       moment.next_commands = {"signalbox run why " + to_string(card.run_id)};
+      if (const auto place = world.worktrees.find(card.run_id);
+          place != world.worktrees.end() && !place->second.runner.empty()) {
+        moment.unblocked_by = "the end of that removal, at " + place->second.runner;
+        moment.next_commands.push_back("signalbox runner get " + place->second.runner);
+      }
       return;
     case CardWaitReason::service_paused:
       return explain_service_pause(world, moment);

@@ -36,6 +36,7 @@ class RocksEventLog;
 class RunnerOutputs;
 class RunnerQueue;
 class RunnerRegistry;
+class RunnerRemovals;
 class Peer;
 class Redactions;
 class RetentionLoop;
@@ -135,6 +136,7 @@ struct RunnerParts {
   RunnerRegistry* registry = nullptr;  // nullptr: this service has no runners
   RunnerQueue* queue = nullptr;
   RunnerOutputs* outputs = nullptr;
+  RunnerRemovals* removals = nullptr;
   std::string key{};  // of the runners' keys (access/secret.h)
   RandomSource random = secure_random();
   std::filesystem::path decisions{};  // the file of what operators decided; empty: it isn't kept
@@ -144,6 +146,8 @@ struct RunnerParts {
   std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
   // What the runners offer has changed.
   std::function<void()> offers_changed = [] {};
+  // A runner has said what became of a worktree that it was to remove.
+  std::function<void(NoteWorktree note, bool rescued)> note_worktree = [](auto, bool) {};
 };
 
 struct MethodParts {

@@ -51,6 +51,17 @@ struct UploadArtifact {
 };
 BOOST_DESCRIBE_STRUCT(UploadArtifact, (), (runner, key, sha256, bytes, offset, content))
 
+struct NoteRemoval {
+  std::string runner;
+  std::string key;
+  RunId run_id{};
+  std::string path;
+  bool removed = false;
+  bool rescued = false;  // the run's rescue ref has work of it
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(NoteRemoval, (), (runner, key, run_id, path, removed, rescued, reason))
+
 struct ListRunsOfRunner {
   std::string runner;
   std::string key;
@@ -129,6 +140,7 @@ void exchange(Api& api, Call& call, RunnerParts& parts) {
   });
   const auto news = parts.registry->report(*report, now_ns, call.origin.actor);
   if (!news) return call.responder.reject(news.error());
+  if (report->number == 1) parts.removals->ask_again(report->runner);
   if (news->offers) parts.offers_changed();
   for (const std::string& job_id : news->jobs) parts.look_again(job_id);
   const std::int64_t wait_ms = report->wait_ms.value_or(0);
@@ -301,6 +313,31 @@ void tell_runs(Api& api, Call& call, RunnerParts& parts) {
   call.responder.result({{"open", std::move(open)}, {"over", std::move(over)}});
 }
 
+// Records what became of a worktree. A word about another one is left out: an earlier process of
+// the service may have asked for it.
+void note_removal(Api&, Call& call, RunnerParts& parts) {
+  const auto asked = from_json<NoteRemoval>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  const auto checked =
+      require_key(parts, asked->runner, asked->key)
+          .and_then([&] { return require_at_most("path", asked->path, limits::path_bytes_max); })
+          .and_then([&] {
+            return require_at_most("reason", asked->reason.value_or(""), limits::reason_bytes_max);
+          });
+  if (!checked) return call.responder.reject(checked.error());
+  const auto worktree = parts.removals->take(asked->runner, asked->run_id);
+  if (worktree) {
+    NoteWorktree note;
+    note.project = worktree->project;
+    note.run_id = worktree->run_id;
+    note.path = asked->runner + ":" + asked->path;
+    note.removed = asked->removed;
+    note.reason = asked->reason.value_or("");
+    parts.note_worktree(std::move(note), asked->rescued);
+  }
+  call.responder.result({{"taken", worktree.has_value()}});
+}
+
 using RunnerHandler = void (*)(Api& api, Call& call, RunnerParts& parts);
 
 // Returns the handler of a service with runners; one without has none that could be named.
@@ -334,6 +371,7 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
       row("runner.output", Role::runner, params_of<SendOutput>(), take_runner_output),
       row("runner.finish", Role::runner, params_of<FinishJob>(), finish),
       row("runner.runs", Role::runner, params_of<ListRunsOfRunner>(), tell_runs),
+      row("runner.removed", Role::runner, params_of<NoteRemoval>(), note_removal),
       row("runner.list", Role::viewer, params_of<NoParams>(), list_runners),
       row("runner.get", Role::viewer, params_of<NamedRunner>(), get_runner),
       row("runner.drain", Role::operator_, params_of<DrainRunner>(), drain_runner),

@@ -1,0 +1,75 @@
+// What a runner removes: workspaces of runs that are over, and worktrees that the service asks for.
+#include <chrono>
+
+#include "server/limits.h"
+#include "server/text/described_json.h"
+#include "tools/cli/json_fields.h"
+#include "tools/runner/runner_link.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::seconds cleaning_pause{60};
+
+}  // namespace
+
+void RunnerLink::clean_up(RunnerRuns& runs) {
+  auto next_round = std::chrono::steady_clock::now() + cleaning_pause;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      removal_wanted_.wait_until(lock, next_round,
+                                 [this] { return stopping_ || has_new_removals_; });
+      if (stopping_) return;
+      has_new_removals_ = false;
+    }
+    remove_worktrees(runs);
+    if (std::chrono::steady_clock::now() < next_round) continue;
+    ask_about_runs(runs);
+    next_round = std::chrono::steady_clock::now() + cleaning_pause;
+  }
+}
+
+void RunnerLink::remove_worktrees(RunnerRuns& runs) {
+  std::map<RunId, WorkspaceRemoval> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = removals_;
+  }
+  for (const auto& [run_id, removal] : wanted) {
+    const auto done = runs.remove(removal);
+    if (!done) continue;
+    const auto said = questions_.call("runner.removed", {{"runner", work_.identity().runner},
+                                                         {"key", work_.identity().key},
+                                                         {"run_id", to_json(run_id)},
+                                                         {"path", done->path},
+                                                         {"removed", done->removed},
+                                                         {"rescued", done->rescued},
+                                                         {"reason", done->reason}});
+    if (!said) continue;
+    runs.forget(run_id);
+    const std::lock_guard lock(mutex_);
+    removals_.erase(run_id);
+  }
+}
+
+void RunnerLink::ask_about_runs(RunnerRuns& runs) {
+  const auto ids_in = [](const json::object& answer, const char* field) {
+    std::set<RunId> ids;
+    for (const json::value& each : array_at(answer, field)) {
+      const auto id = each.is_string() ? parse_uuid(std::string(each.as_string())) : std::nullopt;
+      if (id) ids.insert(*id);
+    }
+    return ids;
+  };
+  const std::vector<RunId> ids = runs.next(limits::runner_runs_max);
+  if (ids.empty() || work_.identity().key.empty()) return;
+  const auto answer = questions_.call(
+      "runner.runs",
+      {{"runner", work_.identity().runner}, {"key", work_.identity().key}, {"runs", to_json(ids)}});
+  if (answer) runs.remove(ids, ids_in(*answer, "open"), ids_in(*answer, "over"));
+}
+
+}  // namespace signalbox
