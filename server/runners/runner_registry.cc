@@ -346,7 +346,8 @@ RunnerView RunnerRegistry::view_of(const std::string& name, const Runner& runner
                   runner.latest.slots,
                   runner.lease_ms(),
                   (monotonic_ns - runner.seen_ns) / ns_per_ms,
-                  {}};
+                  {},
+                  runner.latest.version.value_or("")};
   for (const auto& [job_id, given] : runner.given) view.jobs.push_back(job_id);
   return view;
 }

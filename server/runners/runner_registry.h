@@ -43,6 +43,7 @@ struct RunnerView {
   std::int64_t lease_ms = 0;
   std::int64_t seen_ms_ago = 0;
   std::vector<std::string> jobs;  // ids
+  std::string version;            // of its program; empty: it didn't say
 };
 
 // Any thread, unless a function says otherwise.

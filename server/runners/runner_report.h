@@ -1,6 +1,10 @@
 // What a runner and the service tell each other (`runner.exchange`). Each report is the runner's
 // whole state and each answer all that is to be done about it: one that is lost, repeated or late
 // changes nothing that the next one doesn't put right.
+//
+// Both may be of different versions, since they can't be replaced at the same moment: fields that
+// the reader doesn't know are left out, but in a job, where they would change what is executed. So
+// a new field is an optional one, a list or a bool, and its absence means what it did before.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +45,11 @@ struct RunnerReport {
   bool drains = false;                    // it takes no new jobs
   std::vector<RunnerJobReport> jobs;
   std::optional<std::int64_t> wait_ms;  // how long the answer may wait for something to do
+  std::optional<std::string> version;   // of the runner's program
 };
 BOOST_DESCRIBE_STRUCT(RunnerReport, (),
                       (runner, key, start, number, instance, labels, repositories, slots, lease_ms,
-                       drains, jobs, wait_ms))
+                       drains, jobs, wait_ms, version))
 
 // A job to execute, and the secret with which it authenticates as itself.
 struct RunnerOrder {

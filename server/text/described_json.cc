@@ -306,6 +306,31 @@ std::string_view enumerator_in(const void* value, const Type& type) {
   return "?";
 }
 
+namespace {
+
+void remove_unknown_in(json::value& value, const Type& type) {
+  if (type.kind == Type::Kind::optional) return remove_unknown_in(value, *type.inner);
+  if (type.kind == Type::Kind::object && value.is_object()) {
+    return remove_unknown(value.get_object(), type);
+  }
+  if (type.kind != Type::Kind::vector || !value.is_array()) return;
+  for (json::value& each : value.get_array()) remove_unknown_in(each, *type.inner);
+}
+
+}  // namespace
+
+void remove_unknown(json::object& object, const Type& type) {
+  for (auto each = object.begin(); each != object.end();) {
+    const auto field = std::ranges::find(type.fields, std::string_view(each->key()), &Field::name);
+    if (field == type.fields.end()) {
+      each = object.erase(each);
+      continue;
+    }
+    remove_unknown_in(each->value(), *field->type);
+    ++each;
+  }
+}
+
 Decided<void> read(const json::value& value, std::string_view path, const Type& type, void* out) {
   return read_value(value, Path{nullptr, path}, type, out);
 }

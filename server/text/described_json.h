@@ -213,6 +213,9 @@ Decided<void> read(const boost::json::value& value, std::string_view path, const
 Decided<void> read(const boost::json::object& object, std::string_view path, const Type& type,
                    void* out);
 
+// Removes the fields that `type`, at any depth, doesn't have.
+void remove_unknown(boost::json::object& object, const Type& type);
+
 // Returns the JSON of the value of `type` at `value`, allocated in `storage`.
 boost::json::value write(const void* value, const Type& type,
                          const boost::json::storage_ptr& storage);
@@ -248,6 +251,14 @@ Decided<T> from_json(const boost::json::object& object, std::string_view path = 
   T out{};
   TRY(described_json::read(object, path, described_json::type_of<T>, &out));
   return out;
+}
+
+// Does the same for what a program of another version says: fields that this one doesn't know are
+// left out.
+template <class T>
+Decided<T> from_json_of_any_version(boost::json::object object) {
+  described_json::remove_unknown(object, described_json::type_of<T>);
+  return from_json<T>(object);
 }
 
 // Returns the JSON of a described struct, or of any type that one may have as a field.

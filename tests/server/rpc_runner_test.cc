@@ -127,6 +127,17 @@ TEST_F(RpcRunners, ReportWithinBounds) {  // N3
             "LIMIT_EXCEEDED");
 }
 
+// They and the service can't be upgraded at the same moment.
+TEST_F(RpcRunners, OfALaterVersionSayMoreThanIsUnderstood) {  // N3
+  json::object job{{"job_id", "x"}, {"external_ref", ""}, {"new", json::array{1}}};
+  EXPECT_EQ(refusal("runner.exchange",
+                    report({{"jobs", json::array{job}}, {"new", 1}, {"version", "9.0.0"}})),
+            "");
+  EXPECT_EQ(call("runner.get", {{"runner", runner}}).at("version"), json::value("9.0.0"));
+  EXPECT_EQ(refusal("runner.runs", as_runner({{"new", true}})), "");
+  EXPECT_EQ(refusal("runner.exchange", report({{"slots", "many"}})), "INVALID_PARAMS");
+}
+
 // What isn't theirs is to be forgotten, and its result is nobody's.
 TEST_F(RpcRunners, KeepNoJobThatTheyWereNotGiven) {  // N5
   const json::object answer =

@@ -271,9 +271,9 @@ TEST(RunnerWaits, NameWhatIsMissing) {  // N3
   run.pipeline = std::make_shared<const PipelineDefinition>(PipelineDefinition{"p", {station}});
   run.stations.resize(1);
   std::vector<RunnerView> runners(2);
-  runners[0] = {one, RunnerState::connected, false, {"gpu"}, {}, 2, 60'000, 0, {}};
+  runners[0] = {one, RunnerState::connected, false, {"gpu"}, {}, 2, 60'000, 0, {}, {}};
   EXPECT_EQ(why_no_runner(run, runners).text, "no runner has the label linux");
-  runners[1] = {"runner:two-1", RunnerState::connected, false, {"linux"}, {}, 2, 60'000, 0, {}};
+  runners[1] = {"runner:two-1", RunnerState::connected, false, {"linux"}, {}, 2, 60'000, 0, {}, {}};
   EXPECT_EQ(why_no_runner(run, runners).text, "no runner has all of the labels gpu, linux");
   runners[1].labels.emplace_back("gpu");
   EXPECT_EQ(why_no_runner(run, runners).text, "all slots of the runners that suit it are taken");

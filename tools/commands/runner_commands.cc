@@ -66,6 +66,9 @@ std::string get_view(const json::object& runner, const Terminal&) {
     text += "  " + name + std::string(14 - name.size(), ' ') + printable(value) + "\n";
   };
   add("seen", seen(runner));
+  if (const std::string version = text_at(runner, "version"); !version.empty()) {
+    add("version", version);
+  }
   add("lease", milliseconds_of(runner, "lease_ms"));
   add("labels", words_of(runner, "labels"));
   for (const json::value& each : array_at(runner, "repositories")) {

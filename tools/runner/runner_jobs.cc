@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "server/access/secret.h"
 #include "server/git/run_branch.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -82,6 +84,15 @@ void RunnerJobs::refuse(const RunnerOrder& order, Failure why) {
   refused.is_tracked = true;
   refused.result.emplace().failure = std::move(why);
   ended_.notify_one();
+}
+
+void RunnerJobs::refuse_unreadable(const std::string& job_id, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (!parse_job_id(job_id) || jobs_.contains(job_id)) return;
+  RunnerOrder order;
+  order.job.id = job_id;
+  refuse(order, {Outcome::failed, ErrorClass::config, "RUNNER_OUTDATED",
+                 shortened(why, limits::reason_bytes_max)});
 }
 
 // Jobs of one run share its workspace, so a job waits for the end of an earlier attempt's, which

@@ -44,6 +44,9 @@ class RunnerJobs {
   // of them that it doesn't forget are wanted.
   void apply(const RunnerAnswer& answer, const std::vector<RunnerJobReport>& asked);
 
+  // Ends a job whose order can't be read, for this reason. What is no job's id is left out.
+  void refuse_unreadable(const std::string& job_id, const std::string& why);
+
   [[nodiscard]] std::vector<RunnerJobReport> report() const;
   // Returns how many jobs it has: also those that have ended and aren't forgotten yet.
   [[nodiscard]] std::size_t size() const;

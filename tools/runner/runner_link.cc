@@ -131,6 +131,7 @@ RunnerReport RunnerLink::next_report() {
   }
   report.drains = settings_.once && has_taken_;
   report.wait_ms = report_wait(settings_.lease_ms).count();
+  report.version = SIGNALBOX_VERSION;
   return report;
 }
 
@@ -142,8 +143,8 @@ Called<void> RunnerLink::exchange() {
     auto answered = registered ? reports_.call("runner.exchange", to_json(report).as_object())
                                : Called<json::object>(tl::unexpected(registered.error()));
     if (answered) {
-      answered->erase("position");
-      const auto answer = from_json<RunnerAnswer>(*answered);
+      refuse_unreadable_orders(*answered);
+      const auto answer = from_json_of_any_version<RunnerAnswer>(std::move(*answered));
       if (!answer) return tl::unexpected(from_rejection(answer.error()));
       if (!trouble_.empty()) log_("the service answers again");
       trouble_.clear();
@@ -178,6 +179,27 @@ Called<void> RunnerLink::exchange() {
     note_away(answered.error());
     if (!pause(backoff.next())) return {};
   }
+}
+
+void RunnerLink::refuse_unreadable_orders(json::object& answer) {
+  json::value* const orders = answer.if_contains("orders");
+  if (orders == nullptr || !orders->is_array()) return;
+  json::array readable;
+  for (json::value& each : orders->get_array()) {
+    const auto order = from_json<RunnerOrder>(each);
+    if (order) {
+      readable.push_back(std::move(each));
+      continue;
+    }
+    const json::value* const job =
+        each.is_object() ? each.get_object().if_contains("job") : nullptr;
+    const std::string id =
+        job != nullptr && job->is_object() ? text_at(job->get_object(), "id") : "";
+    jobs_.refuse_unreadable(id, std::string("this runner, of version ") + SIGNALBOX_VERSION +
+                                    ", doesn't know what the service asks for: " +
+                                    order.error().message + "; upgrade it");
+  }
+  *orders = std::move(readable);
 }
 
 void RunnerLink::note_away(const CallError& why) {

@@ -91,6 +91,8 @@ class RunnerLink {
   // next time.
   void remove_worktrees(RunnerRuns& runs);
   void ask_about_runs(RunnerRuns& runs);
+  // Takes those orders out of an answer that say what this version doesn't know, and ends them.
+  void refuse_unreadable_orders(boost::json::object& answer);
   // Ends all jobs if the service has been away for too long.
   void note_away(const CallError& why);
   // Returns false once stop() was called.

@@ -27,6 +27,7 @@ json::object view_of(const RunnerView& runner) {
   shown["lease_ms"] = runner.lease_ms;
   shown["seen_ms_ago"] = runner.seen_ms_ago;
   shown["jobs"] = json::array(runner.jobs.begin(), runner.jobs.end());
+  shown["version"] = runner.version;
   return shown;
 }
 

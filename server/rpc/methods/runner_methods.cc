@@ -93,6 +93,7 @@ void register_runner(Api&, Call& call, RunnerParts& parts) {
 
 Decided<void> check_report(const RunnerReport& report) {
   TRY(require_at_most("instance", report.instance, limits::runner_name_bytes_max));
+  TRY(require_at_most("version", report.version.value_or(""), limits::runner_name_bytes_max));
   TRY(require_between("slots", report.slots, 0, limits::runner_slots_max));
   TRY(require_between("lease_ms", report.lease_ms, limits::runner_lease_ms_min,
                       limits::runner_lease_ms_max));
@@ -124,7 +125,7 @@ Decided<void> check_report(const RunnerReport& report) {
 }
 
 void exchange(Api& api, Call& call, RunnerParts& parts) {
-  auto report = from_json<RunnerReport>(call.params);
+  auto report = from_json_of_any_version<RunnerReport>(call.params);
   if (!report) return call.responder.reject(report.error());
   const auto checked = require_key(parts, report->runner, report->key).and_then([&] {
     return check_report(*report);
@@ -183,7 +184,7 @@ Decided<void> check_result(const JobResult& result) {
 // Takes the result only once all artifacts that it names are stored: no event names content that
 // isn't there.
 void finish(Api& api, Call& call, RunnerParts& parts) {
-  auto asked = from_json<FinishJob>(call.params);
+  auto asked = from_json_of_any_version<FinishJob>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   const auto checked =
       require_key(parts, asked->runner, asked->key)
@@ -251,7 +252,7 @@ Decided<UploadPiece> piece_of(const UploadArtifact& asked) {
 }
 
 void upload(Api& api, Call& call, RunnerParts& parts) {
-  const auto asked = from_json<UploadArtifact>(call.params);
+  const auto asked = from_json_of_any_version<UploadArtifact>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   auto piece =
       require_key(parts, asked->runner, asked->key).and_then([&] { return piece_of(*asked); });
@@ -286,7 +287,7 @@ void upload(Api& api, Call& call, RunnerParts& parts) {
 // Says which of the runs whose workspaces a runner has are open, and which need them no more: those
 // that succeeded or were canceled. The others failed, and may be retried.
 void tell_runs(Api& api, Call& call, RunnerParts& parts) {
-  const auto asked = from_json<ListRunsOfRunner>(call.params);
+  const auto asked = from_json_of_any_version<ListRunsOfRunner>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   if (auto known = require_key(parts, asked->runner, asked->key); !known) {
     return call.responder.reject(known.error());
@@ -316,7 +317,7 @@ void tell_runs(Api& api, Call& call, RunnerParts& parts) {
 // Records what became of a worktree. A word about another one is left out: an earlier process of
 // the service may have asked for it.
 void note_removal(Api&, Call& call, RunnerParts& parts) {
-  const auto asked = from_json<NoteRemoval>(call.params);
+  const auto asked = from_json_of_any_version<NoteRemoval>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   const auto checked =
       require_key(parts, asked->runner, asked->key)

@@ -43,7 +43,7 @@ Decided<std::string> check_piece(const SendOutput& asked, const RunnerParts& par
 }  // namespace
 
 void take_runner_output(Api& api, Call& call, RunnerParts& parts) {
-  const auto asked = from_json<SendOutput>(call.params);
+  const auto asked = from_json_of_any_version<SendOutput>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   const auto content = check_piece(*asked, parts);
   if (!content) return call.responder.reject(content.error());
