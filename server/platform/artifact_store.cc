@@ -12,6 +12,10 @@ Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& 
   return artifact;
 }
 
+Stored<bool> ArtifactStore::has(const Digest& sha256) const {
+  return TRY(size_of(sha256)).has_value();
+}
+
 bool is_store_away(const StoreError& error) {
   return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::denied;
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,7 +61,10 @@ class ArtifactStore {
   // a large one than for a small one. The caller checks the digest before it serves any of it.
   [[nodiscard]] virtual Stored<OpenedBlob> open(const Digest& sha256,
                                                 std::uint64_t bytes) const = 0;
-  [[nodiscard]] virtual Stored<bool> has(const Digest& sha256) const = 0;
+  // Returns how many bytes the blob has; nullopt if it isn't there.
+  [[nodiscard]] virtual Stored<std::optional<std::uint64_t>> size_of(
+      const Digest& sha256) const = 0;
+  [[nodiscard]] Stored<bool> has(const Digest& sha256) const;
   // Returns where the blob is, whether it exists or not: a path, or an `s3://` URL.
   [[nodiscard]] virtual std::string location_of(const Digest& sha256) const = 0;
 

@@ -76,14 +76,13 @@ Stored<OpenedBlob> DirectoryArtifacts::open(const Digest& sha256, std::uint64_t 
   return OpenedBlob{std::move(file), nullptr};
 }
 
-Stored<bool> DirectoryArtifacts::has(const Digest& sha256) const {
+Stored<std::optional<std::uint64_t>> DirectoryArtifacts::size_of(const Digest& sha256) const {
   std::error_code error;
-  const bool found = fs::exists(path_of(sha256), error);
-  if (error) {
-    return store_failure(StoreError::Kind::io,
-                         "can't look at " + location_of(sha256) + ": " + error.message());
-  }
-  return found;
+  const std::uint64_t bytes = fs::file_size(path_of(sha256), error);
+  if (!error) return std::optional(bytes);
+  if (error == std::errc::no_such_file_or_directory) return std::nullopt;
+  return store_failure(StoreError::Kind::io,
+                       "can't look at " + location_of(sha256) + ": " + error.message());
 }
 
 // What can't be read is left out: it isn't removed.

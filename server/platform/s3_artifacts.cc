@@ -60,7 +60,10 @@ Stored<std::optional<S3Object>> S3Artifacts::find(const Digest& sha256) const {
   return std::move(listing.objects.front());
 }
 
-Stored<bool> S3Artifacts::has(const Digest& sha256) const { return TRY(find(sha256)).has_value(); }
+Stored<std::optional<std::uint64_t>> S3Artifacts::size_of(const Digest& sha256) const {
+  const auto found = TRY(find(sha256));
+  return found ? std::optional(found->bytes) : std::nullopt;
+}
 
 Stored<std::string> S3Artifacts::get(const Digest& sha256) const {
   std::string content;

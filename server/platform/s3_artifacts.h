@@ -31,7 +31,7 @@ class S3Artifacts final : public ArtifactStore {
   // Copies the blob into a file without a name, and checks it. At most limits::artifact_copies_max
   // such copies exist at a time; beyond them the error is `away`.
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
-  [[nodiscard]] Stored<bool> has(const Digest& sha256) const override;
+  [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,
                     const std::function<bool(const KeptBlob&)>& visit) const override;

@@ -49,9 +49,9 @@ Stored<OpenedBlob> ServiceArtifacts::open(const Digest& sha256, std::uint64_t by
   return in_either<OpenedBlob>(std::move(here), [&] { return objects_->open(sha256, bytes); });
 }
 
-Stored<bool> ServiceArtifacts::has(const Digest& sha256) const {
-  if (TRY(directory_.has(sha256))) return true;
-  return objects_ ? objects_->has(sha256) : false;
+Stored<std::optional<std::uint64_t>> ServiceArtifacts::size_of(const Digest& sha256) const {
+  const auto here = TRY(directory_.size_of(sha256));
+  return here || !objects_ ? here : objects_->size_of(sha256);
 }
 
 std::string ServiceArtifacts::location_of(const Digest& sha256) const {

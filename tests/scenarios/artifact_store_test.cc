@@ -13,6 +13,7 @@
 #include "tests/fixtures/s3_endpoint.h"
 #include "tests/scenarios/file_retention_fixture.h"
 #include "tests/scenarios/http_client.h"
+#include "tests/scenarios/runner_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -147,6 +148,25 @@ TEST_F(ArtifactStoreScenario, AResultWaitsForAStoreThatIsAwayAndSurvivesKills) {
   expect_all_stored(run_id);
   EXPECT_EQ(artifact(run_id, "a.txt").out, "hello");
   EXPECT_TRUE(result({"status"}).at("artifact_store").as_object().at("trouble").is_null());
+}
+
+// Files of a job elsewhere are in the store before the event that names them.
+TEST_F(ArtifactStoreScenario, AResultOfARunnerWaitsForItToo) {  // N4, N5
+  endpoint_.refuse_all(503);
+  RunnerProcess runner(scratch_.path() / "one", {"--data", server_.data().string()},
+                       {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  std::string there = leaving_pipeline;
+  there.replace(there.find("[[station]]"), 0, "runs_on = [\"gpu\"]\n");
+  const std::string run_id = start_run_of(there.c_str(), "leave files");
+  await([&] { return runner.log().find("HTTP 503") != std::string::npos; });
+  EXPECT_NE(text(run(run_id), "status"), "succeeded");
+  runner.kill();
+  endpoint_.refuse_all(0);
+  runner.start();
+  await_status(run_id, "succeeded");
+  expect_all_stored(run_id);
+  EXPECT_EQ(artifact(run_id, "a.txt").out, "hello");
 }
 
 TEST_F(ArtifactStoreScenario, WhatWasChangedOrIsAwayIsRefusedByItsCode) {  // S13

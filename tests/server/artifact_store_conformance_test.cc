@@ -215,6 +215,7 @@ TEST_P(ArtifactStoreConformance, WhatWasStoredIsRead) {  // S13
     EXPECT_EQ(artifact->name, "notes");
     EXPECT_EQ(store().get(artifact->sha256).value(), content);
     EXPECT_TRUE(store().has(artifact->sha256).value());
+    EXPECT_EQ(store().size_of(artifact->sha256).value(), artifact->bytes);
     EXPECT_EQ(listed_bytes(artifact->sha256), content.size());
     const auto opened = store().open(artifact->sha256, content.size());
     ASSERT_TRUE(opened) << opened.error().message;

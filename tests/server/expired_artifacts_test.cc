@@ -28,7 +28,9 @@ class ListedArtifacts final : public ArtifactStore {
   [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
     return OpenedBlob{};
   }
-  [[nodiscard]] Stored<bool> has(const Digest&) const override { return true; }
+  [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest&) const override {
+    return 1;
+  }
   [[nodiscard]] std::string location_of(const Digest&) const override { return "s3://b/c"; }
   Stored<void> list(std::uint8_t first,
                     const std::function<bool(const KeptBlob&)>& visit) const override {

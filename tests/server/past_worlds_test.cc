@@ -127,7 +127,9 @@ class SilentArtifacts final : public ArtifactStore {
   [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
     return unanswered();
   }
-  [[nodiscard]] Stored<bool> has(const Digest&) const override { return unanswered(); }
+  [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest&) const override {
+    return unanswered();
+  }
   [[nodiscard]] std::string location_of(const Digest&) const override { return "s3://b/c"; }
   Stored<void> list(std::uint8_t, const std::function<bool(const KeptBlob&)>&) const override {
     return unanswered();
