@@ -14,6 +14,7 @@
 #include "server/platform/atomic_file.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
+#include "server/text/utf8_text.h"
 #include "server/text/time_text.h"
 #include "store/file_descriptor.h"
 
@@ -126,7 +127,8 @@ Stored<void> write_declared_result(const std::filesystem::path& path,
     if (!metadata) return invalid(path, metadata.error().message);
     value.as_object()["metadata"] = std::move(*metadata);
   }
-  return write_file_atomically(path, json::serialize(value) + "\n");
+  // Names of files, which messages have, are any bytes.
+  return write_file_atomically(path, with_replacements(json::serialize(value)) + "\n");
 }
 
 }  // namespace signalbox
