@@ -153,7 +153,11 @@ bool hands_on_worktree(const Card& card) {
 }
 
 bool waits_for_worktree(const World& world, const Card& card) {
-  return world.worktrees.contains(card.run_id) && hands_on_worktree(card);
+  const auto worktree = world.worktrees.find(card.run_id);
+  if (worktree == world.worktrees.end()) return false;
+  if (hands_on_worktree(card)) return true;
+  // The next run may be elsewhere: what this one has left is for it once the remote has it.
+  return !worktree->second.runner.empty() && !goes_on_with_run(world, card);
 }
 
 bool waits_for_look(const World& world, const RunId& run_id) {

@@ -35,9 +35,10 @@ void evolve(World& world, Project&, const WorktreeLeft& event) {
 }
 
 void add_worktree(World& world, const Card& card, const RunId& run_id) {
-  const Project* project = world.find_project(card.project);
-  world.worktrees.insert_or_assign(run_id,
-                                   CardWorktree{run_id, card.project, project->repository, {}});
+  CardWorktree& worktree = world.worktrees[run_id];  // a card may go on with its run, where that is
+  worktree.run_id = run_id;
+  worktree.project = card.project;
+  worktree.repository = world.find_project(card.project)->repository;
 }
 
 void evolve(World& world, Card& card, const Record&, const CardStarted& event) {

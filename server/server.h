@@ -170,8 +170,8 @@ class Server {
   void sweep_runners();
   // Returns how the board has worktrees at runners removed.
   RemoveAtRunner removal_at_runner();
-  // Gives up the removals at runners that were evicted.
-  void abandon_removals();
+  // Gives up the worktrees of ended runs at runners that were evicted.
+  void abandon_worktrees();
   [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
   World roll_back(const std::string& why);
   void resume_writes();  // when the disk has space again

@@ -79,19 +79,24 @@ RemoveAtRunner Server::removal_at_runner() {
   };
 }
 
-void Server::abandon_removals() {
-  for (const auto& [runner, run_ids] : runner_removals_.by_runner()) {
-    const auto found = runners_.get(runner, clock_.monotonic_ns());
-    if (!found || found->state != RunnerState::evicted) continue;
-    for (const RunId& run_id : run_ids) {
-      const auto worktree = runner_removals_.take(runner, run_id);
-      board_.note_removed({worktree->project,
-                           run_id,
-                           runner + ":runs/" + to_string(run_id),
-                           false,
-                           {},
-                           runner + " was evicted, and has it"});
-    }
+// Also those of worktrees that are kept for a card: it can't go on with its run.
+void Server::abandon_worktrees() {
+  const World& world = engine_.world();
+  std::vector<CardWorktree> gone;
+  for (const auto& [run_id, worktree] : world.worktrees) {
+    if (worktree.runner.empty() || world.find_run(run_id) != nullptr) continue;
+    const auto runner = runners_.get(worktree.runner, clock_.monotonic_ns());
+    if (runner && runner->state == RunnerState::evicted) gone.push_back(worktree);
+  }
+  for (const CardWorktree& each : gone) {
+    (void)runner_removals_.take(each.runner, each.run_id);
+    NoteWorktree note;
+    note.project = each.project;
+    note.run_id = each.run_id;
+    note.path = each.runner;
+    note.reason = each.runner + " was evicted, and has it in runs/" + to_string(each.run_id) +
+                  " of its work directory";
+    board_.note_removed(note);
   }
 }
 
@@ -104,7 +109,7 @@ void Server::sweep_runners() {
         return runner_queue_.is_wanted(runner, job_id);
       });
   if (changed) schedule_turn();
-  abandon_removals();
+  abandon_worktrees();
   runner_queue_.sweep(now_ns);
   runner_outputs_.sweep(now_ns);
   end_expired();

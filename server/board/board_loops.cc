@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
+#include "domain/placement.h"
 #include "domain/service_loops.h"
 #include "server/board/card_run_input.h"
 #include "server/engine/engine.h"
@@ -123,7 +124,8 @@ bool BoardLoops::is_end_of_wait(const Record& record) const {
   if (removed == nullptr && left == nullptr) return false;
   const RunId& run_id = removed != nullptr ? removed->run_id : left->run_id;
   const Card* card = parts_.engine.world().board.find_by_run(run_id);
-  return card != nullptr && card->status == CardStatus::backlog && hands_on_worktree(*card);
+  return card != nullptr && card->status == CardStatus::backlog &&
+         (hands_on_worktree(*card) || is_runner(removed != nullptr ? removed->path : left->path));
 }
 
 bool BoardLoops::has_startable_card() const {

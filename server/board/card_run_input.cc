@@ -127,6 +127,13 @@ std::string place_of_done_work(const World& world, const Card& card) {
   const Project* const project = world.find_project(card.project);
   const auto proposal = failed_proposal(card);
   if (!proposal || card.run_id.is_nil() || project == nullptr) return {};
+  const auto worktree = world.worktrees.find(card.run_id);
+  if (worktree != world.worktrees.end() && !worktree->second.runner.empty()) {
+    return ". Its work is done, and is kept in its worktree at " + worktree->second.runner +
+           (has_only_to_propose(world, card)
+                ? ": its create_pr is tried again there once the card is unblocked"
+                : std::string());
+  }
   if (proposal->code != push_failed_code) {
     return has_only_to_propose(world, card)
                ? ". Its work is done, and is kept in its worktree: its create_pr is tried again "

@@ -42,10 +42,4 @@ std::optional<CardWorktree> RunnerRemovals::take(const std::string& runner, cons
   return worktree;
 }
 
-std::map<std::string, std::vector<RunId>> RunnerRemovals::by_runner() const {
-  std::map<std::string, std::vector<RunId>> runners;
-  for (const auto& [run_id, wanted] : wanted_) runners[wanted.worktree.runner].push_back(run_id);
-  return runners;
-}
-
 }  // namespace signalbox

@@ -28,8 +28,6 @@ class RunnerRemovals {
   void ask_again(const std::string& runner);
   // Returns the worktree of the run if this runner was to remove it, and wants that no more.
   std::optional<CardWorktree> take(const std::string& runner, const RunId& run_id);
-  // Returns the runners that are to remove something, each with its worktrees.
-  [[nodiscard]] std::map<std::string, std::vector<RunId>> by_runner() const;
 
  private:
   struct Wanted {

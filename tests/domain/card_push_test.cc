@@ -4,7 +4,9 @@
 
 #include <vector>
 
+#include "domain/admission.h"
 #include "domain/evolve.h"
+#include "domain/placement.h"
 #include "domain/retry_policy.h"
 #include "tests/domain/card_fixture.h"
 
@@ -99,6 +101,29 @@ TEST_F(CardOfAFailedPush, GoesOnWithItsRunAndPaysForNothingAgain) {  // A9
   end_push(Outcome::succeeded);
   EXPECT_EQ(status(), CardStatus::verified);
   EXPECT_EQ(the_card().token, token) << "its branch is the one that it had";
+}
+
+// The runner is asked to remove the worktree later, whatever becomes of the run until then.
+TEST_F(CardOfAFailedPush, GoesOnWhereItsWorktreeIs) {  // N3, A9
+  fail_first_push();
+  const std::string runner = runner_id("one", "0123456789abcdef");
+  world.worktrees.at(run).runner = runner;
+  when(UnblockCard{card, {}});
+  EXPECT_FALSE(waits_for_worktree(world, the_card())) << "it goes on in it";
+  take(start_again());
+  EXPECT_EQ(world.worktrees.at(run).runner, runner);
+}
+
+// What the remote doesn't have yet can't be given to another runner.
+TEST_F(CardOfAFailedPush, AnotherRunWaitsForTheEndOfAWorktreeAtARunner) {  // N3, A9
+  fail_first_push();
+  world.worktrees.at(run).runner = runner_id("one", "0123456789abcdef");
+  when(BlockCard{card, "begin again"});
+  when(UnblockCard{card, {}});
+  EXPECT_FALSE(goes_on_with_run(world, the_card()));
+  EXPECT_TRUE(waits_for_worktree(world, the_card()));
+  given({ProjectEvent{WorktreeRemoved{run, "runner:one-0123456789abcdef:/w", {}}}});
+  EXPECT_FALSE(waits_for_worktree(world, the_card()));
 }
 
 TEST_F(CardOfAFailedPush, GoesOnAsOftenAsThatFails) {  // A9

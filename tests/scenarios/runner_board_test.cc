@@ -147,6 +147,66 @@ TEST_F(CardsAtRunners, WhatAFailedRunHasLeftIsThereForTheNextOneElsewhere) {  //
             "left");
 }
 
+// The remote has to have it first: the next run may begin at any runner.
+TEST_F(CardsAtRunners, TheNextRunWaitsUntilTheRemoteHasWhatTheFailedOneLeft) {  // N5, A9
+  const fs::path hook = remote() / "hooks/pre-receive";
+  write_text(hook, with_scratch("#!/bin/sh\nread old new ref\ncase $ref in *-0)\n"
+                                "echo x >SCRATCH/pushing\n"
+                                "while [ -d SCRATCH ] && [ ! -e SCRATCH/go ]; do sleep 0.02; done\n"
+                                "esac\n"));
+  fs::permissions(hook, fs::perms(0755));
+  start_runner("one");
+  const std::string id = submit("Add it");
+  const std::string first = decide(id, "reject");
+  await([&] { return fs::exists(scratch_.path() / "pushing"); });
+  (void)result({"runner", "drain", id_of("one")});
+  start_runner("two");
+  unblock(id);
+  const Output why = server_.cli({"card", "why", id});
+  EXPECT_NE(why.out.find("the end of that removal, at " + id_of("one")), std::string::npos)
+      << why.out;
+  (void)result({"loop", "trigger", "heartbeat"});
+  EXPECT_EQ(text(card(id), "run_id"), first);
+  write_text(scratch_.path() / "go", "");
+  EXPECT_NE(decide(id, "approve"), first);
+  await_card(id, "merged");
+  EXPECT_EQ(line("git -C remote.git show main:taken.txt | tr '\\n' ' '"), "left committed ");
+}
+
+// The worktree is gone by then.
+TEST_F(CardsAtRunners, APushThatFailedIsTriedAgain) {  // N5
+  RunnerProcess& one = start_runner("one");
+  const std::string id = submit("Add it");
+  await_question(id);
+  fs::rename(remote(), scratch_.path() / "away.git");
+  const std::string first = decide(id, "reject");
+  await([&] { return one.log().find("isn't at ") != std::string::npos; });
+  EXPECT_FALSE(fs::exists(workspace_at("one", first)));
+  EXPECT_TRUE(all_events("WorktreeRemoved").empty());
+  fs::rename(scratch_.path() / "away.git", remote());
+  one.kill();
+  one.start();
+  await([&] { return all_events("WorktreeRemoved").size() == 1; });
+  EXPECT_EQ(line("git -C remote.git show signalbox/" + first + "-0:left.txt"), "left");
+  EXPECT_TRUE(all_events("WorktreeLeft").empty());
+  await([&] { return fs::is_empty(scratch_.path() / "one" / "placed"); });
+}
+
+TEST_F(CardsAtRunners, WhatSomebodyElsePushedUnderItsNameStays) {  // N5
+  RunnerProcess& one = start_runner("one");
+  const std::string id = submit("Add it");
+  await_question(id);
+  const std::string run = text(card(id), "run_id");
+  const std::string theirs =
+      line("git -C repository commit-tree 'HEAD^{tree}' -p HEAD -m 'of somebody else'");
+  run_git(repository(), {"push", "-q", "origin", theirs + ":refs/heads/signalbox/" + run + "-0"});
+  (void)decide(id, "reject");
+  await([&] { return one.log().find("isn't at ") != std::string::npos; });
+  EXPECT_EQ(line("git -C remote.git rev-parse signalbox/" + run + "-0"), theirs);
+  EXPECT_EQ(run_git(clone_of("one"), {"show", "refs/signalbox/rescue/" + run + ":left.txt"}),
+            "left");
+}
+
 // Killed when it is asked, the next process of the runner is asked again.
 TEST_F(CardsAtRunners, AKilledRunnerRemovesItsWorktreeWhenItIsBack) {  // N3, N5
   RunnerProcess& one = start_runner("one");
@@ -177,6 +237,27 @@ TEST_F(CardsAtRunners, AWorktreeOfARunnerThatIsGoneForGoodIsGivenUp) {  // N3
   const json::array left = all_events("WorktreeLeft");
   EXPECT_NE(json::serialize(left).find("was evicted, and has it"), std::string::npos)
       << json::serialize(left);
+}
+
+// Its card can't go on with the run, so another one does the work.
+TEST_F(CardsAtRunners, SoIsOneThatIsKeptForItsCard) {  // N3, A1
+  write_text(scratch_.path() / "agent.sh",
+             "echo work >work.txt\n[ -n \"$SIGNALBOX_INPUT\" ] || { mkdir v; cd v; git init -q; "
+             "echo x >x; git add .; git -c user.name=e -c user.email=e@e commit -qm x; }\n");
+  RunnerProcess& one = start_runner("one");
+  const std::string id = submit("Add it");
+  const std::string first = decide(id, "approve");
+  await_card(id, "blocked");
+  EXPECT_EQ(text(card(id), "message").find("NESTED_REPOSITORY"), 0U);
+  const Output why = server_.cli({"card", "why", id});
+  EXPECT_NE(why.out.find(id_of("one")), std::string::npos) << why.out;
+  one.kill();
+  (void)result({"runner", "evict", id_of("one")});
+  await([&] { return all_events("WorktreeLeft").size() == 1; });
+  start_runner("two");
+  unblock(id);
+  EXPECT_NE(decide(id, "approve"), first);
+  await_card(id, "merged");
 }
 
 TEST_F(CardsAtRunners, NeedARemoteThroughWhichTheirWorkComes) {  // N3

@@ -127,6 +127,18 @@ TEST_F(RpcRunners, ReportWithinBounds) {  // N3
             "LIMIT_EXCEEDED");
 }
 
+// A longer reason must not keep the end of a worktree from being recorded.
+TEST_F(RpcRunners, SayAtAnyLengthWhatBecameOfAWorktree) {  // N3
+  const json::object said = as_runner({{"run_id", to_json(Uuid{})},
+                                       {"path", "/w"},
+                                       {"reason", std::string(limits::reason_bytes_max + 1, 'r')}});
+  EXPECT_EQ(call("runner.removed", said).at("taken"), json::value(false));
+  EXPECT_EQ(refusal("runner.removed",
+                    as_runner({{"run_id", to_json(Uuid{})},
+                               {"path", std::string(limits::path_bytes_max + 1, 'p')}})),
+            "LIMIT_EXCEEDED");
+}
+
 // They and the service can't be upgraded at the same moment.
 TEST_F(RpcRunners, OfALaterVersionSayMoreThanIsUnderstood) {  // N3
   json::object job{{"job_id", "x"}, {"external_ref", ""}, {"new", json::array{1}}};
@@ -153,6 +165,14 @@ TEST_F(RpcRunners, TellAResultOnlyAfterItsArtifacts) {  // N4
   result.result.artifacts.push_back({"out.txt", "text/plain", 2, sha256("hi")});
   EXPECT_NE(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}})),
             "");
+  const auto finished = [&] {
+    return refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}}));
+  };
+  ASSERT_TRUE(artifacts.put("out.txt", "text/plain", "hi"));
+  result.result.artifacts.front().bytes = 3;
+  EXPECT_EQ(finished(), "INVALID_PARAMS") << "it isn't of that size";
+  result.result.artifacts.front().bytes = 2;
+  EXPECT_EQ(finished(), "");
   JobResult long_one;
   long_one.result.summary = std::string(limits::summary_bytes_max + 1, 'a');
   EXPECT_EQ(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(long_one)}})),

@@ -38,21 +38,33 @@ void RunnerLink::remove_worktrees(RunnerRuns& runs) {
     const std::lock_guard lock(mutex_);
     wanted = removals_;
   }
-  for (const auto& [run_id, removal] : wanted) {
-    const auto done = runs.remove(removal);
-    if (!done) continue;
-    const auto said = questions_.call("runner.removed", {{"runner", work_.identity().runner},
-                                                         {"key", work_.identity().key},
-                                                         {"run_id", to_json(run_id)},
-                                                         {"path", done->path},
-                                                         {"removed", done->removed},
-                                                         {"rescued", done->rescued},
-                                                         {"reason", done->reason}});
-    if (!said) continue;
-    runs.forget(run_id);
-    const std::lock_guard lock(mutex_);
-    removals_.erase(run_id);
+  // Those that have to reach a remote come last: it may be slow.
+  for (const bool is_handed_on : {false, true}) {
+    for (const auto& [run_id, removal] : wanted) {
+      if (removal.is_handed_on == is_handed_on) remove_worktree(runs, removal);
+    }
   }
+}
+
+void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& removal) {
+  const auto done = runs.remove(removal);
+  if (!done) return;
+  const auto said = questions_.call("runner.removed", {{"runner", work_.identity().runner},
+                                                       {"key", work_.identity().key},
+                                                       {"run_id", to_json(removal.run_id)},
+                                                       {"path", done->path},
+                                                       {"removed", done->removed},
+                                                       {"rescued", done->rescued},
+                                                       {"reason", done->reason}});
+  if (!said && said.error().exit_code == ExitCode::unreachable) return;
+  if (!said) {  // the service asks again
+    log_("what became of the worktree of run " + to_string(removal.run_id) +
+         " is refused: " + message_of(said.error()));
+  } else {
+    runs.forget(removal.run_id);
+  }
+  const std::lock_guard lock(mutex_);
+  removals_.erase(removal.run_id);
 }
 
 void RunnerLink::ask_about_runs(RunnerRuns& runs) {

@@ -175,6 +175,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   auto ended = link.exchange();
   if (!ended && code_of(ended.error()) == "RUNNER_EVICTED") jobs.cancel_all();
   over = true;
+  runs.stop();
   ::pthread_kill(waits_for_signal.native_handle(), SIGTERM);
   waits_for_signal.join();
   sends.join();

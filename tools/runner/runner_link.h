@@ -90,6 +90,7 @@ class RunnerLink {
   // Removes what the service has asked for, and says what became of it. What fails is tried again
   // next time.
   void remove_worktrees(RunnerRuns& runs);
+  void remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& removal);
   void ask_about_runs(RunnerRuns& runs);
   // Takes those orders out of an answer that say what this version doesn't know, and ends them.
   void refuse_unreadable_orders(boost::json::object& answer);

@@ -20,18 +20,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours failed_kept{7 * 24};
-// Each is a minute after the one before.
 constexpr int pushes_max = 5;
+constexpr std::chrono::seconds push_pause{55};
 
-// Gives the run's rescue ref to the remote, as a branch. Nothing of the repository's configuration
-// is used but where the remote is: agents have worked in it. Blocks on git. Error: a sentence.
+// Gives the run's rescue ref to the remote, as a branch that nobody else has changed. Nothing of
+// the repository's configuration is used but where the remote is: agents have worked in it. Blocks
+// on git. Error: a sentence.
 tl::expected<void, std::string> push_rescue_ref(const fs::path& pins, const fs::path& repository,
                                                 const std::string& remote,
                                                 const std::string& run_id) {
   const auto pinned = TRY(PinnedRepository::pin(pins, repository, ConfigTrust::nobodys));
-  const GitOutcome pushed = pinned.in_repository(
-      {"push", "--quiet", "--no-verify", "--", remote,
-       "+" + rescue_ref_of(run_id) + ":refs/heads/" + rescue_branch_of(run_id)});
+  GitOptions options;
+  options.timeout_ms = limits::remote_refs_ms_max;
+  const GitOutcome pushed =
+      pinned.in_repository({"push", "--quiet", "--no-verify", "--", remote,
+                            rescue_ref_of(run_id) + ":refs/heads/" + rescue_branch_of(run_id)},
+                           options);
   (void)remove_tree(pins);
   if (!pushed.ok) return tl::unexpected("git push: " + pushed.message);
   return {};
@@ -68,7 +72,7 @@ void RunnerRuns::remove(const std::vector<RunId>& asked, const std::set<RunId>& 
 }
 
 WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
-  const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
+  const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max, &stopped_);
   const fs::path root = work_.runs() / to_string(id);
   WorkspaceOutcome done;
   done.path = (root / "workspace").string();
@@ -96,7 +100,12 @@ WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
     }
     if (outcome.result == Removal::left) return leave(outcome.reason);
   }
-  if (const auto removed = remove_tree_atomically(root); !removed) return leave(removed.error());
+  std::error_code unknown;
+  const bool is_there =
+      fs::exists(fs::symlink_status(root, unknown));  // else it was removed before
+  const auto removed =
+      is_there ? remove_tree_atomically(root) : remove_tree(pending_delete_path(root));
+  if (!removed) return leave(removed.error());
   done.removed = true;
   left_.erase(id);
   return done;
@@ -106,23 +115,28 @@ std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& remov
   const RunId& id = removal.run_id;
   const auto placed = work_.placed(id);
   WorkspaceOutcome done = remove(id, removal.is_handed_on);
-  if (!done.removed) return done;
-  if (placed && *placed) {
-    const std::string repository = (*placed)->repository;
-    done.rescued = done.rescued || !existing_rescue_ref(repository, to_string(id)).empty();
-    const std::string remote = (*placed)->remote.value_or("");
-    if (removal.is_handed_on && done.rescued && !remote.empty()) {
-      const auto pushed = push_rescue_ref(work_.directory() / pins_directory_name / "rescues",
-                                          repository, remote, to_string(id));
-      if (!pushed) {
-        log_("work of run " + to_string(id) + " isn't at " + without_credentials(remote) + ": " +
-             pushed.error());
-        if (++unpushed_[id] < pushes_max) return std::nullopt;
-        done.reason = "its work is only in " + repository + " there: " + pushed.error();
-      }
-    }
+  if (!done.removed || !placed || !*placed) return done;
+  const std::string& repository = (*placed)->repository;
+  const std::string remote = (*placed)->remote.value_or("");
+  done.rescued = done.rescued || !existing_rescue_ref(repository, to_string(id)).empty();
+  if (!removal.is_handed_on || !done.rescued || remote.empty()) return done;
+  Push& push = pushes_[id];
+  const auto now = std::chrono::steady_clock::now();
+  if (now < push.not_before) return std::nullopt;
+  const CallBounds bounds(CallBounds::never_ms, &stopped_);
+  const auto pushed = push_rescue_ref(work_.directory() / pins_directory_name / "rescues",
+                                      repository, remote, to_string(id));
+  if (stopped_) return std::nullopt;
+  if (!pushed) {
+    log_("work of run " + to_string(id) + " isn't at " + without_credentials(remote) + ": " +
+         pushed.error());
+    push.not_before = now + push_pause;
+    if (++push.failures < pushes_max) return std::nullopt;
+    done.removed = false;
+    done.reason = "it is gone, and its work is only in " + repository + " there, as " +
+                  rescue_ref_of(to_string(id)) + ": " + pushed.error();
   }
-  unpushed_.erase(id);
+  pushes_.erase(id);
   return done;
 }
 

@@ -2,6 +2,8 @@
 // work that is nowhere else.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -39,6 +41,8 @@ class RunnerRuns {
   // nowhere else goes to the remote, as rescue_branch_of(); nullopt while that fails and is to be
   // tried again. Blocks on git.
   std::optional<WorkspaceOutcome> remove(const WorkspaceRemoval& removal);
+  // Ends what is under way, as far as git lets itself be ended. Any thread.
+  void stop() { stopped_ = true; }
   // The service knows what became of it.
   void forget(const RunId& run_id);
 
@@ -47,9 +51,14 @@ class RunnerRuns {
 
   const RunnerWork& work_;
   const Log log_;
-  RunId latest_{};                 // of next()
-  std::set<RunId> left_;           // whose workspaces can't be removed: said once
-  std::map<RunId, int> unpushed_;  // how often the push of a run's work has failed
+  RunId latest_{};        // of next()
+  std::set<RunId> left_;  // whose workspaces can't be removed: said once
+  struct Push {
+    int failures = 0;
+    std::chrono::steady_clock::time_point not_before{};
+  };
+  std::map<RunId, Push> pushes_;  // of runs whose work isn't at the remote yet
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace signalbox

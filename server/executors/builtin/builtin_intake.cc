@@ -90,7 +90,7 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   auto pinned = TRY(pin_repository(request));
   const auto base = TRY(settle_base(request, pinned));
 
-  fetch_earlier_work(request, pinned);
+  const std::string earlier = fetch_earlier_work(request, pinned);
 
   TRY(make_worktree(request, pinned, base.commit));
   std::string missing;
@@ -106,7 +106,7 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   const boost::json::object metadata{{"base_commit", base.commit}, {"branch", request.branch}};
   return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
                             request.branch + ", from " + base.commit.substr(0, 12) + "." +
-                            base.note + missing,
+                            base.note + earlier + missing,
                         boost::json::serialize(metadata)};
 }
 

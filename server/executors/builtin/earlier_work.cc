@@ -42,14 +42,18 @@ bool is_here(const PinnedRepository& pinned, const std::string& run_id) {
 
 }  // namespace
 
-void fetch_earlier_work(const BuiltinRequest& request, const PinnedRepository& pinned) {
+std::string fetch_earlier_work(const BuiltinRequest& request, const PinnedRepository& pinned) {
   const std::string run_id = run_of_earlier_work(request.input);
-  if (run_id.empty() || request.remote.empty() || is_here(pinned, run_id)) return;
+  if (run_id.empty() || request.remote.empty() || is_here(pinned, run_id)) return {};
   GitOptions quickly;
   quickly.timeout_ms = limits::remote_answer_ms_max;
   const GitOutcome listed = pinned.in_repository(
       {"ls-remote", "--quiet", "--", request.remote, run_branches_pattern(run_id)}, quickly);
-  if (!listed.ok) return;
+  const auto not_had = [&](const std::string& why) {
+    return " Work of run " + run_id + " isn't here, and can't be had from " +
+           without_credentials(request.remote) + ": " + why;
+  };
+  if (!listed.ok) return not_had("git ls-remote: " + listed.message);
   std::vector<std::string> fetch{"fetch",     "--quiet", "--no-tags",
                                  "--refmap=", "--",      request.remote};
   const std::size_t without_refs = fetch.size();
@@ -63,7 +67,11 @@ void fetch_earlier_work(const BuiltinRequest& request, const PinnedRepository& p
     const bool is_rescue = ref == std::string(heads) + rescue_branch_of(run_id);
     fetch.push_back(ref + ":" + (is_rescue ? rescue_ref_of(run_id) : ref));
   }
-  if (fetch.size() > without_refs) (void)pinned.in_repository(std::move(fetch));
+  if (fetch.size() == without_refs) return not_had("it has none");
+  const GitOutcome fetched = pinned.in_repository(std::move(fetch));
+  if (!fetched.ok) return not_had("git fetch: " + fetched.message);
+  return " Work of run " + run_id + " was fetched from " + without_credentials(request.remote) +
+         ".";
 }
 
 }  // namespace signalbox

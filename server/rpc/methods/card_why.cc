@@ -125,7 +125,8 @@ void explain_backlog(const World& world, CardMoment& moment) {
       moment.next_commands = {"signalbox run why " + to_string(card.run_id)};
       if (const auto place = world.worktrees.find(card.run_id);
           place != world.worktrees.end() && !place->second.runner.empty()) {
-        moment.unblocked_by = "the end of that removal, at " + place->second.runner;
+        moment.unblocked_by = "the end of that removal, at " + place->second.runner +
+                              "; if that is gone for good, runner.evict, without what it has";
         moment.next_commands.push_back("signalbox runner get " + place->second.runner);
       }
       return;

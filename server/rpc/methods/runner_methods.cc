@@ -20,6 +20,7 @@
 #include "server/rpc/uploads.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
+#include "server/text/utf8_text.h"
 #include "store/base64.h"
 
 namespace signalbox {
@@ -203,15 +204,16 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
       [&api, &parts, refuse, has_output, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
         for (const Artifact& artifact : asked.result.result.artifacts) {
-          const auto stored = api.artifacts.has(artifact.sha256);
+          const auto stored = api.artifacts.size_of(artifact.sha256);
           if (!stored) {
             return
                 [refuse, why = unreadable_artifact(artifact.name, stored.error())] { refuse(why); };
           }
-          if (*stored) continue;
-          return [refuse, name = std::string(artifact.name)] {
-            refuse(
-                invalid("artifacts", "names " + name + ", whose content wasn't uploaded").value());
+          if (*stored == artifact.bytes) continue;
+          const std::string content =
+              *stored ? " has " + std::to_string(**stored) + " bytes" : " wasn't uploaded";
+          return [refuse, name = std::string(artifact.name), content] {
+            refuse(invalid("artifacts", "names " + name + ", whose content" + content).value());
           };
         }
         if (has_output) {
@@ -305,8 +307,11 @@ void tell_runs(Api& api, Call& call, RunnerParts& parts) {
     const World& world = api.engine.world();
     const EndedRun* const ended = world.ended_runs.find(id);
     const Run* const run = world.find_run(id);
-    if (run != nullptr) {
-      if (run->machine == asked->runner) open.push_back(to_json(id));
+    const auto worktree = world.worktrees.find(id);
+    const bool is_kept =  // for its card; runner.exchange says when it may go
+        worktree != world.worktrees.end() && worktree->second.runner == asked->runner;
+    if (run != nullptr || is_kept) {
+      if (is_kept || run->machine == asked->runner) open.push_back(to_json(id));
     } else if (ended != nullptr && ended->status != RunStatus::failed) {
       over.push_back(to_json(id));
     }
@@ -319,12 +324,9 @@ void tell_runs(Api& api, Call& call, RunnerParts& parts) {
 void note_removal(Api&, Call& call, RunnerParts& parts) {
   const auto asked = from_json_of_any_version<NoteRemoval>(call.params);
   if (!asked) return call.responder.reject(asked.error());
-  const auto checked =
-      require_key(parts, asked->runner, asked->key)
-          .and_then([&] { return require_at_most("path", asked->path, limits::path_bytes_max); })
-          .and_then([&] {
-            return require_at_most("reason", asked->reason.value_or(""), limits::reason_bytes_max);
-          });
+  const auto checked = require_key(parts, asked->runner, asked->key).and_then([&] {
+    return require_at_most("path", asked->path, limits::path_bytes_max);
+  });
   if (!checked) return call.responder.reject(checked.error());
   const auto worktree = parts.removals->take(asked->runner, asked->run_id);
   if (worktree) {
@@ -333,7 +335,7 @@ void note_removal(Api&, Call& call, RunnerParts& parts) {
     note.run_id = worktree->run_id;
     note.path = asked->runner + ":" + asked->path;
     note.removed = asked->removed;
-    note.reason = asked->reason.value_or("");
+    note.reason = shortened(asked->reason.value_or(""), limits::reason_bytes_max);
     parts.note_worktree(std::move(note), asked->rescued);
   }
   call.responder.result({{"taken", worktree.has_value()}});
