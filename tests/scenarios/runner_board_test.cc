@@ -109,6 +109,12 @@ class CardsAtRunners : public CardTestOfRepository {
 TEST_F(CardsAtRunners, AreWorkedOnCheckedAndMergedThere) {  // N1, N3, H6
   RunnerProcess& one = start_runner("one");
   const std::string id = submit("Add it");
+  await_question(id);
+  // Nobody approves what can't be seen.
+  const Output diff = server_.cli({"run", "diff", text(card(id), "run_id")});
+  for (const char* added : {"+work\n", "+left\n", "+committed\n"}) {
+    EXPECT_NE(diff.out.find(added), std::string::npos) << diff.out << diff.err;
+  }
   const std::string run = decide(id, "approve");
   await_card(id, "merged");
   EXPECT_EQ(line("git -C remote.git show main:work.txt"), "work");

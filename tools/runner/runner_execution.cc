@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/git/pinned_repository.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -27,6 +28,7 @@ RunnerExecution::RunnerExecution(const RunnerWork& work, RunnerRepositories repo
       executor_({work.jobs(), std::filesystem::read_symlink("/proc/self/exe"), work.socket(),
                  environment_of_children(), std::move(secret_of), nullptr},
                 artifacts_),
+      patching_(executor_, artifacts_, work.directory() / pins_directory_name),
       lanes_(job_lanes()),
       remote_lanes_(LanePool::Bounds{}) {}
 
@@ -41,7 +43,7 @@ Job RunnerExecution::job_here(const Job& job) const {
 }
 
 std::unique_ptr<JobRunner> RunnerExecution::make_runner(JobReports reports) {
-  return std::make_unique<JobThreads>(executor_, std::move(reports), lanes_, remote_lanes_);
+  return std::make_unique<JobThreads>(patching_, std::move(reports), lanes_, remote_lanes_);
 }
 
 void RunnerExecution::stop() {

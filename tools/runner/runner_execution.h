@@ -11,6 +11,7 @@
 #include "server/platform/directory_artifacts.h"
 #include "server/platform/lane_pool.h"
 #include "server/scheduler/job_runner.h"
+#include "tools/runner/patching_executor.h"
 #include "tools/runner/runner_work.h"
 
 namespace signalbox {
@@ -36,6 +37,7 @@ class RunnerExecution {
   const RunnerRepositories repositories_;
   DirectoryArtifacts artifacts_;
   ProcessExecutor executor_;
+  PatchingExecutor patching_;
   LanePool lanes_;
   LanePool remote_lanes_;
 };

@@ -1,0 +1,60 @@
+#include "tools/runner/patching_executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/try.h"
+#include "server/board/run_change.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
+
+namespace signalbox {
+namespace {
+
+constexpr const char* patch_name = "change.patch";
+constexpr std::size_t patch_bytes_max = 8 * run_change_bytes_max;
+
+// Returns whether the job may have changed a worktree that it found: intake and merge make it, and
+// create_pr writes the patch itself.
+bool may_change_worktree(const Job& job) {
+  return !job.repository.empty() && !job.base_station.empty() && !builtin_of(job.definition);
+}
+
+// Returns the change, the beginning of a very large one; nullopt if it can't be known. Blocks on
+// git.
+std::optional<std::string> patch_of(const RunChangePlace& place) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::run_diff_git_ms_max);
+  std::string patch;
+  for (;;) {
+    const auto change = run_change(place, {}, patch.size());
+    if (!change || !*change) return std::nullopt;
+    const TextPart& part = (*change)->part;
+    patch += part.text;
+    if (part.next_offset >= part.end || part.text.empty()) return patch;
+    if (patch.size() < patch_bytes_max) continue;
+    patch += "\n[cut: the change has " + std::to_string(part.end) + " bytes]\n";
+    return patch;
+  }
+}
+
+}  // namespace
+
+Executed<JobResult> PatchingExecutor::fetch_result(const Job& job) {
+  JobResult result = TRY(executor_.fetch_result(job));
+  auto& files = result.result.artifacts;
+  const bool has_one = std::any_of(files.begin(), files.end(), [](const Artifact& file) {
+    return std::string_view(file.name) == patch_name;
+  });
+  if (!may_change_worktree(job) || has_one || files.size() >= limits::artifacts_max) return result;
+  const std::string workspace = job.workspace.empty() ? job.run_root + "/workspace" : job.workspace;
+  const auto patch = patch_of(
+      {job.run_id, job.run_token, job.repository, workspace, pins_ / to_string(job.run_id)});
+  if (!patch) return result;
+  auto stored = artifacts_.put(patch_name, "text/x-diff", *patch);
+  if (!stored) return tl::unexpected(storage_error(stored.error()));
+  files.push_back(std::move(*stored));
+  return result;
+}
+
+}  // namespace signalbox
