@@ -48,6 +48,7 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   parts.key = job_key_;
   parts.uploads = config_.data / "uploads";
   parts.decisions = config_.data / "runners.json";
+  if (machine_) runners_.expect_former_jobs(machine_->since);
   const auto decided = read_stored_json<RunnerDecisions>(parts.decisions);
   if (decided) {
     runners_.restore(*decided);

@@ -70,7 +70,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       failing_(given.failing),
       log_(*recovered.log),
       logger_(logger),
-      machine_(machine_id(config.data)),
+      machine_(machine_id(config.data, recovered.world.position)),
       artifacts_(config.data / "artifacts", config.artifacts),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, environment_of_jobs(config),

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <system_error>
 
 #include <boost/describe/class.hpp>
@@ -36,8 +37,9 @@ struct MachineFile {
   std::uint64_t device = 0;
   std::string directory;  // resolved
   std::string system;     // digest of /etc/machine-id, which programs shall not pass on; or empty
+  std::optional<Position> since;  // MachineId::since; earlier versions didn't write it
 };
-BOOST_DESCRIBE_STRUCT(MachineFile, (), (schema, id, inode, device, directory, system))
+BOOST_DESCRIBE_STRUCT(MachineFile, (), (schema, id, inode, device, directory, system, since))
 
 std::string system_id() {
   const auto text = read_regular_file("/etc/machine-id", system_id_bytes_max);
@@ -83,7 +85,7 @@ Stored<void> write_new(const fs::path& path, MachineFile content) {
 
 }  // namespace
 
-Stored<MachineId> machine_id(const fs::path& data) {
+Stored<MachineId> machine_id(const fs::path& data, Position position) {
   const fs::path path = data / file_name;
   const auto known = read_stored_json<MachineFile>(path);
   const bool may_be_replaced = known || known.error().kind == StoreError::Kind::not_found ||
@@ -98,11 +100,15 @@ Stored<MachineId> machine_id(const fs::path& data) {
     if (::lstat(path.c_str(), &status) != 0) return tl::unexpected(system_error("look at", path));
     const bool is_original = known->inode == status.st_ino && known->system == now.system &&
                              (known->device == status.st_dev || known->directory == now.directory);
-    if (is_original && parse_uuid(known->id)) return MachineId{known->id, {}};
+    if (is_original && parse_uuid(known->id)) {
+      return MachineId{known->id, {}, known->since.value_or(0)};
+    }
     result.copied_from = known->id;
   }
   now.id = random_id();
   result.id = now.id;
+  result.since = position;
+  now.since = position;
   TRY(write_new(path, std::move(now)));
   return result;
 }

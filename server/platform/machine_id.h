@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "domain/ids.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -15,12 +16,17 @@ namespace signalbox {
 struct MachineId {
   std::string id;           // a UUID
   std::string copied_from;  // the id that a copied file had, or empty
+  // The log's last position when the id was made: what was in progress by then may still be, for a
+  // service that had the log before. 0: the log began here.
+  Position since = 0;
 };
 
 // Returns the data directory's id. Makes a new one, durably and with mode 0600, if there is none,
 // if the file isn't one of these, or if it was copied: by itself or with the whole directory, here
 // or to another machine. It stays the same when the directory is moved within its file system, or
 // when the file system gets another device number at a boot. Blocks on the disk.
-Stored<MachineId> machine_id(const std::filesystem::path& data);
+//
+// `position` is the log's last one, for a new id.
+Stored<MachineId> machine_id(const std::filesystem::path& data, Position position = 0);
 
 }  // namespace signalbox

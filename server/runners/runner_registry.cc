@@ -20,12 +20,6 @@ std::vector<std::string> sorted(std::vector<std::string> texts) {
   return texts;
 }
 
-tl::unexpected<Rejection> not_found(const std::string& runner) {
-  return reject(ErrorCode::RUNNER_NOT_FOUND,
-                "no runner " + runner + " has reported since the service started",
-                {{"runner", runner}}, {"signalbox runner list"});
-}
-
 }  // namespace
 
 std::int64_t RunnerRegistry::Runner::lease_ms() const {
@@ -51,6 +45,9 @@ RunnerRegistry::JobLook RunnerRegistry::look_at(const Job& job) {
   const auto place = runner.given.find(job.id);
   const GivenJob* const given = place == runner.given.end() ? nullptr : &place->second;
   if (given != nullptr && given->result) return JobLook::finished;
+  if (!runner.has_reported && !runner.is_evicted && job.token <= former_until_) {
+    return JobLook::away;
+  }
   if (runner.is_lost || runner.is_evicted) return JobLook::lost;
   if (given != nullptr && given->is_lost) return JobLook::lost;
   if (given != nullptr && (given->is_ordered || given->is_taken)) return JobLook::running;
@@ -118,6 +115,11 @@ std::string RunnerRegistry::why_away(const Job& job) {
   const std::lock_guard lock(mutex_);
   const Runner& runner = known(job.machine);
   if (runner.is_evicted) return job.machine + " was evicted";
+  if (!runner.has_reported && job.token <= former_until_) {
+    return job.machine +
+           " hasn't reported here, and may work for the service that had the log before: its jobs "
+           "count as lost once it is evicted";
+  }
   if (!runner.has_reported) {
     return job.machine + " hasn't reported since the service started; its jobs count as lost " +
            std::to_string(runner.lease_ms() / 1000) + " s after that";
@@ -283,6 +285,11 @@ bool RunnerRegistry::make_room() {
   return true;
 }
 
+void RunnerRegistry::expect_former_jobs(Position position) {
+  const std::lock_guard lock(mutex_);
+  former_until_ = position;
+}
+
 void RunnerRegistry::expect(const std::string& name) {
   const std::lock_guard lock(mutex_);
   (void)known(name);
@@ -292,7 +299,7 @@ Decided<void> RunnerRegistry::drain(const std::string& name, bool drains) {
   {
     const std::lock_guard lock(mutex_);
     const auto runner = runners_.find(name);
-    if (runner == runners_.end()) return not_found(name);
+    if (runner == runners_.end()) return runner_not_found(name);
     runner->second.is_drained = drains;
     offers_ = nullptr;
   }
@@ -304,7 +311,7 @@ Decided<void> RunnerRegistry::evict(const std::string& name) {
   {
     const std::lock_guard lock(mutex_);
     const auto runner = runners_.find(name);
-    if (runner == runners_.end()) return not_found(name);
+    if (runner == runners_.end()) return runner_not_found(name);
     runner->second.is_evicted = true;
     offers_ = nullptr;
   }
@@ -334,36 +341,6 @@ RunnerState RunnerRegistry::state_of(const Runner& runner) const {
   if (runner.is_lost) return RunnerState::lost;
   const bool is_recent = now_ns_ - runner.seen_ns <= connected_ns_max;
   return runner.has_reported && is_recent ? RunnerState::connected : RunnerState::away;
-}
-
-RunnerView RunnerRegistry::view_of(const std::string& name, const Runner& runner,
-                                   std::int64_t monotonic_ns) const {
-  RunnerView view{name,
-                  state_of(runner),
-                  runner.is_drained || runner.latest.drains,
-                  runner.latest.labels,
-                  runner.latest.repositories,
-                  runner.latest.slots,
-                  runner.lease_ms(),
-                  (monotonic_ns - runner.seen_ns) / ns_per_ms,
-                  {},
-                  runner.latest.version.value_or("")};
-  for (const auto& [job_id, given] : runner.given) view.jobs.push_back(job_id);
-  return view;
-}
-
-std::vector<RunnerView> RunnerRegistry::list(std::int64_t monotonic_ns) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<RunnerView> views;
-  for (const auto& [name, runner] : runners_) views.push_back(view_of(name, runner, monotonic_ns));
-  return views;
-}
-
-Decided<RunnerView> RunnerRegistry::get(const std::string& name, std::int64_t monotonic_ns) const {
-  const std::lock_guard lock(mutex_);
-  const auto runner = runners_.find(name);
-  if (runner == runners_.end()) return not_found(name);
-  return view_of(name, runner->second, monotonic_ns);
 }
 
 std::vector<std::string> RunnerRegistry::of_caller(const std::string& caller) const {

@@ -46,6 +46,9 @@ struct RunnerView {
   std::string version;            // of its program; empty: it didn't say
 };
 
+// Returns RUNNER_NOT_FOUND.
+tl::unexpected<Rejection> runner_not_found(const std::string& runner);
+
 // Any thread, unless a function says otherwise.
 class RunnerRegistry {
  public:
@@ -93,6 +96,9 @@ class RunnerRegistry {
   // what the runners offer has changed. A process that was stopped gives all of them their full
   // lease again.
   bool sweep(std::int64_t monotonic_ns, const IsWanted& is_wanted);
+  // Jobs that were begun until `position` are only lost once their runner has reported here, or is
+  // evicted: they were begun by a service that had the log before, and may be under way for it.
+  void expect_former_jobs(Position position);
   // Makes a runner known that the log names, and that may not have reported yet.
   void expect(const std::string& runner);
   // RUNNER_NOT_FOUND.
@@ -147,6 +153,7 @@ class RunnerRegistry {
   std::map<std::string, Runner> runners_;
   std::int64_t now_ns_;                         // of the latest sweep
   std::shared_ptr<const RunnerOffers> offers_;  // nullptr: to be made anew
+  Position former_until_ = 0;                   // of expect_former_jobs()
 };
 
 }  // namespace signalbox

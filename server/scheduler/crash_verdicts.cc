@@ -72,11 +72,12 @@ CrashVerdict of_remote_job(const Run& run) {
 // Nor is a runner's: it may connect again only after the start.
 CrashVerdict of_runner_job(const Run& run) {
   const Attempt& attempt = *run.attempt;
-  return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::poll,
-                 "a job of " + attempt.machine +
-                     ": it is asked when it connects, and the job "
-                     "counts as lost if it doesn't",
-                 {"signalbox run get " + to_string(run.id)});
+  return verdict(
+      RecoveredKind::job, attempt.job_id, attempt.token, Verdict::poll,
+      "a job of " + attempt.machine +
+          ": it is asked when it connects, and the job "
+          "counts as lost if it doesn't, at once if the runner is evicted",
+      {"signalbox run why " + to_string(run.id), "signalbox runner get " + attempt.machine});
 }
 
 CrashVerdict of_claim(const Run& run) {

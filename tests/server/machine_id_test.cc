@@ -55,5 +55,11 @@ TEST_F(MachineIds, AFileThatIsNoneIsReplacedAndItsModeIsPrivate) {  // G11
   EXPECT_NE(machine_id(data).value().id, made.id);
 }
 
+// Until then jobs may be under way for somebody else.
+TEST_F(MachineIds, SaysWhereItsLogBegan) {  // G11
+  EXPECT_EQ(machine_id(data, 7).value().since, 7U);
+  EXPECT_EQ(machine_id(data, 9).value().since, 7U);
+}
+
 }  // namespace
 }  // namespace signalbox

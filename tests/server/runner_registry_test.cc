@@ -24,6 +24,7 @@ class RunnerRegistryTest : public ::testing::Test {
     Job job;
     job.id = id;
     job.machine = one;
+    job.token = 5;
     return job;
   }
   RunnerReport report_of(const std::vector<RunnerJobReport>& jobs = {}) {
@@ -111,6 +112,26 @@ TEST_F(RunnerRegistryTest, WhatARunnerReportsIsFollowedAndWhatItLacksIsAbsent) {
   report({{"a", "ref", false, false}});
   EXPECT_EQ(poll("a").value(), JobState::running);
   EXPECT_EQ(poll("b").value(), JobState::absent);
+}
+
+// A log that was copied: the runner may work for the service that it was copied from.
+TEST_F(RunnerRegistryTest, AJobOfAServiceBeforeIsLostByAPersonsWordOnly) {  // G11
+  registry.expect_former_jobs(job("a").token);
+  registry.expect(one);
+  pass(2 * limits::runner_lease_ms_default);
+  const auto unknown = poll("a");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("once it is evicted"), std::string::npos);
+  ASSERT_TRUE(registry.evict(one));
+  EXPECT_EQ(poll("a").value(), JobState::lost);
+}
+
+TEST_F(RunnerRegistryTest, UntilItsRunnerHasReportedHere) {  // G11
+  registry.expect_former_jobs(job("a").token);
+  report();
+  EXPECT_EQ(poll("a").value(), JobState::absent);
+  pass(2 * limits::runner_lease_ms_min);
+  EXPECT_EQ(poll("a").value(), JobState::lost);
 }
 
 TEST_F(RunnerRegistryTest, AResultThatWasGivenToAnEarlierServiceIsWantedAgain) {  // N5
