@@ -119,5 +119,30 @@ TEST_F(RunnerTest, AnEvictedRunnerHasToBeOne) {  // N3
   EXPECT_NE(output.err.find("RUNNER_NOT_FOUND"), std::string::npos) << output.err;
 }
 
+// The runner works on for the service that had the log before.
+TEST_F(RunnerTest, ACopiedLogBeginsItsJobAgainByAPersonsWordOnly) {  // G11
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run(counted(), "\"gpu\"", quick_retry);
+  ASSERT_TRUE(eventually([&] { return executions() == 1; }));
+  const std::string one = id_of("one");
+  server_.kill();
+  RealServer other;
+  fs::create_directories(other.data());
+  for (const char* part : {"log", "anchor"}) {
+    fs::copy(server_.data() / part, other.data() / part, fs::copy_options::recursive);
+  }
+  other.start();
+  RunnerProcess two(at("two"), {"--data", other.data().string()},
+                    {"--name", "two", "--labels", "gpu"});
+  two.start();
+  EXPECT_TRUE(eventually([&] {
+    const std::string why = other.cli({"run", "why", id}).out;
+    return why.find("may work for the service that had the log before") != std::string::npos;
+  })) << other.cli({"run", "why", id}).out;
+  EXPECT_EQ(executions(), 1U);
+  EXPECT_EQ(other.cli({"runner", "evict", one}).exit_code, 0);
+  EXPECT_TRUE(eventually([&] { return executions() == 2; })) << two.log();
+}
+
 }  // namespace
 }  // namespace signalbox
