@@ -31,6 +31,7 @@
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/service_loops.h"
 #include "store/memory_event_log.h"
+#include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
 
@@ -226,7 +227,8 @@ class RpcSite {
   RunIndex index{table};
   Projector projector{log, index, [](const StoreError&) {}};
   EventFeed feed{log, [](const StoreError&) {}, BlockingPool(at_once, at_once)};
-  DirectoryArtifacts artifacts{"/nonexistent"};
+  TemporaryDirectory artifacts_place;
+  DirectoryArtifacts artifacts{artifacts_place.path() / "artifacts"};
   ClaimQueue claims{
       engine,
       ids,
