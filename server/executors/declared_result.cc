@@ -14,8 +14,8 @@
 #include "server/platform/atomic_file.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
-#include "server/text/utf8_text.h"
 #include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
