@@ -59,13 +59,13 @@ class CardsAtRunners : public CardTestOfRepository {
     put_project(pipeline_at_runners);
   }
   // Starts a runner with a clone of its own.
-  RunnerProcess& start_runner(const std::string& name) {
+  RunnerProcess& start_runner(const std::string& name, const std::string& lease = "10m") {
     const fs::path clone = clone_of(name);
     run_git(scratch_.path(), {"clone", "-q", remote().string(), clone.string()});
     set_identity(clone);
     runners_.push_back(std::make_unique<RunnerProcess>(
         scratch_.path() / name, std::vector<std::string>{"--data", server_.data().string()},
-        std::vector<std::string>{"--name", name, "--lease", "10m", "--labels", "gpu",
+        std::vector<std::string>{"--name", name, "--lease", lease, "--labels", "gpu",
                                  "--repository", repository().string() + "=" + clone.string()}));
     runners_.back()->start();
     EXPECT_TRUE(eventually([&] { return !id_of(name).empty(); })) << runners_.back()->log();
@@ -229,6 +229,23 @@ TEST_F(CardsAtRunners, AKilledRunnerRemovesItsWorktreeWhenItIsBack) {  // N3, N5
   await([&] { return !fs::exists(workspace_at("one", first)); });
   await([&] { return all_events("WorktreeRemoved").size() == 1; });
   EXPECT_NE(line("git -C remote.git rev-parse signalbox/" + first + "-0"), "");
+}
+
+// Its job counts as lost, and is still under way when the runner is back.
+TEST_F(CardsAtRunners, AWorktreeStaysUntilTheLastJobInItHasEnded) {  // N5
+  write_text(scratch_.path() / "agent.sh",
+             with_scratch("trap 'sleep 1; echo last >last.txt; exit 0' TERM\n"
+                          "echo begun >SCRATCH/begun\n"
+                          "while [ -d SCRATCH ]; do sleep 0.02; done\n"));
+  RunnerProcess& one = start_runner("one", "5s");
+  const std::string id = submit("Add it");
+  await([&] { return fs::exists(scratch_.path() / "begun"); });
+  one.kill();
+  await_card(id, "blocked");
+  const std::string run = text(card(id), "run_id");
+  one.start();
+  await([&] { return all_events("WorktreeRemoved").size() == 1; });
+  EXPECT_EQ(line("git -C remote.git show signalbox/" + run + "-0:last.txt"), "last") << one.log();
 }
 
 TEST_F(CardsAtRunners, AWorktreeOfARunnerThatIsGoneForGoodIsGivenUp) {  // N3

@@ -1,4 +1,5 @@
 // What a runner removes: workspaces of runs that are over, and worktrees that the service asks for.
+#include <algorithm>
 #include <chrono>
 
 #include "server/limits.h"
@@ -12,6 +13,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::seconds cleaning_pause{60};
+// A worktree waits for the end of the run's job, and for its remote.
+constexpr std::chrono::seconds removal_pause{1};
 
 }  // namespace
 
@@ -20,7 +23,9 @@ void RunnerLink::clean_up(RunnerRuns& runs) {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      removal_wanted_.wait_until(lock, next_round,
+      const auto next_try = std::chrono::steady_clock::now() + removal_pause;
+      removal_wanted_.wait_until(lock,
+                                 removals_.empty() ? next_round : std::min(next_round, next_try),
                                  [this] { return stopping_ || has_new_removals_; });
       if (stopping_) return;
       has_new_removals_ = false;
@@ -47,6 +52,8 @@ void RunnerLink::remove_worktrees(RunnerRuns& runs) {
 }
 
 void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& removal) {
+  // After this runner was away, a job that counts as lost may be under way in it.
+  if (jobs_.has_job_of(removal.run_id)) return;
   const auto done = runs.remove(removal);
   if (!done) return;
   const auto said = questions_.call("runner.removed", {{"runner", work_.identity().runner},
@@ -56,12 +63,11 @@ void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& remov
                                                        {"removed", done->removed},
                                                        {"rescued", done->rescued},
                                                        {"reason", done->reason}});
-  if (!said && said.error().exit_code == ExitCode::unreachable) return;
-  if (!said) {  // the service asks again
-    log_("what became of the worktree of run " + to_string(removal.run_id) +
-         " is refused: " + message_of(said.error()));
-  } else {
+  if (said) {
     runs.forget(removal.run_id);
+  } else {  // the service asks again
+    log_("what became of the worktree of run " + to_string(removal.run_id) +
+         " isn't said yet: " + message_of(said.error()));
   }
   const std::lock_guard lock(mutex_);
   removals_.erase(removal.run_id);

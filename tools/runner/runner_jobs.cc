@@ -170,6 +170,13 @@ std::vector<RunnerJobReport> RunnerJobs::report() const {
   return reports;
 }
 
+bool RunnerJobs::has_job_of(const RunId& run_id) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(jobs_.begin(), jobs_.end(), [&run_id](const auto& entry) {
+    return entry.second.order.job.run_id == run_id && !entry.second.result;
+  });
+}
+
 std::size_t RunnerJobs::size() const {
   const std::lock_guard lock(mutex_);
   return jobs_.size();

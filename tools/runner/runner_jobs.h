@@ -50,6 +50,8 @@ class RunnerJobs {
   [[nodiscard]] std::vector<RunnerJobReport> report() const;
   // Returns how many jobs it has: also those that have ended and aren't forgotten yet.
   [[nodiscard]] std::size_t size() const;
+  // Returns whether it has a job of the run that may work in its workspace.
+  [[nodiscard]] bool has_job_of(const RunId& run_id) const;
   // Returns how many jobs it has ever forgotten: 0 until the first one is over.
   [[nodiscard]] std::size_t done() const;
 

@@ -113,6 +113,9 @@ WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
 
 std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& removal) {
   const RunId& id = removal.run_id;
+  const auto now = std::chrono::steady_clock::now();
+  const auto failed = pushes_.find(id);
+  if (failed != pushes_.end() && now < failed->second.not_before) return std::nullopt;
   const auto placed = work_.placed(id);
   WorkspaceOutcome done = remove(id, removal.is_handed_on);
   if (!done.removed || !placed || !*placed) return done;
@@ -120,9 +123,6 @@ std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& remov
   const std::string remote = (*placed)->remote.value_or("");
   done.rescued = done.rescued || !existing_rescue_ref(repository, to_string(id)).empty();
   if (!removal.is_handed_on || !done.rescued || remote.empty()) return done;
-  Push& push = pushes_[id];
-  const auto now = std::chrono::steady_clock::now();
-  if (now < push.not_before) return std::nullopt;
   const CallBounds bounds(CallBounds::never_ms, &stopped_);
   const auto pushed = push_rescue_ref(work_.directory() / pins_directory_name / "rescues",
                                       repository, remote, to_string(id));
@@ -130,6 +130,7 @@ std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& remov
   if (!pushed) {
     log_("work of run " + to_string(id) + " isn't at " + without_credentials(remote) + ": " +
          pushed.error());
+    Push& push = pushes_[id];
     push.not_before = now + push_pause;
     if (++push.failures < pushes_max) return std::nullopt;
     done.removed = false;
