@@ -68,13 +68,11 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
 
 RemoveAtRunner Server::removal_at_runner() {
   return [this](const CardWorktree& worktree, bool is_handed_on) {
-    // Here a card's next run would find the branch; it may be given to another runner.
-    const Card* const card = engine_.world().board.find_by_run(worktree.run_id);
-    const bool may_have_another_run =
-        card != nullptr && card->run_id == worktree.run_id &&
-        (card->status == CardStatus::backlog || card->status == CardStatus::blocked ||
-         card->status == CardStatus::failed);
-    runner_removals_.want(worktree, is_handed_on || may_have_another_run);
+    // Here a card's next run would find the branch. It may be given to another runner, and may have
+    // begun already.
+    const EndedRun* const ended = engine_.world().ended_runs.find(worktree.run_id);
+    const bool has_succeeded = ended != nullptr && ended->status == RunStatus::succeeded;
+    runner_removals_.want(worktree, is_handed_on || !has_succeeded);
     runners_.expect(worktree.runner);
     runner_queue_.wake(worktree.runner);
   };

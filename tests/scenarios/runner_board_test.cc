@@ -134,6 +134,20 @@ TEST_F(CardsAtRunners, AreWorkedOnCheckedAndMergedThere) {  // N1, N3, H6
   EXPECT_EQ(all_events("RunStarted").size(), 2U);
 }
 
+// It is read in parts, and has bytes that are no UTF-8.
+TEST_F(CardsAtRunners, ALargeChangeIsShownToItsEnd) {  // N4
+  write_text(scratch_.path() / "agent.sh",
+             "head -c 700000 /dev/zero | tr '\\0' '\\351' | fold -b -w 100 >work.txt\n"
+             "echo >>work.txt; echo 'the last line' >>work.txt\n");
+  start_runner("one");
+  const std::string id = submit("Add it");
+  await_question(id);
+  const std::string patch =
+      server_.cli({"run", "artifact", text(card(id), "run_id"), "change.patch"}).out;
+  EXPECT_NE(patch.find("+the last line"), std::string::npos) << patch.size();
+  EXPECT_GT(std::count(patch.begin(), patch.end(), '\n'), 7000);
+}
+
 // The runner of the first run is drained, so that the next one is given to another.
 TEST_F(CardsAtRunners, WhatAFailedRunHasLeftIsThereForTheNextOneElsewhere) {  // N3, N5, A9
   start_runner("one");
@@ -274,8 +288,11 @@ TEST_F(CardsAtRunners, SoIsOneThatIsKeptForItsCard) {  // N3, A1
   EXPECT_EQ(text(card(id), "message").find("NESTED_REPOSITORY"), 0U);
   const Output why = server_.cli({"card", "why", id});
   EXPECT_NE(why.out.find(id_of("one")), std::string::npos) << why.out;
+  const std::string gone = id_of("one");
   one.kill();
-  (void)result({"runner", "evict", id_of("one")});
+  server_.kill();
+  server_.start();  // which has heard of it from its log only
+  (void)result({"runner", "evict", gone});
   await([&] { return all_events("WorktreeLeft").size() == 1; });
   start_runner("two");
   unblock(id);

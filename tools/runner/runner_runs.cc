@@ -118,6 +118,7 @@ std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& remov
   if (failed != pushes_.end() && now < failed->second.not_before) return std::nullopt;
   const auto placed = work_.placed(id);
   WorkspaceOutcome done = remove(id, removal.is_handed_on);
+  if (stopped_ && !done.removed) return std::nullopt;  // it was cut short
   if (!done.removed || !placed || !*placed) return done;
   const std::string& repository = (*placed)->repository;
   const std::string remote = (*placed)->remote.value_or("");

@@ -65,7 +65,9 @@ void decide_and_answer(Api& api, Call& call, RunnerParts& parts, const std::stri
 // One that hasn't reported since the start may still have the workspaces of runs.
 bool is_named_by_a_run(const World& world, const std::string& runner) {
   return std::any_of(world.runs.begin(), world.runs.end(),
-                     [&](const auto& each) { return each.second->machine == runner; });
+                     [&](const auto& each) { return each.second->machine == runner; }) ||
+         std::any_of(world.worktrees.begin(), world.worktrees.end(),
+                     [&](const auto& each) { return each.second.runner == runner; });
 }
 
 }  // namespace
