@@ -2,6 +2,7 @@
 // back through the remote, and so does what a run that failed has left for the next one.
 #include <gtest/gtest.h>
 
+#include "tests/scenarios/http_client.h"
 #include "tests/scenarios/repository_fixture.h"
 #include "tests/scenarios/runner_fixture.h"
 
@@ -142,8 +143,9 @@ TEST_F(CardsAtRunners, ALargeChangeIsShownToItsEnd) {  // N4
   start_runner("one");
   const std::string id = submit("Add it");
   await_question(id);
+  HttpClient client(server_.socket());
   const std::string patch =
-      server_.cli({"run", "artifact", text(card(id), "run_id"), "change.patch"}).out;
+      client.get("/v1/runs/" + text(card(id), "run_id") + "/artifacts/change.patch").body();
   EXPECT_NE(patch.find("+the last line"), std::string::npos) << patch.size();
   EXPECT_GT(std::count(patch.begin(), patch.end(), '\n'), 7000);
 }
