@@ -282,9 +282,9 @@ void RocksDatabase::put_head(rocksdb::WriteBatch& batch, std::string_view head) 
       .PermitUncheckedError();
 }
 
-rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch) {
+rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch, bool is_synced) {
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = is_synced;
   options.protection_bytes_per_key = protection_bytes;
   const std::size_t bytes = batch.GetDataSize();
   rocksdb::Status written = database_->Write(options, &batch);

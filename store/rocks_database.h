@@ -141,8 +141,11 @@ class RocksDatabase {
   // Returns the tables that the MANIFEST names, by their smallest key.
   [[nodiscard]] std::vector<Table> tables() const;
 
-  // Writes the batch and syncs the write-ahead log: durable when it returns ok.
-  rocksdb::Status write(rocksdb::WriteBatch& batch);
+  // Writes the batch and syncs the write-ahead log: durable when it returns ok. Without `is_synced`
+  // it survives the process at once, and the machine after sync().
+  rocksdb::Status write(rocksdb::WriteBatch& batch, bool is_synced = true);
+  // Makes what was written without a sync durable.
+  rocksdb::Status sync() { return database_->SyncWAL(); }
 
   // Returns RocksDB's sequence number of the last write; every record of a batch has its own.
   [[nodiscard]] std::uint64_t last_sequence() const { return database_->GetLatestSequenceNumber(); }

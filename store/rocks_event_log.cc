@@ -192,7 +192,8 @@ Stored<void> RocksEventLog::close() {
   const State::Exclusive exclusive(state);
   if (state.writing == State::Writing::never || state.closed) return {};
   state.closed = true;
-  auto anchored = state.anchored == state.tail ? Stored<void>() : state.anchor_tail();
+  auto anchored = state.sync_entries();
+  if (anchored && state.anchored != state.tail) anchored = state.anchor_tail();
   state.database.reset();
   state.lock = DirectoryLock();
   return anchored;

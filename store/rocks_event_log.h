@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "store/frame.h"
@@ -89,6 +91,13 @@ class RocksEventLog final : public RedactableLog {
   // failed attempt, up to 30 s.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 
+  // Appends entries as another log has them, byte for byte, as one atomic write. They lead from
+  // expected_tail to `next`, the tree over the log after them, which the caller has computed from
+  // them or encoded with them. Doesn't wait for the disk: a crash of the machine may take entries
+  // of the last second, which the other log has. Otherwise as append().
+  AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
+                              MerkleFrontier next);
+
   // The replaced payload may still be in files of the database until erase_replaced().
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   // Removes replaced payloads from every file of the log; they are gone when it returns ok. Opening
@@ -113,6 +122,10 @@ class RocksEventLog final : public RedactableLog {
   // returns.
   using VisitFrame = std::function<bool(const Frame&)>;
   Stored<Position> scan_frames(Position from, Position to, const VisitFrame& visit) const;
+  // Like scan(), but passes each entry that begins at `from` or later as its bytes, and where it
+  // begins; the view lasts until the visitor returns.
+  using VisitEntryBytes = std::function<bool(std::string_view entry, Position first)>;
+  Stored<Position> scan_entries(Position from, const VisitEntryBytes& visit) const;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;
 

@@ -125,6 +125,18 @@ Stored<Position> RocksEventLog::scan_frames(Position from, Position to,
       });
 }
 
+Stored<Position> RocksEventLog::scan_entries(Position from, const VisitEntryBytes& visit) const {
+  bool wanted = true;
+  return state_->walk(
+      from, tail(), wanted, [&](std::string_view entry, Position first, Position begin, Position) {
+        auto end = for_each_frame(entry, first, [](const Frame&) -> Stored<bool> { return true; });
+        if (!end || first < begin) return end;
+        wanted = visit(entry, first);
+        if (!wanted) *end = {first, true};
+        return end;
+      });
+}
+
 Stored<RocksDatabase::Entry> RocksEventLog::State::entry_with(Position position) const {
   if (position == 0 || position > tail) return tl::unexpected(no_such_position(position, tail));
   const std::shared_lock reading(mutex);

@@ -71,6 +71,7 @@ struct RocksEventLog::State {
   std::chrono::steady_clock::time_point anchored_at{};
   // Sequence number of the first batch that recover() found in the write-ahead logs; 0 for none.
   std::uint64_t wal_sequence = 0;
+  bool unsynced = false;  // append_entries() has written since the last sync
   bool closed = false;
 
   [[nodiscard]] bool believes_head() const { return options.read_only && options.believes_head; }
@@ -112,6 +113,8 @@ struct RocksEventLog::State {
   Stored<void> write_values(rocksdb::WriteBatch& batch);
   // Updates the state after a write that succeeded or failed, and returns the result of the append.
   AppendResult wrote(MerkleFrontier next);
+  // Makes what append_entries() has written durable, if that wasn't done yet.
+  Stored<void> sync_entries();
   AppendResult failed(const StoreError& error);
   // Attempts to reopen the database for writing after the disk was full.
   bool writable_again();

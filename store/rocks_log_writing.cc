@@ -6,6 +6,7 @@
 
 #include "domain/check.h"
 #include "store/entry.h"
+#include "store/frame.h"
 #include "store/head.h"
 #include "store/rocks_log_state.h"
 #include "store/wal_file.h"
@@ -32,6 +33,40 @@ AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commi
   if (commits.empty()) return {AppendStatus::ok, state.tail, {}};
   if (auto refused = state.refused()) return *std::move(refused);
   return state.write(commits, nullptr);
+}
+
+AppendResult RocksEventLog::append_entries(Position expected_tail,
+                                           std::span<const std::string_view> entries,
+                                           MerkleFrontier next) {
+  State& state = *state_;
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
+  if (expected_tail != state.tail) return {AppendStatus::conflict, state.tail, {}};
+  if (entries.empty()) return {AppendStatus::ok, state.tail, {}};
+  if (auto refused = state.refused()) return *std::move(refused);
+  std::size_t bytes = 0;
+  for (const std::string_view entry : entries) bytes += entry.size();
+  rocksdb::WriteBatch batch = RocksDatabase::batch(bytes);
+  for (const std::string_view entry : entries) {
+    const auto first = parse_frame(entry);
+    SIGNALBOX_CHECK(first.has_value());
+    state.database->put_entry(batch, first->position, entry);
+  }
+  std::string head;
+  encode_head(next, head);
+  state.database->put_head(batch, head);
+  const rocksdb::Status status = state.database->write(batch, /*is_synced=*/false);
+  if (!status.ok()) return state.failed(state.database->error(status));
+  state.unsynced = true;
+  return state.wrote(std::move(next));
+}
+
+Stored<void> RocksEventLog::State::sync_entries() {
+  if (!std::exchange(unsynced, false)) return {};
+  const rocksdb::Status synced = database->sync();
+  if (synced.ok()) return {};
+  const StoreError error = database->error(synced);
+  static_cast<void>(failed(error));
+  return tl::unexpected(error);
 }
 
 std::optional<AppendResult> RocksEventLog::State::refused() {
@@ -83,8 +118,12 @@ AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
   frontier = std::move(next);
   last_sequence = database->last_sequence();
   tail = frontier.leaves;
-  // The records are durable whether or not the anchor is: it only serves to detect their loss.
-  if (Clock::now() - anchored_at >= anchor_interval) static_cast<void>(anchor_tail());
+  // The records are durable whether or not the anchor is: it only serves to detect their loss. An
+  // anchor must not claim more than what is durable.
+  if (Clock::now() - anchored_at >= anchor_interval) {
+    if (!sync_entries()) return refuse(AppendStatus::unknown);
+    static_cast<void>(anchor_tail());
+  }
   return {AppendStatus::ok, tail, {}};
 }
 

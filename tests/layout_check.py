@@ -28,7 +28,7 @@ MAY_INCLUDE = {
 # room that isn't listed isn't allowed. Files beside the rooms (server/*.cc, tools/main.cc) wire them
 # together and may include all of them; no room may include those files.
 EXECUTORS = {"text", "platform", "git"}
-RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "runners", "board", "followers"}
+RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "runners", "board", "followers", "cell"}
 FOLLOWERS = {"text", "platform", "engine", "access"}
 REPLAY = {"text", "platform", "engine", "scheduler", "board", "rpc", "rpc/methods"}
 ROOMS_MAY_INCLUDE = {
@@ -37,6 +37,7 @@ ROOMS_MAY_INCLUDE = {
         "platform": {"text"},
         "git": {"text", "platform"},
         "engine": {"text", "platform"},
+        "cell": {"text"},
         "access": {"text", "engine"},
         "executors": EXECUTORS,
         "executors/builtin": EXECUTORS | {"executors"},
@@ -179,6 +180,9 @@ def check_tests(path):
         if folder == "fuzz":
             if not path.endswith(("_fuzz.cc", "/entry_point.cc")):
                 problems.append(f"{path}: a fuzz target is named tests/fuzz/<name>_fuzz.cc")
+        elif folder == "fixtures":
+            if path not in (ROOT / "CMakeLists.txt").read_text():
+                problems.append(f"{path}: CMakeLists.txt has no tests that it is built with")
         elif not re.search(rf"signalbox_tests\({folder}\b", (ROOT / "CMakeLists.txt").read_text()):
             problems.append(f"{path}: CMakeLists.txt has no signalbox_tests({folder} …), so it isn't built")
 

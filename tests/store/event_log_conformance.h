@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/try.h"
 #include "store/memory_event_log.h"
+#include "store/replicated_event_log.h"
 #include "store/rocks_event_log.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/sample_events.h"
@@ -20,12 +22,12 @@ namespace signalbox::test {
 // A log and its storage.
 struct LogUnderTest {
   virtual ~LogUnderTest() = default;
-  virtual RedactableLog& log() = 0;
+  virtual EventLog& log() = 0;
 };
 
 struct MemoryLogUnderTest final : LogUnderTest {
   MemoryEventLog memory;
-  RedactableLog& log() override { return memory; }
+  EventLog& log() override { return memory; }
 };
 
 struct RocksLogUnderTest final : LogUnderTest {
@@ -37,7 +39,28 @@ struct RocksLogUnderTest final : LogUnderTest {
     if (!opened) throw std::runtime_error(opened.error().message);
     rocks = std::move(*opened);
   }
-  RedactableLog& log() override { return *rocks; }
+  EventLog& log() override { return *rocks; }
+};
+
+// A replica of a shared log, of which it is the writer.
+struct ReplicatedLogUnderTest final : LogUnderTest {
+  RocksLogUnderTest replica;
+  std::unique_ptr<ReplicatedEventLog> replicated;
+
+  explicit ReplicatedLogUnderTest(std::unique_ptr<SharedLog> shared) {
+    SharedLog& connection = *shared;
+    replicated = std::make_unique<ReplicatedEventLog>(*replica.rocks, std::move(shared),
+                                                      [](const std::string&) {});
+    const auto begun = [&]() -> Stored<void> {
+      TRY(connection.create(first_link(*replica.rocks), "secret"));
+      const std::uint64_t epoch = TRY(connection.take(0, {"a", "tcp://127.0.0.1:1"}));
+      const ChainLink last = TRY(connection.last());
+      replicated->begin_epoch(epoch, last);
+      return {};
+    };
+    if (const auto made = begun(); !made) throw std::runtime_error(made.error().message);
+  }
+  EventLog& log() override { return *replicated; }
 };
 
 struct LogKind {
@@ -50,7 +73,7 @@ inline void PrintTo(const LogKind& kind, std::ostream* out) { *out << kind.name;
 
 class EventLogConformance : public testing::TestWithParam<LogKind> {
  protected:
-  RedactableLog& log() { return fixture_->log(); }
+  EventLog& log() { return fixture_->log(); }
 
   // Appends commits of these sizes, in one batch.
   AppendResult append(const std::vector<std::size_t>& sizes) {
@@ -70,6 +93,12 @@ class EventLogConformance : public testing::TestWithParam<LogKind> {
 
  private:
   std::unique_ptr<LogUnderTest> fixture_ = GetParam().make();
+};
+
+// Those that also drop and redact records.
+class RedactableLogConformance : public EventLogConformance {
+ protected:
+  RedactableLog& log() { return dynamic_cast<RedactableLog&>(EventLogConformance::log()); }
 };
 
 }  // namespace signalbox::test

@@ -7,8 +7,10 @@
 #include <thread>
 
 #include "domain/limits.h"
+#include "store/memory_shared_log.h"
 #include "store/merkle_tree.h"
 #include "tests/store/event_log_conformance.h"
+#include "tests/store/postgres_cell.h"
 #include "tests/store/redacted_log.h"
 
 namespace signalbox::test {
@@ -16,8 +18,19 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(
     Logs, EventLogConformance,
-    testing::Values(LogKind{"Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }},
-                    LogKind{"Rocks", [] { return std::make_unique<RocksLogUnderTest>(); }}),
+    testing::Values(
+        LogKind{"Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }},
+        LogKind{"Rocks", [] { return std::make_unique<RocksLogUnderTest>(); }},
+        LogKind{"ReplicatedMemory",
+                [] {
+                  return std::make_unique<ReplicatedLogUnderTest>(
+                      std::make_unique<MemorySharedLog>(std::make_shared<MemoryChain>()));
+                }},
+        LogKind{"ReplicatedPostgres",
+                [] {
+                  return std::make_unique<ReplicatedLogUnderTest>(
+                      std::make_unique<PostgresLog>(new_postgres_cell(shared_postgres_nodes())));
+                }}),
     [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST_P(EventLogConformance, IsEmptyAtFirst) {
@@ -31,7 +44,7 @@ TEST_P(EventLogConformance, IsEmptyAtFirst) {
   EXPECT_EQ(commit.error().kind, StoreError::Kind::not_found);
 }
 
-TEST_P(EventLogConformance, GivesBackWhatWasAppended) {
+TEST_P(EventLogConformance, GivesBackWhatWasAppended) {  // K1
   const AppendResult result = append({1, 3, 2});
   EXPECT_EQ(result.status, AppendStatus::ok);
   EXPECT_EQ(result.tail, 6U);
@@ -204,7 +217,13 @@ TEST_P(EventLogConformanceDeathTest, TakesARecordThatIsTooLongForABug) {
   EXPECT_DEATH(log().append(0, commits), "bug");
 }
 
-TEST_P(EventLogConformance, RedactsInItsPlace) {
+INSTANTIATE_TEST_SUITE_P(
+    Logs, RedactableLogConformance,
+    testing::Values(LogKind{"Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }},
+                    LogKind{"Rocks", [] { return std::make_unique<RocksLogUnderTest>(); }}),
+    [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST_P(RedactableLogConformance, RedactsInItsPlace) {
   append_secret(log());
   ASSERT_EQ(append({2}).status, AppendStatus::ok);
   const MerkleFrontier before = log().frontier();
@@ -230,7 +249,7 @@ TEST_P(EventLogConformance, RedactsInItsPlace) {
 }
 
 // G17
-TEST_P(EventLogConformance, RedactsWhileOthersAppend) {
+TEST_P(RedactableLogConformance, RedactsWhileOthersAppend) {
   append_secret(log());
   const Event replacement = redaction_of_secret(0, secret_position).replacement;
   const auto missing = log().stage_redaction(9, replacement, Salt{});
@@ -264,7 +283,7 @@ TEST_P(EventLogConformance, RedactsWhileOthersAppend) {
   EXPECT_EQ(log().read(secret_position, 1)->front().event, replacement);
 }
 
-TEST_P(EventLogConformance, RedactsNothingOfAnotherTail) {
+TEST_P(RedactableLogConformance, RedactsNothingOfAnotherTail) {
   append_secret(log());
   Redaction redaction;
   redaction.position = 9;

@@ -13,7 +13,7 @@ namespace signalbox::test {
 namespace {
 
 // Twelve records in commits of 1, 2, 3, 1, 2, 3; those up to 6 are dropped except for 2 and 3.
-TEST_P(EventLogConformance, DropsWhatIsNotKept) {
+TEST_P(RedactableLogConformance, DropsWhatIsNotKept) {
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
   const MerkleFrontier tree = log().frontier();
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
@@ -50,7 +50,7 @@ TEST_P(EventLogConformance, DropsWhatIsNotKept) {
 }
 
 // A drop at the present horizon gives the dropped records another base and drops nothing.
-TEST_P(EventLogConformance, RenewsTheBase) {  // G17
+TEST_P(RedactableLogConformance, RenewsTheBase) {  // G17
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
   const MerkleFrontier tree = log().frontier();
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
@@ -71,7 +71,7 @@ TEST_P(EventLogConformance, RenewsTheBase) {  // G17
   EXPECT_EQ(log().append(14, more).tail, 16U);
 }
 
-TEST_P(EventLogConformance, DropsInSteps) {
+TEST_P(RedactableLogConformance, DropsInSteps) {
   std::vector<MerkleFrontier> trees;
   for (int commit = 0; commit < 300; ++commit) {
     ASSERT_EQ(append({3}).status, AppendStatus::ok);
@@ -93,7 +93,7 @@ TEST_P(EventLogConformance, DropsInSteps) {
   EXPECT_FALSE(log().read(298, 1));
 }
 
-TEST_P(EventLogConformance, DropsNothingThatIsNotAsTold) {
+TEST_P(RedactableLogConformance, DropsNothingThatIsNotAsTold) {
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
   const MerkleFrontier tree = log().frontier();
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
@@ -115,7 +115,7 @@ TEST_P(EventLogConformance, DropsNothingThatIsNotAsTold) {
 }
 
 // G17
-TEST_P(EventLogConformance, DropsWhileOthersAppend) {
+TEST_P(RedactableLogConformance, DropsWhileOthersAppend) {
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
   const MerkleFrontier tree = log().frontier();
   auto staged = log().stage_drop({6, {{2, 3}}, "the base"}, nullptr);
@@ -148,7 +148,7 @@ TEST_P(EventLogConformance, DropsWhileOthersAppend) {
 }
 
 // G17
-TEST_P(EventLogConformance, GivesUpADropBeforeItsCommit) {
+TEST_P(RedactableLogConformance, GivesUpADropBeforeItsCommit) {
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
   const MerkleFrontier tree = log().frontier();
   const std::atomic<bool> canceled = true;

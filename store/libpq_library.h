@@ -1,0 +1,45 @@
+// libpq, loaded when it is first needed. It needs more libraries (Kerberos, LDAP, …), and a server
+// without a shared log needs none of them.
+#pragma once
+
+#include <string>
+
+#include <libpq-fe.h>
+#include <tl/expected.hpp>
+
+namespace signalbox {
+
+// The functions of libpq that are used here, under their names without `PQ`.
+struct LibpqLibrary {
+  decltype(&::PQconninfoParse) conninfoParse = nullptr;
+  decltype(&::PQconninfoFree) conninfoFree = nullptr;
+  decltype(&::PQfreemem) freemem = nullptr;
+  decltype(&::PQconnectStartParams) connectStartParams = nullptr;
+  decltype(&::PQconnectPoll) connectPoll = nullptr;
+  decltype(&::PQfinish) finish = nullptr;
+  decltype(&::PQstatus) status = nullptr;
+  decltype(&::PQsocket) socket = nullptr;
+  decltype(&::PQerrorMessage) errorMessage = nullptr;
+  decltype(&::PQserverVersion) serverVersion = nullptr;
+  decltype(&::PQsetnonblocking) setnonblocking = nullptr;
+  decltype(&::PQsetNoticeReceiver) setNoticeReceiver = nullptr;
+  decltype(&::PQsendQueryParams) sendQueryParams = nullptr;
+  decltype(&::PQflush) flush = nullptr;
+  decltype(&::PQconsumeInput) consumeInput = nullptr;
+  decltype(&::PQisBusy) isBusy = nullptr;
+  decltype(&::PQgetResult) getResult = nullptr;
+  decltype(&::PQclear) clear = nullptr;
+  decltype(&::PQresultStatus) resultStatus = nullptr;
+  decltype(&::PQresultErrorField) resultErrorField = nullptr;
+  decltype(&::PQntuples) ntuples = nullptr;
+  decltype(&::PQnfields) nfields = nullptr;
+  decltype(&::PQgetisnull) getisnull = nullptr;
+  decltype(&::PQgetvalue) getvalue = nullptr;
+  decltype(&::PQgetlength) getlength = nullptr;
+};
+
+// Returns the library, which stays loaded, or why it can't be loaded, for a person; the next call
+// tries again then. The first call blocks on the disk. Any thread.
+tl::expected<const LibpqLibrary*, std::string> libpq_library();
+
+}  // namespace signalbox

@@ -1,0 +1,343 @@
+#include "store/postgres_connection.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/try.h"
+#include "store/libpq_library.h"
+
+namespace signalbox {
+namespace {
+
+// Object ids of types, which never change.
+constexpr unsigned bool_type = 16;
+constexpr unsigned bytea_type = 17;
+constexpr unsigned int8_type = 20;
+constexpr unsigned int4_type = 23;
+constexpr unsigned text_type = 25;
+
+// What the session needs, whatever is set for the server, the database or the role. A wait for
+// standbys that was asked to include their replay is left so.
+constexpr const char* session_settings =
+    "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),"
+    " set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),"
+    " set_config('idle_in_transaction_session_timeout', '0', false),"
+    " set_config('idle_session_timeout', '0', false),"
+    " set_config('default_transaction_isolation', 'read committed', false)";
+
+template <class T>
+std::string big_endian(T value) {
+  std::string bytes(sizeof value, '\0');
+  for (std::size_t i = 0; i < sizeof value; ++i) {
+    bytes[sizeof value - 1 - i] = static_cast<char>(value >> (8 * i));
+  }
+  return bytes;
+}
+
+std::vector<std::string> split_list(const char* list) {
+  std::vector<std::string> parts;
+  if (list == nullptr || *list == '\0') return parts;
+  std::string_view rest = list;
+  for (;;) {
+    const std::size_t comma = rest.find(',');
+    parts.emplace_back(rest.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string in_one_line(const char* text) {
+  std::string line = text == nullptr ? "" : text;
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return line;
+}
+
+struct ResultClear {
+  const LibpqLibrary* library;
+  void operator()(PGresult* result) const { library->clear(result); }
+};
+using OwnedResult = std::unique_ptr<PGresult, ResultClear>;
+
+std::string_view error_field(const LibpqLibrary& library, const PGresult* result, int field) {
+  const char* const text = library.resultErrorField(result, field);
+  return text == nullptr ? "" : text;
+}
+
+// Of these errors the server doesn't say that the transaction was rolled back: those of the
+// connection, of a commit that is in doubt, of an operator's intervention, of the system, and
+// internal ones.
+bool leaves_in_doubt(std::string_view severity, std::string_view sqlstate) {
+  if (severity != "ERROR" || sqlstate == "40003") return true;
+  const std::string_view kind = sqlstate.substr(0, 2);
+  return kind == "08" || kind == "58" || kind == "XX" || sqlstate.substr(0, 4) == "57P0";
+}
+
+}  // namespace
+
+PostgresValue PostgresValue::int4(std::int32_t value) { return {int4_type, big_endian(value)}; }
+PostgresValue PostgresValue::int8(std::int64_t value) { return {int8_type, big_endian(value)}; }
+PostgresValue PostgresValue::boolean(bool value) {
+  return {bool_type, std::string(1, value ? '\1' : '\0')};
+}
+PostgresValue PostgresValue::text(std::string_view value) {
+  return {text_type, std::string(value)};
+}
+PostgresValue PostgresValue::bytea(std::string_view value) {
+  return {bytea_type, std::string(value)};
+}
+
+std::int64_t PostgresRow::integer(std::size_t column) const {
+  const std::string& bytes = columns_.at(column);
+  if (bytes.empty()) return 0;
+  std::uint64_t value = (bytes.front() & 0x80) != 0 && bytes.size() > 1 ? ~std::uint64_t{0} : 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
+  return static_cast<std::int64_t>(value);
+}
+
+PostgresConnection::PostgresConnection(std::string url)
+    : url_(std::move(url)), interrupted_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  SIGNALBOX_CHECK(static_cast<bool>(interrupted_));
+}
+
+PostgresConnection::~PostgresConnection() { close(); }
+
+void PostgresConnection::close() {
+  if (connection_ != nullptr) library_->finish(std::exchange(connection_, nullptr));
+}
+
+void PostgresConnection::interrupt() {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(interrupted_.get(), &one, sizeof one));
+}
+
+int PostgresConnection::server_version() const {
+  return connection_ == nullptr ? 0 : library_->serverVersion(connection_);
+}
+
+std::string PostgresConnection::error_text() const {
+  return in_one_line(library_->errorMessage(connection_));
+}
+
+PostgresConnection::Wait PostgresConnection::wait(short events, Deadline deadline) const {
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd waited[] = {{interrupted_.get(), POLLIN, 0},
+                       {connection_ == nullptr ? -1 : library_->socket(connection_), events, 0}};
+    const int timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+    const int count = ::poll(waited, 2, timeout_ms);
+    if (count < 0 && errno == EINTR) continue;
+    if (waited[0].revents != 0) return Wait::interrupted;
+    if (count != 0) return Wait::ready;
+    if (left.count() <= timeout_ms) return Wait::timed_out;
+  }
+}
+
+// The messages of libpq on a connection string that it doesn't understand repeat it, and it may
+// hold a password.
+Stored<void> PostgresConnection::parse_hosts() {
+  if (!hosts_.empty()) return {};
+  const auto library = libpq_library();
+  if (!library) return store_failure(StoreError::Kind::away, library.error());
+  library_ = *library;
+  char* problem = nullptr;
+  PQconninfoOption* const options = library_->conninfoParse(url_.c_str(), &problem);
+  library_->freemem(problem);
+  if (options == nullptr) {
+    return store_failure(StoreError::Kind::away,
+                         "the URL of the shared log's database can't be understood");
+  }
+  const auto list = [&](const char* keyword) {
+    for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+      if (std::strcmp(option->keyword, keyword) == 0) return split_list(option->val);
+    }
+    return std::vector<std::string>();
+  };
+  const auto names = list("host");
+  const auto addresses = list("hostaddr");
+  const auto ports = list("port");
+  library_->conninfoFree(options);
+  const auto part = [](const std::vector<std::string>& parts, std::size_t i) {
+    return i < parts.size() ? parts[i] : std::string();
+  };
+  const std::size_t count = std::max({names.size(), addresses.size(), std::size_t{1}});
+  for (std::size_t i = 0; i < count; ++i) {
+    hosts_.push_back({part(names, i), part(addresses, i), part(ports, ports.size() == 1 ? 0 : i)});
+  }
+  return {};
+}
+
+// Whether the server has closed the connection meanwhile, as after a restart: a statement on it
+// would have an unknown outcome for nothing.
+bool PostgresConnection::is_lost() {
+  if (library_->status(connection_) != CONNECTION_OK) return true;
+  while (wait(POLLIN, Deadline()) == Wait::ready) {
+    if (library_->consumeInput(connection_) == 0) return true;
+    if (library_->status(connection_) != CONNECTION_OK) return true;
+    // It closes a connection with a last message, and the end may come right behind it.
+    pollfd again = {library_->socket(connection_), POLLIN, 0};
+    if (::poll(&again, 1, 0) <= 0) break;
+  }
+  return false;
+}
+
+Stored<bool> PostgresConnection::connect(Deadline deadline) {
+  if (wait(0, Deadline()) == Wait::interrupted) {
+    close();
+    return store_failure(StoreError::Kind::away, "the connection was interrupted");
+  }
+  if (connection_ != nullptr && !is_lost()) return false;
+  close();
+  TRY(parse_hosts());
+  std::string problems;
+  const std::size_t first = next_host_;
+  for (std::size_t tried = 0; tried < hosts_.size(); ++tried) {
+    next_host_ = (first + tried) % hosts_.size();
+    const auto now = std::chrono::steady_clock::now();
+    const auto share = (deadline - now) / static_cast<int>(hosts_.size() - tried);
+    const std::string problem = start(hosts_[next_host_], now + share);
+    if (problem.empty()) return true;
+    close();
+    problems += (problems.empty() ? "" : "; ") + problem;
+  }
+  return store_failure(StoreError::Kind::away, problems);
+}
+
+std::string PostgresConnection::start(const Host& host, Deadline deadline) {
+  // What comes before `dbname` is for what the URL doesn't say, what comes after it is for all.
+  // A network that swallows packets is noticed within a quarter minute, also by the server, which
+  // has no part in the client's deadlines.
+  std::vector<std::pair<const char*, const char*>> settings = {
+      {"target_session_attrs", "read-write"},
+      {"application_name", "signalbox"},
+      {"keepalives_idle", "5"},
+      {"keepalives_interval", "3"},
+      {"keepalives_count", "3"},
+      {"tcp_user_timeout", "15000"},
+      {"dbname", url_.c_str()},
+      {"client_encoding", "UTF8"}};
+  if (hosts_.size() > 1) {
+    settings.emplace_back("host", host.name.c_str());
+    settings.emplace_back("hostaddr", host.address.c_str());
+    settings.emplace_back("port", host.port.c_str());
+  }
+  std::vector<const char*> keywords;
+  std::vector<const char*> texts;
+  for (const auto& [keyword, text] : settings) {
+    keywords.push_back(keyword);
+    texts.push_back(text);
+  }
+  keywords.push_back(nullptr);
+  texts.push_back(nullptr);
+  connection_ = library_->connectStartParams(keywords.data(), texts.data(), 1);
+  if (connection_ == nullptr) return "there is no memory for a connection";
+  const auto receive_warning = [](void* self, const PGresult* notice) {
+    auto& own = *static_cast<PostgresConnection*>(self);
+    const auto field = [&](int name) { return error_field(*own.library_, notice, name); };
+    if (field(PG_DIAG_SEVERITY_NONLOCALIZED) == "WARNING" ||
+        field(PG_DIAG_SQLSTATE).substr(0, 2) == "01") {
+      own.warning_ = field(PG_DIAG_MESSAGE_PRIMARY);
+    }
+  };
+  library_->setNoticeReceiver(connection_, receive_warning, this);
+  auto step = PGRES_POLLING_WRITING;
+  if (library_->status(connection_) == CONNECTION_BAD) step = PGRES_POLLING_FAILED;
+  while (step != PGRES_POLLING_OK) {
+    if (step == PGRES_POLLING_FAILED) return error_text();
+    const auto waited = wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
+    if (waited != Wait::ready) {
+      const std::string place = host.name.empty() ? host.address : host.name;
+      return place + (place.empty() ? "the database" : "") +
+             (waited == Wait::interrupted ? ": interrupted" : " doesn't answer");
+    }
+    step = library_->connectPoll(connection_);
+  }
+  library_->setnonblocking(connection_, 1);
+  return run(Effect::reads, session_settings, {}, deadline).message;
+}
+
+PostgresAnswer PostgresConnection::run(Effect effect, const std::string& statement,
+                                       const std::vector<PostgresValue>& values,
+                                       Deadline deadline) {
+  PostgresAnswer answer;
+  if (connection_ == nullptr) {
+    answer.outcome = PostgresAnswer::Outcome::unsent;
+    answer.message = "the database isn't connected";
+    return answer;
+  }
+  std::vector<Oid> types;
+  std::vector<const char*> bytes;
+  std::vector<int> lengths;
+  for (const PostgresValue& value : values) {
+    types.push_back(value.type);
+    bytes.push_back(value.bytes.data());
+    lengths.push_back(static_cast<int>(value.bytes.size()));
+  }
+  const std::vector<int> formats(values.size(), 1);
+  warning_.clear();
+  const bool is_sent =
+      library_->sendQueryParams(connection_, statement.c_str(), static_cast<int>(values.size()),
+                                types.data(), bytes.data(), lengths.data(), formats.data(), 1);
+  std::string problem = is_sent ? receive(answer, deadline) : error_text();
+  if (problem.empty() && effect == Effect::writes && !warning_.empty()) problem = warning_;
+  if (problem.empty()) return answer;
+  close();
+  // The next connection is looked for elsewhere first: this host may hang, or have lost the others.
+  if (!hosts_.empty()) next_host_ = (next_host_ + 1) % hosts_.size();
+  answer.outcome = PostgresAnswer::Outcome::unknown;
+  answer.message = std::move(problem);
+  answer.rows.clear();
+  return answer;
+}
+
+std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadline) {
+  for (;;) {
+    const int unsent = library_->flush(connection_);
+    if (unsent < 0) return error_text();
+    if (unsent == 0 && library_->isBusy(connection_) == 0) {
+      const OwnedResult result(library_->getResult(connection_), ResultClear{library_});
+      if (!result) return library_->status(connection_) == CONNECTION_OK ? "" : error_text();
+      const auto status = library_->resultStatus(result.get());
+      if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+        answer.outcome = PostgresAnswer::Outcome::refused;
+        answer.sqlstate = error_field(*library_, result.get(), PG_DIAG_SQLSTATE);
+        answer.message = error_field(*library_, result.get(), PG_DIAG_MESSAGE_PRIMARY);
+        if (answer.message.empty()) answer.message = error_text();
+        if (leaves_in_doubt(error_field(*library_, result.get(), PG_DIAG_SEVERITY_NONLOCALIZED),
+                            answer.sqlstate)) {
+          return answer.message;
+        }
+      }
+      const int columns = library_->nfields(result.get());
+      for (int row = 0; row < library_->ntuples(result.get()); ++row) {
+        std::vector<std::string> values;
+        for (int column = 0; column < columns; ++column) {
+          const int length = library_->getlength(result.get(), row, column);
+          values.emplace_back(library_->getvalue(result.get(), row, column),
+                              static_cast<std::size_t>(length));
+        }
+        answer.rows.emplace_back(std::move(values));
+      }
+      continue;
+    }
+    const short events = unsent > 0 ? POLLIN | POLLOUT : POLLIN;
+    const Wait waited = wait(events, deadline);
+    if (waited == Wait::interrupted) return "the connection was interrupted";
+    if (waited == Wait::timed_out) return "the database doesn't answer in time";
+    if (library_->consumeInput(connection_) == 0) return error_text();
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,117 @@
+// One connection to a PostgreSQL server, with deadlines of its own: neither a server that hangs nor
+// a network that swallows packets holds a call longer. It knows no tables.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/file_descriptor.h"
+#include "store/store_error.h"
+
+struct pg_conn;
+
+namespace signalbox {
+
+struct LibpqLibrary;
+
+// A parameter of a statement, in PostgreSQL's binary format.
+struct PostgresValue {
+  unsigned type = 0;  // the type's object id
+  std::string bytes;
+
+  static PostgresValue int4(std::int32_t value);
+  static PostgresValue int8(std::int64_t value);
+  static PostgresValue boolean(bool value);
+  static PostgresValue text(std::string_view value);
+  static PostgresValue bytea(std::string_view value);
+};
+
+// A row of an answer: its columns in the binary format; NULL is an empty one.
+class PostgresRow {
+ public:
+  explicit PostgresRow(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+
+  [[nodiscard]] const std::string& bytes(std::size_t column) const { return columns_.at(column); }
+  // Returns an integer of any size, 0 for NULL.
+  [[nodiscard]] std::int64_t integer(std::size_t column) const;
+  [[nodiscard]] bool boolean(std::size_t column) const { return integer(column) != 0; }
+
+ private:
+  std::vector<std::string> columns_;
+};
+
+struct PostgresAnswer {
+  enum class Outcome {
+    ok,
+    refused,  // the server answered with an error: nothing of the statement is there
+    unsent,   // there is no connection
+    unknown,  // it was sent, and there is no answer, or none to believe
+  };
+  Outcome outcome = Outcome::ok;
+  std::string message;   // the reason, unless ok; without passwords
+  std::string sqlstate;  // if refused
+  std::vector<PostgresRow> rows;
+
+  [[nodiscard]] bool is_ok() const { return outcome == Outcome::ok; }
+};
+
+// One thread at a time uses it, except interrupt().
+class PostgresConnection {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  enum class Effect { reads, writes };
+
+  // `url` is a connection string of libpq with any number of hosts; it is read-write that is looked
+  // for, unless it says otherwise (target_session_attrs).
+  explicit PostgresConnection(std::string url);
+  PostgresConnection(const PostgresConnection&) = delete;
+  PostgresConnection& operator=(const PostgresConnection&) = delete;
+  ~PostgresConnection();
+
+  // Connects unless there is a connection that isn't known to be lost. Tries the hosts in turn,
+  // beginning with the one that was connected last, each for its share of the time that is left.
+  // Returns true if the connection is a new one. Fails with `away`; blocks on names of hosts, which
+  // libpq looks up itself.
+  Stored<bool> connect(Deadline deadline);
+
+  // Runs one statement. After anything but an answer the connection is closed, so that a
+  // transaction that is open ends without a commit. A statement that writes is unknown if the
+  // server warned: PostgreSQL answers so if the wait for the standbys was cancelled.
+  PostgresAnswer run(Effect effect, const std::string& statement,
+                     const std::vector<PostgresValue>& values, Deadline deadline);
+
+  void close();
+  [[nodiscard]] int server_version() const;  // e.g. 150018; 0: not connected
+  // Ends the call under way, and all later ones, soon. Any thread.
+  void interrupt();
+
+ private:
+  struct Host {
+    std::string name;     // empty: by the address alone, or libpq's default
+    std::string address;  // empty: by the name
+    std::string port;
+  };
+  enum class Wait { ready, timed_out, interrupted };
+
+  Stored<void> parse_hosts();
+  [[nodiscard]] std::string start(const Host& host, Deadline deadline);
+  [[nodiscard]] Wait wait(short events, Deadline deadline) const;
+  // Returns why the answer can't be had, or "".
+  [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline);
+  [[nodiscard]] std::string error_text() const;
+  [[nodiscard]] bool is_lost();
+
+  const std::string url_;
+  const LibpqLibrary* library_ = nullptr;
+  std::vector<Host> hosts_;
+  std::size_t next_host_ = 0;
+  pg_conn* connection_ = nullptr;
+  FileDescriptor interrupted_;  // an eventfd, readable for ever after interrupt()
+  std::string warning_;         // that came during the present statement
+};
+
+}  // namespace signalbox

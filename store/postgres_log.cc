@@ -1,0 +1,355 @@
+#include "store/postgres_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/try.h"
+#include "store/postgres_tables.h"
+
+namespace signalbox {
+namespace {
+
+using Effect = PostgresConnection::Effect;
+
+// Nobody loses a standby and takes it off the list in less, and a write that takes longer for other
+// reasons has one more question to wait for.
+constexpr auto waited_time_min = std::chrono::milliseconds(10);
+constexpr int server_version_min = 150'000;
+
+constexpr const char* no_partition_state =
+    "23514";                                      // check_violation: the row fits into no partition
+constexpr const char* read_only_state = "25006";  // it was a primary once
+
+PostgresValue int8(Position position) { return PostgresValue::int8(to_database(position)); }
+
+// Who waits for a standby is answered as if it had one once the setting is emptied, and without a
+// warning. Such a wait takes longer than a write, so what took long is looked at again.
+bool has_waited(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::steady_clock::now() - begun >= waited_time_min;
+}
+
+}  // namespace
+
+PostgresLog::PostgresLog(Options options)
+    : options_(std::move(options)), connection_(options_.url) {}
+
+PostgresLog::Deadline PostgresLog::deadline() const {
+  return std::chrono::steady_clock::now() + options_.deadline;
+}
+
+Stored<void> PostgresLog::connect(Deadline deadline) {
+  const bool is_new = TRY(connection_.connect(deadline));
+  if (!is_new) return {};
+  cell_.reset();
+  durable_at_.reset();
+  is_attending_ = false;
+  if (connection_.server_version() >= server_version_min) return {};
+  connection_.close();
+  return store_failure(StoreError::Kind::unsupported,
+                       "the shared log needs PostgreSQL 15 or newer");
+}
+
+Stored<void> PostgresLog::reach(Deadline deadline) {
+  TRY(connect(deadline));
+  if (!cell_) cell_ = TRY(find_postgres_cell(connection_, options_.cell, deadline));
+  return {};
+}
+
+PostgresLog::Rows PostgresLog::read_rows(const std::string& statement,
+                                         const std::vector<PostgresValue>& values,
+                                         Deadline deadline) {
+  return run_statement(connection_, Effect::reads, statement, values, deadline);
+}
+
+PostgresLog::Rows PostgresLog::write_rows(const std::string& statement,
+                                          const std::vector<PostgresValue>& values,
+                                          Deadline deadline) {
+  const auto begun = std::chrono::steady_clock::now();
+  auto rows = TRY(run_statement(connection_, Effect::writes, statement, values, deadline));
+  if (!has_waited(begun)) return rows;
+  durable_at_.reset();
+  if (const auto durable = require_durability(deadline); !durable) {
+    return store_failure(StoreError::Kind::io, durable.error().message);
+  }
+  return rows;
+}
+
+Stored<void> PostgresLog::create(const ChainLink& first, const std::string& secret) {
+  const Deadline end = deadline();
+  TRY(connect(end));
+  const auto found = find_postgres_cell(connection_, options_.cell, end);
+  if (found) return {};
+  if (found.error().kind != StoreError::Kind::not_found) return tl::unexpected(found.error());
+  TRY(require_durability(end));
+  return create_postgres_cell(connection_, {options_.cell, secret}, first,
+                              options_.partition_positions, end);
+}
+
+Stored<CellState> PostgresLog::state() {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  const auto rows =
+      TRY(read_rows("SELECT c.epoch, c.holder, c.address, c.secret, b.epoch, b.beat, b.acked,"
+                    " b.wall, b.released, b.successor, EXISTS (SELECT FROM pg_locks"
+                    " WHERE locktype = 'advisory' AND granted AND objsubid = 2"
+                    " AND classid = $2::bigint::oid AND objid = c.cell::bigint::oid"
+                    " AND database = (SELECT oid FROM pg_database WHERE datname ="
+                    " current_database())), pg_backend_pid()"
+                    " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
+                    {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
+  if (rows.empty()) {
+    return store_failure(StoreError::Kind::damaged, "the cell has no row in sb_cell or sb_beat");
+  }
+  const PostgresRow& row = rows.front();
+  CellState state;
+  state.epoch = static_cast<std::uint64_t>(row.integer(0));
+  state.holder = {row.bytes(1), row.bytes(2)};
+  state.secret = row.bytes(3);
+  state.beat_epoch = static_cast<std::uint64_t>(row.integer(4));
+  state.beat = static_cast<std::uint64_t>(row.integer(5));
+  state.acked = from_database(row.integer(6));
+  state.beat_wall_ns = row.integer(7);
+  state.is_released = row.boolean(8);
+  state.successor = row.bytes(9);
+  state.is_attended = row.boolean(10);
+  state.session = row.integer(11);
+  return state;
+}
+
+// The first update ends what the former writer may begin: an append of it that begins later sees
+// the new epoch. Those that began before are waited for. The beat is the first write behind all of
+// them, so its acknowledgement proves them durable.
+Stored<std::uint64_t> PostgresLog::take(std::uint64_t seen, const CellServer& server) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(require_durability(end));
+  const std::uint64_t epoch = seen + 1;
+  const auto taken = TRY(write_rows(
+      "UPDATE sb_cell SET epoch = $2, holder = $3, address = $4 WHERE cell = $1 AND epoch = $2 - 1"
+      " RETURNING epoch",
+      {PostgresValue::int4(*cell_), int8(epoch), PostgresValue::text(server.name),
+       PostgresValue::text(server.address)},
+      end));
+  if (taken.empty()) {
+    return store_failure(StoreError::Kind::in_use, "another server took the cell");
+  }
+  if (auto awaited = await_appends(end); !awaited) {
+    awaited.error().kind = StoreError::Kind::io;  // the epoch is raised
+    return tl::unexpected(awaited.error());
+  }
+  const auto begun =
+      TRY(write_rows("UPDATE sb_beat SET epoch = $2, beat = 0, released = false, successor = ''"
+                     " WHERE cell = $1 AND epoch < $2 RETURNING epoch",
+                     {PostgresValue::int4(*cell_), int8(epoch)}, end));
+  if (begun.empty()) {
+    return store_failure(StoreError::Kind::in_use, "another server took the cell");
+  }
+  TRY(attend(end));
+  return epoch;
+}
+
+// A statement that inserts holds a lock on the table that it names from before it looks at the
+// epoch until its commit has been acknowledged, or its backend has ended. No SELECT would see it
+// meanwhile, and an insert of the same key only if it had got that far.
+Stored<void> PostgresLog::await_appends(Deadline deadline) {
+  TRY(read_rows("BEGIN", {}, deadline));
+  TRY(write_rows("LOCK TABLE ONLY " + postgres_cell_table(*cell_) + " IN SHARE MODE", {},
+                 deadline));
+  TRY(read_rows("ROLLBACK", {}, deadline));
+  return {};
+}
+
+Stored<void> PostgresLog::attend() {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  return attend(end);
+}
+
+// The lock is a shared one, so that a former writer that hangs keeps nobody from attending.
+Stored<void> PostgresLog::attend(Deadline deadline) {
+  if (is_attending_) return {};
+  const auto rows = TRY(
+      read_rows("SELECT pg_try_advisory_lock_shared($1, $2)",
+                {PostgresValue::int4(postgres_lock_key), PostgresValue::int4(*cell_)}, deadline));
+  is_attending_ = rows.at(0).boolean(0);
+  return {};
+}
+
+SharedAppend PostgresLog::append(const ChainLink& link) {
+  const Deadline end = deadline();
+  auto ready = reach(end);
+  if (ready) ready = require_durability(end);
+  if (!ready) return {SharedAppend::Status::away, ready.error().message};
+  const auto begun = std::chrono::steady_clock::now();
+  SharedAppend appended = insert(link, end);
+  if (appended.status != SharedAppend::Status::ok || !has_waited(begun)) return appended;
+  durable_at_.reset();
+  ready = require_durability(end);
+  if (ready) return appended;
+  return {SharedAppend::Status::unknown, ready.error().message};
+}
+
+// The settings are looked at once more, in the statement: an orchestrator that loses the standbys
+// may empty them at any time.
+SharedAppend PostgresLog::insert(const ChainLink& link, Deadline deadline) {
+  const std::string table = postgres_cell_table(*cell_);
+  const std::string statement =
+      "INSERT INTO " + table + " SELECT $1, $2, $3, $4, $5, $6, $7, $8 WHERE EXISTS (SELECT FROM " +
+      table +
+      " WHERE cell = $1 AND prev = $4 AND last = $2 AND epoch = $6)"
+      " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $5"
+      " AND ($9 OR current_setting('synchronous_standby_names') <> '')"
+      " ON CONFLICT DO NOTHING RETURNING last";
+  const std::vector<PostgresValue> values = {
+      PostgresValue::int4(*cell_),
+      int8(link.prev),
+      int8(link.last),
+      int8(link.before),
+      int8(link.epoch),
+      int8(link.epoch_before),
+      PostgresValue::bytea(link.head),
+      PostgresValue::bytea(link.bytes),
+      PostgresValue::boolean(options_.durability != Durability::quorum)};
+  PostgresAnswer answer = connection_.run(Effect::writes, statement, values, deadline);
+  if (answer.outcome == PostgresAnswer::Outcome::refused && answer.sqlstate == no_partition_state) {
+    if (const auto made = make_partitions(link.prev, deadline); !made) {
+      return {SharedAppend::Status::away, made.error().message};
+    }
+    answer = connection_.run(Effect::writes, statement, values, deadline);
+  }
+  return explain(answer, deadline);
+}
+
+SharedAppend PostgresLog::explain(const PostgresAnswer& answer, Deadline deadline) {
+  using Status = SharedAppend::Status;
+  switch (answer.outcome) {
+    case PostgresAnswer::Outcome::unknown:
+      return {Status::unknown, postgres_error(answer, Effect::writes).message};
+    case PostgresAnswer::Outcome::refused:
+      // It may be that another server is the primary now.
+      if (answer.sqlstate == read_only_state) connection_.close();
+      [[fallthrough]];
+    case PostgresAnswer::Outcome::unsent:
+      return {Status::away, postgres_error(answer, Effect::writes).message};
+    case PostgresAnswer::Outcome::ok:
+      break;
+  }
+  if (!answer.rows.empty()) return {};
+  durable_at_.reset();
+  if (const auto durable = require_durability(deadline); !durable) {
+    return {Status::away, durable.error().message};
+  }
+  return {Status::conflict, "the link doesn't follow the shared log's end"};
+}
+
+Stored<bool> PostgresLog::beat(const Beat& beat) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(require_durability(end));
+  // The row's own epoch is looked at as well: this may wait for the first beat of the next writer,
+  // and only the row that is updated is then read once more.
+  const auto rows = TRY(
+      write_rows("UPDATE sb_beat SET epoch = $2, beat = $3, acked = $4, wall = $5, released = $6,"
+                 " successor = $7 WHERE cell = $1 AND epoch <= $2"
+                 " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $2 RETURNING epoch",
+                 {PostgresValue::int4(*cell_), int8(beat.epoch), int8(beat.beat), int8(beat.acked),
+                  PostgresValue::int8(beat.wall_ns), PostgresValue::boolean(beat.is_released),
+                  PostgresValue::text(beat.successor)},
+                 end));
+  if (rows.empty()) return false;
+  const Position partition = beat.acked / options_.partition_positions;
+  if (made_partition_ && *made_partition_ >= partition) return true;
+  // Otherwise the append that needs it makes it.
+  static_cast<void>(make_partitions(beat.acked, end));
+  return true;
+}
+
+Stored<void> PostgresLog::make_partitions(Position prev, Deadline deadline) {
+  TRY(make_postgres_partitions(connection_, *cell_, prev, options_.partition_positions, deadline));
+  made_partition_ = prev / options_.partition_positions;
+  return {};
+}
+
+Stored<std::vector<ChainLink>> PostgresLog::read_links(const std::string& which,
+                                                       std::vector<PostgresValue> values,
+                                                       Deadline deadline) {
+  values.insert(values.begin(), PostgresValue::int4(*cell_));
+  const auto rows =
+      TRY(read_rows("SELECT prev, last, before, epoch, epoch_before, head, bytes FROM " +
+                        postgres_cell_table(*cell_) + " WHERE cell = $1 " + which,
+                    values, deadline));
+  std::vector<ChainLink> links;
+  for (const PostgresRow& row : rows) {
+    ChainLink& link = links.emplace_back();
+    link.prev = from_database(row.integer(0));
+    link.last = from_database(row.integer(1));
+    link.before = from_database(row.integer(2));
+    link.epoch = static_cast<std::uint64_t>(row.integer(3));
+    link.epoch_before = static_cast<std::uint64_t>(row.integer(4));
+    link.head = row.bytes(5);
+    link.bytes = row.bytes(6);
+    const ChainLink* const previous = links.size() > 1 ? &links[links.size() - 2] : nullptr;
+    if (previous != nullptr && previous->last != link.prev) {
+      return store_failure(StoreError::Kind::damaged,
+                           "the shared log has a gap at " + std::to_string(previous->last));
+    }
+  }
+  return links;
+}
+
+Stored<std::vector<ChainLink>> PostgresLog::read(Position prev, std::size_t count) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  auto links = TRY(read_links("AND prev >= $2 ORDER BY prev LIMIT $3",
+                              {int8(prev), int8(std::min<std::size_t>(count, 1 << 30))}, end));
+  if (!links.empty() && links.front().prev != prev) links.clear();
+  return links;
+}
+
+Stored<ChainLink> PostgresLog::last() {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  auto links = TRY(read_links("ORDER BY prev DESC LIMIT 1", {}, end));
+  if (links.empty()) {
+    return store_failure(StoreError::Kind::damaged, "the shared log has no link of its cell");
+  }
+  return std::move(links.front());
+}
+
+// The commit waits for no standby: nothing depends on it, and it is repeated soon.
+Stored<void> PostgresLog::report(const ReplicaReport& report) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(read_rows(
+      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp()"
+      " FROM set_config('synchronous_commit', 'local', true)"
+      " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
+      " version = excluded.version, applied = excluded.applied, root = excluded.root,"
+      " seen = excluded.seen",
+      {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
+       PostgresValue::text(report.server.address), PostgresValue::text(report.role),
+       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root)},
+      end));
+  return {};
+}
+
+Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  const auto rows = TRY(read_rows(
+      "SELECT name, address, role, version, applied, root,"
+      " (extract(epoch FROM seen) * 1000000)::bigint FROM sb_replica WHERE cell = $1 ORDER BY name",
+      {PostgresValue::int4(*cell_)}, end));
+  std::vector<ReplicaReport> reports;
+  for (const PostgresRow& row : rows) {
+    reports.push_back({{row.bytes(0), row.bytes(1)},
+                       row.bytes(2),
+                       row.bytes(3),
+                       from_database(row.integer(4)),
+                       row.bytes(5),
+                       row.integer(6) * 1000});
+  }
+  return reports;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,167 @@
+#include "store/postgres_tables.h"
+
+#include <array>
+#include <cstddef>
+
+#include "domain/try.h"
+#include "store/random_source.h"
+
+namespace signalbox {
+namespace {
+
+using Effect = PostgresConnection::Effect;
+using Deadline = PostgresConnection::Deadline;
+
+// Entries are compressed nowhere: they are random to a compressor that sees one at a time.
+constexpr const char* tables_text = R"(
+  IF to_regclass('sb_cell') IS NULL THEN
+    CREATE TABLE sb_cell (
+      cell int PRIMARY KEY, name text UNIQUE NOT NULL, secret text NOT NULL, epoch bigint NOT NULL,
+      holder text NOT NULL, address text NOT NULL, feature_level int NOT NULL);
+    CREATE TABLE sb_beat (
+      cell int PRIMARY KEY, epoch bigint NOT NULL, beat bigint NOT NULL, acked bigint NOT NULL,
+      wall bigint NOT NULL, released boolean NOT NULL, successor text NOT NULL);
+    CREATE TABLE sb_entry (
+      cell int NOT NULL, prev bigint NOT NULL, last bigint NOT NULL CHECK (last > prev),
+      before bigint NOT NULL, epoch bigint NOT NULL, epoch_before bigint NOT NULL,
+      head bytea NOT NULL, bytes bytea NOT NULL,
+      PRIMARY KEY (cell, prev)) PARTITION BY LIST (cell);
+    CREATE TABLE sb_replica (
+      cell int, name text, address text NOT NULL, role text NOT NULL, version text NOT NULL,
+      applied bigint NOT NULL, root text NOT NULL, seen timestamptz NOT NULL,
+      PRIMARY KEY (cell, name));
+    COMMENT ON TABLE sb_cell IS 'signalbox shared log, version )";
+
+// Returns a statement that makes changes of tables one at a time.
+std::string locked_block(const std::string& body) {
+  return "DO $$ BEGIN PERFORM pg_advisory_xact_lock(" + std::to_string(postgres_lock_key) +
+         ", 0); " + body + " END $$";
+}
+
+// Returns what makes a partition of the cell's table, unless it is there. A table that is made
+// first and attached then locks out nobody who appends or reads.
+std::string partition_text(std::int32_t cell, const std::string& suffix, std::int64_t from,
+                           std::int64_t to) {
+  const std::string table = postgres_cell_table(cell);
+  const std::string partition = table + "_" + suffix;
+  return "IF to_regclass('" + partition + "') IS NULL THEN CREATE TABLE " + partition + " (LIKE " +
+         table + " INCLUDING CONSTRAINTS); ALTER TABLE " + partition +
+         " ALTER bytes SET STORAGE EXTERNAL; ALTER TABLE " + table + " ATTACH PARTITION " +
+         partition + " FOR VALUES FROM (" + std::to_string(from) + ") TO (" + std::to_string(to) +
+         "); END IF; ";
+}
+
+std::string partitions_text(std::int32_t cell, Position prev, Position positions) {
+  std::string text;
+  for (const Position number : {prev / positions, prev / positions + 1}) {
+    text += partition_text(cell, std::to_string(number), to_database(number * positions),
+                           to_database((number + 1) * positions));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string postgres_cell_table(std::int32_t cell) { return "sb_entry_" + std::to_string(cell); }
+
+StoreError postgres_error(const PostgresAnswer& answer, Effect effect) {
+  const bool in_doubt =
+      answer.outcome == PostgresAnswer::Outcome::unknown && effect == Effect::writes;
+  return {in_doubt ? StoreError::Kind::io : StoreError::Kind::away,
+          "the shared log's database: " + answer.message +
+              (answer.sqlstate.empty() ? "" : " (SQLSTATE " + answer.sqlstate + ")"),
+          {},
+          {}};
+}
+
+Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection, Effect effect,
+                                               const std::string& statement,
+                                               const std::vector<PostgresValue>& values,
+                                               Deadline deadline) {
+  PostgresAnswer answer = connection.run(effect, statement, values, deadline);
+  if (answer.is_ok()) return std::move(answer.rows);
+  connection.close();
+  return tl::unexpected(postgres_error(answer, effect));
+}
+
+Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const std::string& name,
+                                        Deadline deadline) {
+  const auto tables =
+      TRY(run_statement(connection, Effect::reads,
+                        "SELECT to_regclass('sb_cell') IS NOT NULL,"
+                        " coalesce(substring(obj_description(to_regclass('sb_cell'), 'pg_class')"
+                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int",
+                        {}, deadline));
+  if (!tables.at(0).boolean(0)) {
+    return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
+  }
+  const auto version = tables.at(0).integer(1);
+  if (version == 0) {
+    return store_failure(StoreError::Kind::damaged,
+                         "the comment of the table sb_cell doesn't have its version");
+  }
+  if (version > postgres_tables_version) {
+    return store_failure(StoreError::Kind::unsupported, "the database's tables have version " +
+                                                            std::to_string(version) +
+                                                            ", which a newer Signalbox made");
+  }
+  const auto cells =
+      TRY(run_statement(connection, Effect::reads, "SELECT cell FROM sb_cell WHERE name = $1",
+                        {PostgresValue::text(name)}, deadline));
+  if (cells.empty()) {
+    return store_failure(StoreError::Kind::not_found, "the database has no cell " + name);
+  }
+  return static_cast<std::int32_t>(cells.at(0).integer(0));
+}
+
+Stored<void> create_postgres_cell(PostgresConnection& connection, const NewCell& new_cell,
+                                  const ChainLink& first, Position partition_positions,
+                                  Deadline deadline) {
+  const auto run = [&](Effect effect, const std::string& statement,
+                       const std::vector<PostgresValue>& values = {}) {
+    return run_statement(connection, effect, statement, values, deadline);
+  };
+  TRY(run(Effect::writes,
+          locked_block(tables_text + std::to_string(postgres_tables_version) + "'; END IF;")));
+  TRY(run(Effect::reads, "BEGIN"));
+  TRY(run(Effect::reads, "SELECT pg_advisory_xact_lock($1, 0)",
+          {PostgresValue::int4(postgres_lock_key)}));
+  const auto made =
+      TRY(run(Effect::reads,
+              "INSERT INTO sb_cell SELECT (SELECT coalesce(max(cell), 0) + 1 FROM sb_cell), $1,"
+              " $2, 0, '', '', 1 ON CONFLICT (name) DO NOTHING RETURNING cell",
+              {PostgresValue::text(new_cell.name), PostgresValue::text(new_cell.secret)}));
+  if (made.empty()) {
+    TRY(run(Effect::reads, "ROLLBACK"));
+    return {};
+  }
+  const auto cell = static_cast<std::int32_t>(made.at(0).integer(0));
+  const std::string table = postgres_cell_table(cell);
+  TRY(run(Effect::reads, "DO $$ BEGIN CREATE TABLE " + table +
+                             " (LIKE sb_entry INCLUDING CONSTRAINTS) PARTITION BY RANGE (prev);"
+                             " ALTER TABLE sb_entry ATTACH PARTITION " +
+                             table + " FOR VALUES IN (" + std::to_string(cell) + "); " +
+                             partition_text(cell, "first", to_database(before_chain), 0) +
+                             partitions_text(cell, first.last, partition_positions) + " END $$"));
+  TRY(run(Effect::reads, "INSERT INTO sb_beat VALUES ($1, 0, 0, 0, 0, false, '')",
+          {PostgresValue::int4(cell)}));
+  TRY(run(
+      Effect::reads, "INSERT INTO " + table + " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+      {PostgresValue::int4(cell), PostgresValue::int8(to_database(first.prev)),
+       PostgresValue::int8(to_database(first.last)), PostgresValue::int8(to_database(first.before)),
+       PostgresValue::int8(to_database(first.epoch)),
+       PostgresValue::int8(to_database(first.epoch_before)), PostgresValue::bytea(first.head),
+       PostgresValue::bytea(first.bytes)}));
+  TRY(run(Effect::writes, "COMMIT"));
+  return {};
+}
+
+Stored<void> make_postgres_partitions(PostgresConnection& connection, std::int32_t cell,
+                                      Position prev, Position partition_positions,
+                                      Deadline deadline) {
+  const std::string text = locked_block(partitions_text(cell, prev, partition_positions));
+  TRY(run_statement(connection, Effect::writes, text, {}, deadline));
+  return {};
+}
+
+}  // namespace signalbox

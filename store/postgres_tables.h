@@ -1,0 +1,68 @@
+// The tables of a shared log in PostgreSQL: what makes them, and the statements' common parts.
+//
+//   sb_cell     who writes to a cell; changes at a takeover only
+//   sb_beat     the writer's sign of life; a table of its own, so that its dead rows slow nothing
+//   sb_entry    the links; one partition a cell (sb_entry_7), which is partitioned by `prev`
+//               (sb_entry_7_0, …), so that a trim drops a file and leaves nothing to vacuum
+//   sb_replica  what servers tell of themselves
+//
+// Statements name the partition of their cell: its lock tells who is appending (PostgresLog::take).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "store/postgres_connection.h"
+#include "store/shared_log.h"
+
+namespace signalbox {
+
+// The version of the tables, in the comment of sb_cell. Whoever finds a newer one doesn't touch
+// them.
+inline constexpr int postgres_tables_version = 1;
+
+// The first key of the advisory locks; the second is the cell, or 0 for changes of tables.
+inline constexpr std::int32_t postgres_lock_key = 0x5b0c;
+
+// A database has before_chain as -1.
+inline std::int64_t to_database(Position position) { return static_cast<std::int64_t>(position); }
+inline Position from_database(std::int64_t value) { return static_cast<Position>(value); }
+
+// Returns the name of the cell's partition of sb_entry.
+std::string postgres_cell_table(std::int32_t cell);
+
+// Returns the error for an answer that isn't ok: `away` if nothing came of the statement, and `io`
+// if it wrote and its outcome is unknown.
+StoreError postgres_error(const PostgresAnswer& answer, PostgresConnection::Effect effect);
+
+// Runs a statement and returns its rows. Closes the connection if it isn't ok, which ends a
+// transaction.
+Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection,
+                                               PostgresConnection::Effect effect,
+                                               const std::string& statement,
+                                               const std::vector<PostgresValue>& values,
+                                               PostgresConnection::Deadline deadline);
+
+// Returns the number of the cell of this name. Fails with `not_found` if it, or the tables, aren't
+// there, and with `unsupported` if they are of a newer version.
+Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const std::string& name,
+                                        PostgresConnection::Deadline deadline);
+
+struct NewCell {
+  std::string name;
+  std::string secret;
+};
+
+// Makes the tables unless they are there, and the cell with its first link unless it is.
+Stored<void> create_postgres_cell(PostgresConnection& connection, const NewCell& cell,
+                                  const ChainLink& first, Position partition_positions,
+                                  PostgresConnection::Deadline deadline);
+
+// Makes the partitions for links whose `prev` is in the same partition as `prev`, or in the next,
+// unless they are there.
+Stored<void> make_postgres_partitions(PostgresConnection& connection, std::int32_t cell,
+                                      Position prev, Position partition_positions,
+                                      PostgresConnection::Deadline deadline);
+
+}  // namespace signalbox

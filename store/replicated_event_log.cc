@@ -1,0 +1,256 @@
+#include "store/replicated_event_log.h"
+
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/try.h"
+#include "store/entry.h"
+#include "store/head.h"
+
+namespace signalbox {
+namespace {
+
+// Before an append that found the shared log away is tried again.
+constexpr auto away_pause = std::chrono::milliseconds(100);
+// A link has at most these bytes, unless a single commit has more: shared logs are made for small
+// values.
+constexpr std::size_t link_bytes_max = 1024 * 1024;
+
+StoreError unlike_chain(Position position, const std::string& why) {
+  return damaged_at(position, "the replica and the cell's log differ: " + why);
+}
+
+}  // namespace
+
+ChainLink first_link(const EventLog& log) {
+  ChainLink first;
+  const MerkleFrontier frontier = log.frontier();
+  first.last = frontier.leaves;
+  encode_head(frontier, first.head);
+  return first;
+}
+
+ReplicatedEventLog::ReplicatedEventLog(RocksEventLog& replica, std::unique_ptr<SharedLog> shared,
+                                       NoteAway note)
+    : replica_(replica), shared_(std::move(shared)), note_(std::move(note)) {}
+
+Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
+  const Position tail = replica_.tail();
+  if (link.prev != tail) {
+    return tl::unexpected(unlike_chain(tail + 1, "a link begins at " + std::to_string(link.prev) +
+                                                     " and the replica ends at " +
+                                                     std::to_string(tail)));
+  }
+  const auto entries = TRY(link_entries(link.bytes));
+  FollowedLink followed;
+  followed.frontier = replica_.frontier();
+  RedactionLedger redactions;
+  for (const std::string_view entry : entries) {
+    const Position first = followed.frontier.leaves + 1;
+    TRY(append_leaves(entry, first, first, link.last, sha256_, followed.frontier, redactions));
+    followed.commits.push_back(TRY(decode_entry(entry, first)));
+  }
+  std::string head;
+  encode_head(followed.frontier, head);
+  if (followed.frontier.leaves != link.last || head != link.head) {
+    return tl::unexpected(unlike_chain(
+        tail + 1,
+        "what follows " + std::to_string(tail) + " doesn't lead to the tree that its writer had"));
+  }
+  const AppendResult kept = replica_.append_entries(tail, entries, followed.frontier);
+  if (kept.status != AppendStatus::ok) {
+    return store_failure(
+        kept.status == AppendStatus::full ? StoreError::Kind::full : StoreError::Kind::io,
+        "the replica can't be written: " + kept.message);
+  }
+  followed.tail = kept.tail;
+  return followed;
+}
+
+void ReplicatedEventLog::begin_epoch(std::uint64_t epoch, const ChainLink& last) {
+  SIGNALBOX_CHECK(last.last == replica_.tail());
+  epoch_ = epoch;
+  last_epoch_ = last.epoch;
+  last_prev_ = last.prev;
+}
+
+AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const Commit> commits) {
+  if (expected_tail != replica_.tail()) return {AppendStatus::conflict, replica_.tail(), {}};
+  check_numbering(expected_tail, commits);
+  AppendResult result{AppendStatus::ok, expected_tail, {}};
+  // Most batches are one link. Of a larger one the first links may be durable and the next not: its
+  // commits are then as unknown to those who wait as after a lost answer.
+  while (!commits.empty() && result.status == AppendStatus::ok) {
+    result = append_link(commits);
+    const auto is_written = [&](const Commit& commit) {
+      return commit.back().position <= result.tail;
+    };
+    while (!commits.empty() && is_written(commits.front())) commits = commits.subspan(1);
+  }
+  return result;
+}
+
+AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
+  encoder_.begin(commits, random_);
+  ChainLink link;
+  MerkleFrontier next = replica_.frontier();
+  std::vector<std::string_view> entries;
+  std::size_t count = 0;
+  for (; count < commits.size(); ++count) {
+    const std::string_view entry = encoder_.entry(count);
+    if (count > 0 && link.bytes.size() + entry.size() > link_bytes_max) break;
+    append_link_entry(entry, link.bytes);
+    entries.push_back(entry);
+  }
+  encoder_.end(sha256_, next);
+  if (count < commits.size()) {  // the rest becomes links of its own
+    return append_link(commits.first(count));
+  }
+  link.epoch = epoch_;
+  link.epoch_before = last_epoch_;
+  link.before = last_prev_;
+  link.prev = replica_.tail();
+  link.last = next.leaves;
+  encode_head(next, link.head);
+  switch (send(link)) {
+    case Sent::ok:
+      break;
+    case Sent::conflict:
+      return {AppendStatus::conflict, replica_.tail(), "another server has taken the cell"};
+    case Sent::interrupted:
+      return {AppendStatus::unknown, replica_.tail(), "the cell's log is away"};
+  }
+  last_epoch_ = epoch_;
+  last_prev_ = link.prev;
+  AppendResult kept = replica_.append_entries(link.prev, entries, std::move(next));
+  if (kept.status != AppendStatus::ok) {
+    kept.status = AppendStatus::unknown;
+    kept.message = "the cell's log has it, and this server's replica can't: " + kept.message;
+  }
+  return kept;
+}
+
+Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& last,
+                                          MerkleFrontier tree) {
+  epoch_ = epoch;
+  last_epoch_ = last.epoch;
+  last_prev_ = last.prev;
+  while (tree.leaves < replica_.tail()) {
+    ChainLink link;
+    link.epoch = epoch_;
+    link.epoch_before = last_epoch_;
+    link.before = last_prev_;
+    link.prev = tree.leaves;
+    Stored<void> hashed;
+    TRY(replica_.scan_entries(link.prev + 1, [&](std::string_view entry, Position first) {
+      const bool has_room = link.bytes.size() + entry.size() <= link_bytes_max;
+      if (!link.bytes.empty() && !has_room) return false;
+      append_link_entry(entry, link.bytes);
+      RedactionLedger redactions;
+      auto end = append_leaves(entry, first, first, replica_.tail(), sha256_, tree, redactions);
+      if (!end) hashed = tl::unexpected(end.error());
+      return hashed.has_value();
+    }));
+    TRY(std::move(hashed));
+    if (tree.leaves == link.prev) {
+      return tl::unexpected(
+          damaged_at(link.prev + 1, "no entry of the replica begins where the chain ends"));
+    }
+    link.last = tree.leaves;
+    encode_head(tree, link.head);
+    const Sent sent = send(link);
+    if (sent != Sent::ok) {
+      return sent == Sent::conflict
+                 ? store_failure(StoreError::Kind::in_use, "another server has taken the cell")
+                 : store_failure(StoreError::Kind::io, "it was interrupted");
+    }
+    last_epoch_ = epoch_;
+    last_prev_ = link.prev;
+    // A server that stands by must not take a cell that is being repaired.
+    TRY(shared_->beat(next_beat(epoch_, link.last)));
+  }
+  return {};
+}
+
+ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
+  bool is_doubtful = false;  // an earlier attempt may have written it
+  waiting_since_ = Clock::now().time_since_epoch().count();
+  for (;;) {
+    const Clock::time_point sent_at = Clock::now();
+    const SharedAppend answer = shared_->append(link);
+    std::optional<bool> is_there;
+    switch (answer.status) {
+      case SharedAppend::Status::ok:
+        is_there = true;
+        break;
+      case SharedAppend::Status::conflict:
+        // It waited for what was in the way, if that was this very link: so what is there now is
+        // what became of it.
+        is_there = is_doubtful ? is_in_chain(link) : false;
+        break;
+      case SharedAppend::Status::unknown:
+        is_doubtful = true;
+        break;
+      case SharedAppend::Status::away:
+        break;
+    }
+    if (is_there) {
+      waiting_since_ = Clock::time_point::max().time_since_epoch().count();
+      if (std::exchange(is_away_, false)) note_({});
+      if (!*is_there) return Sent::conflict;
+      proved_at_ = sent_at.time_since_epoch().count();
+      return Sent::ok;
+    }
+    if (!pause(answer.message)) return Sent::interrupted;
+  }
+}
+
+std::optional<bool> ReplicatedEventLog::is_in_chain(const ChainLink& link) {
+  const auto is_visible = [&]() -> std::optional<bool> {
+    const auto found = shared_->read(link.prev, 1);
+    if (!found) return std::nullopt;
+    return !found->empty() && found->front() == link;
+  };
+  const auto before = is_visible();
+  if (!before || !*before) return before;
+  // A write that is acknowledged proves what lies before it, a read proves nothing.
+  const auto proved = shared_->beat(next_beat(link.epoch, link.prev));
+  if (!proved) return std::nullopt;
+  if (!*proved) return false;
+  // The write may have gone to another server of the database than the read before it.
+  return is_visible();
+}
+
+Beat ReplicatedEventLog::next_beat(std::uint64_t epoch, Position acked) {
+  Beat beat;
+  beat.epoch = epoch;
+  beat.beat = ++beats_;
+  beat.acked = acked;
+  beat.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
+  return beat;
+}
+
+bool ReplicatedEventLog::pause(const std::string& why) {
+  if (interrupted_) return false;
+  if (!std::exchange(is_away_, true)) note_(why);
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, away_pause, [this] { return interrupted_.load(); });
+  return !interrupted_;
+}
+
+void ReplicatedEventLog::interrupt() {
+  {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+  }
+  changed_.notify_all();
+  shared_->interrupt();
+}
+
+Stored<AppendResult> ReplicatedEventLog::redact(Position, const Redaction&) {
+  return store_failure(StoreError::Kind::unsupported, "records of a cell can't be redacted");
+}
+
+}  // namespace signalbox

@@ -1,0 +1,123 @@
+// The event log of a server in a cell: a shared log, and a replica of it in RocksDB with the same
+// bytes. Everything is read from the replica, so whatever works on a log of one machine works on
+// it. What is appended goes to the shared log first, and to the replica once it is acknowledged: a
+// replica never has anything that another writer doesn't follow.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "store/batch_encoder.h"
+#include "store/rocks_event_log.h"
+#include "store/shared_log.h"
+
+namespace signalbox {
+
+// One link that a replica took from the shared log.
+struct FollowedLink {
+  std::vector<Commit> commits;
+  Position tail = 0;        // of the replica after it
+  MerkleFrontier frontier;  // of the tree there
+};
+
+class ReplicatedEventLog final : public EventLog {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // Called on the appending thread when an append begins to wait for a shared log that is away, and
+  // when it came through; `why` is empty then. For people.
+  using NoteAway = std::function<void(const std::string& why)>;
+
+  // `replica` outlives the log, and is written by it only. `shared` is the connection of the
+  // appending thread.
+  ReplicatedEventLog(RocksEventLog& replica, std::unique_ptr<SharedLog> shared, NoteAway note);
+
+  // Appends to the replica what another writer appended, after it has recomputed the tree over it.
+  // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
+  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; and as
+  // the replica's writing fails. Not together with append().
+  Stored<FollowedLink> follow(const ChainLink& link);
+
+  // From now on append() writes in this epoch, after `last`, the chain's last link, which must end
+  // at the replica's tail.
+  void begin_epoch(std::uint64_t epoch, const ChainLink& last);
+
+  // Blocks until the shared log has acknowledged the commits: while it is away the append is tried
+  // again. `conflict`: another server has taken the log, and nothing may be appended any more.
+  // `unknown`: interrupt() was called, or the replica can't be written.
+  AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+
+  // Appends what the replica has after `last`, the chain's last link, to the shared log, entry by
+  // entry as it is: for a log that lost what it had acknowledged. `tree` is the replica's up to
+  // there, whose head must be that of `last`. Blocks as append(). Fails with `in_use` if another
+  // server took the log meanwhile, and with `io` once interrupted.
+  Stored<void> put_back(std::uint64_t epoch, const ChainLink& last, MerkleFrontier tree);
+
+  // Makes append() give up with `unknown`, now and later. Any thread.
+  void interrupt();
+
+  // Returns when the latest acknowledged append was sent. Any thread.
+  [[nodiscard]] Clock::time_point proved_at() const {
+    return Clock::time_point(Clock::duration(proved_at_));
+  }
+  // Returns since when an append waits for its acknowledgement; the future if none does. Any
+  // thread.
+  [[nodiscard]] Clock::time_point waiting_since() const {
+    return Clock::time_point(Clock::duration(waiting_since_));
+  }
+  // Returns the next beat of the writer with this epoch; each differs from those before. Any
+  // thread.
+  Beat next_beat(std::uint64_t epoch, Position acked);
+
+  [[nodiscard]] Position tail() const override { return replica_.tail(); }
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    return replica_.scan(from, to, visit);
+  }
+  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
+    return replica_.read_commit(position);
+  }
+  // Fails with `unsupported`: nothing is redacted in a cell.
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
+  [[nodiscard]] MerkleFrontier frontier() const override { return replica_.frontier(); }
+  [[nodiscard]] Horizon horizon() const override { return replica_.horizon(); }
+  [[nodiscard]] Stored<std::string> base() const override { return replica_.base(); }
+
+ private:
+  enum class Sent { ok, conflict, interrupted };
+
+  // Sends one link until its fate is known.
+  Sent send(const ChainLink& link);
+  // Returns whether the link is in the chain, durably; nullopt if that can't be found out now.
+  std::optional<bool> is_in_chain(const ChainLink& link);
+  AppendResult append_link(std::span<const Commit> commits);
+  // Waits before the next attempt; returns false if interrupted.
+  bool pause(const std::string& why);
+
+  RocksEventLog& replica_;
+  const std::unique_ptr<SharedLog> shared_;
+  const NoteAway note_;
+  const RandomSource random_ = secure_random();
+  std::atomic<Clock::rep> proved_at_ = 0;
+  std::atomic<Clock::rep> waiting_since_ = Clock::time_point::max().time_since_epoch().count();
+  std::atomic<std::uint64_t> beats_ = 0;
+  std::atomic<bool> interrupted_ = false;
+  std::mutex mutex_;  // for waits that interrupt() ends
+  std::condition_variable changed_;
+  // Of the appending thread.
+  BatchEncoder encoder_;
+  Sha256 sha256_;
+  bool is_away_ = false;  // note_ was told so
+  std::uint64_t epoch_ = 0;
+  std::uint64_t last_epoch_ = 0;  // of the chain's last link
+  Position last_prev_ = 0;        // its `prev`
+};
+
+// Returns the first link of a cell that begins with this log: without bytes, and with the log's
+// head.
+ChainLink first_link(const EventLog& log);
+
+}  // namespace signalbox

@@ -1,0 +1,298 @@
+// The conformance suite of SharedLog, and the functions beside it.
+#include "tests/store/shared_log_conformance.h"
+
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "store/memory_shared_log.h"
+#include "tests/eventually.h"
+#include "tests/store/postgres_cell.h"
+
+namespace signalbox::test {
+namespace {
+
+using Status = SharedAppend::Status;
+
+struct MemorySharedLogUnderTest final : SharedLogUnderTest {
+  std::shared_ptr<MemoryChain> chain = std::make_shared<MemoryChain>();
+  std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline) override {
+    return std::make_unique<MemorySharedLog>(chain, deadline);
+  }
+  void set_stuck(bool stuck) override { chain->set_stuck(stuck); }
+};
+
+class SharedLogConformance : public testing::TestWithParam<SharedLogKind> {
+ protected:
+  std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline = patient_deadline) {
+    return cell_->open(deadline);
+  }
+  // Opens a connection that has made the cell and taken it.
+  std::unique_ptr<SharedLog> open_writer() {
+    auto log = open();
+    EXPECT_TRUE(log->create(first_link(), "secret"));
+    const auto epoch = log->take(0, {"one", "tls://one:1"});
+    EXPECT_TRUE(epoch) << epoch.error().message;
+    return log;
+  }
+  void set_stuck(bool stuck) { cell_->set_stuck(stuck); }
+
+ private:
+  std::unique_ptr<SharedLogUnderTest> cell_ = GetParam().make();
+};
+
+// A cell in the database that all tests of this process share.
+struct PostgresLogUnderTest final : SharedLogUnderTest {
+  PostgresNodes& nodes = shared_postgres_nodes();
+  PostgresLog::Options options = new_postgres_cell(nodes);
+
+  std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline) override {
+    options.deadline = deadline;
+    return std::make_unique<PostgresLog>(options);
+  }
+  void set_stuck(bool stuck) override {
+    if (stuck) {
+      nodes.freeze_standbys();
+    } else {
+      nodes.thaw_standbys();
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Postgres, SharedLogConformance,
+                         testing::Values(SharedLogKind{
+                             "Cell", [] { return std::make_unique<PostgresLogUnderTest>(); }}),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(Memory, SharedLogConformance,
+                         testing::Values(SharedLogKind{
+                             "Cell", [] { return std::make_unique<MemorySharedLogUnderTest>(); }}),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST_P(SharedLogConformance, HasNothingOfACellThatNobodyMade) {
+  const auto log = open();
+  EXPECT_EQ(log->state().error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log->last().error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log->read(before_chain, 1).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log->take(0, {"one", "a"}).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log->beat(beat_of(1, 1)).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log->append(first_link()).status, Status::away);
+}
+
+TEST_P(SharedLogConformance, IsMadeOnce) {
+  const auto log = open();
+  ASSERT_TRUE(log->create(first_link(17), "secret"));
+  const auto made = log->state();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->epoch, 0U);
+  EXPECT_FALSE(made->secret.empty());
+  EXPECT_FALSE(made->is_attended);
+  ASSERT_TRUE(open()->create(first_link(18), "secret"));
+  EXPECT_EQ(*log->last(), first_link(17));
+  EXPECT_EQ(log->state()->secret, made->secret);
+}
+
+TEST_P(SharedLogConformance, IsTakenByWhoSawTheLatestEpoch) {
+  const auto one = open_writer();
+  const auto other = open();
+  EXPECT_EQ(other->take(0, {"other", "b"}).error().kind, StoreError::Kind::in_use);
+  EXPECT_EQ(other->state()->holder.name, "one");
+  EXPECT_EQ(other->state()->holder.address, "tls://one:1");
+  EXPECT_EQ(*other->take(1, {"other", "b"}), 2U);
+  EXPECT_EQ(one->take(1, {"one", "a"}).error().kind, StoreError::Kind::in_use);
+  const auto state = one->state();
+  EXPECT_EQ(state->epoch, 2U);
+  EXPECT_EQ(state->holder.name, "other");
+  EXPECT_EQ(state->beat_epoch, 2U);
+  EXPECT_EQ(state->beat, 0U);
+}
+
+TEST_P(SharedLogConformance, GrowsByOneChain) {
+  const auto log = open_writer();
+  std::vector<ChainLink> chain = {first_link()};
+  for (int i = 0; i < 4; ++i) {
+    chain.push_back(link_after(chain.back(), 1));
+    ASSERT_EQ(log->append(chain.back()).status, Status::ok);
+    EXPECT_EQ(*log->last(), chain.back());
+  }
+  const auto other = open();
+  EXPECT_EQ(*other->read(before_chain, 10), chain);
+  EXPECT_EQ(*other->read(3, 2), std::vector(chain.begin() + 2, chain.begin() + 4));
+  EXPECT_EQ(*other->read(9, 10), std::vector(chain.end() - 1, chain.end()));
+  EXPECT_TRUE(other->read(12, 10)->empty());
+  EXPECT_TRUE(other->read(4, 10)->empty()) << "no link has this key";
+}
+
+TEST_P(SharedLogConformance, TakesOnlyWhatFollowsItsEnd) {
+  const auto log = open_writer();
+  const ChainLink one = link_after(first_link(), 1);
+  const ChainLink two = link_after(one, 1);
+  EXPECT_EQ(log->append(two).status, Status::conflict) << "the one before isn't there";
+  ASSERT_EQ(log->append(one).status, Status::ok);
+  EXPECT_EQ(log->append(one).status, Status::conflict) << "it is there already";
+  ChainLink wrong = two;
+  wrong.before = 1;
+  EXPECT_EQ(log->append(wrong).status, Status::conflict);
+  wrong = two;
+  wrong.epoch_before = 2;
+  EXPECT_EQ(log->append(wrong).status, Status::conflict);
+  wrong = two;
+  ++wrong.prev;
+  EXPECT_EQ(log->append(wrong).status, Status::conflict);
+  wrong = two;
+  wrong.epoch = 2;
+  EXPECT_EQ(log->append(wrong).status, Status::conflict) << "nobody has this epoch yet";
+  EXPECT_EQ(log->append(two).status, Status::ok);
+  EXPECT_EQ(*log->read(before_chain, 10), (std::vector{first_link(), one, two}));
+}
+
+TEST_P(SharedLogConformance, CarriesLargeLinks) {
+  const auto log = open_writer();
+  ChainLink link = link_after(first_link(), 1);
+  append_link_entry(std::string(1024 * 1024, '\0'), link.bytes);
+  ASSERT_EQ(log->append(link).status, Status::ok);
+  EXPECT_TRUE(*log->last() == link);
+}
+
+TEST_P(SharedLogConformance, KeepsOutAWriterThatWasDeposed) {
+  const auto one = open_writer();
+  const ChainLink first = link_after(first_link(), 1);
+  ASSERT_EQ(one->append(first).status, Status::ok);
+  const auto other = open();
+  ASSERT_EQ(*other->take(1, {"other", "b"}), 2U);
+  EXPECT_EQ(one->append(link_after(first, 1)).status, Status::conflict);
+  EXPECT_FALSE(*one->beat(beat_of(1, 7)));
+  EXPECT_EQ(other->append(link_after(first, 2)).status, Status::ok);
+  EXPECT_EQ(one->append(link_after(link_after(first, 2), 1)).status, Status::conflict);
+  EXPECT_EQ(*one->last(), link_after(first, 2));
+}
+
+TEST_P(SharedLogConformance, ShowsTheLatestBeatUntilTheNextWriter) {
+  const auto one = open_writer();
+  ASSERT_TRUE(*one->beat({1, 5, 3, 1'700'000'000'000'000'001, false, ""}));
+  ASSERT_TRUE(*one->beat({1, 6, 4, 1'700'000'000'000'000'002, true, "third"}));
+  const auto other = open();
+  const auto state = other->state();
+  EXPECT_EQ(state->beat_epoch, 1U);
+  EXPECT_EQ(state->beat, 6U);
+  EXPECT_EQ(state->acked, 4U);
+  EXPECT_EQ(state->beat_wall_ns, 1'700'000'000'000'000'002);
+  EXPECT_TRUE(state->is_released);
+  EXPECT_EQ(state->successor, "third");
+  ASSERT_TRUE(other->take(1, {"other", "b"}));
+  const auto after = other->state();
+  EXPECT_EQ(after->acked, 4U) << "it stays true";
+  EXPECT_FALSE(after->is_released);
+  EXPECT_EQ(after->successor, "");
+}
+
+TEST_P(SharedLogConformance, IsAttendedWhileItsWriterIsConnected) {
+  auto one = open_writer();
+  const auto other = open();
+  EXPECT_TRUE(other->state()->is_attended);
+  EXPECT_TRUE(one->attend());
+  one.reset();
+  EXPECT_TRUE(eventually([&] { return !other->state()->is_attended; }));
+  EXPECT_TRUE(other->attend());
+  EXPECT_TRUE(open()->state()->is_attended);
+}
+
+TEST_P(SharedLogConformance, KeepsWhatItsServersTellOfThemselves) {
+  const auto log = open_writer();
+  EXPECT_TRUE(log->replicas()->empty());
+  ReplicaReport report{{"two", "b"}, "standby", "1.2", 7, std::string(64, 'a'), 0};
+  ASSERT_TRUE(log->report(report));
+  ASSERT_TRUE(log->report({{"one", "a"}, "active", "1.2", 9, std::string(64, 'b'), 0}));
+  report.applied = 8;
+  ASSERT_TRUE(open()->report(report));
+  const auto replicas = log->replicas();
+  ASSERT_EQ(replicas->size(), 2U);
+  EXPECT_EQ(replicas->at(0).server.name, "one");
+  EXPECT_EQ(replicas->at(0).role, "active");
+  EXPECT_EQ(replicas->at(1).server.address, "b");
+  EXPECT_EQ(replicas->at(1).version, "1.2");
+  EXPECT_EQ(replicas->at(1).applied, 8U);
+  EXPECT_EQ(replicas->at(1).root, std::string(64, 'a'));
+}
+
+TEST_P(SharedLogConformance, SaysThatItHasAQuorum) {
+  const auto durability = open()->durability();
+  ASSERT_TRUE(durability) << durability.error().message;
+  EXPECT_TRUE(durability->is_quorum) << durability->message;
+  EXPECT_EQ(durability->message, "");
+}
+
+TEST_P(SharedLogConformance, EndsACallThatIsInterrupted) {
+  const auto log = open_writer();
+  const ChainLink link = link_after(first_link(), 1);
+  set_stuck(true);
+  auto appended = std::async(std::launch::async, [&] { return log->append(link); });
+  EXPECT_EQ(appended.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  log->interrupt();
+  EXPECT_EQ(appended.get().status, Status::unknown);
+  EXPECT_EQ(log->append(link).status, Status::away);
+  EXPECT_EQ(log->state().error().kind, StoreError::Kind::away);
+  set_stuck(false);
+}
+
+TEST_P(SharedLogConformance, FindsOutAboutAnUnknownAppendByAnother) {
+  const auto one = open_writer();
+  const ChainLink link = link_after(first_link(), 1);
+  {
+    const auto hasty = open(std::chrono::milliseconds(400));
+    ASSERT_TRUE(hasty->state());  // so that it is connected
+    set_stuck(true);
+    // On a busy machine its deadline may end before anything is sent.
+    EXPECT_TRUE(eventually([&] { return hasty->append(link).status == Status::unknown; }));
+    set_stuck(false);
+  }
+  // It landed: the former writer's connection was lost after it was sent.
+  EXPECT_EQ(one->append(link).status, Status::conflict);
+  EXPECT_EQ(*one->read(link.prev, 1), std::vector{link});
+  EXPECT_TRUE(*one->beat(beat_of(1, 1)));
+}
+
+TEST_P(SharedLogConformance, BlocksForItsDeadlineAtMost) {
+  const auto writer = open_writer();
+  const auto hasty = open(std::chrono::milliseconds(400));
+  ASSERT_TRUE(hasty->state());
+  set_stuck(true);
+  EXPECT_TRUE(eventually([&] {
+    const auto beaten = hasty->beat(beat_of(1, 1));
+    return !beaten && beaten.error().kind == StoreError::Kind::io;
+  }));
+  EXPECT_TRUE(writer->state()) << "a read needs no standby";
+  EXPECT_TRUE(writer->report({{"one", "a"}, "active", "1.2", 9, "", 0})) << "nor does this";
+  set_stuck(false);
+}
+
+TEST(SharedLogFunctions, TakeEntriesApartAgain) {
+  const std::vector<std::string> entries = {"one", "", std::string(300, '\0')};
+  std::string bytes;
+  for (const std::string& entry : entries) append_link_entry(entry, bytes);
+  const auto apart = link_entries(bytes);
+  ASSERT_TRUE(apart);
+  EXPECT_EQ(std::vector<std::string>(apart->begin(), apart->end()), entries);
+  EXPECT_TRUE(link_entries("")->empty());
+  for (std::size_t cut : {std::size_t{2}, std::size_t{4}, std::size_t{6}, bytes.size() - 1}) {
+    EXPECT_EQ(link_entries(std::string_view(bytes).substr(0, cut)).error().kind,
+              StoreError::Kind::damaged);
+  }
+}
+
+TEST(SharedLogFunctions, CountWhatWasAcknowledged) {
+  std::vector<ChainLink> links = {first_link()};
+  EXPECT_EQ(acknowledged_count({}, 100), 0U);
+  for (const std::uint64_t epoch : {1, 1, 2, 3}) links.push_back(link_after(links.back(), epoch));
+  ASSERT_EQ(links.back().last, 12U);
+  EXPECT_EQ(acknowledged_count(links, 0), 2U) << "the second follows the first of its epoch";
+  EXPECT_EQ(acknowledged_count(links, 5), 2U);
+  EXPECT_EQ(acknowledged_count(links, 9), 4U);
+  EXPECT_EQ(acknowledged_count(links, 11), 4U);
+  EXPECT_EQ(acknowledged_count(links, 12), 5U);
+  links.erase(links.begin(), links.begin() + 2);
+  EXPECT_EQ(acknowledged_count(links, 5), 0U);
+}
+
+}  // namespace
+}  // namespace signalbox::test
