@@ -22,11 +22,11 @@ using CommandVariant = std::variant<
     WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun, StallStation,
     AcquireLock, RefreshLock, ReleaseLock, ExpireLock, NoteRefreshFailure, BeginTick, EndTick,
     RecoverTick, TimeOutTick, NoteTickSkipped, NoteTickIncomplete, FinishRecovery, NoteClockJump,
-    NoteProjectionRebuilt, IssueAccessToken, RevokeAccessToken, NoteAccessDenied, SetExploration,
-    SetPlan, ResetPlan, NextStep, HeartbeatStep, CompleteStep, FailStep, ExpireStepLease,
-    TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy, SubmitCard, BlockCard,
-    UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree, NoteTicksMissed, PruneRuns,
-    AdoptAuditKey, PauseService, ResumeService, SetCardPriority>;
+    NoteProjectionRebuilt, NoteCellTaken, IssueAccessToken, RevokeAccessToken, NoteAccessDenied,
+    SetExploration, SetPlan, ResetPlan, NextStep, HeartbeatStep, CompleteStep, FailStep,
+    ExpireStepLease, TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy,
+    SubmitCard, BlockCard, UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree,
+    NoteTicksMissed, PruneRuns, AdoptAuditKey, PauseService, ResumeService, SetCardPriority>;
 using Command = OneOf<CommandVariant>;
 
 }  // namespace signalbox

@@ -175,6 +175,7 @@ Decided<NewEvents> decide(const World&, const StopServer&, const Now&);
 Decided<NewEvents> decide(const World&, const FinishRecovery&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteClockJump&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteProjectionRebuilt&, const Now&);
+Decided<NewEvents> decide(const World&, const NoteCellTaken&, const Now&);
 
 // Appends to `events`, which were decided about a run, the events of the card whose run or merge it
 // is. Both are one commit, so that a card never contradicts its run.

@@ -74,6 +74,14 @@ Decided<NewEvents> decide(const World&, const NoteClockJump& command, const Now&
        ServerEvent{ClockJumped{command.wall_ms, command.monotonic_ms, command.cause}}}};
 }
 
+Decided<NewEvents> decide(const World&, const NoteCellTaken& command, const Now&) {
+  return NewEvents{
+      {Stream::server(),
+       {},
+       0,
+       ServerEvent{CellTaken{command.cell, command.server, command.epoch, command.cause}}}};
+}
+
 Decided<NewEvents> decide(const World&, const NoteProjectionRebuilt& command, const Now&) {
   return NewEvents{{Stream::server(),
                     {},

@@ -21,6 +21,7 @@ void evolve(World& world, const Record& record, const RecoveryFinished& event) {
   world.server.recovered_at = record.position;
   world.server.crash_report = event.report;
 }
+void evolve(World&, const Record&, const CellTaken&) {}    // the cell knows its writer
 void evolve(World&, const Record&, const ClockJumped&) {}  // deadlines aren't state
 
 void evolve(World& world, const Record&, const RunsPruned& event) {

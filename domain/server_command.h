@@ -47,6 +47,14 @@ struct NoteClockJump {
   std::string cause;
 };
 
+// Reports that this server has taken the cell's log, as in CellTaken.
+struct NoteCellTaken {
+  std::string cell;
+  std::string server;
+  std::uint64_t epoch = 0;
+  std::string cause;
+};
+
 // Reports that a projection was computed from the log again, as in ProjectionRebuilt.
 struct NoteProjectionRebuilt {
   std::string projection;

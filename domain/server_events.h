@@ -152,9 +152,21 @@ struct ServiceResumed {
 };
 BOOST_DESCRIBE_STRUCT(ServiceResumed, (), (reason))
 
+// A server of a cell has taken the log, which it writes from its ServerStarted on.
+struct CellTaken {
+  static constexpr EventTag tag{110, 1, "CellTaken"};
+  KeptText cell;
+  KeptText server;  // its name in the cell
+  std::uint64_t epoch = 0;
+  KeptText cause;  // one sentence: why it was taken
+
+  friend bool operator==(const CellTaken&, const CellTaken&) = default;
+};
+BOOST_DESCRIBE_STRUCT(CellTaken, (), (cell, server, epoch, cause))
+
 using ServerEvents =
     std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped, RunsPruned,
-                 HistoryDropped, ProjectionRebuilt, ServicePaused, ServiceResumed>;
+                 HistoryDropped, ProjectionRebuilt, ServicePaused, ServiceResumed, CellTaken>;
 using ServerEvent = OneOf<ServerEvents>;
 
 }  // namespace signalbox

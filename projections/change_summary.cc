@@ -123,6 +123,7 @@ struct ChangeSummary::RecordVisitor {
   }
   void operator()(const ServerStopped&) const { ++summary.of_service_["stopped"]; }
   void operator()(const ClockJumped&) const { ++summary.of_service_["clock jumped"]; }
+  void operator()(const CellTaken&) const { ++summary.of_service_["cell taken"]; }
   void operator()(const ServicePaused&) const { ++summary.of_service_["paused"]; }
   void operator()(const ServiceResumed&) const { ++summary.of_service_["resumed"]; }
   void operator()(const HistoryDropped&) const { ++summary.of_service_["history dropped"]; }

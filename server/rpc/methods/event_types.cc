@@ -31,6 +31,7 @@ constexpr std::array event_sentences = {
     Sentence{"ProjectionRebuilt", "Damaged read models were computed from the log again."},
     Sentence{"ServicePaused", "Nothing new begins until the service is resumed; the rest goes on."},
     Sentence{"ServiceResumed", "The paused service starts attempts, cards and merges again."},
+    Sentence{"CellTaken", "This server of the cell writes the log from here on."},
     Sentence{"RunStarted", "A run was accepted and waits for its first attempt."},
     Sentence{"RunSucceeded", "All stations of the run succeeded."},
     Sentence{"RunFailed", "A station failed for good, and the run with it."},
