@@ -19,6 +19,9 @@ using std::chrono::milliseconds;
 // Far above any answer of a Signalbox server; only another program would send more.
 constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 
+// How long a server may take for its first answer where another one may be asked instead.
+constexpr milliseconds greeting_time_max{2'000};
+
 // Returns whether the failure is one of this endpoint, so that the next one may do better.
 bool may_another_answer(const CallError& failure) {
   return failure.exit_code == ExitCode::unreachable || failure.exit_code == ExitCode::try_again ||
@@ -70,10 +73,24 @@ Called<Client> Client::connect_one(const ServerAddress& server, const Endpoint& 
                                    milliseconds connect_time, milliseconds timeout) {
   auto connection = TRY(ServerConnection::open(server, endpoint, connect_time, timeout));
   Client client(std::move(connection), endpoint);
-  if (!server.secret.empty()) {
-    TRY(client.call("server.authenticate", {{"secret", server.secret}}));
-  }
+  TRY(client.greet(server));
   return client;
+}
+
+Called<void> Client::greet(const ServerAddress& server) {
+  const bool has_others = server.endpoints.size() > 1;
+  if (has_others) patience_ = greeting_time_max;
+  if (!server.secret.empty()) {
+    TRY(call("server.authenticate", {{"secret", server.secret}}));
+  } else if (has_others) {
+    // A refusal is an answer as well.
+    const auto answer = call("server.whoami", {});
+    if (!answer && answer.error().exit_code == ExitCode::unreachable) {
+      return tl::unexpected(answer.error());
+    }
+  }
+  patience_ = {};
+  return {};
 }
 
 Called<json::object> Client::call(std::string_view method, json::object params) {
@@ -89,6 +106,14 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
   request["params"] = std::move(params);
   if (const auto sent = connection_.send(json::serialize(request) + "\n"); !sent) {
     return tl::unexpected(transfer_error(sent.error()));
+  }
+  if (patience_.count() > 0) {
+    const auto ready = connection_.await(patience_);
+    if (!ready || !*ready) {
+      return tl::unexpected(unreachable(
+          "the server at " + endpoint_.text() + " takes the connection and doesn't answer",
+          {endpoint_.status_command()}));
+    }
   }
   for (std::size_t notified_bytes = 0;;) {
     auto message = TRY(receive());

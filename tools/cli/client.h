@@ -53,6 +53,9 @@ class Client {
                                     std::chrono::milliseconds connect_time,
                                     std::chrono::milliseconds timeout);
 
+  // Proves who asks, if the address has a secret. If there are other endpoints, fails with
+  // `unreachable` unless this one answers soon: a server that hangs still takes connections.
+  Called<void> greet(const ServerAddress& server);
   Called<boost::json::object> receive();
   [[nodiscard]] CallError connection_lost(const std::string& why) const;
   [[nodiscard]] CallError transfer_error(const TransferFault& fault) const;
@@ -64,6 +67,7 @@ class Client {
   std::size_t message_bytes_ = 0;  // of the latest message
   std::deque<boost::json::object> notifications_;
   std::int64_t next_id_ = 1;
+  std::chrono::milliseconds patience_{};  // with the next answer; 0: as the connection has it
 };
 
 }  // namespace signalbox

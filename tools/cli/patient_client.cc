@@ -50,6 +50,7 @@ Called<boost::json::object> PatientClient::call(std::string_view method,
     if (client_) {
       auto answer = client_->call(method, params);
       if (answer || !is_retryable(answer.error())) return answer;
+      server_ = server_.after(client_->endpoint());
       client_.reset();
     }
     std::this_thread::sleep_for(pause.next());
