@@ -13,6 +13,7 @@
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "server/access/access_settings.h"
+#include "server/config_tables.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/time_text.h"
 #include "server/text/toml_text.h"
@@ -26,11 +27,6 @@ const std::set<std::string_view> log_formats = {"auto", "text", "json", "journal
 constexpr std::size_t run_roots_max = 64;
 constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
-
-std::string at_line(const std::filesystem::path& file, const toml::node& node,
-                    const std::string& message) {
-  return file.string() + ":" + std::to_string(node.source().begin.line) + ": " + message;
-}
 
 tl::expected<void, std::string> read_watchdog_interval(const std::string& text, Config& config) {
   const auto interval_ms = parse_duration_ms(text);
@@ -112,99 +108,6 @@ tl::expected<void, std::string> read_run_roots(const std::filesystem::path& file
   return {};
 }
 
-// `text_of` returns where the value of a key goes, or nullptr, and whether it is a path.
-tl::expected<void, std::string> read_texts(
-    const std::filesystem::path& file, const toml::node& node, const std::string& table_name,
-    const std::string& names,
-    const std::function<std::string*(std::string_view key, bool& is_path)>& text_of) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) return tl::unexpected(at_line(file, node, table_name + " must be a table"));
-  for (const auto& [key, value] : *table) {
-    bool is_path = false;
-    std::string* out = text_of(key.str(), is_path);
-    const auto text = value.value_exact<std::string>();
-    const std::string setting = table_name + "." + std::string(key.str());
-    if (out == nullptr) {
-      return tl::unexpected(
-          at_line(file, value, "there is no setting " + setting + "; there are " + names));
-    }
-    if (!text) return tl::unexpected(at_line(file, value, setting + " must be a string"));
-    *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
-  }
-  return {};
-}
-
-tl::expected<void, std::string> read_board(const std::filesystem::path& file,
-                                           const toml::node& node, Config& config) {
-  TRY(read_texts(file, node, "board", "heartbeat, synthesizer, prune, prune_after, time_zone",
-                 [&](std::string_view key, bool&) { return board_text(config.board, key); }));
-  const auto read = read_board_settings(config.board);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
-  return {};
-}
-
-// load_config() validates the texts as a whole later: the endpoint may still come from a flag.
-tl::expected<void, std::string> read_traces(const std::filesystem::path& file,
-                                            const toml::node& node, TraceTexts& texts) {
-  return read_texts(
-      file, node, "traces", "endpoint, headers_file, certificate_authority, service_name, backfill",
-      [&](std::string_view key, bool& is_path) { return trace_text(texts, key, is_path); });
-}
-
-tl::expected<void, std::string> read_artifacts(const std::filesystem::path& file,
-                                               const toml::node& node, Config& config) {
-  ArtifactTexts& texts = config.artifact_texts;
-  TRY(read_texts(
-      file, node, "artifacts", "store, endpoint, region, credentials, certificate_authority",
-      [&](std::string_view key, bool& is_path) { return artifact_text(texts, key, is_path); }));
-  auto read = read_artifact_settings(texts);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
-  config.artifacts = *std::move(read);
-  return {};
-}
-
-// Validates at once: of the other settings this table needs only the data directory, which is
-// known.
-tl::expected<void, std::string> read_retention(const std::filesystem::path& file,
-                                               const toml::node& node, Config& config) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) return tl::unexpected(at_line(file, node, "retention must be a table"));
-  RetentionTexts texts;
-  FileRetentionTexts files;
-  bool keeps_records = true;  // nothing else than files is to go
-  for (const auto& [key, value] : *table) {
-    bool is_path = false;
-    std::string* out = file_retention_text(files, key.str());
-    if (out == nullptr) {
-      out = retention_text(texts, key.str(), is_path);
-      keeps_records = keeps_records && key.str() == "time_zone";
-    }
-    const auto text = value.value_exact<std::string>();
-    if (out == nullptr) {
-      return tl::unexpected(
-          at_line(file, value,
-                  "there is no setting retention." + std::string(key.str()) +
-                      "; there are older_than, failed_runs, archive, key, schedule, time_zone, "
-                      "files_older_than, files_failed_runs, files_branches, files_schedule"));
-    }
-    if (!text || text->empty()) {
-      return tl::unexpected(
-          at_line(file, value, "retention." + std::string(key.str()) + " must be a string"));
-    }
-    *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
-  }
-  if (!files.files_older_than.empty() || !files.files_branches.empty()) {
-    auto read_files = read_file_retention_settings(files, texts.time_zone);
-    if (!read_files) return tl::unexpected(at_line(file, node, read_files.error()));
-    config.file_retention = std::move(*read_files);
-    if (keeps_records) return {};
-  }
-  auto read = read_retention_settings(texts, config.data);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
-  config.retention = std::move(*read);
-  return {};
-}
-
 tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
                                          const toml::node& node, Config& config,
                                          TraceTexts& traces) {
@@ -237,6 +140,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "audit_key") return read_audit_key(file, node, config);
   if (key == "artifacts") return read_artifacts(file, node, config);
   if (key == "board") return read_board(file, node, config);
+  if (key == "cell") return read_cell(file, node, config);
   if (key == "traces") return read_traces(file, node, traces);
   if (key == "retention") return read_retention(file, node, config);
   if (key == "run_roots") return read_run_roots(file, node, config);
@@ -279,7 +183,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                   "connections_max, caller_connections_max, snapshot_events, watchdog_interval, "
                   "default_pipeline, loopback_role, socket_role, tls_certificate, tls_key, "
                   "http_hosts, run_roots, audit_key, and the "
-                  "tables artifacts, board, traces and retention"));
+                  "tables artifacts, board, cell, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
@@ -353,6 +257,7 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.access.server_uid = geteuid();
   config.access.socket = config.socket.string();
   TRY(require_protected(config.listen, config.tls_certificate, config.tls_key));
+  TRY(require_fit_for_cell(config));
   return config;
 }
 

@@ -15,6 +15,7 @@
 #include "domain/pipeline.h"
 #include "server/access/authentication.h"
 #include "server/board/board_settings.h"
+#include "server/cell/cell_settings.h"
 #include "server/followers/traces/trace_settings.h"
 #include "server/limits.h"
 #include "server/platform/artifact_settings.h"
@@ -69,6 +70,7 @@ struct Config {
   TraceSettings traces;
   ArtifactTexts artifact_texts;                // valid input of read_artifact_settings()
   std::optional<S3Settings> artifacts;         // none: artifacts are in the data directory
+  std::optional<CellSettings> cell;            // none: this server alone writes its log
   std::optional<RetentionSettings> retention;  // none: only a command moves records to an archive
   std::optional<FileRetentionSettings> file_retention;  // none: files of ended runs stay
   // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.

@@ -292,6 +292,31 @@ inline constexpr std::size_t agent_log_outgoing_bytes_max = 256 * 1024;
 
 static_assert(agent_log_excerpt_bytes_max <= agent_log_subscriber_bytes_per_second_max);
 
+// Cells (server/cell): servers that share one log.
+// Between two beats of the writer, and between two looks of a standby.
+inline constexpr std::int64_t cell_beat_ms_default = 250;
+inline constexpr std::int64_t cell_poll_ms_default = 50;
+// Without a write that the log has acknowledged for so long, counted from when it was sent, a
+// server no longer answers for the present.
+inline constexpr std::int64_t cell_lease_ms_max = 1'000;
+// Without a beat for so long a standby takes the cell: longer than the lease.
+inline constexpr std::int64_t cell_silence_ms_max = 1'500;
+// A standby that hasn't read the log for so long begins to count anew.
+inline constexpr std::int64_t cell_reading_gap_ms_max = 500;
+// The server that a switch names has the cell to itself for so long.
+inline constexpr std::int64_t cell_successor_ms_max = 3'000;
+// How far the clock of a standby may be from the writer's for it to take the cell.
+inline constexpr std::int64_t cell_clock_ms_max = 60'000;
+// Between two reports of a server about itself.
+inline constexpr std::int64_t cell_report_ms_default = 5'000;
+// Between two looks at the reports of all.
+inline constexpr std::int64_t cell_look_ms_default = 1'000;
+// Within which a call to the log has to be answered, and one that only people read of.
+inline constexpr std::int64_t cell_call_ms_max = 3'000;
+inline constexpr std::int64_t cell_report_call_ms_max = 400;
+static_assert(cell_lease_ms_max < cell_silence_ms_max);
+static_assert(cell_beat_ms_default + cell_report_call_ms_max < cell_lease_ms_max);
+
 // Runners (server/runners): programs on other machines that execute jobs.
 inline constexpr std::size_t runners_max = 4096;
 inline constexpr std::size_t caller_runners_max = 2048;  // with one access token

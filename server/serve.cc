@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
 #include "server/access/secret.h"
+#include "server/cell/cell_mark.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
 #include "server/limits.h"
@@ -28,6 +30,7 @@
 #include "server/platform/stop_deadline.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
+#include "store/base64.h"
 #include "store/durable_file.h"
 
 namespace signalbox {
@@ -136,23 +139,23 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
   std::_Exit(exit_code);
 }
 
+// How serving ended.
+struct Served {
+  int exit_code = 0;
+  ServerEnd end = ServerEnd::stopped;
+};
+
 // Runs the Server over `recovered`; its read models are closed on return. After a failure
 // `stop_deadline` is set on return, and the process has to end.
-Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
-                      const LogRewriters& rewriters, Recovered& recovered,
-                      std::unique_ptr<StartProgress> progress,
-                      std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
+Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& recovered,
+                         std::unique_ptr<StartProgress> progress,
+                         std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("bringing up the read models");
   const auto rows = TRY(open_read_models(config, *recovered.log, logger));
   BufferingTable table(*rows);
   RunIndex index(table);
   TRY(catch_up_read_models(*recovered.log, index));
-  const auto job_key = TRY(load_job_key(config.data, secure_random()));
-  Server server(config, recovered, index, logger,
-                {reload_source, rewriters.stage_retention, rewriters.plan_redaction, job_key,
-                 [&stop_deadline](int exit_code) {
-                   if (stop_deadline) stop_deadline->begin(exit_code);
-                 }});
+  Server server(config, recovered, index, logger, given);
   progress.reset();  // the rest of the start is short and ends with READY=1
   stop_deadline.emplace(limits::stop_ms_max, EX_IOERR, [&logger] {
     logger.error("the stop took longer than {} ms: ending without a clean end",
@@ -165,17 +168,104 @@ Stored<int> serve_log(Config& config, const ReloadSource& reload_source,
   }
   // After a failure the rest may hang on the same disk.
   if (exit_code == 0) stop_deadline.reset();
-  return exit_code;
+  return Served{exit_code, server.end()};
+}
+
+// Makes the cell if there is none, beginning with this server's log and with its key of jobs, which
+// the jobs and runners of this log know. Returns the cell's. Blocks until the shared log can be
+// reached.
+Stored<std::string> join_cell(const CellSettings& cell, const EventLog& log,
+                              const std::string& own_key, spdlog::logger& logger) {
+  const auto shared = open_shared_log(cell);
+  for (std::chrono::steady_clock::time_point told_next{};;) {
+    auto state = shared->state();
+    if (state) {
+      auto key = from_base64(state->secret);
+      if (key) return *std::move(key);
+      return store_failure(StoreError::Kind::damaged,
+                           "the secret of the cell " + cell.name + " in its database isn't one");
+    }
+    if (state.error().kind == StoreError::Kind::not_found) {
+      const auto made = shared->create(first_link(log), to_base64(own_key));
+      if (made) {
+        logger.info("made the cell {}; its log begins at {}", cell.name, log.tail());
+        continue;
+      }
+      state = tl::unexpected(made.error());
+    }
+    const StoreError::Kind kind = state.error().kind;
+    if (kind != StoreError::Kind::away && kind != StoreError::Kind::io) {
+      return tl::unexpected(state.error());
+    }
+    if (const auto now = std::chrono::steady_clock::now(); now >= told_next) {
+      logger.warn("waiting for the log of the cell {}: {}", cell.name, state.error().message);
+      told_next = now + std::chrono::seconds(30);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(limits::cell_beat_ms_default));
+  }
+}
+
+// Serves as one of a cell: stands by again whenever another server has taken it.
+Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recovered,
+                          std::unique_ptr<StartProgress> progress,
+                          std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
+  progress->phase("joining the cell");
+  TRY(mark_as_replica(config.data, config.cell->name));
+  given.job_key = TRY(join_cell(*config.cell, *recovered.log, given.job_key, logger));
+  for (;;) {
+    ReplicatedEventLog log(*recovered.log, open_shared_log(*config.cell),
+                           [&logger](const std::string& why) {
+                             if (why.empty()) {
+                               logger.info("the cell's log has taken what waited for it");
+                             } else {
+                               logger.warn("a commit waits for the cell's log: {}", why);
+                             }
+                           });
+    CellPlace place{*config.cell,
+                    log,
+                    {open_shared_log(*config.cell),
+                     open_shared_log(*config.cell, limits::cell_report_call_ms_max)}};
+    given.cell = &place;
+    const Served served =
+        TRY(serve_log(config, given, recovered, std::move(progress), stop_deadline, logger));
+    if (served.end == ServerEnd::stopped || served.exit_code != 0) return served.exit_code;
+    progress = std::make_unique<StartProgress>();
+    progress->phase("folding the log to stand by");
+    auto world = fold_log(*recovered.log, config.data);
+    if (!world) return tl::unexpected(world.error());
+    recovered.world = *std::move(world);
+    recovered.torn_bytes = 0;
+  }
 }
 
 int serve_once(Config& config, const ReloadSource& reload_source, const LogRewriters& rewriters,
                spdlog::logger& logger) {
+  const auto fits = require_replica_of(config.data, config.cell ? config.cell->name : "");
+  if (!fits) return refuse(logger, fits.error());
   auto progress = std::make_unique<StartProgress>();
   auto recovered = recover_log(config, *progress, logger);
   if (!recovered) return refuse(logger, recovered.error());
   std::optional<StopDeadline> stop_deadline;
-  const auto exit_code = serve_log(config, reload_source, rewriters, *recovered,
-                                   std::move(progress), stop_deadline, logger);
+  Server::Given given{reload_source,
+                      rewriters.stage_retention,
+                      rewriters.plan_redaction,
+                      {},
+                      nullptr,
+                      [&stop_deadline](int exit_code) {
+                        if (stop_deadline) stop_deadline->begin(exit_code);
+                      }};
+  auto job_key = load_job_key(config.data, secure_random());
+  if (!job_key) return refuse(logger, job_key.error());
+  given.job_key = *std::move(job_key);
+  const auto serve_alone = [&]() -> Stored<int> {
+    const Served served =
+        TRY(serve_log(config, given, *recovered, std::move(progress), stop_deadline, logger));
+    return served.exit_code;
+  };
+  const Stored<int> exit_code =
+      config.cell
+          ? serve_in_cell(config, given, *recovered, std::move(progress), stop_deadline, logger)
+          : serve_alone();
   if (!exit_code) return refuse(logger, exit_code.error());
   if (auto closed = recovered->log->close(); !closed && *exit_code == 0) {
     return refuse(logger, closed.error());

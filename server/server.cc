@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 std::optional<Rejection> Server::not_ready() const {
   if (stopping_) return stopping_refusal();
   if (engine_.storage_full()) return not_durable(engine_, Durability::storage_full);
-  return std::nullopt;
+  return cell_refusal();
 }
 
 bool Server::listen() {
@@ -166,7 +166,8 @@ int Server::run() {
         config_.data.string(), machine_->copied_from);
   }
   note_artifacts();
-  committer_ = std::make_unique<CommitThread>(log_, [this](CommitOutcome outcome) {
+  EventLog& written = cell_ != nullptr ? static_cast<EventLog&>(cell_->log) : log_;
+  committer_ = std::make_unique<CommitThread>(written, [this](CommitOutcome outcome) {
     asio::post(io_, [this, outcome = std::move(outcome)]() mutable {
       engine_.on_committed(std::move(outcome));
     });
@@ -201,13 +202,7 @@ int Server::run() {
       StationJobs::Settings{job_ownership(), config_.data / "runs", config_.jobs_max,
                             config_.remote_jobs_max, [this] { return runners_.offers(); }});
   projector_.start();
-  run_roots_.start(engine_.world());
-  traces_.start();
-  const bool begun = begin_incarnation();
-  set_job_pauses(all_job_pauses(engine_.world()));
-  conclude_retention(engine_, log_);
-  conclude_file_retention(engine_);
-  arm();
+  const bool begun = cell_ != nullptr || begin_serving();
   const auto roots_until = std::chrono::steady_clock::now() +
                            std::chrono::milliseconds(limits::run_roots_start_wait_ms_max);
   for (const auto& root : resolve_run_roots()) (void)root.wait_until(roots_until);
@@ -220,20 +215,42 @@ int Server::run() {
         if (!again) fail(74, "a second signal: stopping without a clean end");
       });
     });
-    schedule_turn();
-    sweep_runners();
-    watchdog_pings_.start(*committer_, [this] {
-      return "serving; position " + std::to_string(engine_.durable_position()) + ", " +
-             std::to_string(engine_.world().runs.size()) + " open runs";
-    });
-    notify_ready("serving");
+    if (cell_ != nullptr) {
+      stand_by();
+    } else {
+      schedule_turn();
+      sweep_runners();
+    }
+    const char* const state = cell_ != nullptr ? "standing by" : "serving";
+    watchdog_pings_.start(
+        *committer_,
+        [this] {
+          return (stands_by_ ? "standing by; position " : "serving; position ") +
+                 std::to_string(engine_.durable_position()) + ", " +
+                 std::to_string(engine_.world().runs.size()) + " open runs";
+        },
+        [this] { return is_cell_away_; });
+    notify_ready(state);
     settings_reload_.start(post_to_engine());
     io_.run();
     settings_reload_.stop();
     watchdog_pings_.stop();
   }
+  if (member_ && !engine_.idle()) cell_->log.interrupt();
   stop_threads();
+  if (member_) member_->stop(/*lets_go=*/stopped_ && engine_.idle() && exit_code_ == 0, successor_);
   return exit_code_;
+}
+
+bool Server::begin_serving() {
+  run_roots_.start(engine_.world());
+  traces_.start();
+  const bool begun = begin_incarnation();
+  set_job_pauses(all_job_pauses(engine_.world()));
+  conclude_retention(engine_, log_);
+  conclude_file_retention(engine_);
+  arm();
+  return begun;
 }
 
 // Deadlines count from now, for their full length, and jobs that run are tracked again.
@@ -252,13 +269,13 @@ void Server::schedule_turn() {
 }
 
 void Server::turn() {
-  if (!stopping_) timer_loop_.turn(*jobs_);
+  if (acts()) timer_loop_.turn(*jobs_);
   engine_.flush();
   arm_clock_timer();
 }
 
 void Server::arm_clock_timer() {
-  if (stopping_) return;
+  if (!acts()) return;
   const std::int64_t due_ns = std::min(timer_loop_.next_due_ns(), loops_.next_due_ns());
   // This is called after every turn, and most turns leave the earliest deadline as it was. If it
   // moved to a later time, the timer fires early once and is armed again.
@@ -346,7 +363,7 @@ void Server::note_rebuild(const Rebuild& rebuild) {
                rebuild.through, rebuild.took_ms);
   asio::post(io_, [this, rebuild] {
     // Without space for the event only the line above tells.
-    if (stopping_ || engine_.storage_full()) return;
+    if (!acts() || engine_.storage_full()) return;
     (void)engine_.begin(by_the_service)
         .apply(NoteProjectionRebuilt{"read_models",
                                      shortened(rebuild.reason, limits::reason_bytes_max),

@@ -22,6 +22,7 @@
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
+#include "server/cell/cell_member.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
 #include "server/engine/recovery.h"
@@ -69,8 +70,23 @@
 
 namespace signalbox {
 
+struct CellParts;
 struct MethodParts;
 struct RunnerParts;
+
+// What a server needs to be one of a cell.
+struct CellPlace {
+  CellSettings settings;
+  ReplicatedEventLog& log;              // over the log that was recovered
+  CellMember::Connections connections;  // taken by the member
+};
+
+// How run() ended, beside its exit code.
+enum class ServerEnd {
+  stopped,   // the process ends
+  deposed,   // another server of the cell writes the log: stand by again
+  switched,  // this one has let go of the cell: the same
+};
 
 class Server {
  public:
@@ -79,7 +95,9 @@ class Server {
     const ReloadSource& reload_source;
     StageRetention stage_retention;
     Redactions::Plan plan_redaction;
-    std::string job_key;  // of this data directory (access/secret.h)
+    std::string job_key;  // of this data directory, or of the cell (access/secret.h)
+    // The server's place in a cell; nullptr: it alone writes its log.
+    CellPlace* cell = nullptr;
     // Called on the engine thread when a failure ends the service: from now on its end is bounded.
     std::function<void(int exit_code)> failing;
   };
@@ -94,11 +112,42 @@ class Server {
   // Blocks until a signal or a fatal error, and serves meanwhile. Returns the exit code of the
   // process.
   int run();
+  // Returns after run() whether the process ends with it.
+  [[nodiscard]] ServerEnd end() const { return end_; }
   // Returns after run() what its threads hang in; mostly nothing. If there is something, this
   // object must not be destroyed: the process has to end.
   [[nodiscard]] const std::vector<std::string>& hanging() const { return hanging_; }
 
  private:
+  // What follows is in server_cell.cc.
+  // Begins to follow the cell's log, without a command of its own.
+  void stand_by();
+  CellMember::Hooks cell_hooks();
+  // The cell's log is this server's to write: goes on like a start.
+  void take_over();
+  // Another server writes the log: ends run().
+  void step_down(const std::string& why);
+  // Ends run() so that `successor`, or any other server if it is empty, takes the cell.
+  Decided<void> switch_over(const std::string& successor);
+  // Looks whether the cell's log can still be written, now and every few moments.
+  void look_at_cell();
+  void watch_cell();
+  [[nodiscard]] std::optional<Rejection> cell_refusal() const;
+  [[nodiscard]] Rejection not_active() const;
+  [[nodiscard]] Rejection log_away() const;
+  CellParts cell_parts();
+  [[nodiscard]] StatusPart cell_status() const;
+  // Returns whether this server records and starts anything: it neither stops nor stands by.
+  [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }
+
+  // Looks whether the clocks jumped, unless this server has no deadlines.
+  void check_clocks() {
+    if (!stands_by_) timer_loop_.check_for_clock_jump(stopping_);
+  }
+
+  // Begins an incarnation and everything that only the writer of the log does. Returns false if
+  // that failed.
+  bool begin_serving();
   // Applies the events of a start; after a crash, with a verdict for everything that was in flight.
   // Returns false if the crash report couldn't be written.
   bool begin_incarnation();
@@ -193,6 +242,7 @@ class Server {
   const std::string job_key_;
   const std::function<void(int exit_code)> failing_;
   RocksEventLog& log_;
+  CellPlace* const cell_;  // nullptr: in no cell
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
   ServiceLanes lanes_;
@@ -245,6 +295,7 @@ class Server {
   boost::asio::steady_timer runner_timer_;
   SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;
+  boost::asio::steady_timer cell_timer_;
   boost::asio::steady_timer answers_timer_;  // of stop_when_answered()
   std::optional<TlsIdentity> tls_;           // nullopt: no TLS
   CertificateWatch certificate_watch_;
@@ -253,6 +304,11 @@ class Server {
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
   std::int64_t clock_timer_due_ns_ = no_time;  // expiry of clock_timer_ (monotonic)
   bool turn_scheduled_ = false;
+  bool stands_by_ = false;               // another server of the cell writes the log
+  bool is_cell_away_ = false;            // as the writer: nothing it sends is acknowledged
+  std::int64_t cell_away_since_ns_ = 0;  // monotonic
+  std::string successor_;                // see switch_over()
+  ServerEnd end_ = ServerEnd::stopped;
   bool stopping_ = false;
   std::int64_t answers_until_ms_ = 0;  // of a stop, on the clock of CallBounds
   bool stopped_ = false;               // ServerStopped was applied
@@ -262,6 +318,7 @@ class Server {
   std::uint64_t incarnation_ = 0;            // the number of this start
   std::unique_ptr<StationJobs> jobs_;        // owns threads that post to io_
   std::unique_ptr<CommitThread> committer_;  // owns a thread that posts to io_
+  std::unique_ptr<CellMember> member_;       // owns a thread that posts to io_
 };
 
 }  // namespace signalbox

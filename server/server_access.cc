@@ -1,5 +1,6 @@
-// Ends what an access token has begun when the token ends: a wait for a claim, a step or a lock
-// isn't granted any more, and a subscription gets nothing. What was granted before has its lease.
+// The settings of access; and the end of what an access token has begun when it ends: a wait for a
+// claim, a step or a lock isn't granted any more, and a subscription gets nothing. What was granted
+// before has its lease.
 #include "server/server.h"
 
 namespace signalbox {
@@ -34,6 +35,12 @@ void Server::end_expired() {
     const bool has_just_expired = token.expired(now_ns) && !token.expired(since_ns);
     if (has_just_expired && token.status == AccessTokenStatus::issued) end_token(token.id);
   }
+}
+
+Authentication::Settings Server::access_settings(const Config& config) const {
+  Authentication::Settings settings = config.access;
+  settings.job_key = job_key_;
+  return settings;
 }
 
 }  // namespace signalbox

@@ -48,7 +48,8 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   parts.key = job_key_;
   parts.uploads = config_.data / "uploads";
   parts.decisions = config_.data / "runners.json";
-  if (machine_) runners_.expect_former_jobs(machine_->since);
+  // In a cell no other service can still have the log.
+  if (machine_ && cell_ == nullptr) runners_.expect_former_jobs(machine_->since);
   const auto decided = read_stored_json<RunnerDecisions>(parts.decisions);
   if (decided) {
     runners_.restore(*decided);
@@ -100,15 +101,17 @@ void Server::abandon_worktrees() {
 }
 
 void Server::sweep_runners() {
-  if (stopping_) return;
-  timer_loop_.check_for_clock_jump(stopping_);
+  if (!acts()) return;
+  check_clocks();
   const std::int64_t now_ns = clock_.monotonic_ns();
-  const bool changed =
-      runners_.sweep(now_ns, [this](const std::string& runner, const std::string& job_id) {
-        return runner_queue_.is_wanted(runner, job_id);
-      });
-  if (changed) schedule_turn();
-  abandon_worktrees();
+  if (!is_cell_away_) {  // runners are refused then, and get their full lease again afterwards
+    const bool changed =
+        runners_.sweep(now_ns, [this](const std::string& runner, const std::string& job_id) {
+          return runner_queue_.is_wanted(runner, job_id);
+        });
+    if (changed) schedule_turn();
+    abandon_worktrees();
+  }
   runner_queue_.sweep(now_ns);
   runner_outputs_.sweep(now_ns);
   end_expired();

@@ -27,6 +27,7 @@ Rejection Server::stopping_refusal() {
 
 void Server::stop_on_signal(int signal) {
   notify_stopping();
+  end_ = ServerEnd::stopped;  // also of a server that lets go of its cell, or was deposed
   stop(std::string("signal ") + strsignal(signal));
 }
 
@@ -40,6 +41,7 @@ void Server::stop(const std::string& why) {
   runner_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();
+  cell_timer_.cancel();
   certificate_watch_.cancel();
   settings_reload_.stop();
   dispatcher_.refuse_all(stopping_refusal());
@@ -52,19 +54,31 @@ void Server::stop(const std::string& why) {
   report_askers_->give_up();
   lanes_.reports.fail_unwanted();
   listener_.finish();
+  if (member_ && !stands_by_) {
+    // A stop doesn't wait for a database that is away, or goes away now.
+    const auto patience = std::chrono::milliseconds(
+        member_->is_current() ? 2 * limits::cell_lease_ms_max : std::int64_t{0});
+    cell_timer_.expires_after(patience);
+    cell_timer_.async_wait([this](const boost::system::error_code& canceled) {
+      if (canceled || engine_.idle()) return;
+      step_down("its log is away, and the service stops");
+    });
+  }
+  engine_.go_on();  // nothing is due any more, and the last event is tried
   engine_.flush();
   stop_when_idle();
 }
 
 void Server::stop_when_idle() {
   if (!engine_.idle()) return engine_.flush();
-  if (!stopped_ && !engine_.storage_full()) {
+  if (!stopped_ && !stands_by_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
     // ServerStopped is the last event: results that other threads still deliver are refused.
     engine_.close(stopping_refusal());
     return engine_.flush();
   }
+  if (stands_by_) return stop_when_answered();  // it writes no run roots
   // Answers that the last commit released, or that wait for its run-root files, are still queued
   // for the sockets; they are sent first.
   run_roots_.when_written(engine_.durable_position(), [this](const std::string&) {

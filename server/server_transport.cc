@@ -42,8 +42,9 @@ Admission::Limits Server::connection_limits(const Config& config) {
 
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
-  // This comes before any lease is evaluated: this process itself may have been stopped meanwhile.
-  timer_loop_.check_for_clock_jump(stopping_);
+  // These come before any lease is evaluated: this process itself may have been stopped meanwhile.
+  check_clocks();
+  look_at_cell();
   if (principal && !peer->identify(principal->actor)) {
     dispatcher_.refuse(
         line, too_many_connections(principal->actor, api_.facts.caller_connections_max), peer);
@@ -99,7 +100,7 @@ HttpService Server::http_service() {
           },
           [this](std::string_view method, const Caller& caller, const Rejection& why,
                  const std::shared_ptr<Peer>& peer) {
-            timer_loop_.check_for_clock_jump(stopping_);
+            check_clocks();
             dispatcher_.refuse_unread(method, caller.actor(), why, peer);
           },
           [this, text = std::string()]() mutable -> std::string_view {

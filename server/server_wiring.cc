@@ -56,12 +56,6 @@ void Server::note_artifacts() {
   if (const auto found = store->credentials(); !found) logger_.warn("{}", found.error());
 }
 
-Authentication::Settings Server::access_settings(const Config& config) const {
-  Authentication::Settings settings = config.access;
-  settings.job_key = job_key_;
-  return settings;
-}
-
 Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
                const Given& given)
     : config_(config),
@@ -69,6 +63,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       job_key_(given.job_key),
       failing_(given.failing),
       log_(*recovered.log),
+      cell_(given.cell),
       logger_(logger),
       machine_(machine_id(config.data, recovered.world.position)),
       artifacts_(config.data / "artifacts", config.artifacts),
@@ -146,6 +141,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
            [this] { return !settings_reload_.status().error.empty(); },
            [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },
            config.data.string(), [this] { return listener_.figures(); },
+           [this] { return member_ ? std::optional(member_->view()) : std::nullopt; },
            [this]() -> const FileRetentionReport* {
              if (!file_retention_ || !file_retention_->measured()) return nullptr;
              return &*file_retention_->measured();
@@ -166,6 +162,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       runner_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_),
+      cell_timer_(io_),
       answers_timer_(io_),
       certificate_watch_(io_, clock_, log_outcome()),
       settings_reload_(config, given.reload_source,
@@ -181,6 +178,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
     past_worlds_.ask(std::move(question), responder);
   };
   wire_runners();
+  if (cell_ != nullptr) api_.refuses_commands = [this] { return cell_refusal(); };
   api_.compare_past = [this](PastComparison question, const Responder& responder) {
     past_worlds_.compare(std::move(question), responder);
   };
@@ -229,7 +227,7 @@ BlockingPool Server::blocking_pool(LanePool& lanes, bool while_serving) {
           },
           [this, while_serving](std::function<void()> then) {
             asio::post(io_, [this, while_serving, then = std::move(then)] {
-              timer_loop_.check_for_clock_jump(stopping_);  // this process may have been stopped
+              check_clocks();  // this process may have been stopped
               if (!while_serving || !stopping_) then();
             });
           }};
@@ -244,6 +242,7 @@ std::function<void(bool ok, const std::string& text)> Server::log_outcome() {
 Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
+        if (stands_by_) return end_revoked(records);
         timer_loop_.apply(records);
         if (retention_) retention_->note_applied(records);
         redactions_.note_applied(records);
@@ -252,6 +251,7 @@ Engine::Hooks Server::hooks() {
       },
       [this](const CommitOutcome& outcome) {
         for (const Commit& commit : outcome.batch) {
+          if (stands_by_) break;
           jobs_->apply(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
           if (!stopping_) loops_.apply(commit);
@@ -259,14 +259,18 @@ Engine::Hooks Server::hooks() {
         }
         metrics_.apply(outcome);
         projector_.notify();
-        run_roots_.apply(engine_.world(), outcome.batch);
+        if (!stands_by_) run_roots_.apply(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);
         snapshotter_.offer(outcome.frontier);
         // Posted, not called: actions that this commit releases may still apply commands.
         if (stopping_) asio::post(io_, [this] { stop_when_idle(); });
       },
-      [this](const std::string& why) { fail(74, "the log can't be written: " + why); },
+      [this](const std::string& why) {
+        // A deposed server has given its last append up itself.
+        if (!stands_by_) fail(74, "the log can't be written: " + why);
+      },
       [this](const std::string& why) { return roll_back(why); },
+      [this](const std::string& why) { step_down(why); },
   };
 }
 
@@ -309,8 +313,9 @@ MethodParts Server::method_parts() {
                     config_.coderunner_mode};
   parts.default_pipeline = config_.default_pipeline;
   parts.access = access_parts(authentication_);
-  parts.status_parts = {status_of(snapshotter_), status_of(run_roots_), status_of(settings_reload_),
-                        certificate_status(), artifact_store_status()};
+  parts.status_parts = {status_of(snapshotter_),     status_of(run_roots_),
+                        status_of(settings_reload_), certificate_status(),
+                        artifact_store_status(),     cell_status()};
   if (retention_) parts.status_parts.push_back(status_of(*retention_));
   if (file_retention_) {
     parts.status_parts.push_back(status_of(*file_retention_));
@@ -324,8 +329,9 @@ MethodParts Server::method_parts() {
     agent_logs_.subscribe(std::move(peer), std::move(subscription), run_id);
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
-  parts.redact = redact_records(redactions_);
+  parts.redact = cell_ != nullptr ? refuse_redaction_in_cell : redact_records(redactions_);
   parts.runners = runner_parts();
+  parts.cell = cell_parts();
   parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key, &log_,
                  blocking_pool(lanes_.tiles, /*while_serving=*/false)};
   parts.check_project = [mode = config_.coderunner_mode,
@@ -379,8 +385,7 @@ TimerLoop::Reports Server::timer_loop_reports() {
         logger_.warn("{}: {} ms by the wall clock, {} ms by the monotonic one; all leases restart",
                      jump.cause, jump.wall_ms, jump.monotonic_ms);
         asio::post(io_, [this, cause = jump.cause] {
-          if (stopping_) return;
-          loops_.clock_jumped(cause);
+          if (acts()) loops_.clock_jumped(cause);
         });
       },
       [this](const OverdueItem& item) {

@@ -28,6 +28,8 @@ void TimerLoop::apply(std::span<const Record> records) {
 }
 
 void TimerLoop::arm() {
+  // A server that stood by until now didn't look at the clocks.
+  clock_watch_ = ClockWatch(parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
   timers_.arm_all(parts_.engine.world(), parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
   sweep_.forget();
   watchdog_.arm();
@@ -44,6 +46,12 @@ void TimerLoop::check_for_clock_jump(bool stopping) {
   if (stopping) return;
   (void)parts_.engine.begin(by_the_service)
       .apply(NoteClockJump{jump->wall_ms, jump->monotonic_ms, jump->cause});
+}
+
+void TimerLoop::restart_leases(std::int64_t away_ms, const std::string& cause) {
+  timers_.restart_leases(parts_.engine.world(), parts_.clock.monotonic_ns());
+  sweep_.forget();
+  (void)parts_.engine.begin(by_the_service).apply(NoteClockJump{away_ms, away_ms, cause});
 }
 
 bool TimerLoop::renew_lease(const Run& run) {
@@ -74,7 +82,7 @@ std::int64_t TimerLoop::next_due_ns() const {
   not_later_than(parts_.steps.next_due_ns());
   // Without disk space no command can be applied, so deadlines have to wait. Callers that wait for
   // a claim or a lock still get their answer when that wait ends.
-  if (!parts_.engine.storage_full()) {
+  if (!parts_.engine.holds_deadlines()) {
     not_later_than(timers_.next_due_ns());
     not_later_than(watchdog_.next_due_ns());
   }
@@ -83,7 +91,7 @@ std::int64_t TimerLoop::next_due_ns() const {
 
 void TimerLoop::fire() {
   check_for_clock_jump(/*stopping=*/false);
-  if (parts_.engine.storage_full()) return;
+  if (parts_.engine.holds_deadlines()) return;
   // First the locks: a waiter takes an expired lock over before its timer releases it.
   parts_.locks.serve(parts_.clock.monotonic_ns());
   for (const Command& command :

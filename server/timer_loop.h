@@ -53,6 +53,9 @@ class TimerLoop {
   // in every callback.
   void check_for_clock_jump(bool stopping);
 
+  // Restarts all leases after a time in which nothing could be recorded, and records that.
+  void restart_leases(std::int64_t away_ms, const std::string& cause);
+
   // Renews the lease of a run's attempt, or of a step's, in memory. Returns false if that has to be
   // recorded (Timers::renew()).
   bool renew_lease(const Run& run);

@@ -32,12 +32,13 @@ Decided<void> Engine::accepts_events() const {
   }
   if (storage_full_) return tl::unexpected(storage_full_refusal());
   if (closed_) return tl::unexpected(*closed_);
+  if (held_) return tl::unexpected(*held_);
   return {};
 }
 
 Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   TRY(engine_.accepts_events());
-  const std::int64_t now_ns = engine_.clock_.wall_ns();
+  const std::int64_t now_ns = engine_.now_ns();
   auto decided = TRY(decide(engine_.world_, command, Now{now_ns, origin_.sender()}));
   // Records are large and growth would move them, so reserve the size of nearly all commits.
   if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
@@ -61,8 +62,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
 }
 
 bool Engine::takes(const Origin& origin, const Command& command) const {
-  return accepts_events() &&
-         decide(world_, command, Now{clock_.wall_ns(), origin.sender()}).has_value();
+  return accepts_events() && decide(world_, command, Now{now_ns(), origin.sender()}).has_value();
 }
 
 Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
@@ -72,7 +72,7 @@ Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Ev
   Record record;
   record.position = world_.position + 1;
   record.stream = stream;
-  record.recorded_at_ns = clock_.wall_ns();
+  record.recorded_at_ns = now_ns();
   record.actor = origin.actor;
   record.command_id = origin.command_id;
   record.request_digest = origin.request_digest;
@@ -82,6 +82,25 @@ Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Ev
   special_ = SpecialWrite{gathered_.size(), std::move(write)};
   gather({std::move(record)});
   return {};
+}
+
+std::int64_t Engine::now_ns() const { return std::max(clock_.wall_ns(), recorded_min_ns_); }
+
+void Engine::follow(CommitOutcome outcome) {
+  SIGNALBOX_CHECK(closed_.has_value() && idle());
+  for (const Commit& commit : outcome.batch) {
+    for (const Record& record : commit) evolve(world_, record);
+    if (hooks_.applied) hooks_.applied(commit);
+  }
+  durable_ = outcome.result.tail;
+  if (hooks_.durable) hooks_.durable(outcome);
+  release(durable_, Durability::durable);
+}
+
+void Engine::lead(std::int64_t recorded_min_ns) {
+  recorded_min_ns_ = recorded_min_ns;
+  closed_.reset();
+  show_present();
 }
 
 World Engine::exchange_world(World world) {
@@ -177,7 +196,11 @@ void Engine::on_committed(CommitOutcome outcome) {
       gathered_.clear();
       special_.reset();
       release(std::numeric_limits<Position>::max(), Durability::unknown);
-      hooks_.fatal(outcome.result.message);
+      if (outcome.result.status == AppendStatus::conflict && hooks_.deposed) {
+        hooks_.deposed(outcome.result.message);
+      } else {
+        hooks_.fatal(outcome.result.message);
+      }
       return;
   }
 }

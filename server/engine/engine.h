@@ -5,6 +5,7 @@
 // sockets and no threads, so that the simulator runs the same code.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -59,6 +60,8 @@ class Engine {
     // Called when the disk is full. Returns the world at the durable tail. The engine refuses
     // commands until leave_storage_full().
     std::function<World(const std::string& why)> roll_back;
+    // Called instead of `fatal` when another writer has taken the log. Empty: `fatal` is.
+    std::function<void(const std::string& why)> deposed = {};
   };
   using Released = std::function<void(Durability)>;
 
@@ -77,8 +80,30 @@ class Engine {
   // Returns how many times the world was rolled back. What was taken from the world when the number
   // was another may show events that are gone.
   [[nodiscard]] std::uint64_t rollbacks() const { return rollbacks_; }
-  // Refuses every further command with `refusal`. Called after the last command of this process.
+  // Refuses every further command with `refusal`: after the last command of this process, or while
+  // another one writes the log.
   void close(Rejection refusal) { closed_ = std::move(refusal); }
+
+  // Applies a batch that another process has written to the log. Only while closed.
+  void follow(CommitOutcome outcome);
+  // Accepts commands again: this process writes the log from now on. Nothing is recorded as earlier
+  // than `recorded_min_ns` (UTC), what the writer before recorded last, whatever the clock says.
+  void lead(std::int64_t recorded_min_ns);
+  // Refuses commands with `refusal` until go_on(): the log is away, and nothing could become
+  // durable. What is due by the clock waits, too.
+  void hold(Rejection refusal) { held_ = std::move(refusal); }
+  void go_on() { held_.reset(); }
+  [[nodiscard]] bool is_held() const { return held_.has_value(); }
+  // Returns whether commands that are due by the clock have to wait.
+  [[nodiscard]] bool holds_deadlines() const { return storage_full_ || is_held(); }
+  // The moment (UTC, ns) of which answers show the state, if this process isn't the one that writes
+  // the log, or can't know any more whether it is; nullopt: the present. Any thread.
+  [[nodiscard]] std::optional<std::int64_t> as_of_ns() const {
+    const std::int64_t as_of_ns = as_of_ns_;
+    return as_of_ns == present ? std::nullopt : std::optional(as_of_ns);
+  }
+  void show_as_of(std::int64_t utc_ns) { as_of_ns_ = utc_ns; }
+  void show_present() { as_of_ns_ = present; }
   // Returns true if all applied events are durable.
   [[nodiscard]] bool idle() const { return !committing_ && gathered_.empty(); }
 
@@ -143,6 +168,7 @@ class Engine {
   };
 
   [[nodiscard]] Decided<void> accepts_events() const;
+  [[nodiscard]] std::int64_t now_ns() const;
   void gather(Commit records);
   void release(Position through, Durability durability);
 
@@ -156,6 +182,10 @@ class Engine {
   std::uint64_t rollbacks_ = 0;
   std::string storage_full_because_;  // the log's error message, of the latest time
   bool failed_ = false;
+  std::optional<Rejection> held_;
+  std::int64_t recorded_min_ns_ = 0;  // see lead()
+  static constexpr std::int64_t present = -1;
+  std::atomic<std::int64_t> as_of_ns_ = present;
   std::optional<Rejection> closed_;
   std::vector<Commit> gathered_;
   std::optional<SpecialWrite> special_;

@@ -18,10 +18,12 @@ constexpr std::int64_t pings_per_interval = 3;
 WatchdogPings::WatchdogPings(boost::asio::io_context& io)
     : io_(io), timer_(io), interval_us_(watchdog_interval_us()) {}
 
-void WatchdogPings::start(CommitThread& committer, std::function<std::string()> status) {
+void WatchdogPings::start(CommitThread& committer, std::function<std::string()> status,
+                          std::function<bool()> is_waiting) {
   if (!interval_us_) return;
   committer_ = &committer;
   status_ = std::move(status);
+  is_waiting_ = std::move(is_waiting);
   probe();
 }
 
@@ -37,17 +39,25 @@ void WatchdogPings::wait() {
   });
 }
 
-// There is one probe at a time: if it doesn't return, no further probe or ping is sent.
+// There is one probe at a time: if it doesn't return, no further probe or ping is sent, unless it
+// is known what the commit thread waits for.
 void WatchdogPings::probe() {
   if (committer_ == nullptr) return;
+  wait();
+  if (is_waiting_()) return ping();
+  if (std::exchange(is_probing_, true)) return;
   committer_->probe([this] {
     boost::asio::post(io_, [this] {
-      if (committer_ == nullptr) return;
-      notify_alive();
-      notify_status(status_());
-      wait();
+      is_probing_ = false;
+      ping();
     });
   });
+}
+
+void WatchdogPings::ping() {
+  if (committer_ == nullptr) return;
+  notify_alive();
+  notify_status(status_());
 }
 
 }  // namespace signalbox

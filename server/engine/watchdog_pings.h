@@ -22,20 +22,26 @@ class WatchdogPings {
   explicit WatchdogPings(boost::asio::io_context& io);
 
   // Starts the pings; each one also sends the text of `status`, which is called on the engine
-  // thread. Does nothing if the service manager expects no pings. Called on the engine thread.
-  void start(CommitThread& committer, std::function<std::string()> status);
+  // thread. While `is_waiting` returns true the commit thread is known to wait for another machine,
+  // which a restart wouldn't mend: it isn't probed then. Does nothing if the service manager
+  // expects no pings. Called on the engine thread.
+  void start(CommitThread& committer, std::function<std::string()> status,
+             std::function<bool()> is_waiting);
   // Stops the pings. Called before the committer is destroyed.
   void stop();
 
  private:
   void wait();
   void probe();
+  void ping();
 
   boost::asio::io_context& io_;
   boost::asio::steady_timer timer_;
   const std::optional<std::int64_t> interval_us_;
   CommitThread* committer_ = nullptr;
   std::function<std::string()> status_;
+  std::function<bool()> is_waiting_;
+  bool is_probing_ = false;
 };
 
 }  // namespace signalbox

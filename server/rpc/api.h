@@ -119,6 +119,9 @@ struct Api {
   std::function<void(const std::string& runner, const std::string& job_id,
                      std::function<void(bool is_newest)> then)>
       fetch_output = nullptr;
+  // Returns why this server takes no commands at present, since another one of its cell does or the
+  // cell's log is away; nullopt: it takes them. nullptr: it is in no cell.
+  std::function<std::optional<Rejection>()> refuses_commands = nullptr;
   // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
   std::optional<BlockingPool> artifact_store = std::nullopt;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made

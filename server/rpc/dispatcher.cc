@@ -80,6 +80,8 @@ std::string line_of(const std::string& id_text, const Request& request) {
   return line;
 }
 
+bool engine_is_stuck(const Engine& engine) { return engine.is_held() && !engine.idle(); }
+
 // Returns the origin of a command of `principal`, without a command id.
 Origin origin_of(const std::string& actor, const Principal* principal) {
   if (principal == nullptr) return {actor, {}, {}};
@@ -181,6 +183,13 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
     (void)api_.engine.begin({denied, {}, {}})
         .apply(NoteAccessDenied{denied, std::string(method.name), role, *method.needs});
     return responder.reject(allowed.error());
+  }
+  if (api_.refuses_commands) {
+    // While the log is away, an answer couldn't be sent before what was applied is durable.
+    const bool must_wait = engine_is_stuck(api_.engine) && method.name != "cell.get";
+    if (needs_writer(method) || must_wait) {
+      if (const auto refusal = api_.refuses_commands()) return responder.refuse_at_once(*refusal);
+    }
   }
   const auto moment = take_moment(method, *request);
   if (!moment) return responder.reject(moment.error());

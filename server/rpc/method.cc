@@ -14,9 +14,14 @@ namespace {
 // the output of a job as they are now, who asks, and the tree over the whole log, which has the
 // trees of the past in it, and its records. `what_if.run` and `state.diff` take the part of the log
 // that they are about as params.
-constexpr std::array<std::string_view, 10> present_only = {
-    "events.subscribe", "server.metrics",   "run.diff",   "run.log",       "what_if.run",
-    "server.whoami",    "audit.checkpoint", "audit.tile", "audit.records", "state.diff"};
+constexpr std::array<std::string_view, 11> present_only = {
+    "events.subscribe", "server.metrics", "run.diff",         "run.log",
+    "what_if.run",      "server.whoami",  "audit.checkpoint", "audit.tile",
+    "audit.records",    "state.diff",     "cell.get"};
+
+// Methods without a command id that act for the log, or decide what is kept beside it.
+constexpr std::array<std::string_view, 5> acting = {"run.rebuild_artifacts", "loop.trigger",
+                                                    "runner.drain", "runner.evict", "cell.switch"};
 
 // Of a command that a refusal names.
 constexpr std::size_t named_params_bytes_max = 4096;
@@ -80,6 +85,11 @@ std::string why_not_about_past(const Method& method) {
 }
 
 }  // namespace
+
+bool needs_writer(const Method& method) {
+  return method.mutates || method.needs == Role::runner ||
+         std::ranges::find(acting, method.name) != acting.end();
+}
 
 // access.list is a query although it needs a higher role.
 bool answers_about_past(const Method& method) {

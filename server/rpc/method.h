@@ -49,6 +49,10 @@ constexpr const described_json::Type* params_of() {
   return &described_json::type_of<T>;
 }
 
+// Returns whether only the server that writes the log can carry out the method: it records
+// something, or acts for the log.
+bool needs_writer(const Method& method);
+
 // Returns whether the method can be asked about a moment of the past: it is a query, and its answer
 // follows from the log.
 bool answers_about_past(const Method& method);

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/rpc/error_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
@@ -108,6 +109,7 @@ std::string Responder::result_line(boost::json::object object, Position shown) c
   if (id_text_.empty()) return {};
   if (hides_tokens_) signalbox::hide_tokens(object);
   object["position"] = shown;
+  if (const auto as_of_ns = engine_.as_of_ns()) object.emplace("as_of", format_time(*as_of_ns));
   std::string line = R"({"jsonrpc":"2.0","id":)";
   line += id_text_;
   line += R"(,"result":)";
@@ -135,8 +137,20 @@ void Responder::result_text(std::string object, Position shown) const {
   line += object;
   line += R"(,"position":)";
   line += std::to_string(shown);
+  if (const auto as_of_ns = engine_.as_of_ns()) {
+    line += R"(,"as_of":")" + format_time(*as_of_ns) + '"';
+  }
   line += "}}";
   send(std::move(line));
+}
+
+void Responder::result_at_once(boost::json::object object) const {
+  peer_->answer(result_line(std::move(object), engine_.durable_position()), weight_);
+}
+
+void Responder::refuse_at_once(const Rejection& rejection) const {
+  peer_->answer(id_text_.empty() ? std::string() : signalbox::error_line(id_text_, rejection),
+                weight_);
 }
 
 void Responder::relay(std::string line) const { send(std::move(line)); }

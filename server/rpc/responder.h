@@ -52,7 +52,7 @@ class Responder {
   }
 
   // Answers with `object` and adds `position`, the engine's at this moment: for what the engine's
-  // thread has just taken from the world.
+  // thread has just taken from the world. If the engine doesn't show the present, `as_of` is added.
   void result(boost::json::object object) const;
   // The same for an object that shows the state after `shown`, an earlier position.
   void result(boost::json::object object, Position shown) const;
@@ -66,6 +66,10 @@ class Responder {
   // Sends `line`, a whole response to a request with the same id that another dispatcher made.
   void relay(std::string line) const;
   void reject(const Rejection& rejection) const;
+  // Do the same as result() and reject(), without a wait for what was applied before: for what says
+  // nothing of the log but how far it is durable.
+  void result_at_once(boost::json::object object) const;
+  void refuse_at_once(const Rejection& rejection) const;
   void answer(Decided<boost::json::object> outcome) const;
   void answer(Decided<boost::json::object> outcome, Position shown) const;
 

@@ -150,6 +150,12 @@ struct ServiceMetrics::Families {
   Family<Gauge>& lag = gauge("signalbox_read_model_lag_events",
                              "Durable events that the read models don't show yet");
   Family<Gauge>& full = gauge("signalbox_storage_full", "1 while writes are refused for space");
+  Family<Gauge>& cell_active =
+      gauge("signalbox_cell_active", "1 where this server takes the commands of its cell");
+  Family<Gauge>& cell_epoch =
+      gauge("signalbox_cell_epoch", "How often a server took the cell; 0: in no cell");
+  Family<Gauge>& cell_failing =
+      gauge("signalbox_cell_log_failing", "1 while this server can't use its cell's log");
   Family<Gauge>& paused =
       gauge("signalbox_paused", "1 while the service is paused: nothing new begins");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
@@ -297,6 +303,10 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   const Position applied = sources.projector.applied();
   set(lag, static_cast<double>(durable - std::min(applied, durable)));
   set(full, sources.engine.storage_full() ? 1 : 0);
+  const auto cell = sources.cell();
+  set(cell_active, cell && cell->role == CellRole::active ? 1 : 0);
+  set(cell_epoch, cell ? static_cast<double>(cell->epoch) : 0);
+  set(cell_failing, cell && !cell->trouble.empty() ? 1 : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
   set(run_root_failures, static_cast<double>(sources.run_root_failures()));
   set(rebuilding, sources.projector.rebuilding() ? 1 : 0);

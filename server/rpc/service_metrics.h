@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "server/cell/cell_view.h"
 #include "server/rpc/connection_figures.h"
 
 namespace signalbox {
@@ -41,6 +43,8 @@ class ServiceMetrics {
     std::function<std::int64_t()> certificate_not_after_ns;  // 0: there is no TLS
     std::string data_directory;
     std::function<ConnectionFigures()> connections;
+    // The server's place in a cell; nullopt: it is in none.
+    std::function<std::optional<CellView>()> cell = [] { return std::nullopt; };
     // The latest round of the file retention; nullptr: there was none.
     std::function<const FileRetentionReport*()> files = nullptr;
   };

@@ -24,7 +24,7 @@ void ServiceLoops::apply(std::span<const Record> records) {
 
 std::int64_t ServiceLoops::next_due_ns() const {
   std::int64_t due_ns = std::numeric_limits<std::int64_t>::max();
-  if (engine_.storage_full()) return due_ns;
+  if (engine_.holds_deadlines()) return due_ns;
   for (const LoopGroup* group : groups_) {
     for (const ScheduledLoop* loop : group->loops()) due_ns = std::min(due_ns, loop->next_due_ns());
   }
@@ -32,7 +32,7 @@ std::int64_t ServiceLoops::next_due_ns() const {
 }
 
 void ServiceLoops::run_due() {
-  if (engine_.storage_full()) return;
+  if (engine_.holds_deadlines()) return;
   for (ScheduledLoop* loop : all()) loop->run_if_due();
 }
 

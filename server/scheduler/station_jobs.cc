@@ -309,7 +309,7 @@ void StationJobs::on_submitted(const Job& job, const std::string& external_ref) 
 }
 
 void StationJobs::on_finished(const Job& job, const JobResult& result) {
-  if (engine_.storage_full()) return;  // adopt() tracks it again when there is space
+  if (engine_.holds_deadlines()) return;  // adopt() tracks it again when the log takes it
   release_slot(job.id);
   const bool overdue = overdue_.erase(job.id) > 0;
   auto transaction = engine_.begin(by_the_service);

@@ -113,6 +113,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"runner.get", R"({"runner":"runner:build1-0"})"},
     {"runner.drain", R"({"runner":"runner:build1-0","drains":false})"},
     {"runner.evict", R"({"runner":"runner:build1-0"})"},
+    {"cell.switch", R"({"to":"b"})"},
     {"audit.adopt_key", R"({"verifier_key":"signalbox.example+00000000+AAAA"})"},
     {"audit.checkpoint", R"({})"},
     {"audit.tile", R"({"path":"tile/0/000"})"},
@@ -357,8 +358,7 @@ TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
   const std::uint64_t seed = random_seed();
   const std::size_t lines_count =
       number_from_environment("SIGNALBOX_FUZZ_LINES").value_or(default_lines_count);
-  std::cout << "again with: SIGNALBOX_SEED=" << seed
-            << " test_crash --gtest_filter='FuzzRequests.*'" << std::endl;
+  std::cout << "again with: SIGNALBOX_SEED=" << seed << std::endl;
   const TemporaryDirectory scratch;
   ServerProcess server(scratch.path() / "data");
   ASSERT_TRUE(server.start()) << server.log();

@@ -18,8 +18,8 @@ namespace json = boost::json;
 
 // The conversations of transcripts/ have the other methods. Those without a result here: what they
 // need isn't there.
-const std::set<std::string> without_result = {"audit.checkpoint", "audit.tile", "loop.plan_files",
-                                              "station.settle"};
+const std::set<std::string> without_result = {"audit.checkpoint", "audit.tile", "cell.switch",
+                                              "loop.plan_files", "station.settle"};
 constexpr const char* tour_of_methods = R"tour(
 > {"method":"run.start","params":{"goal":"g","input":{"x":1},"labels":{"a":"b"},"project":"web","pipeline":{"name":"one","station":[{"name":"work","retry":{"backoff":"30m"}}]}}}
 = run result.run_id
@@ -119,6 +119,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"runner.get","params":{"runner":"$runner"}}
 > {"method":"runner.drain","params":{"runner":"$runner"}}
 > {"method":"runner.evict","params":{"runner":"$runner"}}
+> {"method":"cell.get"}
 > {"method":"audit.adopt_key","params":{"verifier_key":"example.com/log+ff8ba2d4+AX8jsK1OVzRVLFGxt3A+cqGqfd7xk600HRTx2Hqwpb8W"}}
 > {"method":"audit.checkpoint"}
 > {"method":"audit.tile","params":{"path":"0/000.p/1"}}

@@ -12,6 +12,7 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "server/cell/cell_mark.h"
 #include "server/text/utf8_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/archive_redaction.h"
@@ -68,6 +69,7 @@ Called<std::unique_ptr<RocksEventLog>> open_to_redact(const std::filesystem::pat
   if (!std::filesystem::exists(data / "log" / "CURRENT", failed)) {
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
+  TRY(called(require_replica_of(data, "")));
   auto log = RocksEventLog::open(data, {.command = "signalbox audit redact"});
   if (log) return std::move(*log);
   CallError error = from_store_error(log.error());

@@ -8,6 +8,7 @@
 #include "domain/try.h"
 #include "projections/history_base.h"
 #include "projections/rocks_table.h"
+#include "server/cell/cell_mark.h"
 #include "server/engine/engine.h"
 #include "server/engine/recovery.h"
 #include "server/followers/projector.h"
@@ -50,6 +51,7 @@ Called<std::unique_ptr<RocksEventLog>> open_log_exclusively(const fs::path& data
   if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would create a log
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
+  TRY(called(require_replica_of(data, "")));
   auto recovered = recover(data, {}, "signalbox audit retain");
   if (recovered) return std::move(recovered->log);
   StoreError error = std::move(recovered.error());

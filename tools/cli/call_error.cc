@@ -31,7 +31,8 @@ ExitCode exit_code_of(std::string_view code) {
   if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL" || code == "GIT_FAILED") {
     return ExitCode::io;
   }
-  if (code == "OVERLOADED" || code == "SHUTTING_DOWN" || code == "STORAGE_AWAY") {
+  if (code == "OVERLOADED" || code == "SHUTTING_DOWN" || code == "STORAGE_AWAY" ||
+      code == "NOT_ACTIVE") {
     return ExitCode::try_again;
   }
   if (code == "READ_MODELS_REBUILDING" || code == "TICK_IN_PROGRESS") return ExitCode::try_again;

@@ -195,6 +195,12 @@ ExitCode answer(const Invocation& invocation, const Called<json::object>& result
     write_out(json::serialize(object) + "\n");
   } else if (result) {
     write_out(view(printable_fields(*result), output_terminal(invocation)));
+    // A trace has the moment of its own bars there.
+    const json::value* const as_of = result->if_contains("as_of");
+    if (as_of != nullptr && as_of->is_string() && !result->contains("spans")) {
+      write_message("as of " + std::string(as_of->as_string()) +
+                    ": this server doesn't take commands (signalbox cell status)\n");
+    }
   } else {
     write_message(describe(result.error()));
   }

@@ -1,18 +1,37 @@
 #include "tools/cli/remote_call.h"
 
+#include <chrono>
+#include <thread>
+
 #include "domain/try.h"
 #include "tools/cli/client.h"
 #include "tools/cli/past_call.h"
 #include "tools/cli/short_id.h"
 
 namespace signalbox {
+namespace {
+
+// While a server of a cell takes over, none of them takes commands. Who names several addresses is
+// told so only after this.
+constexpr std::chrono::seconds takeover_time{5};
+constexpr std::chrono::milliseconds takeover_pause{50};
+
+}  // namespace
 
 Called<boost::json::object> call_unchanged(const Invocation& invocation, std::string_view method,
                                            boost::json::object params) {
   if (invocation.is_about_past()) return call_past(invocation, method, std::move(params));
-  const auto server = TRY(invocation.server_address());
-  auto client = TRY(Client::connect(server));
-  return client.call(method, std::move(params));
+  ServerAddress server = TRY(invocation.server_address());
+  const auto until = std::chrono::steady_clock::now() + takeover_time;
+  for (;;) {
+    auto client = TRY(Client::connect(server));
+    auto answer = client.call(method, params);
+    const bool is_elsewhere = !answer && code_of(answer.error()) == "NOT_ACTIVE";
+    if (!is_elsewhere || server.endpoints.size() < 2) return answer;
+    if (std::chrono::steady_clock::now() > until) return answer;
+    server = server.after(client.endpoint());
+    std::this_thread::sleep_for(takeover_pause);
+  }
 }
 
 Called<void> complete_ids(const Invocation& invocation, boost::json::object& params) {

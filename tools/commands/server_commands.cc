@@ -80,6 +80,19 @@ Cell view_artifact_store(const json::object& status) {
           Style::bad};
 }
 
+// Empty if the server is in no cell.
+Cell view_cell(const json::object& status) {
+  const json::object& cell = object_at(status, "cell");
+  if (cell.empty()) return {};
+  const std::string trouble = text_at(cell, "trouble");
+  if (!trouble.empty()) return {trouble, Style::bad};
+  const std::string name = text_at(cell, "cell") + ": ";
+  if (text_at(cell, "role") == "active") return {name + "takes its commands", Style::good};
+  const std::string active = text_at(object_at(cell, "active"), "server");
+  return {name + "stands by" + (active.empty() ? "" : "; " + active + " takes the commands"),
+          Style::busy};
+}
+
 Cell view_certificate(const json::object& status, std::int64_t now_ns) {
   const json::object& certificate = object_at(status, "certificate");
   const std::string state = text_at(certificate, "state");
@@ -147,6 +160,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
                 ? started
                 : clock_time(started, now_ns) + " (" + short_age(started, now_ns) + ")"}},
           {"service", {paused_line(object_at(status, "paused"), now_ns), Style::bad}},
+          {"cell", view_cell(status)},
           {"position", {position + (durable == position ? "" : " (durable: " + durable + ")")}},
           {"state digest", {text_at(status, "state_digest")}},
           {"open runs", {text_at(status, "open_runs")}},

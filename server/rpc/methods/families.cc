@@ -38,6 +38,7 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   add(audit_methods(parts.audit));
   add(log_methods(parts.redact));
   add(runner_methods(parts.runners));
+  add(cell_methods(parts.cell));
   methods.push_back(whoami_method(methods));
   return methods;
 }

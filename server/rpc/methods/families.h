@@ -18,6 +18,7 @@
 #include "domain/project.h"
 #include "server/board/board_settings.h"
 #include "server/board/repository_check.h"
+#include "server/cell/cell_view.h"
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/askers.h"
 #include "server/rpc/method.h"
@@ -103,6 +104,8 @@ void refuse_rebuild(Api& api, Call& call);
 Handler redact_records(Redactions& redactions);
 // Handles `log.redact` for a service without one: rejects with INTERNAL.
 void refuse_redaction(Api& api, Call& call);
+// Handles `log.redact` at a server of a cell, whose log the others share: rejects with NOT_ALLOWED.
+void refuse_redaction_in_cell(Api& api, Call& call);
 
 // What `audit.checkpoint`, `audit.tile` and `audit.records` need.
 struct AuditParts {
@@ -150,6 +153,14 @@ struct RunnerParts {
   std::function<void(NoteWorktree note, bool rescued)> note_worktree = [](auto, bool) {};
 };
 
+// What `cell.*` needs. The default is a server in no cell.
+struct CellParts {
+  std::function<std::optional<CellView>()> view = [] { return std::nullopt; };
+  // Has this server let go of the cell, for the one of this name, or any other if it is empty.
+  // Called on the engine's thread; the caller is answered before the service ends.
+  std::function<Decided<void>(const std::string& successor)> switch_over = nullptr;
+};
+
 struct MethodParts {
   ClaimQueue& claims;
   LockQueue& locks;
@@ -184,6 +195,7 @@ struct MethodParts {
   std::optional<ForecastParts> forecasts = std::nullopt;  // nullopt: `what_if.run` refuses
   // Shared by the handlers. A service without a registry has none, and lists none.
   std::shared_ptr<RunnerParts> runners = std::make_shared<RunnerParts>();
+  CellParts cell{};
 };
 
 // Returns the methods of all families below, which are the whole dispatch table.
@@ -224,5 +236,6 @@ std::vector<Method> access_methods(const AccessParts& parts);
 std::vector<Method> audit_methods(const AuditParts& parts);
 std::vector<Method> log_methods(Handler redact);
 std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts);
+std::vector<Method> cell_methods(const CellParts& parts);
 
 }  // namespace signalbox

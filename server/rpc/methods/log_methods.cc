@@ -68,6 +68,15 @@ void refuse_redaction(Api&, Call& call) {
   call.responder.reject({ErrorCode::INTERNAL, "nothing is redacted here", {}, {}});
 }
 
+void refuse_redaction_in_cell(Api&, Call& call) {
+  const auto request = from_json<RedactionRequest>(call.params);
+  if (!request) return call.responder.reject(request.error());
+  call.responder.reject({ErrorCode::NOT_ALLOWED,
+                         "records can't be redacted in a cell: the other servers have them, too",
+                         {},
+                         {"signalbox cell status"}});
+}
+
 std::vector<Method> log_methods(Handler redact) {
   return {
       {"log.redact", true, Role::admin, params_of<RedactionRequest>(), std::move(redact)},

@@ -112,6 +112,10 @@ std::vector<ErrorCode> common_errors(const Method& method) {
                                ErrorCode::HISTORY_DROPPED, ErrorCode::READ_MODELS_REBUILDING,
                                ErrorCode::NOT_ALLOWED,     ErrorCode::UNAUTHENTICATED};
   if (method.needs) codes.push_back(ErrorCode::FORBIDDEN);
+  if (needs_writer(method)) {
+    codes.push_back(ErrorCode::NOT_ACTIVE);
+    codes.push_back(ErrorCode::STORAGE_AWAY);
+  }
   if (method.mutates) {
     codes.push_back(ErrorCode::IDEMPOTENCY_CONFLICT);
     codes.push_back(ErrorCode::UNKNOWN_OUTCOME);

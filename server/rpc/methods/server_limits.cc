@@ -184,6 +184,17 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(retried_cards_max);
   SIGNALBOX_LIMIT(prune_after_ms_default);
   SIGNALBOX_LIMIT(trace_span_events_max);
+  SIGNALBOX_LIMIT(cell_beat_ms_default);
+  SIGNALBOX_LIMIT(cell_poll_ms_default);
+  SIGNALBOX_LIMIT(cell_lease_ms_max);
+  SIGNALBOX_LIMIT(cell_silence_ms_max);
+  SIGNALBOX_LIMIT(cell_reading_gap_ms_max);
+  SIGNALBOX_LIMIT(cell_successor_ms_max);
+  SIGNALBOX_LIMIT(cell_clock_ms_max);
+  SIGNALBOX_LIMIT(cell_report_ms_default);
+  SIGNALBOX_LIMIT(cell_look_ms_default);
+  SIGNALBOX_LIMIT(cell_call_ms_max);
+  SIGNALBOX_LIMIT(cell_report_call_ms_max);
   SIGNALBOX_LIMIT(runners_max);
   SIGNALBOX_LIMIT(caller_runners_max);
   SIGNALBOX_LIMIT(runner_slots_max);

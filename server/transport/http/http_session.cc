@@ -163,6 +163,7 @@ void HttpSession::on_bad_request(const boost::system::error_code& error) {
 void HttpSession::on_header() {
   const HttpRequest& request = parser_->get();
   is_head_ = request.method() == http::verb::head;
+  target_ = std::string(request.target());
   accepts_gzip_ = signalbox::accepts_gzip(list_field(request, http::field::accept_encoding));
   keep_alive_ = request.keep_alive();
   auto asked = validate_header(request, origin_, service_);
@@ -233,6 +234,11 @@ void HttpSession::on_body() {
 }
 
 void HttpSession::respond(HttpAnswer answer) {
+  if (answer.status == 307) {  // another server of the cell, where the same is asked
+    for (auto& [name, value] : answer.headers) {
+      if (name == "Location") value += target_;
+    }
+  }
   if (is_compressible(answer)) {
     answer.headers.emplace_back("Vary", "Accept-Encoding");
     if (accepts_gzip_) return compress(std::move(answer));

@@ -114,6 +114,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   Phase phase_ = Phase::idle;
   bool is_head_ = false;
   bool accepts_gzip_ = false;
+  std::string target_;      // of the request
   bool keep_alive_ = true;  // keep the connection after the current request
   bool finishing_ = false;
   bool watching_for_hang_up_ = false;

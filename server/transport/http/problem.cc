@@ -16,6 +16,8 @@ const char* const retry_after_s = "1";
 HttpAnswer problem_of(unsigned status, json::string_view message, const json::object& data) {
   json::object object;
   const std::string code(data.at("code").as_string());
+  const json::value* const url = data.at("details").as_object().if_contains("url");
+  if (status == 307 && url == nullptr) status = 503;  // nobody is known who could be asked
   object["type"] = "urn:signalbox:error:" + code;
   object["title"] = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
   object["status"] = status;
@@ -28,6 +30,10 @@ HttpAnswer problem_of(unsigned status, json::string_view message, const json::ob
   answer.media_type = "application/problem+json";
   answer.body = json::serialize(object) + "\n";
   if (status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"signalbox\"");
+  if (status == 307) {
+    // The session adds the target of the request.
+    answer.headers.emplace_back("Location", std::string(url->as_string()));
+  }
   if (status == 429 || status == 503) answer.headers.emplace_back("Retry-After", retry_after_s);
   return answer;
 }
@@ -96,6 +102,8 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::STORAGE_DAMAGED:
     case ErrorCode::GIT_FAILED:
       return 500;
+    case ErrorCode::NOT_ACTIVE:
+      return 307;
     case ErrorCode::UNKNOWN_OUTCOME:
     case ErrorCode::STORAGE_FULL:
     case ErrorCode::STORAGE_AWAY:

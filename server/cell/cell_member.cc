@@ -1,0 +1,374 @@
+#include "server/cell/cell_member.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/try.h"
+#include "server/limits.h"
+#include "store/head.h"
+
+namespace signalbox {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Links that are read at once: 16 MiB at most, but for single commits that are larger.
+constexpr std::size_t links_at_once = 16;
+
+constexpr auto trouble_interval = std::chrono::minutes(5);
+constexpr auto trouble_settled = std::chrono::seconds(1);
+
+std::int64_t wall_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::int64_t monotonic_ms() {
+  return std::chrono::duration_cast<milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
+  switch (cause) {
+    case TakeoverWatch::Cause::none:
+      return {};
+    case TakeoverWatch::Cause::first:
+      return "nobody has had it before";
+    case TakeoverWatch::Cause::released:
+      return state.holder.name + " has let go of it";
+    case TakeoverWatch::Cause::crashed:
+      return "the connection of " + state.holder.name + " has ended";
+    case TakeoverWatch::Cause::silent:
+      return state.holder.name + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
+             " ms";
+  }
+  return {};
+}
+
+}  // namespace
+
+CellMember::CellMember(CellSettings settings, std::string version, ReplicatedEventLog& log,
+                       Connections connections, Hooks hooks)
+    : settings_(std::move(settings)),
+      version_(std::move(version)),
+      log_(log),
+      shared_(std::move(connections.log)),
+      reports_(std::move(connections.reports)),
+      hooks_(std::move(hooks)),
+      watch_(settings_.server.name) {
+  view_.cell = settings_.name;
+  view_.server = settings_.server;
+}
+
+CellMember::~CellMember() { stop(/*lets_go=*/false, {}); }
+
+void CellMember::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void CellMember::stop(bool lets_go, const std::string& successor) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (!thread_.joinable()) return;
+  if (!lets_go) shared_->interrupt();
+  reports_->interrupt();
+  thread_.join();
+  if (lets_go && is_active_) let_go(successor);
+}
+
+void CellMember::note_applied() {
+  {
+    const std::lock_guard lock(mutex_);
+    --applying_;
+  }
+  changed_.notify_all();
+}
+
+CellView CellMember::view() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+std::int64_t CellMember::unproved_ms() const {
+  const Clock::time_point beat{Clock::duration(beat_proved_at_)};
+  // An append that isn't taken counts, whatever the beats say.
+  const Clock::time_point proved = std::min(std::max(beat, log_.proved_at()), log_.waiting_since());
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - proved).count();
+}
+
+bool CellMember::is_current() const {
+  return is_active_ && unproved_ms() <= limits::cell_lease_ms_max;
+}
+
+bool CellMember::wait(std::int64_t ms) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, milliseconds(ms), [this] { return stopping_; });
+  return !stopping_;
+}
+
+void CellMember::run() {
+  bool goes_on = true;
+  while (goes_on) {
+    goes_on = is_active_ ? beat() : stand_by();
+    if (!goes_on) return;
+    report();
+    goes_on = wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
+  }
+}
+
+// A line when a trouble begins and one when it has ended, both a few times an hour at most if it
+// comes and goes.
+void CellMember::note_trouble(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (view_.trouble == why) return;
+    view_.trouble = why;
+  }
+  const auto now = Clock::now();
+  if (!why.empty() && !is_noted_ && (!noted_at_ || now - *noted_at_ > trouble_interval)) {
+    is_noted_ = true;
+    noted_at_ = now;
+    hooks_.note(false, "the cell's log can't be used: " + why);
+  } else if (why.empty() && is_noted_ && now - *noted_at_ > trouble_settled) {
+    is_noted_ = false;
+    hooks_.note(true, "the cell's log can be used again");
+  }
+}
+
+bool CellMember::tolerate(const StoreError& error) {
+  switch (error.kind) {
+    case StoreError::Kind::away:
+    case StoreError::Kind::io:
+    case StoreError::Kind::denied:
+    case StoreError::Kind::in_use:
+      watch_.note_away();
+      compared_at_.reset();
+      note_trouble(error.message);
+      return true;
+    case StoreError::Kind::damaged:
+    case StoreError::Kind::unsupported:
+    case StoreError::Kind::full:
+    case StoreError::Kind::not_found:
+    case StoreError::Kind::dropped:
+    case StoreError::Kind::rebuilding:
+      hooks_.failed(error);
+      return false;
+  }
+  return false;
+}
+
+bool CellMember::stand_by() {
+  const std::int64_t read_ns = wall_ns();
+  const auto state = shared_->state();
+  if (!state) return tolerate(state.error());
+  {
+    const std::lock_guard lock(mutex_);
+    view_.epoch = state->epoch;
+    view_.holder = state->holder;
+  }
+  const auto followed = follow(*state);
+  if (!followed) return tolerate(followed.error());
+  if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
+  note_trouble({});
+  if (*followed) {
+    {
+      const std::lock_guard lock(mutex_);
+      view_.current_ns = read_ns;
+    }
+    hooks_.current(read_ns);
+  }
+  const TakeoverWatch::Cause cause = watch_.judge(*state, monotonic_ms());
+  return cause == TakeoverWatch::Cause::none || take(*state, cause);
+}
+
+// Also while it runs: a database may be restored, or fail over with a loss, at any time.
+Stored<void> CellMember::compare_with_chain(const CellState& state) {
+  acked_max_ = std::max(acked_max_, state.acked);
+  const bool is_same_epoch = std::exchange(compared_epoch_, state.epoch) == state.epoch;
+  if (compared_at_ && is_same_epoch &&
+      Clock::now() - *compared_at_ < milliseconds(limits::cell_look_ms_default)) {
+    return {};
+  }
+  const auto last = TRY(shared_->last());
+  const Position tail = log_.tail();
+  if (last.last < std::max(tail, acked_max_)) {
+    return store_failure(
+        StoreError::Kind::damaged,
+        "the cell's log ends at " + std::to_string(last.last) + " and this server's replica at " +
+            std::to_string(tail) + ", and " + std::to_string(acked_max_) + " was acknowledged" +
+            ": the database lost acknowledged records, or is another cell's. `signalbox cell "
+            "repair` puts back what it lost, from the replica that reaches furthest");
+  }
+  std::string head;
+  encode_head(log_.frontier(), head);
+  compared_at_ = Clock::now();
+  if (last.last == tail) {
+    if (last.head == head) return {};
+    return store_failure(StoreError::Kind::damaged,
+                         "this server's replica and the cell's log differ at " +
+                             std::to_string(tail) + ": the replica isn't one of this cell's log");
+  }
+  const auto next = TRY(shared_->read(tail, 1));
+  if (!next.empty()) return {};  // what follows is compared when it is followed
+  return store_failure(
+      StoreError::Kind::damaged,
+      "the cell's log has no entry that follows " + std::to_string(tail) +
+          ", where this server's replica ends: stop another server of the cell, copy `log` and "
+          "`anchor` from its data directory into this one, and start both");
+}
+
+Stored<bool> CellMember::follow(const CellState& state) {
+  for (;;) {
+    const auto links = TRY(shared_->read(log_.tail(), links_at_once));
+    const std::size_t count = acknowledged_count(links, state.acked);
+    TRY(follow_links(links, count));
+    if (count < links_at_once) return count == links.size();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return false;
+    }
+  }
+}
+
+Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::size_t count) {
+  for (std::size_t index = 0; index < count; ++index) {
+    auto followed = TRY(log_.follow(links[index]));
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || applying_ < links_at_once; });
+      if (stopping_) return {};
+      ++applying_;
+    }
+    hooks_.followed(std::move(followed));
+  }
+  return {};
+}
+
+bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
+  const std::int64_t apart_ms = std::abs(wall_ns() - state.beat_wall_ns) / 1'000'000;
+  // An old beat is as old as the outage. A clock that is behind shows for certain.
+  const bool is_behind = wall_ns() < state.beat_wall_ns;
+  if (is_behind && apart_ms > limits::cell_clock_ms_max) {
+    if (!std::exchange(is_clock_noted_, true)) {
+      hooks_.note(false, "this server doesn't take the cell: its clock is " +
+                             std::to_string(apart_ms / 1000) + " s behind that of " +
+                             state.holder.name);
+    }
+    return true;
+  }
+  const Clock::time_point sent_at = Clock::now();
+  const auto epoch = shared_->take(state.epoch, settings_.server);
+  if (!epoch) {
+    if (epoch.error().kind == StoreError::Kind::in_use) return true;  // another one was first
+    return tolerate(epoch.error());
+  }
+  // Everything that can be read now is durable, as take() has written after it.
+  if (auto writer = become_writer(*epoch); !writer) return tolerate(writer.error());
+  hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
+  beat_proved_at_ = sent_at.time_since_epoch().count();
+  {
+    const std::lock_guard lock(mutex_);
+    view_.role = CellRole::active;
+    view_.taken_because = text_of(cause, state);
+    view_.epoch = *epoch;
+    view_.holder = settings_.server;
+  }
+  epoch_ = *epoch;
+  is_active_ = true;
+  reported_at_.reset();
+  hooks_.active();
+  return true;
+}
+
+Stored<void> CellMember::become_writer(std::uint64_t epoch) {
+  for (;;) {
+    const auto links = TRY(shared_->read(log_.tail(), links_at_once));
+    if (links.empty()) break;
+    TRY(follow_links(links, links.size()));
+  }
+  const auto last = TRY(shared_->last());
+  if (last.last < log_.tail()) {
+    return store_failure(StoreError::Kind::damaged,
+                         "the cell's log lost what this server's replica has, from " +
+                             std::to_string(last.last + 1) + " on");
+  }
+  if (last.last != log_.tail()) {
+    return store_failure(StoreError::Kind::away,
+                         "an entry came between, at " + std::to_string(last.last));
+  }
+  log_.begin_epoch(epoch, last);
+  return {};
+}
+
+bool CellMember::beat() {
+  const Beat beat = log_.next_beat(epoch_, log_.tail());
+  const Clock::time_point sent_at = Clock::now();
+  const auto is_writer = shared_->beat(beat);
+  if (!is_writer) {
+    note_trouble(is_writer.error().message);
+    return true;
+  }
+  if (!*is_writer) {
+    if (const auto state = shared_->state()) {
+      const std::lock_guard lock(mutex_);
+      view_.epoch = state->epoch;
+      view_.holder = state->holder;
+    }
+    hooks_.deposed("another server has taken the cell");
+    return false;
+  }
+  beat_proved_at_ = sent_at.time_since_epoch().count();
+  note_trouble({});
+  if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
+  return true;
+}
+
+void CellMember::let_go(const std::string& successor) {
+  Beat beat = log_.next_beat(epoch_, log_.tail());
+  beat.is_released = true;
+  beat.successor = successor;
+  const auto told = shared_->beat(beat);
+  if (told && !*told) return;  // another server has it already
+  hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
+                                     : "the cell couldn't be let go of: " + told.error().message);
+}
+
+// For people: whatever fails is tried again soon. Each call has little time and is made in a turn
+// of its own, so that none holds up a beat.
+void CellMember::report() {
+  const auto now = Clock::now();
+  const auto is_due = [&now](std::optional<Clock::time_point>& done_at, std::int64_t interval_ms) {
+    if (done_at && now - *done_at < milliseconds(interval_ms)) return false;
+    done_at = now;
+    return true;
+  };
+  if (is_due(reported_at_, limits::cell_report_ms_default)) {
+    ReplicaReport own;
+    own.server = settings_.server;
+    own.role = is_active_ ? "active" : "standby";
+    own.version = version_;
+    own.applied = log_.tail();
+    if (!is_active_) {  // the writer's tree belongs to its appending thread
+      Sha256 sha256;
+      own.root = to_hex(merkle_root(log_.frontier(), sha256));
+    }
+    (void)reports_->report(own);
+  } else if (is_due(read_at_, limits::cell_look_ms_default)) {
+    if (auto servers = reports_->replicas()) {
+      const std::lock_guard lock(mutex_);
+      view_.servers = std::move(*servers);
+    }
+  } else if (is_due(checked_at_, limits::cell_report_ms_default)) {
+    if (auto durability = reports_->durability()) {
+      const std::lock_guard lock(mutex_);
+      view_.durability = std::move(durability->message);
+    }
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,120 @@
+// This server as a member of its cell, on a thread of its own: follows the shared log while another
+// server writes it, takes it when that one is gone, and then shows by beats that it is there.
+//
+// A member is a standby, then possibly the writer, and that until it stops or is deposed: a server
+// that was deposed begins again with a new one.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/cell/cell_settings.h"
+#include "server/cell/cell_view.h"
+#include "server/cell/takeover_watch.h"
+#include "store/replicated_event_log.h"
+
+namespace signalbox {
+
+class CellMember {
+ public:
+  // Called on the member's thread.
+  struct Hooks {
+    std::function<void(FollowedLink)> followed;
+    // Everything that the log had at `utc_ns` was followed.
+    std::function<void(std::int64_t utc_ns)> current;
+    // This server is the writer, and its replica is complete.
+    std::function<void()> active;
+    std::function<void(const std::string& why)> deposed;
+    // The replica can't go on: `damaged`, or a disk that failed.
+    std::function<void(const StoreError&)> failed;
+    // For the log of the service; `ok` is false for troubles.
+    std::function<void(bool ok, const std::string& text)> note;
+  };
+
+  // The connections of the member's thread. What is for people has one of its own, with a short
+  // deadline: a failure of it must not look like the end of the writer.
+  struct Connections {
+    std::unique_ptr<SharedLog> log;
+    std::unique_ptr<SharedLog> reports;
+  };
+
+  // `log` outlives the member, which follows into it.
+  CellMember(CellSettings settings, std::string version, ReplicatedEventLog& log,
+             Connections connections, Hooks hooks);
+  // Calls stop().
+  ~CellMember();
+
+  void start();
+  // Ends the thread. A writer whose last commit is durable lets go of the cell: the next one needs
+  // no silence to take it. `successor` names a server, or is empty.
+  void stop(bool lets_go, const std::string& successor);
+  // Says that what hooks.followed was called with is applied: only a few links are under way, since
+  // each is kept in memory. Any thread.
+  void note_applied();
+
+  // Any thread.
+  [[nodiscard]] CellView view() const;
+  // Returns whether this server is the writer and has proved it so lately that no other can have
+  // begun. Any thread.
+  [[nodiscard]] bool is_current() const;
+  // Returns how long ago, in ms, the log acknowledged what was sent then. Any thread.
+  [[nodiscard]] std::int64_t unproved_ms() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  // Each does what is due and returns false if the thread is to end.
+  bool stand_by();
+  bool beat();
+  // Follows what was acknowledged. Returns whether that was all.
+  Stored<bool> follow(const CellState& state);
+  Stored<void> follow_links(const std::vector<ChainLink>& links, std::size_t count);
+  // Fails with `damaged` unless the replica is a beginning of the chain.
+  Stored<void> compare_with_chain(const CellState& state);
+  bool take(const CellState& state, TakeoverWatch::Cause cause);
+  Stored<void> become_writer(std::uint64_t epoch);
+  void let_go(const std::string& successor);
+  void report();
+  void note_trouble(const std::string& why);
+  // Returns false to end the thread: what failed isn't the shared log.
+  bool tolerate(const StoreError& error);
+  bool wait(std::int64_t ms);
+
+  const CellSettings settings_;
+  const std::string version_;
+  ReplicatedEventLog& log_;
+  const std::unique_ptr<SharedLog> shared_;
+  const std::unique_ptr<SharedLog> reports_;
+  const Hooks hooks_;
+  // Of the thread.
+  TakeoverWatch watch_;
+  std::uint64_t epoch_ = 0;
+  std::optional<Clock::time_point> compared_at_;  // with the chain
+  std::uint64_t compared_epoch_ = 0;
+  Position acked_max_ = 0;  // of all beats that were read
+  std::optional<Clock::time_point> reported_at_;
+  std::optional<Clock::time_point> read_at_;     // the reports of all servers
+  std::optional<Clock::time_point> checked_at_;  // the durability
+  bool is_clock_noted_ = false;
+  bool is_noted_ = false;  // a trouble, in the log of the service
+  std::optional<Clock::time_point> noted_at_;
+  std::atomic<Clock::rep> beat_proved_at_ = 0;
+  std::atomic<bool> is_active_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  CellView view_;
+  std::size_t applying_ = 0;  // links that hooks_.followed was called with
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,50 @@
+#include "server/cell/cell_repair.h"
+
+#include <utility>
+
+#include "domain/try.h"
+#include "store/head.h"
+
+namespace signalbox {
+
+Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& settings,
+                               ReplicatedEventLog::NoteAway note) {
+  const auto shared = open_shared_log(settings);
+  const Position tail = replica.tail();
+  const ChainLink before = TRY(shared->last());
+  if (before.last > tail) {
+    return store_failure(StoreError::Kind::not_found,
+                         "the cell's log ends at " + std::to_string(before.last) +
+                             " and this replica at " + std::to_string(tail) +
+                             ": nothing is missing there, and the replica follows when its server "
+                             "starts");
+  }
+  const CellState state = TRY(shared->state());
+  CellRepair repair{before.last, tail, state.epoch};
+  const MerkleFrontier tree = TRY(replica.verify(before.last));
+  std::string head;
+  encode_head(tree, head);
+  if (head != before.head) {
+    return store_failure(StoreError::Kind::damaged,
+                         "this replica and the cell's log differ at " +
+                             std::to_string(before.last) +
+                             ": something else was written after what they have in common, so "
+                             "nothing can be put back");
+  }
+  if (before.last == tail) return repair;
+  repair.epoch = TRY(shared->take(state.epoch, settings.server));
+  // Whoever wrote in between has written after what was lost.
+  const ChainLink last = TRY(shared->last());
+  if (last != before) {
+    return store_failure(StoreError::Kind::in_use,
+                         "a server wrote to the cell's log meanwhile: stop them all");
+  }
+  ReplicatedEventLog log(replica, open_shared_log(settings), std::move(note));
+  TRY(log.put_back(repair.epoch, last, tree));
+  Beat beat = log.next_beat(repair.epoch, tail);
+  beat.is_released = true;
+  TRY(shared->beat(beat));
+  return repair;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,51 @@
+#include "server/cell/cell_view.h"
+
+#include <boost/json/array.hpp>
+
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::value text_or_null(const std::string& text) {
+  return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+const char* name_of(CellRole role) { return role == CellRole::active ? "active" : "standby"; }
+
+}  // namespace
+
+std::string url_of(const std::string& address) {
+  return (address.starts_with("tls://") ? "https" : "http") +
+         address.substr(std::min(address.size(), address.find("://")));
+}
+
+json::object to_json(const CellView& view) {
+  json::array servers;
+  for (const ReplicaReport& each : view.servers) {
+    servers.push_back({{"server", each.server.name},
+                       {"address", each.server.address},
+                       {"role", each.role},
+                       {"version", each.version},
+                       {"applied", each.applied},
+                       {"root", text_or_null(each.root)},
+                       {"seen_at", format_time(each.seen_ns)}});
+  }
+  json::object result;
+  result["cell"] = view.cell;
+  result["server"] = view.server.name;
+  result["address"] = view.server.address;
+  result["role"] = name_of(view.role);
+  result["epoch"] = view.epoch;
+  result["active"] = view.holder.name.empty() ? json::value(nullptr)
+                                              : json::value{{"server", view.holder.name},
+                                                            {"address", view.holder.address}};
+  result["trouble"] = text_or_null(view.trouble);
+  result["durability"] = text_or_null(view.durability);
+  result["servers"] = std::move(servers);
+  return result;
+}
+
+}  // namespace signalbox

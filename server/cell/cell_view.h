@@ -1,0 +1,35 @@
+// What a server knows of its cell, for answers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "store/shared_log.h"
+
+namespace signalbox {
+
+enum class CellRole { standby, active };
+
+struct CellView {
+  CellRole role = CellRole::standby;
+  std::string cell;
+  CellServer server;  // this one
+  std::uint64_t epoch = 0;
+  CellServer holder;                   // the writer of that epoch, as far as is known
+  std::int64_t current_ns = 0;         // UTC: what this server has was all that the log had then
+  std::string taken_because;           // as the writer: one sentence
+  std::string trouble;                 // why the log can't be read or written; empty: it can
+  std::string durability;              // what is missing for a quorum; empty: nothing
+  std::vector<ReplicaReport> servers;  // of a few seconds ago
+};
+
+// Returns the view as `cell.get` and `server.status` have it.
+boost::json::object to_json(const CellView& view);
+
+// Returns the URL of a server's address: https://host:port for tls://host:port.
+std::string url_of(const std::string& address);
+
+}  // namespace signalbox

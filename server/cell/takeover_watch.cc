@@ -1,0 +1,36 @@
+#include "server/cell/takeover_watch.h"
+
+#include "server/limits.h"
+
+namespace signalbox {
+
+TakeoverWatch::Cause TakeoverWatch::judge(const CellState& state, std::int64_t now_ms) {
+  if (state.epoch == 0) return Cause::first;
+  // A pause of this process counts no more than an outage of the log, nor does a connection that
+  // was lost: the writer's may have been lost with it.
+  if (seen_ && (now_ms - seen_->read_ms > limits::cell_reading_gap_ms_max ||
+                seen_->session != state.session)) {
+    seen_.reset();
+  }
+  const bool is_same = seen_ && seen_->epoch == state.epoch &&
+                       seen_->beat_epoch == state.beat_epoch && seen_->beat == state.beat;
+  const bool was_attended = seen_ && seen_->epoch == state.epoch && seen_->is_attended;
+  if (!is_same) seen_ = Seen{state.epoch, state.beat_epoch, state.beat, now_ms, now_ms, false, 0};
+  seen_->read_ms = now_ms;
+  seen_->is_attended = state.is_attended;
+  seen_->session = state.session;
+  const std::int64_t silent_ms = now_ms - seen_->since_ms;
+  if (state.is_released && state.beat_epoch == state.epoch) {
+    // The one that was named goes first. The one that has let go comes back only if nobody else
+    // does.
+    const bool is_mine =
+        state.successor.empty() ? state.holder.name != own_name_ : state.successor == own_name_;
+    return is_mine || silent_ms > limits::cell_successor_ms_max ? Cause::released : Cause::none;
+  }
+  if (was_attended && !state.is_attended) return Cause::crashed;
+  return silent_ms > limits::cell_silence_ms_max ? Cause::silent : Cause::none;
+}
+
+void TakeoverWatch::note_away() { seen_.reset(); }
+
+}  // namespace signalbox

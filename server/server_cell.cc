@@ -1,0 +1,214 @@
+// The service as one of a cell: it follows the log while another server writes it, takes over, and
+// steps down. Everything between is as without a cell.
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "domain/nanoseconds.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
+#include "server/rpc/methods/families.h"
+#include "server/server.h"
+
+namespace signalbox {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::chrono::milliseconds cell_look{100};
+
+// Returns when the log's last record was written (UTC, ns); 0 for an empty log.
+Stored<std::int64_t> last_recorded_at(const EventLog& log) {
+  const Position tail = log.tail();
+  return tail == 0 ? Stored<std::int64_t>(0) : recorded_at(log, tail);
+}
+
+}  // namespace
+
+void Server::stand_by() {
+  stands_by_ = true;
+  engine_.close(not_active());
+  engine_.show_as_of(last_recorded_at(log_).value_or(0));
+  member_ = std::make_unique<CellMember>(cell_->settings, SIGNALBOX_VERSION, cell_->log,
+                                         std::move(cell_->connections), cell_hooks());
+  logger_.info("standing by in the cell {} as {}", cell_->settings.name,
+               cell_->settings.server.name);
+  member_->start();
+}
+
+CellMember::Hooks Server::cell_hooks() {
+  return {
+      [this](FollowedLink link) {
+        asio::post(io_, [this, link = std::move(link)]() mutable {
+          CommitOutcome outcome;
+          outcome.result = {AppendStatus::ok, link.tail, {}};
+          outcome.batch = std::move(link.commits);
+          outcome.frontier = std::move(link.frontier);
+          engine_.follow(std::move(outcome));
+          member_->note_applied();
+        });
+      },
+      [this](std::int64_t utc_ns) {
+        asio::post(io_, [this, utc_ns] {
+          if (stands_by_) engine_.show_as_of(utc_ns);
+        });
+      },
+      [this] { asio::post(io_, [this] { take_over(); }); },
+      [this](const std::string& why) { asio::post(io_, [this, why] { step_down(why); }); },
+      [this](const StoreError& error) { fail_from_thread(error); },
+      log_outcome(),
+  };
+}
+
+void Server::take_over() {
+  if (stopping_) return;
+  stands_by_ = false;
+  const auto recorded_ns = last_recorded_at(log_);
+  if (!recorded_ns) return fail(78, recorded_ns.error().message);
+  engine_.lead(*recorded_ns);
+  const bool begun = begin_serving();
+  const CellView view = member_->view();
+  (void)engine_.begin(by_the_service)
+      .apply(NoteCellTaken{view.cell, view.server.name, view.epoch, view.taken_because});
+  if (!begun) return;
+  schedule_turn();
+  sweep_runners();
+  watch_cell();
+  logger_.info("{} takes commands for the cell {}, in epoch {}", view.server.name, view.cell,
+               view.epoch);
+}
+
+void Server::step_down(const std::string& why) {
+  if (cell_ == nullptr) return fail(74, "the log can't be written: " + why);
+  if (end_ == ServerEnd::deposed) return;
+  logger_.warn("no longer the writer of the cell {}: {}", cell_->settings.name, why);
+  if (!stopping_) end_ = ServerEnd::deposed;
+  stopping_ = true;
+  stands_by_ = true;
+  engine_.close(not_active());
+  cell_->log.interrupt();
+  cancel_background();
+  clock_timer_.cancel();
+  runner_timer_.cancel();
+  cell_timer_.cancel();
+  space_watch_.cancel();
+  agent_log_timer_.cancel();
+  certificate_watch_.cancel();
+  settings_reload_.stop();
+  dispatcher_.refuse_all(not_active());
+  claims_.refuse_all(not_active());
+  locks_.refuse_all(not_active());
+  steps_.refuse_all(not_active());
+  runner_queue_.refuse_all(not_active());
+  runner_outputs_.stop();
+  report_askers_->give_up();
+  lanes_.reports.fail_unwanted();
+  // Those who wait for a commit are told by the engine once the append was given up.
+  answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
+  listener_.finish();
+  asio::post(io_, [this] { stop_when_answered(); });
+}
+
+Decided<void> Server::switch_over(const std::string& successor) {
+  successor_ = successor;
+  end_ = ServerEnd::switched;
+  // Posted, so that the caller is answered before.
+  asio::post(io_, [this] {
+    stop("the cell is switched to " + (successor_.empty() ? "another server" : successor_));
+  });
+  return {};
+}
+
+void Server::watch_cell() {
+  look_at_cell();
+  cell_timer_.expires_after(cell_look);
+  cell_timer_.async_wait([this](const boost::system::error_code& replaced) {
+    if (!replaced) watch_cell();
+  });
+}
+
+void Server::look_at_cell() {
+  if (!member_ || !acts()) return;
+  const bool is_away = !member_->is_current();
+  if (is_away == is_cell_away_) return;
+  const std::int64_t unproved_ms = member_->unproved_ms();
+  if (is_away) {
+    is_cell_away_ = true;
+    cell_away_since_ns_ = clock_.monotonic_ns() - unproved_ms * ns_per_ms;
+    engine_.hold(log_away());
+    engine_.show_as_of(clock_.wall_ns() - unproved_ms * ns_per_ms);
+    logger_.error(
+        "the cell's log hasn't acknowledged anything for {} ms: commands are refused, "
+        "queries show the state of then",
+        unproved_ms);
+    return;
+  }
+  is_cell_away_ = false;
+  const std::int64_t away_ms = (clock_.monotonic_ns() - cell_away_since_ns_) / ns_per_ms;
+  engine_.go_on();
+  engine_.show_present();
+  logger_.info("the cell's log is back after {} ms; all leases restart", away_ms);
+  timer_loop_.restart_leases(away_ms, "log was away");
+  arm();  // also the jobs that ended meanwhile
+  schedule_turn();
+}
+
+Rejection Server::not_active() const {
+  const CellView view = member_ ? member_->view() : CellView{};
+  const bool is_known = !view.holder.name.empty() && view.holder.name != view.server.name;
+  const std::string& cell = cell_->settings.name;
+  Rejection refusal{
+      ErrorCode::NOT_ACTIVE,
+      is_known ? cell_->settings.server.name + " stands by in the cell " + cell + "; " +
+                     view.holder.name + " takes commands, at " + view.holder.address
+               : "no server of the cell " + cell + " takes commands at the moment; try again",
+      {{"cell", cell}, {"retry_after_ms", std::int64_t{100}}},
+      {"signalbox cell status"}};
+  if (!is_known) return refusal;
+  refusal.details.push_back({"server", view.holder.name});
+  refusal.details.push_back({"address", view.holder.address});
+  refusal.details.push_back({"url", url_of(view.holder.address)});
+  refusal.details.push_back({"epoch", static_cast<std::int64_t>(view.epoch)});
+  return refusal;
+}
+
+Rejection Server::log_away() const {
+  const std::string trouble = member_->view().trouble;
+  return {ErrorCode::STORAGE_AWAY,
+          "the cell's log takes nothing" + (trouble.empty() ? "" : ": " + trouble) +
+              "; commands are refused until it does",
+          {{"cell", cell_->settings.name},
+           {"durable_position", static_cast<std::int64_t>(engine_.durable_position())},
+           {"retry_after_ms", std::int64_t{1000}}},
+          {"signalbox cell status"}};
+}
+
+std::optional<Rejection> Server::cell_refusal() const {
+  if (!member_) return std::nullopt;
+  if (stands_by_) return not_active();
+  return is_cell_away_ ? std::optional(log_away()) : std::nullopt;
+}
+
+StatusPart Server::cell_status() const {
+  return [this](boost::json::object& status) {
+    if (!member_) return;
+    const CellView view = member_->view();
+    boost::json::object& shown = status["cell"].emplace_object();
+    shown = to_json(view);
+    shown.erase("servers");
+  };
+}
+
+CellParts Server::cell_parts() {
+  CellParts parts;
+  if (cell_ == nullptr) return parts;
+  parts.view = [this]() -> std::optional<CellView> {
+    if (member_) return member_->view();
+    return std::nullopt;
+  };
+  parts.switch_over = [this](const std::string& successor) { return switch_over(successor); };
+  return parts;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,132 @@
+// Servers of one cell over a real PostgreSQL with standbys, each with a data directory and an
+// address of its own.
+#pragma once
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "tests/eventually.h"
+#include "tests/fixtures/connected_socket.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/postgres_nodes.h"
+#include "tests/scenarios/real_server.h"
+
+namespace signalbox {
+
+// A server of the cell.
+class CellPeer {
+ public:
+  CellPeer(std::string name, const std::string& engine)
+      : name_(std::move(name)), address_("tcp://127.0.0.1:" + std::to_string(test::unused_port())) {
+    std::filesystem::create_directories(server_.data());
+    std::filesystem::permissions(server_.data(), std::filesystem::perms::owner_all);
+    configure("[cell]\nname = \"main\"\nengine = \"" + engine + "\"\nserver = \"" + name_ +
+              "\"\naddress = \"" + address_ + "\"\n");
+  }
+
+  // Replaces the settings of the cell by `cell`, which may be none.
+  void configure(const std::string& cell) const {
+    write_text(server_.data() / "signalbox.toml",
+               "listen = \"" + address_.substr(6) + "\"\nloopback_role = \"admin\"\n" + cell +
+                   "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n");
+  }
+
+  [[nodiscard]] RealServer& server() { return server_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& address() const { return address_; }
+  void pause() const { ::kill(server_.pid(), SIGSTOP); }
+  void go_on() const { ::kill(server_.pid(), SIGCONT); }
+
+  // Runs `signalbox WORDS… --json` against this server alone.
+  [[nodiscard]] Output ask(std::vector<std::string> words) const {
+    words.emplace_back("--json");
+    return server_.cli(std::move(words));
+  }
+  // Returns the result of a method, or an empty object if it is refused or nobody answers.
+  [[nodiscard]] boost::json::object rpc(const std::string& method,
+                                        const boost::json::object& params = {}) const {
+    const Output output = ask({"rpc", method, boost::json::serialize(params)});
+    if (output.exit_code != 0) return {};
+    return boost::json::parse(output.out).at("result").as_object();
+  }
+  [[nodiscard]] std::string role() const {
+    const boost::json::object cell = rpc("cell.get");
+    return cell.contains("role") ? std::string(cell.at("role").as_string()) : "";
+  }
+
+ private:
+  std::string name_;
+  std::string address_;
+  RealServer server_{{"--watchdog-interval", "1h"}};
+};
+
+class CellTest : public testing::Test {
+ protected:
+  CellTest() { write_text(pipeline(), one_station); }
+  // Processes that a failed test left paused can be ended.
+  void TearDown() override {
+    for (const auto& peer : {&a_, &b_}) {
+      if (peer->server().running()) peer->go_on();
+    }
+  }
+
+  void start_both() {
+    a_.server().start();
+    await_role(a_, "active");
+    b_.server().start();
+    await_role(b_, "standby");
+  }
+  static void await_role(CellPeer& peer, const std::string& role) {
+    EXPECT_TRUE(eventually([&] { return peer.role() == role; }))
+        << peer.name() << ": " << peer.server().messages();
+  }
+  // Waits until the peer shows everything up to `position`.
+  static void await_position(const CellPeer& peer, std::uint64_t position) {
+    EXPECT_TRUE(eventually([&] {
+      const auto cell = peer.rpc("cell.get");
+      return cell.contains("position") &&
+             cell.at("position").to_number<std::uint64_t>() >= position;
+    }));
+  }
+
+  // Runs `signalbox WORDS… --json` against whichever server takes commands, and repeats it while
+  // none does. Returns the result.
+  [[nodiscard]] boost::json::object result(std::vector<std::string> words) const {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    words.insert(words.end(), {"--json", "--server", a_.address() + "," + b_.address()});
+    Output output;
+    EXPECT_TRUE(eventually([&] {
+      output = run_process(words);
+      // io: it wasn't said whether the command was taken; try_again: it wasn't.
+      return output.exit_code != 69 && output.exit_code != 74 && output.exit_code != 75;
+    })) << output.out;
+    EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+    if (output.exit_code != 0) return {};
+    return boost::json::parse(output.out).at("result").as_object();
+  }
+  [[nodiscard]] std::string start_run(const std::string& goal, const std::string& id) const {
+    const auto started =
+        result({"run", "start", goal, "--pipeline", pipeline(), "--command-id", id});
+    return started.contains("run_id") ? std::string(started.at("run_id").as_string()) : "";
+  }
+  [[nodiscard]] std::string status_of(const std::string& run_id) const {
+    return std::string(result({"run", "get", run_id}).at("run").at("status").as_string());
+  }
+  [[nodiscard]] std::string pipeline() const { return (scratch_.path() / "one.toml").string(); }
+
+  static constexpr const char* one_station = "name = \"one\"\n[[station]]\nname = \"work\"\n";
+
+  TemporaryDirectory scratch_;
+  test::PostgresNodes nodes_{2};
+  CellPeer a_{"a", nodes_.url()};
+  CellPeer b_{"b", nodes_.url()};
+};
+
+}  // namespace signalbox

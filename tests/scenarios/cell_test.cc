@@ -1,0 +1,241 @@
+// Servers of one cell, as their users see them: one takes commands, the others answer and take over
+// (BEHAVIOURS, chapter K).
+#include <thread>
+
+#include "tests/scenarios/cell_fixture.h"
+#include "tests/scenarios/http_client.h"
+
+namespace signalbox {
+namespace {
+
+std::string text_at(const boost::json::object& object, const char* name) {
+  const boost::json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : "";
+}
+
+boost::json::object error_of(const Output& output) {
+  const auto answer = boost::json::parse(output.out).as_object();
+  return answer.contains("error") ? answer.at("error").as_object() : boost::json::object{};
+}
+
+std::string code_of(const Output& output) {
+  const auto error = error_of(output);
+  return error.contains("data") ? text_at(error.at("data").as_object(), "code") : "";
+}
+
+// Returns the run as a server shows it, but for its run root, which is in that server's directory.
+boost::json::object shown_run(const CellPeer& peer, const std::string& run_id) {
+  boost::json::object run = peer.rpc("run.get", {{"run_id", run_id}}).at("run").as_object();
+  run.erase("run_root");
+  return run;
+}
+
+TEST_F(CellTest, AStandbyAnswersAndSendsCommandsOn) {  // K6
+  start_both();
+  const std::string run_id = start_run("g", "one");
+  const auto there = a_.rpc("run.get", {{"run_id", run_id}});
+  EXPECT_FALSE(there.contains("as_of"));
+  await_position(b_, there.at("position").to_number<std::uint64_t>());
+  const auto here = b_.rpc("run.get", {{"run_id", run_id}});
+  EXPECT_EQ(shown_run(b_, run_id), shown_run(a_, run_id));
+  EXPECT_FALSE(text_at(here, "as_of").empty());
+
+  const Output refused = b_.ask({"rpc", "run.start", R"({"goal":"g"})"});
+  EXPECT_EQ(refused.exit_code, 75);
+  EXPECT_EQ(code_of(refused), "NOT_ACTIVE") << refused.out;
+  const auto details = error_of(refused).at("data").at("details").as_object();
+  EXPECT_EQ(text_at(details, "address"), a_.address());
+  EXPECT_EQ(text_at(details, "server"), "a");
+  // Methods without a command id that act for the log go there as well.
+  for (const char* method : {"runner.register", "loop.trigger", "cell.switch"}) {
+    EXPECT_EQ(code_of(b_.ask({"rpc", method, R"({"name":"heartbeat"})"})), "NOT_ACTIVE") << method;
+  }
+
+  HttpClient http(static_cast<std::uint16_t>(std::stoi(b_.address().substr(16))));
+  const auto redirected = http.post("/v1/runs", R"({"goal":"g"})");
+  EXPECT_EQ(redirected.status, 307U) << redirected.body();
+  EXPECT_EQ(redirected.header("Location"), "http" + a_.address().substr(3) + "/v1/runs");
+  EXPECT_EQ(http.get("/readyz").status, 503U);
+  EXPECT_EQ(http.get("/healthz").status, 200U);
+  // Whoever names both addresses isn't told: the command goes to the one that takes it.
+  const Output both = run_process({SIGNALBOX_BINARY, "run", "start", "g", "--json", "--server",
+                                   b_.address() + "," + a_.address()});
+  EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
+}
+
+TEST_F(CellTest, TakesOverFromAServerThatWasKilled) {  // K3
+  start_both();
+  const std::string run_id = start_run("first", "once");
+  const auto claimed = result({"station", "claim", "--worker", "w", "--run", run_id});
+  const auto token = boost::json::serialize(claimed.at("claim").at("token"));
+  a_.server().kill();
+  // The command's effect is known to the successor, and so is the claim.
+  EXPECT_EQ(start_run("first", "once"), run_id);
+  (void)result({"station", "complete", "--run", run_id, "--station", "work", "--token", token,
+                "--outcome", "succeeded"});
+  EXPECT_EQ(status_of(run_id), "succeeded");
+  EXPECT_EQ(result({"run", "list"}).at("runs").as_array().size(), 1U);
+  await_role(b_, "active");
+  EXPECT_NE(b_.server().messages().find("the connection of a has ended"), std::string::npos);
+  // The former one is a standby now, with the same log.
+  a_.server().start();
+  await_role(a_, "standby");
+  await_position(a_, b_.rpc("cell.get").at("position").to_number<std::uint64_t>());
+  EXPECT_EQ(shown_run(a_, run_id), shown_run(b_, run_id));
+}
+
+TEST_F(CellTest, AServerThatHungIsDeposed) {  // K3
+  start_both();
+  a_.pause();
+  // It listens all the same: this one is answered when it goes on, and must not be taken.
+  Output late;
+  std::thread asks([&] { late = a_.ask({"rpc", "run.start", R"({"goal":"late"})"}); });
+  const std::string run_id = start_run("meanwhile", "m");
+  await_role(b_, "active");
+  a_.go_on();
+  asks.join();
+  EXPECT_NE(late.exit_code, 0) << late.out;
+  await_role(a_, "standby");
+  EXPECT_NE(a_.server().messages().find("no longer the writer of the cell main"),
+            std::string::npos);
+  await_position(a_, b_.rpc("cell.get").at("position").to_number<std::uint64_t>());
+  EXPECT_EQ(a_.rpc("run.list").at("runs").as_array().size(), 1U);
+  EXPECT_EQ(status_of(run_id), "queued");
+  // It wasn't ended for that, and can take over again.
+  b_.server().kill();
+  await_role(a_, "active");
+  EXPECT_EQ(status_of(run_id), "queued");
+}
+
+TEST_F(CellTest, IsSwitchedByAPerson) {  // K4
+  start_both();
+  const std::string run_id = start_run("g", "one");
+  EXPECT_EQ(code_of(a_.ask({"cell", "switch", "--to", "nobody"})), "NOT_ALLOWED");
+  EXPECT_TRUE(eventually([&] { return a_.ask({"cell", "switch", "--to", "b"}).exit_code == 0; }));
+  await_role(b_, "active");
+  await_role(a_, "standby");
+  EXPECT_EQ(status_of(run_id), "queued");
+  // Nothing crashed: the former one ended its part with a last event.
+  const auto events = b_.rpc("events.read", {{"types", {"ServerStopped", "RecoveryFinished"}}});
+  ASSERT_EQ(events.at("events").as_array().size(), 1U) << boost::json::serialize(events);
+  EXPECT_EQ(text_at(events.at("events").as_array()[0].as_object(), "type"), "ServerStopped");
+  EXPECT_TRUE(eventually([&] { return b_.ask({"cell", "switch"}).exit_code == 0; }));
+  await_role(a_, "active");
+  EXPECT_EQ(a_.server().stop(), 0);
+  await_role(b_, "active");
+  EXPECT_EQ(b_.server().stop(), 0);
+}
+
+TEST_F(CellTest, GoesOnWhenTheDatabaseWasFailedOver) {  // K3, trap 2
+  start_both();
+  const std::string run_id = start_run("g", "one");
+  const auto claimed =
+      result({"station", "claim", "--worker", "w", "--run", run_id, "--lease-ms", "60000"});
+  const auto token = boost::json::serialize(claimed.at("claim").at("token"));
+  nodes_.kill(nodes_.primary());
+  // Without its log the cell takes nothing, and shows what it has. What it took in the second
+  // before it noticed would be answered once the log is back.
+  EXPECT_TRUE(eventually([&] { return a_.rpc("server.limits").contains("as_of"); }))
+      << a_.server().messages();
+  EXPECT_EQ(code_of(a_.ask({"rpc", "run.start", R"({"goal":"x"})"})), "STORAGE_AWAY");
+  const auto shown = a_.rpc("run.get", {{"run_id", run_id}});
+  EXPECT_EQ(text_at(shown.at("run").as_object(), "status"), "running");
+  EXPECT_FALSE(text_at(shown, "as_of").empty());
+  EXPECT_NE(a_.ask({"cell", "status"}).out.find("\"trouble\":\""), std::string::npos);
+  nodes_.promote();
+  (void)result({"station", "complete", "--run", run_id, "--station", "work", "--token", token,
+                "--outcome", "succeeded"});
+  EXPECT_EQ(status_of(run_id), "succeeded");
+  EXPECT_FALSE(start_run("g", "two").empty());
+  const auto attempts = result({"run", "get", run_id}).at("run").at("stations").as_array();
+  EXPECT_EQ(attempts[0].at("attempts").as_array().size(), 1U) << "a worker lost its claim";
+}
+
+TEST_F(CellTest, ADatabaseThatLostRecordsIsRepairedFromAReplica) {  // K5
+  start_both();
+  const std::string run_id = start_run("g", "one");
+  const auto position = a_.rpc("cell.get").at("position").to_number<std::uint64_t>();
+  await_position(b_, position);
+  EXPECT_EQ(b_.server().stop(), 0);
+  (void)start_run("only at a", "two");
+  EXPECT_EQ(a_.server().stop(), 0);
+  const std::string bytes =
+      "select encode(sha256(string_agg(bytes, '' order by prev)), 'hex') from sb_entry";
+  const std::string before = nodes_.query(bytes);
+  // As if an old backup had been restored.
+  (void)nodes_.query("delete from sb_entry where prev > 1");
+  for (CellPeer* peer : {&a_, &b_}) {
+    peer->server().launch();
+    EXPECT_TRUE(eventually([&] { return !peer->server().running(); }));
+    EXPECT_EQ(peer->server().stop(), 78);  // how it has ended
+    EXPECT_NE(peer->server().messages().find("lost acknowledged records"), std::string::npos)
+        << peer->server().messages();
+  }
+  // From the one that has less, and then from the one that has all; and once more, of nothing.
+  for (CellPeer* peer : {&b_, &a_, &a_}) {
+    const Output repaired = peer->server().cli({"cell", "repair", "--json"});
+    EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  }
+  // The same bytes, whatever links they are in now; and both serve again.
+  EXPECT_EQ(nodes_.query(bytes), before);
+  a_.server().start();
+  await_role(a_, "active");
+  b_.server().start();
+  await_role(b_, "standby");
+  EXPECT_EQ(status_of(run_id), "queued");
+  EXPECT_EQ(result({"run", "list"}).at("runs").as_array().size(), 2U);
+  // Not from one that has gone another way.
+  EXPECT_EQ(a_.server().stop(), 0);
+  EXPECT_EQ(b_.server().stop(), 0);
+  (void)nodes_.query(
+      "update sb_entry set head = overlay(head placing '\\x00'::bytea from "
+      "octet_length(head)) where prev = (select max(prev) from sb_entry)");
+  const Output other = a_.server().cli({"cell", "repair"});
+  EXPECT_EQ(other.exit_code, 78) << other.out << other.err;
+  EXPECT_NE(other.err.find("differ"), std::string::npos) << other.err;
+}
+
+TEST_F(CellTest, BeginsWithTheLogOfAServerThatWasAlone) {
+  a_.configure("");
+  a_.server().start();
+  const auto run_id = text_at(a_.rpc("run.start", {{"goal", "before"}}), "run_id");
+  EXPECT_EQ(a_.server().stop(), 0);
+  CellPeer again("a", nodes_.url());  // its settings, with the cell
+  std::filesystem::copy_file(again.server().data() / "signalbox.toml",
+                             a_.server().data() / "signalbox.toml",
+                             std::filesystem::copy_options::overwrite_existing);
+  a_.server().start();
+  EXPECT_TRUE(eventually([&] { return a_.role() == "active"; })) << a_.server().messages();
+  EXPECT_EQ(text_at(a_.rpc("run.get", {{"run_id", run_id}}).at("run").as_object(), "goal"),
+            "before");
+  // What was before the cell isn't in the database: another server needs a copy, and says so.
+  b_.server().launch();
+  EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
+  EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
+  EXPECT_NE(b_.server().messages().find("copy `log` and `anchor`"), std::string::npos)
+      << b_.server().messages();
+  EXPECT_EQ(a_.server().stop(), 0);
+  for (const char* part : {"log", "anchor"}) {
+    std::filesystem::remove_all(b_.server().data() / part);
+    std::filesystem::copy(a_.server().data() / part, b_.server().data() / part,
+                          std::filesystem::copy_options::recursive);
+  }
+  b_.server().start();
+  await_role(b_, "active");
+  EXPECT_EQ(text_at(b_.rpc("run.get", {{"run_id", run_id}}).at("run").as_object(), "goal"),
+            "before");
+}
+
+TEST_F(CellTest, TwoThatStartAtOnceAgreeOnOne) {  // K3
+  a_.server().launch();
+  b_.server().launch();
+  EXPECT_TRUE(eventually([&] {
+    const std::string roles = a_.role() + b_.role();
+    return roles == "activestandby" || roles == "standbyactive";
+  })) << a_.server().messages()
+      << b_.server().messages();
+  EXPECT_FALSE(start_run("g", "one").empty());
+}
+
+}  // namespace
+}  // namespace signalbox

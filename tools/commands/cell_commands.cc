@@ -1,0 +1,144 @@
+// `signalbox cell status|switch|repair`: the servers that share one log, and which of them takes
+// commands.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "domain/try.h"
+#include "server/cell/cell_repair.h"
+#include "server/config.h"
+#include "server/platform/clock.h"
+#include "server/text/printable_text.h"
+#include "server/text/time_text.h"
+#include "tools/cli/call_error.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string seen(const json::object& server) {
+  const auto seen_ns = parse_time(text_at(server, "seen_at"));
+  if (!seen_ns) return "-";
+  return short_duration(std::max<std::int64_t>(SystemClock().wall_ns() - *seen_ns, 0)) + " ago";
+}
+
+std::string status_view(const json::object& result, const Terminal& terminal) {
+  const std::string cell = text_at(result, "cell");
+  if (cell.empty()) return "this server is in no cell: it alone writes its log\n";
+  const json::value* const active = result.if_contains("active");
+  const bool has_active = active != nullptr && active->is_object();
+  std::string text = "cell " + printable(cell) + ": ";
+  text += has_active ? printable(text_at(active->as_object(), "server")) + " takes commands, at " +
+                           printable(text_at(active->as_object(), "address"))
+                     : std::string("no server takes commands");
+  text += " (epoch " + std::to_string(number_at(result, "epoch")) + ")\n";
+  for (const char* const field : {"trouble", "durability"}) {
+    if (const std::string why = text_at(result, field); !why.empty()) {
+      text += std::string(field) + ": " + printable(why) + "\n";
+    }
+  }
+  TextTable table({{"SERVER"},
+                   {"ROLE"},
+                   {"APPLIED", TextTable::Align::right},
+                   TextTable::spare(1, "SEEN"),
+                   {"VERSION"},
+                   {"ADDRESS"}});
+  for (const json::value& each : array_at(result, "servers")) {
+    const json::object& server = each.as_object();
+    table.add({{text_at(server, "server")},
+               {text_at(server, "role")},
+               {std::to_string(number_at(server, "applied"))},
+               {seen(server)},
+               {text_at(server, "version")},
+               {text_at(server, "address")}});
+  }
+  return text + table.text(terminal);
+}
+
+void add_switch(ToolCommand cell, Invocation& invocation) {
+  ToolCommand command =
+      cell.add_subcommand("switch", "Have another server take the commands of the cell");
+  const auto to = std::make_shared<std::optional<std::string>>();
+  command.add_option("--to", *to, "The name of a server that stands by; default: any")
+      .type_name("SERVER");
+  command.footer(
+      "Asks the server that takes commands now, which ends its work and stands by.\n"
+      "Jobs at runners go on; those of the server itself wait for it to come back.");
+  command.action([to, &invocation] {
+    json::object params;
+    set_param(params, "to", *to);
+    return call_and_answer(invocation, "cell.switch", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             const std::string name = text_at(result, "to");
+                             return printable(text_at(result, "from")) + " lets go of the cell; " +
+                                    (name.empty() ? "a server that stands by" : printable(name)) +
+                                    " takes it\n";
+                           });
+  });
+}
+
+Called<json::object> repair(const Invocation& invocation) {
+  ServeOptions options;
+  options.data = invocation.data_directory();
+  const auto config = load_config(options);
+  if (!config) return tl::unexpected(usage_error(config.error()));
+  if (!config->cell) {
+    return tl::unexpected(usage_error((options.data / "signalbox.toml").string() +
+                                      " has no table cell: name the data directory of a server of "
+                                      "the cell with --data"));
+  }
+  RocksEventLog::Options opening;
+  opening.command = "signalbox cell repair";
+  const auto replica = TRY(called(RocksEventLog::open(options.data, std::move(opening))));
+  const CellRepair repaired =
+      TRY(called(repair_cell(*replica, *config->cell, [](const std::string& why) {
+        if (!why.empty()) write_message("waiting for the database: " + printable(why) + "\n");
+      })));
+  return json::object{{"cell", config->cell->name},
+                      {"from", repaired.from},
+                      {"through", repaired.through},
+                      {"epoch", repaired.epoch}};
+}
+
+std::string repair_view(const json::object& result, const Terminal&) {
+  const auto from = number_at(result, "from");
+  const auto through = number_at(result, "through");
+  if (from == through) {
+    return "nothing is missing: the cell's log ends at " + std::to_string(from) +
+           ", as this replica does\n";
+  }
+  return "put back the records from " + std::to_string(from + 1) + " to " +
+         std::to_string(through) + "; start the servers of the cell " +
+         printable(text_at(result, "cell")) + "\n";
+}
+
+void add_repair(ToolCommand cell, Invocation& invocation) {
+  ToolCommand command = cell.add_subcommand(
+      "repair", "Put back what the cell's database has lost, from a stopped server's replica");
+  command.footer(
+      "For a database that was restored from an old backup, or failed over with a loss.\n"
+      "Stop all servers of the cell, and run it at the one whose log reaches furthest:\n"
+      "  signalbox cell repair --data /var/lib/signalbox\n"
+      "It puts back the same bytes, after it has proved by the Merkle tree that the\n"
+      "replica and the database have the same log up to there.");
+  command.action([&invocation] { return answer(invocation, repair(invocation), repair_view); });
+}
+
+}  // namespace
+
+void add_cell_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand cell = app.add_subcommand("cell", "Servers that share one log, one taking commands");
+  ToolCommand status = cell.add_subcommand("status", "Show the servers, and who takes commands");
+  status.footer("Any server of the cell answers; SEEN and APPLIED are some seconds old.");
+  status.action([&invocation] { return call_and_answer(invocation, "cell.get", {}, status_view); });
+  add_switch(cell, invocation);
+  add_repair(cell, invocation);
+}
+
+}  // namespace signalbox
