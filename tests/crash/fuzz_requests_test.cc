@@ -1,8 +1,7 @@
 // Valid requests with random damage: every line that isn't a notification gets exactly one
 // well-formed answer, whatever the damage, and the server survives.
 //
-//   SIGNALBOX_SEED=7 test_crash --gtest_filter='FuzzRequests.*'
-//   SIGNALBOX_FUZZ_LINES=150000 test_crash --gtest_filter='FuzzRequests.*'      for longer
+//   SIGNALBOX_SEED=7 SIGNALBOX_FUZZ_LINES=150000 test_crash --gtest_filter='FuzzRequests.*'
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -113,6 +112,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"runner.get", R"({"runner":"runner:build1-0"})"},
     {"runner.drain", R"({"runner":"runner:build1-0","drains":false})"},
     {"runner.evict", R"({"runner":"runner:build1-0"})"},
+    {"cell.get", R"({})"},
     {"cell.switch", R"({"to":"b"})"},
     {"audit.adopt_key", R"({"verifier_key":"signalbox.example+00000000+AAAA"})"},
     {"audit.checkpoint", R"({})"},

@@ -55,6 +55,8 @@ const std::map<std::string, Kept>& reasons() {
       {"previous", Kept::recorded},
       {"project", Kept::name},
       {"remote", Kept::path},
+      {"CellTaken.cell", Kept::name},
+      {"CellTaken.server", Kept::name},
       {"ProjectionRebuilt.projection", Kept::by_us},
       {"ProjectionRebuilt.reason", Kept::by_us},
       {"repository", Kept::path},
