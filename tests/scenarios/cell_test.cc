@@ -184,9 +184,9 @@ TEST_F(CellTest, ADatabaseThatLostRecordsIsRepairedFromAReplica) {  // K5
   await_role(b_, "standby");
   EXPECT_EQ(status_of(run_id), "queued");
   EXPECT_EQ(result({"run", "list"}).at("runs").as_array().size(), 2U);
-  // Not from one that has gone another way.
-  EXPECT_EQ(a_.server().stop(), 0);
+  // Not from one that has gone another way. The last one to stop has everything.
   EXPECT_EQ(b_.server().stop(), 0);
+  EXPECT_EQ(a_.server().stop(), 0);
   (void)nodes_.query(
       "update sb_entry set head = overlay(head placing '\\x00'::bytea from "
       "octet_length(head)) where prev = (select max(prev) from sb_entry)");
