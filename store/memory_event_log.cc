@@ -129,6 +129,23 @@ AppendResult MemoryEventLog::append(Position expected_tail, std::span<const Comm
   });
 }
 
+AppendResult MemoryEventLog::append_entries(Position expected_tail,
+                                            std::span<const std::string_view> entries,
+                                            MerkleFrontier next) {
+  const std::unique_lock lock(state_->mutex);
+  const Position tail = state_->kept.frontier.leaves;
+  if (expected_tail != tail) return {AppendStatus::conflict, tail, {}};
+  if (entries.empty()) return {AppendStatus::ok, tail, {}};
+  return state_->write([&](State::Kept& kept) {
+    for (const std::string_view entry : entries) {
+      const auto first = parse_frame(entry);
+      SIGNALBOX_CHECK(first.has_value());
+      kept.entries[first->position] = std::make_shared<const std::string>(entry);
+    }
+    kept.frontier = std::move(next);
+  });
+}
+
 Stored<AppendResult> MemoryEventLog::redact(Position expected_tail, const Redaction& redaction) {
   if (expected_tail != tail()) return AppendResult{AppendStatus::conflict, tail(), {}};
   Salt salt;
@@ -200,6 +217,23 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
   }
   if (dropped && wanted) return tl::unexpected(dropped_record(*dropped, before));
   return next - 1;
+}
+
+Stored<Position> MemoryEventLog::scan_entries(Position from, const VisitEntryBytes& visit) const {
+  Position visited = from - 1;
+  for (;;) {
+    Position first = 0;
+    KeptEntry entry;
+    {
+      const std::shared_lock lock(state_->mutex);
+      const auto next = state_->kept.entries.lower_bound(visited + 1);
+      if (next == state_->kept.entries.end()) return visited;
+      std::tie(first, entry) = *next;
+    }
+    TRY(state_->require(first));
+    if (!visit(*entry, first)) return visited;
+    visited = first;
+  }
 }
 
 Stored<Commit> MemoryEventLog::read_commit(Position position) const {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "store/random_source.h"
-#include "store/redactable_log.h"
+#include "store/replica_log.h"
 
 namespace signalbox {
 
@@ -18,7 +18,7 @@ struct AppendFault {
   bool written = false;  // for unknown only: the records are there after restart()
 };
 
-class MemoryEventLog final : public RedactableLog {
+class MemoryEventLog final : public ReplicaLog {
  public:
   struct Options {
     // Called before every append, drop and redaction that would write, with its number (from 1). A
@@ -34,8 +34,11 @@ class MemoryEventLog final : public RedactableLog {
 
   [[nodiscard]] Position tail() const override;
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+  AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
+                              MerkleFrontier next) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
+  Stored<Position> scan_entries(Position from, const VisitEntryBytes& visit) const override;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;
   [[nodiscard]] Horizon horizon() const override;

@@ -11,7 +11,7 @@ namespace signalbox {
 namespace {
 
 // Before an append that found the shared log away is tried again.
-constexpr auto away_pause = std::chrono::milliseconds(100);
+constexpr std::int64_t away_pause_ns = 100'000'000;
 // A link has at most these bytes, unless a single commit has more: shared logs are made for small
 // values.
 constexpr std::size_t link_bytes_max = 1024 * 1024;
@@ -30,9 +30,12 @@ ChainLink first_link(const EventLog& log) {
   return first;
 }
 
-ReplicatedEventLog::ReplicatedEventLog(RocksEventLog& replica, std::unique_ptr<SharedLog> shared,
-                                       NoteAway note)
-    : replica_(replica), shared_(std::move(shared)), note_(std::move(note)) {}
+ReplicatedEventLog::ReplicatedEventLog(ReplicaLog& replica, std::unique_ptr<SharedLog> shared,
+                                       NoteAway note, std::unique_ptr<Waiter> waiter)
+    : replica_(replica),
+      shared_(std::move(shared)),
+      note_(std::move(note)),
+      waiter_(std::move(waiter)) {}
 
 Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
   const Position tail = replica_.tail();
@@ -174,9 +177,9 @@ Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& 
 
 ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
   bool is_doubtful = false;  // an earlier attempt may have written it
-  waiting_since_ = Clock::now().time_since_epoch().count();
+  waiting_since_ns_ = waiter_->monotonic_ns();
   for (;;) {
-    const Clock::time_point sent_at = Clock::now();
+    const std::int64_t sent_at_ns = waiter_->monotonic_ns();
     const SharedAppend answer = shared_->append(link);
     std::optional<bool> is_there;
     switch (answer.status) {
@@ -195,10 +198,10 @@ ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
         break;
     }
     if (is_there) {
-      waiting_since_ = Clock::time_point::max().time_since_epoch().count();
+      waiting_since_ns_ = never_ns;
       if (std::exchange(is_away_, false)) note_({});
       if (!*is_there) return Sent::conflict;
-      proved_at_ = sent_at.time_since_epoch().count();
+      proved_at_ns_ = sent_at_ns;
       return Sent::ok;
     }
     if (!pause(answer.message)) return Sent::interrupted;
@@ -226,26 +229,20 @@ Beat ReplicatedEventLog::next_beat(std::uint64_t epoch, Position acked) {
   beat.epoch = epoch;
   beat.beat = ++beats_;
   beat.acked = acked;
-  beat.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::system_clock::now().time_since_epoch())
-                     .count();
+  beat.wall_ns = waiter_->wall_ns();
   return beat;
 }
 
 bool ReplicatedEventLog::pause(const std::string& why) {
   if (interrupted_) return false;
   if (!std::exchange(is_away_, true)) note_(why);
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, away_pause, [this] { return interrupted_.load(); });
+  waiter_->wait(away_pause_ns);
   return !interrupted_;
 }
 
 void ReplicatedEventLog::interrupt() {
-  {
-    const std::lock_guard lock(mutex_);
-    interrupted_ = true;
-  }
-  changed_.notify_all();
+  interrupted_ = true;
+  waiter_->wake();
   shared_->interrupt();
 }
 

@@ -5,16 +5,17 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "store/batch_encoder.h"
-#include "store/rocks_event_log.h"
+#include "store/replica_log.h"
 #include "store/shared_log.h"
+#include "store/waiter.h"
 
 namespace signalbox {
 
@@ -27,14 +28,14 @@ struct FollowedLink {
 
 class ReplicatedEventLog final : public EventLog {
  public:
-  using Clock = std::chrono::steady_clock;
   // Called on the appending thread when an append begins to wait for a shared log that is away, and
   // when it came through; `why` is empty then. For people.
   using NoteAway = std::function<void(const std::string& why)>;
 
   // `replica` outlives the log, and is written by it only. `shared` is the connection of the
-  // appending thread.
-  ReplicatedEventLog(RocksEventLog& replica, std::unique_ptr<SharedLog> shared, NoteAway note);
+  // appending thread, and `waiter` what it waits with.
+  ReplicatedEventLog(ReplicaLog& replica, std::unique_ptr<SharedLog> shared, NoteAway note,
+                     std::unique_ptr<Waiter> waiter = std::make_unique<ThreadWaiter>());
 
   // Appends to the replica what another writer appended, after it has recomputed the tree over it.
   // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
@@ -60,15 +61,11 @@ class ReplicatedEventLog final : public EventLog {
   // Makes append() give up with `unknown`, now and later. Any thread.
   void interrupt();
 
-  // Returns when the latest acknowledged append was sent. Any thread.
-  [[nodiscard]] Clock::time_point proved_at() const {
-    return Clock::time_point(Clock::duration(proved_at_));
-  }
-  // Returns since when an append waits for its acknowledgement; the future if none does. Any
-  // thread.
-  [[nodiscard]] Clock::time_point waiting_since() const {
-    return Clock::time_point(Clock::duration(waiting_since_));
-  }
+  // Returns when the latest acknowledged append was sent (monotonic, ns). Any thread.
+  [[nodiscard]] std::int64_t proved_at_ns() const { return proved_at_ns_; }
+  // Returns since when an append waits for its acknowledgement (monotonic, ns); the future if none
+  // does. Any thread.
+  [[nodiscard]] std::int64_t waiting_since_ns() const { return waiting_since_ns_; }
   // Returns the next beat of the writer with this epoch; each differs from those before. Any
   // thread.
   Beat next_beat(std::uint64_t epoch, Position acked);
@@ -97,16 +94,17 @@ class ReplicatedEventLog final : public EventLog {
   // Waits before the next attempt; returns false if interrupted.
   bool pause(const std::string& why);
 
-  RocksEventLog& replica_;
+  static constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
+
+  ReplicaLog& replica_;
   const std::unique_ptr<SharedLog> shared_;
   const NoteAway note_;
+  const std::unique_ptr<Waiter> waiter_;
   const RandomSource random_ = secure_random();
-  std::atomic<Clock::rep> proved_at_ = 0;
-  std::atomic<Clock::rep> waiting_since_ = Clock::time_point::max().time_since_epoch().count();
+  std::atomic<std::int64_t> proved_at_ns_ = 0;
+  std::atomic<std::int64_t> waiting_since_ns_ = never_ns;
   std::atomic<std::uint64_t> beats_ = 0;
   std::atomic<bool> interrupted_ = false;
-  std::mutex mutex_;  // for waits that interrupt() ends
-  std::condition_variable changed_;
   // Of the appending thread.
   BatchEncoder encoder_;
   Sha256 sha256_;

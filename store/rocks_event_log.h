@@ -18,7 +18,7 @@
 #include "store/frame.h"
 #include "store/leaf_groups.h"
 #include "store/random_source.h"
-#include "store/redactable_log.h"
+#include "store/replica_log.h"
 
 namespace rocksdb {
 class Env;
@@ -45,7 +45,7 @@ struct OpenReport {
   bool erased_replaced = false;
 };
 
-class RocksEventLog final : public RedactableLog {
+class RocksEventLog final : public ReplicaLog {
  public:
   struct Options {
     // For tools, also on the directory of a running server: takes no lock, writes nothing, and
@@ -91,12 +91,8 @@ class RocksEventLog final : public RedactableLog {
   // failed attempt, up to 30 s.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 
-  // Appends entries as another log has them, byte for byte, as one atomic write. They lead from
-  // expected_tail to `next`, the tree over the log after them, which the caller has computed from
-  // them or encoded with them. Doesn't wait for the disk: a crash of the machine may take entries
-  // of the last second, which the other log has. Otherwise as append().
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
-                              MerkleFrontier next);
+                              MerkleFrontier next) override;
 
   // The replaced payload may still be in files of the database until erase_replaced().
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
@@ -122,10 +118,7 @@ class RocksEventLog final : public RedactableLog {
   // returns.
   using VisitFrame = std::function<bool(const Frame&)>;
   Stored<Position> scan_frames(Position from, Position to, const VisitFrame& visit) const;
-  // Like scan(), but passes each entry that begins at `from` or later as its bytes, and where it
-  // begins; the view lasts until the visitor returns.
-  using VisitEntryBytes = std::function<bool(std::string_view entry, Position first)>;
-  Stored<Position> scan_entries(Position from, const VisitEntryBytes& visit) const;
+  Stored<Position> scan_entries(Position from, const VisitEntryBytes& visit) const override;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/limits.h"
 #include "store/head.h"
@@ -10,25 +11,11 @@
 namespace signalbox {
 namespace {
 
-using std::chrono::milliseconds;
-
 // Links that are read at once: 16 MiB at most, but for single commits that are larger.
 constexpr std::size_t links_at_once = 16;
 
-constexpr auto trouble_interval = std::chrono::minutes(5);
-constexpr auto trouble_settled = std::chrono::seconds(1);
-
-std::int64_t wall_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::int64_t monotonic_ms() {
-  return std::chrono::duration_cast<milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+constexpr std::int64_t trouble_interval_ms = 5 * 60 * 1000;
+constexpr std::int64_t trouble_settled_ms = 1000;
 
 std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
   switch (cause) {
@@ -50,13 +37,14 @@ std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
 }  // namespace
 
 CellMember::CellMember(CellSettings settings, std::string version, ReplicatedEventLog& log,
-                       Connections connections, Hooks hooks)
+                       Connections connections, Hooks hooks, std::unique_ptr<Waiter> waiter)
     : settings_(std::move(settings)),
       version_(std::move(version)),
       log_(log),
       shared_(std::move(connections.log)),
       reports_(std::move(connections.reports)),
       hooks_(std::move(hooks)),
+      waiter_(std::move(waiter)),
       watch_(settings_.server.name) {
   view_.cell = settings_.name;
   view_.server = settings_.server;
@@ -68,17 +56,21 @@ void CellMember::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-void CellMember::stop(bool lets_go, const std::string& successor) {
+void CellMember::ask_to_stop(bool lets_go, const std::string& successor) {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    lets_go_ = lets_go;
+    successor_ = successor;
   }
-  changed_.notify_all();
-  if (!thread_.joinable()) return;
+  waiter_->wake();
   if (!lets_go) shared_->interrupt();
   reports_->interrupt();
-  thread_.join();
-  if (lets_go && is_active_) let_go(successor);
+}
+
+void CellMember::stop(bool lets_go, const std::string& successor) {
+  ask_to_stop(lets_go, successor);
+  if (thread_.joinable()) thread_.join();
 }
 
 void CellMember::note_applied() {
@@ -86,7 +78,7 @@ void CellMember::note_applied() {
     const std::lock_guard lock(mutex_);
     --applying_;
   }
-  changed_.notify_all();
+  waiter_->wake();
 }
 
 CellView CellMember::view() const {
@@ -95,30 +87,45 @@ CellView CellMember::view() const {
 }
 
 std::int64_t CellMember::unproved_ms() const {
-  const Clock::time_point beat{Clock::duration(beat_proved_at_)};
   // An append that isn't taken counts, whatever the beats say.
-  const Clock::time_point proved = std::min(std::max(beat, log_.proved_at()), log_.waiting_since());
-  return std::chrono::duration_cast<milliseconds>(Clock::now() - proved).count();
+  const std::int64_t proved_ns = std::min(
+      std::max<std::int64_t>(beat_proved_at_ns_, log_.proved_at_ns()), log_.waiting_since_ns());
+  return (waiter_->monotonic_ns() - proved_ns) / ns_per_ms;
 }
 
 bool CellMember::is_current() const {
   return is_active_ && unproved_ms() <= limits::cell_lease_ms_max;
 }
 
+bool CellMember::is_stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+bool CellMember::is_older(const std::optional<std::int64_t>& done_at_ns,
+                          std::int64_t interval_ms) const {
+  return !done_at_ns || waiter_->monotonic_ns() - *done_at_ns > interval_ms * ns_per_ms;
+}
+
 bool CellMember::wait(std::int64_t ms) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, milliseconds(ms), [this] { return stopping_; });
-  return !stopping_;
+  const std::int64_t until_ns = waiter_->monotonic_ns() + ms * ns_per_ms;
+  for (;;) {
+    if (is_stopping()) return false;
+    const std::int64_t left_ns = until_ns - waiter_->monotonic_ns();
+    if (left_ns <= 0) return true;
+    waiter_->wait(left_ns);
+  }
 }
 
 void CellMember::run() {
   bool goes_on = true;
   while (goes_on) {
     goes_on = is_active_ ? beat() : stand_by();
-    if (!goes_on) return;
+    if (!goes_on) break;
     report();
     goes_on = wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
   }
+  if (is_active_ && lets_go_) let_go(successor_);
 }
 
 // A line when a trouble begins and one when it has ended, both a few times an hour at most if it
@@ -129,12 +136,11 @@ void CellMember::note_trouble(const std::string& why) {
     if (view_.trouble == why) return;
     view_.trouble = why;
   }
-  const auto now = Clock::now();
-  if (!why.empty() && !is_noted_ && (!noted_at_ || now - *noted_at_ > trouble_interval)) {
+  if (!why.empty() && !is_noted_ && is_older(noted_at_ns_, trouble_interval_ms)) {
     is_noted_ = true;
-    noted_at_ = now;
+    noted_at_ns_ = waiter_->monotonic_ns();
     hooks_.note(false, "the cell's log can't be used: " + why);
-  } else if (why.empty() && is_noted_ && now - *noted_at_ > trouble_settled) {
+  } else if (why.empty() && is_noted_ && is_older(noted_at_ns_, trouble_settled_ms)) {
     is_noted_ = false;
     hooks_.note(true, "the cell's log can be used again");
   }
@@ -147,7 +153,7 @@ bool CellMember::tolerate(const StoreError& error) {
     case StoreError::Kind::denied:
     case StoreError::Kind::in_use:
       watch_.note_away();
-      compared_at_.reset();
+      compared_at_ns_.reset();
       note_trouble(error.message);
       return true;
     case StoreError::Kind::damaged:
@@ -163,7 +169,7 @@ bool CellMember::tolerate(const StoreError& error) {
 }
 
 bool CellMember::stand_by() {
-  const std::int64_t read_ns = wall_ns();
+  const std::int64_t read_ns = waiter_->wall_ns();
   const auto state = shared_->state();
   if (!state) return tolerate(state.error());
   {
@@ -182,7 +188,7 @@ bool CellMember::stand_by() {
     }
     hooks_.current(read_ns);
   }
-  const TakeoverWatch::Cause cause = watch_.judge(*state, monotonic_ms());
+  const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
   return cause == TakeoverWatch::Cause::none || take(*state, cause);
 }
 
@@ -190,10 +196,7 @@ bool CellMember::stand_by() {
 Stored<void> CellMember::compare_with_chain(const CellState& state) {
   acked_max_ = std::max(acked_max_, state.acked);
   const bool is_same_epoch = std::exchange(compared_epoch_, state.epoch) == state.epoch;
-  if (compared_at_ && is_same_epoch &&
-      Clock::now() - *compared_at_ < milliseconds(limits::cell_look_ms_default)) {
-    return {};
-  }
+  if (is_same_epoch && !is_older(compared_at_ns_, limits::cell_look_ms_default)) return {};
   const auto last = TRY(shared_->last());
   const Position tail = log_.tail();
   if (last.last < std::max(tail, acked_max_)) {
@@ -206,7 +209,7 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
   }
   std::string head;
   encode_head(log_.frontier(), head);
-  compared_at_ = Clock::now();
+  compared_at_ns_ = waiter_->monotonic_ns();
   if (last.last == tail) {
     if (last.head == head) return {};
     return store_failure(StoreError::Kind::damaged,
@@ -228,31 +231,37 @@ Stored<bool> CellMember::follow(const CellState& state) {
     const std::size_t count = acknowledged_count(links, state.acked);
     TRY(follow_links(links, count));
     if (count < links_at_once) return count == links.size();
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) return false;
-    }
+    if (is_stopping()) return false;
   }
 }
 
 Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::size_t count) {
   for (std::size_t index = 0; index < count; ++index) {
     auto followed = TRY(log_.follow(links[index]));
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || applying_ < links_at_once; });
-      if (stopping_) return {};
-      ++applying_;
-    }
+    if (!begin_applying()) return {};
     hooks_.followed(std::move(followed));
   }
   return {};
 }
 
+bool CellMember::begin_applying() {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return false;
+      if (applying_ < links_at_once) {
+        ++applying_;
+        return true;
+      }
+    }
+    waiter_->wait(limits::cell_look_ms_default * ns_per_ms);
+  }
+}
+
 bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
-  const std::int64_t apart_ms = std::abs(wall_ns() - state.beat_wall_ns) / 1'000'000;
+  const std::int64_t apart_ms = std::abs(waiter_->wall_ns() - state.beat_wall_ns) / ns_per_ms;
   // An old beat is as old as the outage. A clock that is behind shows for certain.
-  const bool is_behind = wall_ns() < state.beat_wall_ns;
+  const bool is_behind = waiter_->wall_ns() < state.beat_wall_ns;
   if (is_behind && apart_ms > limits::cell_clock_ms_max) {
     if (!std::exchange(is_clock_noted_, true)) {
       hooks_.note(false, "this server doesn't take the cell: its clock is " +
@@ -261,7 +270,7 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
     }
     return true;
   }
-  const Clock::time_point sent_at = Clock::now();
+  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto epoch = shared_->take(state.epoch, settings_.server);
   if (!epoch) {
     if (epoch.error().kind == StoreError::Kind::in_use) return true;  // another one was first
@@ -270,7 +279,7 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
   // Everything that can be read now is durable, as take() has written after it.
   if (auto writer = become_writer(*epoch); !writer) return tolerate(writer.error());
   hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
-  beat_proved_at_ = sent_at.time_since_epoch().count();
+  beat_proved_at_ns_ = sent_at_ns;
   {
     const std::lock_guard lock(mutex_);
     view_.role = CellRole::active;
@@ -280,7 +289,7 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
   }
   epoch_ = *epoch;
   is_active_ = true;
-  reported_at_.reset();
+  reported_at_ns_.reset();
   hooks_.active();
   return true;
 }
@@ -307,7 +316,7 @@ Stored<void> CellMember::become_writer(std::uint64_t epoch) {
 
 bool CellMember::beat() {
   const Beat beat = log_.next_beat(epoch_, log_.tail());
-  const Clock::time_point sent_at = Clock::now();
+  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto is_writer = shared_->beat(beat);
   if (!is_writer) {
     note_trouble(is_writer.error().message);
@@ -322,7 +331,7 @@ bool CellMember::beat() {
     hooks_.deposed("another server has taken the cell");
     return false;
   }
-  beat_proved_at_ = sent_at.time_since_epoch().count();
+  beat_proved_at_ns_ = sent_at_ns;
   note_trouble({});
   if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
   return true;
@@ -341,13 +350,12 @@ void CellMember::let_go(const std::string& successor) {
 // For people: whatever fails is tried again soon. Each call has little time and is made in a turn
 // of its own, so that none holds up a beat.
 void CellMember::report() {
-  const auto now = Clock::now();
-  const auto is_due = [&now](std::optional<Clock::time_point>& done_at, std::int64_t interval_ms) {
-    if (done_at && now - *done_at < milliseconds(interval_ms)) return false;
-    done_at = now;
+  const auto is_due = [this](std::optional<std::int64_t>& done_at_ns, std::int64_t interval_ms) {
+    if (!is_older(done_at_ns, interval_ms)) return false;
+    done_at_ns = waiter_->monotonic_ns();
     return true;
   };
-  if (is_due(reported_at_, limits::cell_report_ms_default)) {
+  if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
     ReplicaReport own;
     own.server = settings_.server;
     own.role = is_active_ ? "active" : "standby";
@@ -358,12 +366,12 @@ void CellMember::report() {
       own.root = to_hex(merkle_root(log_.frontier(), sha256));
     }
     (void)reports_->report(own);
-  } else if (is_due(read_at_, limits::cell_look_ms_default)) {
+  } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {
     if (auto servers = reports_->replicas()) {
       const std::lock_guard lock(mutex_);
       view_.servers = std::move(*servers);
     }
-  } else if (is_due(checked_at_, limits::cell_report_ms_default)) {
+  } else if (is_due(checked_at_ns_, limits::cell_report_ms_default)) {
     if (auto durability = reports_->durability()) {
       const std::lock_guard lock(mutex_);
       view_.durability = std::move(durability->message);

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -45,15 +44,21 @@ class CellMember {
     std::unique_ptr<SharedLog> reports;
   };
 
-  // `log` outlives the member, which follows into it.
+  // `log` outlives the member, which follows into it. `waiter` is what its thread waits with.
   CellMember(CellSettings settings, std::string version, ReplicatedEventLog& log,
-             Connections connections, Hooks hooks);
+             Connections connections, Hooks hooks,
+             std::unique_ptr<Waiter> waiter = std::make_unique<ThreadWaiter>());
   // Calls stop().
   ~CellMember();
 
+  // Begins the thread.
   void start();
-  // Ends the thread. A writer whose last commit is durable lets go of the cell: the next one needs
-  // no silence to take it. `successor` names a server, or is empty.
+  // What the thread does, until ask_to_stop().
+  void run();
+  // Has run() end. With `lets_go`, a writer, whose last commit must be durable, lets go of the cell
+  // then: the next one needs no silence to take it. `successor` names a server, or is empty.
+  void ask_to_stop(bool lets_go, const std::string& successor);
+  // The same, and waits for the thread.
   void stop(bool lets_go, const std::string& successor);
   // Says that what hooks.followed was called with is applied: only a few links are under way, since
   // each is kept in memory. Any thread.
@@ -68,15 +73,14 @@ class CellMember {
   [[nodiscard]] std::int64_t unproved_ms() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  void run();
   // Each does what is due and returns false if the thread is to end.
   bool stand_by();
   bool beat();
   // Follows what was acknowledged. Returns whether that was all.
   Stored<bool> follow(const CellState& state);
   Stored<void> follow_links(const std::vector<ChainLink>& links, std::size_t count);
+  // Counts a link as under way, once there is room. Returns false if the thread is to end.
+  bool begin_applying();
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
@@ -87,6 +91,10 @@ class CellMember {
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
   bool wait(std::int64_t ms);
+  [[nodiscard]] bool is_stopping() const;
+  // Returns whether `interval_ms` have passed since `done_at_ns` (monotonic), if that was ever.
+  [[nodiscard]] bool is_older(const std::optional<std::int64_t>& done_at_ns,
+                              std::int64_t interval_ms) const;
 
   const CellSettings settings_;
   const std::string version_;
@@ -94,26 +102,28 @@ class CellMember {
   const std::unique_ptr<SharedLog> shared_;
   const std::unique_ptr<SharedLog> reports_;
   const Hooks hooks_;
-  // Of the thread.
+  const std::unique_ptr<Waiter> waiter_;
+  // Of the thread. Moments are monotonic.
   TakeoverWatch watch_;
   std::uint64_t epoch_ = 0;
-  std::optional<Clock::time_point> compared_at_;  // with the chain
+  std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
   Position acked_max_ = 0;  // of all beats that were read
-  std::optional<Clock::time_point> reported_at_;
-  std::optional<Clock::time_point> read_at_;     // the reports of all servers
-  std::optional<Clock::time_point> checked_at_;  // the durability
+  std::optional<std::int64_t> reported_at_ns_;
+  std::optional<std::int64_t> read_at_ns_;     // the reports of all servers
+  std::optional<std::int64_t> checked_at_ns_;  // the durability
   bool is_clock_noted_ = false;
   bool is_noted_ = false;  // a trouble, in the log of the service
-  std::optional<Clock::time_point> noted_at_;
-  std::atomic<Clock::rep> beat_proved_at_ = 0;
+  std::optional<std::int64_t> noted_at_ns_;
+  std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   CellView view_;
   std::size_t applying_ = 0;  // links that hooks_.followed was called with
   bool stopping_ = false;
+  bool lets_go_ = false;  // see ask_to_stop()
+  std::string successor_;
   std::thread thread_;
 };
 
