@@ -42,7 +42,7 @@ struct MemoryChain::State {
 MemoryChain::MemoryChain() : state_(std::make_unique<State>()) {}
 MemoryChain::~MemoryChain() = default;
 
-void MemoryChain::lose_next_append(LostAppend fate) {
+void MemoryChain::lose_next_append(std::optional<LostAppend> fate) {
   const std::lock_guard lock(state_->mutex);
   state_->lost = fate;
 }
@@ -50,6 +50,33 @@ void MemoryChain::lose_next_append(LostAppend fate) {
 void MemoryChain::land_delayed() {
   const std::lock_guard lock(state_->mutex);
   state_->land(std::exchange(state_->delayed, std::nullopt));
+}
+
+std::optional<ChainLink> MemoryChain::take_delayed() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->delayed, std::nullopt);
+}
+
+void MemoryChain::delay(ChainLink link) {
+  const std::lock_guard lock(state_->mutex);
+  state_->delayed = std::move(link);
+}
+
+std::size_t MemoryChain::acknowledged() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->acknowledged;
+}
+
+void MemoryChain::set_acknowledged(std::size_t count) {
+  const std::lock_guard lock(state_->mutex);
+  state_->acknowledged = count;
+}
+
+void MemoryChain::acknowledge_through(Position last) {
+  const std::lock_guard lock(state_->mutex);
+  for (std::size_t count = state_->links.size(); count > state_->acknowledged; --count) {
+    if (state_->links[count - 1].last == last) state_->acknowledged = count;
+  }
 }
 
 void MemoryChain::set_away(bool away) {

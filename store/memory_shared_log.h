@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "store/shared_log.h"
 
@@ -24,10 +25,18 @@ class MemoryChain {
   MemoryChain& operator=(const MemoryChain&) = delete;
   ~MemoryChain();
 
-  // The answer of the next append is `unknown`, if it would have been `ok`.
-  void lose_next_append(LostAppend fate);
+  // The answer of the next append is `unknown`, if it would have been `ok`; nullopt: it isn't.
+  void lose_next_append(std::optional<LostAppend> fate);
   // Has the delayed append land, if there is one and nothing took its place.
   void land_delayed();
+  // Takes the delayed append out, and puts one in.
+  std::optional<ChainLink> take_delayed();
+  void delay(ChainLink link);
+  // How many links survive a failover: those that were acknowledged, and those before them.
+  [[nodiscard]] std::size_t acknowledged() const;
+  void set_acknowledged(std::size_t count);
+  // Acknowledges the links up to the one that ends at `last`, if it is there.
+  void acknowledge_through(Position last);
   // While it is away all calls fail so, and nobody attends the cell.
   void set_away(bool away);
   // While it is stuck, as without standbys, a write blocks for its deadline and is `unknown` then,

@@ -15,7 +15,8 @@ namespace json = boost::json;
 }  // namespace
 
 bool is_of_any_request(const std::string& code) {
-  constexpr std::array codes{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN", "OVERLOADED"};
+  constexpr std::array codes{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN",
+                             "OVERLOADED",      "NOT_ACTIVE",   "STORAGE_AWAY"};
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
@@ -61,6 +62,7 @@ void Caller::send() {
     if (!environment_.faults.stopped() && environment_.random.one_in(8)) {
       return finish({"GAVE_UP", {}, {}});
     }
+    network_.turn(name_, {});
     send();
   });
 }
@@ -85,12 +87,15 @@ void Caller::receive(const std::string& line) {
   }
   const json::object& data = answer.at("error").at("data").as_object();
   const std::string code(data.at("code").as_string());
+  const json::value* details = data.if_contains("details");
+  if (code == "NOT_ACTIVE") {
+    network_.turn(name_, std::string(details->at("server").as_string()));
+  }
   if (is_of_any_request(code))
     return send_later(environment_.random.between(100, 1000) * ns_per_ms);
   if (is_about_dropped(environment_.dropped, code, book_.find(id_)->params)) {
     return finish({"GAVE_UP", {}, {}});
   }
-  const json::value* details = data.if_contains("details");
   finish({code, {}, details == nullptr ? json::object() : details->as_object()});
 }
 

@@ -59,9 +59,11 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMac
   for (const char* name : {"stepper-a", "stepper-b"}) {
     clients.push_back(std::make_unique<StepClient>(context, name));
   }
-  clients.push_back(std::make_unique<AccessAdminClient>(context, "keeper"));
-  for (const char* name : {"guest-a", "guest-b"}) {
-    clients.push_back(std::make_unique<TokenClient>(context, name));
+  if (!context.environment.is_cell) {
+    clients.push_back(std::make_unique<AccessAdminClient>(context, "keeper"));
+    for (const char* name : {"guest-a", "guest-b"}) {
+      clients.push_back(std::make_unique<TokenClient>(context, name));
+    }
   }
   for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
     clients.push_back(std::make_unique<LockClient>(context, name));
@@ -70,8 +72,12 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMac
     clients.push_back(std::make_unique<TickClient>(context, name, "merge"));
   }
   clients.push_back(std::make_unique<TickClient>(context, "ticker-c", "sweep"));
-  clients.push_back(std::make_unique<ForeignFileClient>(context, "outsider"));
+  if (!context.environment.is_cell) {
+    clients.push_back(std::make_unique<ForeignFileClient>(context, "outsider"));
+  }
   clients.push_back(std::make_unique<ReaderClient>(context, "reader"));
+  // The others are of what a single server has.
+  if (context.environment.is_cell) return clients;
   if (CaretakerClient::is_in(context.environment.seed)) {
     clients.push_back(std::make_unique<CaretakerClient>(context, "caretaker"));
   }

@@ -28,14 +28,15 @@ struct DroppedHistory {
 
 struct Environment {
   Environment(std::uint64_t seed_of_it, Mutant seeded_bug, std::size_t trace_lines,
-              bool has_retention = false, bool has_redactions = false)
+              bool has_retention = false, bool has_redactions = false, bool in_cell = false)
       : seed(seed_of_it),
         random(seed_of_it),
         faults(random),
         trace(trace_lines),
         mutant(seeded_bug),
         retains(has_retention),
-        redacts(has_redactions) {}
+        redacts(has_redactions),
+        is_cell(in_cell) {}
 
   void note(std::string_view what) { trace.note(schedule.monotonic_ns(), what); }
 
@@ -49,10 +50,11 @@ struct Environment {
     if (!fact) violate(what);
   }
 
-  // Asks for the server process to be killed after the present step.
+  // Asks for the server process whose step this is to be killed after it.
   void crash(std::string_view why) {
     note("crash: " + std::string(why));
     crash_wanted = true;
+    crashed = schedule.running();
   }
 
   const std::uint64_t seed;
@@ -63,6 +65,7 @@ struct Environment {
   Mutant mutant;
   std::optional<std::string> violation;
   bool crash_wanted = false;
+  Owner crashed = outside;  // the life that is to end, in a cell
 
   // Randomness and time of those who only read. They stay out of the others' way, so that the same
   // seed takes the same course with and without them.
@@ -78,6 +81,9 @@ struct Environment {
   // Whether texts are redacted while the service serves, likewise with randomness of its own.
   const bool redacts;
   SeededRandom redaction_random{seed ^ 0x52656461};
+
+  // Whether several servers share the log.
+  const bool is_cell;
 };
 
 }  // namespace signalbox::simulation

@@ -85,6 +85,9 @@ int run(int argc, char** argv) {
   const auto* first = app.add_option("--seed", options.seed, "The first (of a search: a new one)");
   app.add_option("--steps", options.steps, "Steps with faults, before all must come to rest")
       ->capture_default_str();
+  app.add_option("--servers", options.servers, "How many servers share the log, as in a cell")
+      ->check(CLI::Range(1, 9))
+      ->capture_default_str();
   app.add_option("--trace-lines", options.trace_lines, "How much is shown of a seed that failed")
       ->capture_default_str();
   std::vector<std::string> names{mutant};

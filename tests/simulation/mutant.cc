@@ -65,8 +65,17 @@ constexpr auto mutant_names = std::to_array<const char*>({"none",
                                                           "open_run_dropped",
                                                           "grant_dropped",
                                                           "young_record_dropped",
-                                                          "text_left_in_snapshot"});
-static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::text_left_in_snapshot) + 1);
+                                                          "text_left_in_snapshot",
+                                                          "reads_believed",
+                                                          "warning_is_ok",
+                                                          "take_without_append",
+                                                          "beat_by_wall_clock",
+                                                          "follower_reads_unacked",
+                                                          "append_without_epoch",
+                                                          "absent_means_never_ran",
+                                                          "deposed_serves_on",
+                                                          "resend_with_new_salt"});
+static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::resend_with_new_salt) + 1);
 
 }  // namespace
 

@@ -68,6 +68,16 @@ enum class Mutant : std::uint8_t {
   grant_dropped,              // a retention drops the grant of a lock that is held
   young_record_dropped,       // a retention drops what is younger than its age
   text_left_in_snapshot,      // a redaction leaves the snapshot that was made before it
+  // Of several servers.
+  reads_believed,          // a new writer takes what it can read for all that there is
+  warning_is_ok,           // what one machine of the database has counts as acknowledged
+  take_without_append,     // a new writer writes nothing before it believes what it reads
+  beat_by_wall_clock,      // a standby measures the writer's silence by the wall clock
+  follower_reads_unacked,  // a standby follows what isn't acknowledged
+  append_without_epoch,    // a server that was deposed goes on writing
+  absent_means_never_ran,  // a job that isn't on this machine is executed again
+  deposed_serves_on,       // a server that can't know that it is the writer answers as such
+  resend_with_new_salt,    // an append without an answer is sent again with other bytes
 };
 
 const char* name_of(Mutant mutant);

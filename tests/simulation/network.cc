@@ -31,13 +31,17 @@ bool may_be_late(const std::string& line) {
 
 class Network::Connection final : public SimulatedPeer {
  public:
-  Connection(Network& network, Recipient& recipient)
-      : network_(network), environment_(network.environment_), recipient_(recipient) {
+  Connection(Network& network, SimulatedServer& server, Recipient& recipient)
+      : network_(network),
+        environment_(network.environment_),
+        server_(server),
+        recipient_(recipient) {
     if (recipient.address().empty()) return;
     caller_.emplace();
     caller_->address = recipient.address();
   }
 
+  [[nodiscard]] SimulatedServer& server() const { return server_; }
   [[nodiscard]] const std::optional<signalbox::Caller>& caller() const override { return caller_; }
   bool use_token(const Uuid& token_id) override {
     if (caller_) caller_->token_id = token_id;
@@ -58,7 +62,8 @@ class Network::Connection final : public SimulatedPeer {
   void answer(std::string made, std::size_t) override {
     if (made.empty()) return;
     std::string line = network_.tampered(made);
-    const std::string id = network_.oracle_.answered(line);
+    const bool is_present = !network_.is_present_ || network_.is_present_(&server_);
+    const std::string id = network_.oracle_.answered(line, is_present);
     const auto place = std::find_if(unanswered_.begin(), unanswered_.end(),
                                     [&id](const Unanswered& each) { return each.id == id; });
     if (place == unanswered_.end()) return environment_.violate("a second answer to " + id);
@@ -92,6 +97,7 @@ class Network::Connection final : public SimulatedPeer {
 
   Network& network_;
   Environment& environment_;
+  SimulatedServer& server_;
   Recipient& recipient_;
   std::list<Unanswered> unanswered_;  // the oldest first
   std::optional<signalbox::Caller> caller_;
@@ -102,6 +108,14 @@ void Network::connect(SimulatedServer* server) {
   server_ = server;
   for (auto& [client, connection] : connections_) connection->close_after_flush();
   connections_.clear();
+}
+
+void Network::disconnect(const SimulatedServer* server) {
+  std::erase_if(connections_, [server](const auto& entry) {
+    if (&entry.second->server() != server) return false;
+    entry.second->close_after_flush();
+    return true;
+  });
 }
 
 void Network::examine() {
@@ -136,14 +150,19 @@ void Network::send(const std::string& client, Recipient& recipient, const std::s
 }
 
 void Network::deliver(const std::string& client, Recipient& recipient, const std::string& line) {
-  if (server_ == nullptr) return;
+  SimulatedServer* const server = server_of_ ? server_of_(client) : server_;
+  if (server == nullptr) return;
   environment_.note(client + " asks " + line);
   auto& connection = connections_[client];
-  if (connection == nullptr) connection = std::make_shared<Connection>(*this, recipient);
+  if (connection != nullptr && &connection->server() != server) {
+    connection->close_after_flush();
+    connection.reset();
+  }
+  if (connection == nullptr) connection = std::make_shared<Connection>(*this, *server, recipient);
   const std::string id(boost::json::parse(line).at("id").as_string());
   oracle_.arrived(id);
   connection->asked(id);
-  server_->receive(line, client, connection);
+  server->receive(line, client, connection);
 }
 
 }  // namespace signalbox::simulation

@@ -72,6 +72,7 @@ void Oracle::rolled_back() {
 void Oracle::has_space() {
   lateness_.excuse(environment_.schedule.monotonic_ns());
   waits_.begin_anew();
+  due_.disturbed(environment_.schedule.monotonic_ns());
 }
 
 void Oracle::stalled_until(std::int64_t until_ns) {
@@ -117,12 +118,14 @@ void Oracle::check_jobs() {
   }
 }
 
-std::string Oracle::answered(const std::string& line) {
+std::string Oracle::answered(const std::string& line, bool is_present) {
   const json::object answer = json::parse(line).as_object();
   std::string id(answer.at("id").as_string());
   const json::value* result = answer.if_contains("result");
   access_.answered(id, result != nullptr ? "" : code_in(answer.at("error").as_object()));
-  answers_.answered(id, answer);
+  // What shows an earlier state says so.
+  const bool is_past = result != nullptr && result->as_object().contains("as_of");
+  if (!is_past) answers_.answered(id, answer);
   if (result == nullptr) return id;
   const Position position = position_in(result->as_object());
   environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +
@@ -135,7 +138,7 @@ std::string Oracle::answered(const std::string& line) {
     environment_.expect(audit_.has_command(id),
                         "command " + id + " was acknowledged, and the log doesn't have it");
   }
-  check_files(*book_.find(id), id, result->as_object());
+  if (is_present) check_files(*book_.find(id), id, result->as_object());
   return id;
 }
 
@@ -147,12 +150,12 @@ void Oracle::check_files(const SentCommand& sent, const std::string& id,
       return environment_.violate(sent.method + " " + id + " is answered without a token");
     }
     const auto token = result.at("token").to_number<Token>();
-    environment_.expect(files_.written() >= token,
+    environment_.expect(files_->written() >= token,
                         "the files that follow from " + id + " aren't there");
   } else if (sent.method == "watchdog.check" && result.at("timed_out").as_bool()) {
     for (const char* name : {"checkpoint_path", "checkpoint_json_path"}) {
       const std::string path(result.at(name).as_string());
-      environment_.expect(files_.has(path), id + " tells of " + path + ", which isn't there");
+      environment_.expect(files_->has(path), id + " tells of " + path + ", which isn't there");
     }
   }
 }

@@ -23,16 +23,17 @@
 #include "tests/simulation/simulated_machine.h"
 #include "tests/simulation/simulated_repositories.h"
 #include "tests/simulation/wait_watch.h"
+#include "tests/simulation/witness.h"
 
 namespace signalbox::simulation {
 
-class Oracle {
+class Oracle final : public Witness {
  public:
   Oracle(Environment& environment, const SimulatedMachine& machine, const RunRootFiles& files,
          const SimulatedRepositories& repositories, const BoardRhythm& rhythm)
       : environment_(environment),
         machine_(machine),
-        files_(files),
+        files_(&files),
         book_(environment),
         audit_(environment, book_),
         board_(environment, book_, repositories, rhythm.prune_after_ns,
@@ -51,15 +52,13 @@ class Oracle {
   [[nodiscard]] const BoardAudit& board() const { return board_; }
   [[nodiscard]] DueAudit& due() { return due_; }
 
-  // Follows records that are decided and applied but not durable yet.
-  void applied(const World& world, std::span<const Record> records);
-  // Notes that the lease of a token was renewed without a record.
-  void renewed(Token token) {
+  void applied(const World& world, std::span<const Record> records) override;
+  void renewed(Token token) override {
     leases_.renewed(token);
     lateness_.renewed(token);
   }
   // Audits what became durable since the last call.
-  void durable(const EventLog& log);
+  void durable(const EventLog& log) override;
   // Returns how often each type of event has become durable.
   [[nodiscard]] const EventCounts& events() const { return events_; }
   [[nodiscard]] ClockCheck& clock() { return clock_; }
@@ -71,18 +70,21 @@ class Oracle {
   void stalled_until(std::int64_t until_ns);
   // Looks for what is over and goes on. Called while the server could end it.
   void examine_lateness();
-  // Notes that the disk is full: what wasn't durable is dropped.
-  void rolled_back();
-  // Notes that there is space again, and that the server has set all deadlines anew.
-  void has_space();
-  [[nodiscard]] AccessWatch& access() { return access_; }
+  void handled(const std::string& id, const std::optional<Uuid>& token) override {
+    access_.handled(id, token);
+  }
+  void rolled_back() override;
+  void has_space() override;
   [[nodiscard]] const AnswerJudge& answers() const { return answers_; }
   // Notes that a new life of the server has opened the log.
   void recovered(const EventLog& log);
   // Notes that a request has reached the server.
   void arrived(const std::string& id) { answers_.arrived(id); }
-  // Checks an answer that leaves for a client. Returns the id of its request.
-  std::string answered(const std::string& line);
+  // Checks an answer that leaves for a client, of the server that is the present one, or of another
+  // of a cell. Returns the id of its request.
+  std::string answered(const std::string& line, bool is_present = true);
+  // Has the run-root files be those of another server.
+  void look_at(const RunRootFiles& files) { files_ = &files; }
   // Checks an event that leaves for a subscriber.
   void delivered(const std::string& line);
   // Checks a list that a follower goes on from.
@@ -99,7 +101,7 @@ class Oracle {
 
   Environment& environment_;
   const SimulatedMachine& machine_;
-  const RunRootFiles& files_;
+  const RunRootFiles* files_;
   CommandBook book_;
   RegisterAudit audit_;
   BoardAudit board_;

@@ -28,13 +28,14 @@ bool Schedule::step_by(std::int64_t latest_ns) {
   while (!planned_.empty() && planned_.begin()->first.first <= latest_ns) {
     auto first = planned_.extract(planned_.begin());
     const std::int64_t time_ns = first.key().first;
-    if (first.mapped().owner != outside && first.mapped().owner == stalled_ &&
-        time_ns < stalled_until_ns_) {
-      first.key().first = stalled_until_ns_;
+    const auto stalled = stalled_until_ns_.find(first.mapped().owner);
+    if (stalled != stalled_until_ns_.end() && time_ns < stalled->second) {
+      first.key().first = stalled->second;
       planned_.insert(std::move(first));
       continue;
     }
     now_ns_ = time_ns;
+    running_ = first.mapped().owner;
     first.mapped().action();
     return true;
   }
@@ -43,11 +44,11 @@ bool Schedule::step_by(std::int64_t latest_ns) {
 
 void Schedule::kill(Owner owner) {
   std::erase_if(planned_, [owner](const auto& entry) { return entry.second.owner == owner; });
+  stalled_until_ns_.erase(owner);
 }
 
 void Schedule::stall(Owner owner, std::int64_t duration_ns) {
-  stalled_ = owner;
-  stalled_until_ns_ = now_ns_ + duration_ns;
+  stalled_until_ns_[owner] = now_ns_ + duration_ns;
 }
 
 }  // namespace signalbox::simulation

@@ -32,6 +32,9 @@ class Schedule final : public Clock {
   // Runs all actions up to this time, and those that they plan until then.
   void run_until(std::int64_t time_ns);
 
+  // Returns whose action runs now, or did last.
+  [[nodiscard]] Owner running() const { return running_; }
+
   // Drops all actions of the owner, whose process was killed.
   void kill(Owner owner);
   // Delays the owner's actions until `duration_ns` from now: its process gets no processor.
@@ -60,8 +63,8 @@ class Schedule final : public Clock {
   std::int64_t now_ns_ = ns_per_s;
   std::int64_t wall_offset_ns_ = 0;
   std::uint64_t count_ = 0;
-  Owner stalled_ = outside;
-  std::int64_t stalled_until_ns_ = 0;
+  Owner running_ = outside;
+  std::map<Owner, std::int64_t> stalled_until_ns_;
 };
 
 }  // namespace signalbox::simulation

@@ -199,11 +199,15 @@ bool SimulatedMachine::knows_reset_of(const std::string& job_id) const {
 }
 
 std::size_t SimulatedMachine::running() const {
-  return static_cast<std::size_t>(
-      std::count_if(jobs_.begin(), jobs_.end(), [this](const auto& entry) {
-        const SimulatedJob& job = entry.second;
-        return state_of(job) == JobState::running || (job.lost && !job.cleaned);
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      jobs_.begin(), jobs_.end(), [this](const auto& entry) { return is_running(entry.first); }));
+}
+
+bool SimulatedMachine::is_running(const std::string& job_id) const {
+  const auto place = jobs_.find(job_id);
+  if (place == jobs_.end()) return false;
+  const SimulatedJob& job = place->second;
+  return state_of(job) == JobState::running || (job.lost && !job.cleaned);
 }
 
 }  // namespace signalbox::simulation

@@ -33,9 +33,6 @@ void fill(SeededRandom& random, std::span<std::byte> bytes) {
 }
 constexpr std::size_t jobs_max = 3;
 
-JobOwnership simulated_ownership() {
-  return {"simulated machine", [](const std::string&) { return false; }};
-}
 constexpr std::int64_t watchdog_interval_ms = 2000;
 
 }  // namespace
@@ -54,13 +51,15 @@ World fold(const EventLog& log, Mutant mutant) {
 }
 
 SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
-                                 SimulatedMachine& machine, Oracle& oracle, RunRootFiles& files,
+                                 SimulatedMachine& machine, Witness& witness, RunRootFiles& files,
                                  std::shared_ptr<SimulatedRepositories> repositories,
-                                 const BoardRhythm& rhythm, Owner owner, World world)
+                                 const BoardRhythm& rhythm, Owner owner, World world,
+                                 const CellSite* site)
     : environment_(environment),
+      site_(site),
       disk_(disk),
       machine_(machine),
-      oracle_(oracle),
+      witness_(witness),
       files_(files),
       repositories_(std::move(repositories)),
       owner_(owner),
@@ -124,7 +123,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                }),
       runner_queue_(engine_, environment.schedule, runners_, runner_removals_),
       runner_executor_({[](const std::string& job_id) { return "secret of " + job_id; }}, runners_),
-      executor_(machine, machine, runner_executor_),
+      executor_(site != nullptr ? site->machine : machine, machine, runner_executor_),
       artifacts_("/nonexistent"),
       authentication_(engine_, environment.schedule, {}),
       api_(api(ids_, blocking_pool(),
@@ -152,13 +151,22 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           [this](const Job& job, const std::string& text) {
             environment_.note("job " + job.id + ": " + text);
           },
-          {.ownership = simulated_ownership(),
+          {.ownership = ownership(),
            .runs_root = "/runs",
            .jobs_max = jobs_max,
            .runners = RunnerClient::is_in(environment.seed)
                           ? FindRunners([this] { return runners_.offers(); })
                           : nullptr}) {
-  engine_.set_committer(committer_);
+  if (site != nullptr) {
+    const auto done = [this](CommitOutcome outcome) { engine_.on_committed(std::move(outcome)); };
+    seat_ = std::make_unique<SimulatedSeat>(environment, *site, disk.log(), owner, done);
+    api_.refuses_commands = [this] { return cell_refusal(); };
+    api_.ownership = std::make_shared<const JobOwnership>(ownership());
+    reading_api_.refuses_commands = api_.refuses_commands;
+    engine_.set_committer(*seat_);
+  } else {
+    engine_.set_committer(committer_);
+  }
   loops_.add(board_);
   if (environment_.retains) add_retention();
   if (environment_.redacts) redact_later();
@@ -169,7 +177,8 @@ SimulatedServer::~SimulatedServer() = default;
 Engine::Hooks SimulatedServer::hooks() {
   return {
       [this](std::span<const Record> records) {
-        oracle_.applied(engine_.world(), records);
+        witness_.applied(engine_.world(), records);
+        if (stands_by_) return;
         files_.applied(records);
         apply(records);
         if (retention_) retention_->note_applied(records);
@@ -183,11 +192,14 @@ Engine::Hooks SimulatedServer::hooks() {
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
-        oracle_.durable(disk_.whole());
+        witness_.durable(disk_.whole());
         if (environment_.mutant != Mutant::effect_before_commit) {
-          for (const Commit& commit : outcome.batch) jobs_.apply(commit);
+          for (const Commit& commit : outcome.batch) {
+            if (!stands_by_) jobs_.apply(commit);
+          }
         }
         for (const Commit& commit : outcome.batch) {
+          if (stands_by_) break;
           files_.observe(commit);
           if (!stopping_) loops_.apply(commit);
         }
@@ -195,8 +207,11 @@ Engine::Hooks SimulatedServer::hooks() {
         if (environment_.mutant != Mutant::event_before_commit) feed_.publish(outcome.batch);
         if (stopping_) post([this] { stop_when_idle(); });
       },
-      [this](const std::string& why) { environment_.crash("fatal: " + why); },
+      [this](const std::string& why) {
+        if (!stands_by_) environment_.crash("fatal: " + why);
+      },
       [this](const std::string&) { return roll_back(); },
+      [this](const std::string& why) { step_down(why); },
   };
 }
 
@@ -223,12 +238,12 @@ Api SimulatedServer::api(IdSource& ids, const BlockingPool& pool, Post post_to_e
     if (environment_.mutant != Mutant::unheard_renewals && !timer_loop_.renew_lease(run)) {
       return false;
     }
-    oracle_.renewed(run.attempt->token);
+    witness_.renewed(run.attempt->token);
     return true;
   };
   api.renew_step_lease = [this](const Run& run, const StepState& step) {
     if (!timer_loop_.renew_lease(run, step)) return false;
-    oracle_.renewed(step.token);
+    witness_.renewed(step.token);
     return true;
   };
   api.is_dropped = [this](const RunId& run_id) {
@@ -286,8 +301,20 @@ void SimulatedServer::post(Schedule::Action action) {
   environment_.schedule.after(0, owner_, std::move(action));
 }
 
+JobOwnership SimulatedServer::ownership() const {
+  const bool is_apart = site_ != nullptr && environment_.mutant != Mutant::absent_means_never_ran;
+  return {is_apart ? "machine of " + site_->server : "simulated machine",
+          [](const std::string&) { return false; }};
+}
+
 void SimulatedServer::start() {
   SIGNALBOX_CHECK(projector_.catch_up().has_value());
+  if (seat_) return stand_by();
+  begin_serving();
+  if (RunnerClient::is_in(environment_.seed)) sweep_runners();
+}
+
+void SimulatedServer::begin_serving() {
   files_.start(disk_.whole(), owner_);
   announce_start();
   conclude_retention(engine_, disk_.log());
@@ -297,7 +324,6 @@ void SimulatedServer::start() {
   jobs_.adopt();
   loops_.arm();
   schedule_turn();
-  if (RunnerClient::is_in(environment_.seed)) sweep_runners();
 }
 
 void SimulatedServer::announce_start() {
@@ -307,9 +333,7 @@ void SimulatedServer::announce_start() {
     const auto begun = begin_incarnation(
         engine_, {"simulated", environment_.schedule.wall_ns(), 0},
         {[this](const Run& run) { return executor_.poll(job_of(run, "/data/runs")); },
-         [ownership = simulated_ownership()](const Run& run) {
-           return ownership.is_elsewhere(run);
-         },
+         [own = ownership()](const Run& run) { return own.is_elsewhere(run); },
          [](const std::string& report) -> Stored<Artifact> {
            return Artifact{"crash_report.json", "application/json", report.size(), sha256(report)};
          }});
@@ -325,12 +349,11 @@ void SimulatedServer::receive(const std::string& line, const std::string& actor,
 
 void SimulatedServer::handle(const std::string& line, const std::string& actor,
                              const std::shared_ptr<SimulatedPeer>& peer) {
-  timer_loop_.check_for_clock_jump(stopping_);
+  check_clocks();
   project_later();  // queries read the projections
   const std::string taken = tampered_line(environment_.mutant, engine_.world(), line);
   if (!peer->caller()) return dispatcher_.handle(taken, {actor, Role::admin}, peer);
-  oracle_.access().handled(std::string(json::parse(line).at("id").as_string()),
-                           peer->caller()->token_id);
+  witness_.handled(std::string(json::parse(line).at("id").as_string()), peer->caller()->token_id);
   const Decided<Principal> principal = principal_of(*peer->caller());
   if (principal) {
     dispatcher_.handle(taken, *principal, peer);
@@ -364,20 +387,20 @@ void SimulatedServer::schedule_turn() {
 }
 
 void SimulatedServer::turn() {
-  if (!stopping_) timer_loop_.turn(jobs_);
+  if (acts()) timer_loop_.turn(jobs_);
   engine_.flush();
   wait_for_time();
 }
 
 void SimulatedServer::wait_for_time() {
-  if (stopping_) return;
+  if (!acts()) return;
   const std::int64_t left_ns =
       std::min(timer_loop_.next_due_ns() - lease_clock_.monotonic_ns(),
                loops_.next_due_ns() - environment_.schedule.monotonic_ns());
   const std::int64_t late_ns = environment_.mutant == Mutant::late_timers ? 3 * ns_per_s : 0;
   environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s) + late_ns, owner_,
                               [this, alarm = ++alarm_] {
-                                if (alarm != alarm_ || stopping_) return;
+                                if (alarm != alarm_ || !acts()) return;
                                 if (environment_.mutant != Mutant::due_for_ever) timer_loop_.fire();
                                 run_due_loops();
                                 schedule_turn();

@@ -34,11 +34,13 @@
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/station_jobs.h"
 #include "server/timer_loop.h"
-#include "tests/simulation/oracle.h"
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/seeded_ids.h"
 #include "tests/simulation/simulated_disk.h"
+#include "tests/simulation/simulated_machine.h"
 #include "tests/simulation/simulated_repositories.h"
+#include "tests/simulation/simulated_seat.h"
+#include "tests/simulation/witness.h"
 
 namespace signalbox {
 struct MethodParts;
@@ -69,14 +71,15 @@ class LeaseClock final : public Clock {
 
 class SimulatedServer {
  public:
-  // Takes a `world` that is the fold of the disk's log.
+  // Takes a `world` that is the fold of the disk's log. `site` is the server's in a cell, whose
+  // replica the disk then has; nullptr: it is alone.
   SimulatedServer(Environment& environment, SimulatedDisk& disk, SimulatedMachine& machine,
-                  Oracle& oracle, RunRootFiles& files,
+                  Witness& witness, RunRootFiles& files,
                   std::shared_ptr<SimulatedRepositories> repositories, const BoardRhythm& rhythm,
-                  Owner owner, World world);
+                  Owner owner, World world, const CellSite* site = nullptr);
   ~SimulatedServer();
 
-  // Recovers and starts the loops.
+  // Recovers and starts the loops; in a cell, once this server takes the log.
   void start();
   // Handles a request line as soon as the process gets the processor.
   void receive(const std::string& line, const std::string& actor,
@@ -89,7 +92,15 @@ class SimulatedServer {
 
   // Stops as on SIGTERM: work under way is finished first; then ended() is true.
   void stop();
-  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] bool ended() const { return ended_ && (!seat_ || seat_->has_left()); }
+  // Has another server of the cell take over: this one stops as the writer.
+  void switch_over(const std::string& successor);
+  // Returns whether this server takes commands, as far as it knows.
+  [[nodiscard]] bool is_current() const {
+    return acts() && !is_cell_away_ && seat_->member().is_current();
+  }
+  // Returns the id of its machine, as the attempts of its jobs have it.
+  [[nodiscard]] std::string machine_id() const { return ownership().machine(); }
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
   // Returns the digest of the world, kept between calls as the service keeps it.
@@ -117,6 +128,25 @@ class SimulatedServer {
   void wait_for_time();
   void add_runners(RunnerParts& parts);
   void sweep_runners();
+  // What follows is in simulated_server_cell.cc.
+  void stand_by();
+  CellMember::Hooks cell_hooks();
+  void take_over();
+  void step_down(const std::string& why);
+  void look_at_cell();
+  void watch_cell();
+  [[nodiscard]] Rejection not_active() const;
+  [[nodiscard]] Rejection log_away() const;
+  [[nodiscard]] std::optional<Rejection> cell_refusal() const;
+  void end();
+
+  // Does what only the writer of the log does when it begins.
+  void begin_serving();
+  [[nodiscard]] JobOwnership ownership() const;
+  [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }
+  void check_clocks() {
+    if (!stands_by_) timer_loop_.check_for_clock_jump(stopping_);
+  }
   World roll_back();
   void watch_for_space();
   void stop_when_idle();
@@ -132,9 +162,10 @@ class SimulatedServer {
   void redact();
 
   Environment& environment_;
+  const CellSite* const site_;  // nullptr: in no cell
   SimulatedDisk& disk_;
   SimulatedMachine& machine_;
-  Oracle& oracle_;
+  Witness& witness_;
   RunRootFiles& files_;
   const std::shared_ptr<SimulatedRepositories> repositories_;
   const Owner owner_;
@@ -168,12 +199,17 @@ class SimulatedServer {
   Dispatcher dispatcher_;
   Dispatcher reading_dispatcher_;
   SimulatedCommitter committer_;
+  std::unique_ptr<SimulatedSeat> seat_;  // nullptr: in no cell
   StationJobs jobs_;
   bool turn_scheduled_ = false;
   bool stopping_ = false;
   bool stopped_ = false;  // ServerStopped is decided
   bool ended_ = false;
   bool started_ = false;
+  bool stands_by_ = false;               // another server of the cell writes the log
+  bool is_cell_away_ = false;            // as the writer: nothing it sends is acknowledged
+  std::int64_t cell_away_since_ns_ = 0;  // monotonic
+  std::string successor_;                // see switch_over()
   std::uint64_t incarnation_ = 0;
   bool projection_scheduled_ = false;
   std::int64_t board_files_busy_until_ns_ = 0;  // monotonic; the pool has one thread

@@ -17,7 +17,7 @@ BlockingPool SimulatedServer::blocking_pool() {
             environment_.schedule.after(
                 environment_.random.between(0, 1000) * ns_per_us, owner_,
                 [this, then = std::move(then), sight = files_.take_observation()] {
-                  timer_loop_.check_for_clock_jump(stopping_);
+                  check_clocks();
                   files_.decide_by(sight);
                   then();
                   files_.decide_by(std::nullopt);
@@ -46,7 +46,7 @@ BlockingPool SimulatedServer::board_files_pool() {
           },
           [this](std::function<void()> then) {
             post([this, then = std::move(then)] {
-              timer_loop_.check_for_clock_jump(stopping_);
+              check_clocks();
               if (!stopping_) then();
             });
           }};
@@ -67,7 +67,7 @@ BlockingPool SimulatedServer::rewriting_pool(std::function<std::int64_t()> durat
   return {[later](std::function<void()> work) { later(std::move(work)); },
           [this, later](std::function<void()> then) {
             later([this, then = std::move(then)] {
-              timer_loop_.check_for_clock_jump(stopping_);
+              check_clocks();
               then();
             });
           }};

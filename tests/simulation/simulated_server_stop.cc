@@ -3,6 +3,7 @@
 
 #include "domain/check.h"
 #include "server/engine/engine.h"
+#include "server/limits.h"
 #include "server/rpc/command_call.h"
 #include "tests/simulation/simulated_server.h"
 
@@ -15,7 +16,7 @@ const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping
 
 World SimulatedServer::roll_back() {
   environment_.note("disk: full; back to " + std::to_string(disk_.log().tail()));
-  oracle_.rolled_back();
+  witness_.rolled_back();
   redactions_.note_rolled_back();
   digest_.forget();
   projector_.roll_back(disk_.log().tail());
@@ -35,8 +36,7 @@ void SimulatedServer::watch_for_space() {
     engine_.leave_storage_full();
     if (engine_.world().server.incarnation != incarnation_) announce_start();
     timer_loop_.arm();
-    oracle_.has_space();
-    oracle_.due().disturbed(environment_.schedule.monotonic_ns());
+    witness_.has_space();
     jobs_.adopt();
     loops_.arm();
     schedule_turn();
@@ -44,6 +44,14 @@ void SimulatedServer::watch_for_space() {
 }
 
 void SimulatedServer::stop() {
+  if (seat_ && !stands_by_) {
+    // A stop doesn't wait for a database that is away, or goes away now.
+    const std::int64_t patience_ms =
+        seat_->member().is_current() ? 2 * limits::cell_lease_ms_max : 0;
+    environment_.schedule.after(patience_ms * ns_per_ms, owner_, [this] {
+      if (!engine_.idle()) step_down("its log is away, and the service stops");
+    });
+  }
   if (std::exchange(stopping_, true)) return;
   dispatcher_.refuse_all(simulated_stop);
   reading_dispatcher_.refuse_all(simulated_stop);
@@ -52,19 +60,21 @@ void SimulatedServer::stop() {
   runner_queue_.refuse_all(simulated_stop);
   if (retention_) retention_->stop();
   redactions_.stop();
+  engine_.go_on();  // nothing is due any more, and the last event is tried
   engine_.flush();
   stop_when_idle();
 }
 
 void SimulatedServer::stop_when_idle() {
   if (!engine_.idle()) return engine_.flush();
+  if (stands_by_) return end();
   if (!stopped_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
     engine_.close(simulated_stop);
     return engine_.flush();
   }
-  files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
+  files_.when_written(engine_.durable_position(), [this](const std::string&) { end(); });
 }
 
 }  // namespace signalbox::simulation

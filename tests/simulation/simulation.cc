@@ -18,6 +18,7 @@
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "projections/world_codec.h"
+#include "tests/simulation/cell_simulation.h"
 #include "tests/simulation/client.h"
 #include "tests/simulation/deep_job.h"
 #include "tests/simulation/follower.h"
@@ -365,11 +366,14 @@ void on_alarm(int) {
 
 }  // namespace
 
-SimulationResult simulate(const SimulationOptions& options) { return Simulation(options).run(); }
+SimulationResult simulate(const SimulationOptions& options) {
+  return options.servers > 1 ? simulate_cell(options) : Simulation(options).run();
+}
 
 std::string repeat_line(const SimulationOptions& options) {
   std::string line = "build/simulate --seed " + std::to_string(options.seed) +
                      " --seeds 1 --steps " + std::to_string(options.steps);
+  if (options.servers > 1) line += " --servers " + std::to_string(options.servers);
   if (options.mutant != Mutant::none) line += " --mutant " + std::string(name_of(options.mutant));
   return line;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/event_counts.h"
@@ -17,6 +18,7 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   std::uint64_t steps = 5000;  // with faults; after them everything has to come to rest
   Mutant mutant = Mutant::none;
+  std::size_t servers = 1;       // more: of a cell, over one log
   std::size_t trace_lines = 60;  // at most this many in a result
   // Unless it is empty, a new data directory that gets the log. Then nothing is dropped from it,
   // and nothing is redacted.
@@ -35,7 +37,8 @@ struct SimulationResult {
   std::uint64_t judged = 0;        // answers that were compared with the log
   std::uint64_t lives = 0;         // of the server
   FaultCounts faults{};
-  EventCounts event_counts;  // by type
+  std::vector<std::pair<std::string, std::uint64_t>> cell_faults;  // by name
+  EventCounts event_counts;                                        // by type
 };
 
 // Runs one simulation. The same options give the same result. Blocks until the verdict.

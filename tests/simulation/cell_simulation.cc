@@ -1,0 +1,377 @@
+#include "tests/simulation/cell_simulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "domain/check.h"
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "tests/simulation/client.h"
+#include "tests/simulation/deep_job.h"
+#include "tests/simulation/host_machine.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/settling_client.h"
+#include "tests/simulation/simulated_server.h"
+
+namespace signalbox::simulation {
+namespace {
+
+// Everything must come to rest within this time once faults stop (simulation.cc).
+constexpr std::int64_t cell_rest_ns_max = 20 * 60 * ns_per_s;
+// Within this time a cell that nothing ails has a server that takes commands.
+constexpr std::int64_t takeover_ns_max = 30 * ns_per_s;
+constexpr std::int64_t long_stall_ns = 2'001 * ns_per_ms;
+constexpr std::uint64_t steps_between_comparisons = 500;
+
+// A machine with a server of the cell.
+struct Host {
+  Host(Environment& environment, SimulatedMachine& jobs, std::string name_of_it)
+      : name(std::move(name_of_it)), disk(environment), machine(jobs), files(environment) {}
+
+  const std::string name;
+  SimulatedDisk disk;  // with the replica
+  HostMachine machine;
+  RunRootFiles files;
+  DatabaseWay way;
+  std::unique_ptr<Witness> witness;
+  std::unique_ptr<CellSite> site;
+  std::unique_ptr<SimulatedServer> server;  // nullptr: down
+  Owner life = outside;
+};
+
+class CellSimulation {
+ public:
+  explicit CellSimulation(const SimulationOptions& options)
+      : options_(options),
+        // Without what only some seeds of a single server have.
+        environment_(options.seed * 160, options.mutant, options.trace_lines, false, false,
+                     /*in_cell=*/true) {
+    for (std::size_t number = 1; number <= options.servers; ++number) add_host(number);
+    MemorySharedLog made(database_.chain());
+    SIGNALBOX_CHECK(made.create(first_link(hosts_.front()->disk.log()), "secret").has_value());
+    network_.connect_to(
+        [this](const std::string& client) { return target_of(client).server.get(); });
+    network_.when_turned(
+        [this](const std::string& client, const std::string& server) { turn(client, server); });
+    network_.when_judged([this](const SimulatedServer* server) {
+      return present_ != nullptr && present_->server.get() == server;
+    });
+    clients_ = make_clients(context_, machine_);
+    clients_.push_back(std::make_unique<SettlingClient>(
+        context_, machine_, "settler",
+        [this] { return present_ == nullptr ? nullptr : &present_->server->engine().world(); },
+        [this] { return present_->server->machine_id(); }));
+  }
+
+  SimulationResult run() {
+    for (const auto& host : hosts_) start(*host);
+    for (const auto& client : clients_) client->begin();
+    while (steps_ < options_.steps && !environment_.violation) {
+      misfortune();
+      step();
+    }
+    if (!environment_.violation) come_to_rest();
+    return result();
+  }
+
+ private:
+  // Tells the oracle what the present server does, and of each what is durable.
+  class HostWitness final : public Witness {
+   public:
+    HostWitness(CellSimulation& simulation, const Host& host)
+        : simulation_(simulation), host_(host) {}
+
+    void applied(const World& world, std::span<const Record> records) override {
+      if (is_present()) simulation_.oracle_.applied(world, records);
+    }
+    void durable(const EventLog& log) override { simulation_.oracle_.durable(log); }
+    void renewed(Token token) override {
+      if (is_present()) simulation_.oracle_.renewed(token);
+    }
+    void handled(const std::string&, const std::optional<Uuid>&) override {}
+    void rolled_back() override {
+      if (is_present()) simulation_.oracle_.rolled_back();
+    }
+    void has_space() override {
+      if (is_present()) simulation_.oracle_.has_space();
+    }
+
+   private:
+    [[nodiscard]] bool is_present() const { return simulation_.present_ == &host_; }
+
+    CellSimulation& simulation_;
+    const Host& host_;
+  };
+
+  [[nodiscard]] std::int64_t now_ns() const { return environment_.schedule.monotonic_ns(); }
+
+  void add_host(std::size_t number) {
+    auto host = std::make_unique<Host>(environment_, machine_, "server-" + std::to_string(number));
+    host->witness = std::make_unique<HostWitness>(*this, *host);
+    host->site =
+        std::make_unique<CellSite>(CellSite{host->name, database_, host->way, host->machine,
+                                            [this, raw = host.get()] { became_present(*raw); },
+                                            [this, name = host->name](const std::string& text) {
+                                              environment_.note(name + ": " + text);
+                                            }});
+    hosts_.push_back(std::move(host));
+  }
+
+  Host& target_of(const std::string& client) { return *hosts_[targets_[client]]; }
+
+  void turn(const std::string& client, const std::string& server) {
+    std::size_t& target = targets_[client];
+    for (std::size_t index = 0; index < hosts_.size(); ++index) {
+      if (hosts_[index]->name == server) target = index;
+    }
+    if (server.empty()) target = (target + 1) % hosts_.size();
+  }
+
+  void start(Host& host) {
+    host.life = ++lives_;
+    host.disk.reopen();
+    environment_.note(host.name + " starts, life " + std::to_string(host.life) + ", at " +
+                      std::to_string(host.disk.log().tail()));
+    host.server = std::make_unique<SimulatedServer>(
+        environment_, host.disk, machine_, *host.witness, host.files, repositories_, rhythm_,
+        host.life, fold(host.disk.log(), options_.mutant), host.site.get());
+    host.server->start();
+  }
+
+  // The server takes the log: what it has is what counts from now on.
+  void became_present(Host& host) {
+    environment_.note(host.name + " takes commands");
+    present_ = &host;
+    oracle_.look_at(host.files);
+    oracle_.recovered(host.disk.log());
+    oracle_.clock().excused();
+    excuse();
+    environment_.expect(host.disk.log().tail() == database_.chain()->links().back().last,
+                        host.name + " takes commands without all that the log has");
+  }
+
+  // Nothing is late that can't be recorded now.
+  void excuse() {
+    oracle_.stalled_until(now_ns());
+    oracle_.due().disturbed(now_ns());
+  }
+
+  void end(Host& host) {
+    environment_.note(host.name + " is gone");
+    if (present_ == &host) present_ = nullptr;
+    network_.disconnect(host.server.get());
+    environment_.schedule.kill(host.life);
+    environment_.reading.kill(host.life);
+    host.server.reset();
+    const bool is_calm = environment_.faults.stopped();
+    environment_.schedule.after(environment_.random.between(5, is_calm ? 100 : 8000) * ns_per_ms,
+                                outside, [this, &host] { start(host); });
+  }
+
+  void step() {
+    ++steps_;
+    environment_.reading.run_until(now_ns());
+    SIGNALBOX_CHECK(environment_.schedule.step());
+    oracle_.due().follow_wall_clock();
+    if (std::exchange(environment_.crash_wanted, false)) {
+      for (const auto& host : hosts_) {
+        if (host->server != nullptr && host->life == environment_.crashed) end(*host);
+      }
+    }
+    for (const auto& host : hosts_) {
+      if (host->server != nullptr && host->server->ended()) end(*host);
+    }
+    if (is_able()) {
+      oracle_.examine_lateness();
+    } else {
+      excuse();
+    }
+    if (steps_ % steps_between_comparisons == 0) compare_replicas();
+    if (present_ == nullptr) return;
+    const World& world = present_->server->engine().world();
+    if (world.position == std::exchange(checked_position_, world.position)) return;
+    for (const std::string& sentence : broken_invariants(world)) {
+      environment_.violate("invariant broken: " + sentence);
+    }
+  }
+
+  // Returns whether a server could do now what is due.
+  [[nodiscard]] bool is_able() const {
+    return present_ != nullptr && present_->server->is_current() && now_ns() >= stalled_until_ns_;
+  }
+
+  // Injects faults that come from outside, at any point.
+  void misfortune() {
+    SeededRandom& random = environment_.random;
+    for (const auto& host : hosts_) {
+      if (host->server == nullptr) continue;
+      if (database_.strikes(CellFault::server_killed)) {
+        environment_.note("killed: " + host->name);
+        end(*host);
+        continue;
+      }
+      if (database_.strikes(CellFault::server_stopped)) host->server->stop();
+      if (database_.strikes(CellFault::server_hangs)) hang(*host);
+      if (database_.strikes(CellFault::server_cut_off)) {
+        environment_.note(host->name + " is cut off");
+        host->way.cut_until_ns = now_ns() + random.between(100, 20'000) * ns_per_ms;
+        ++host->way.losses;
+      }
+    }
+    if (present_ != nullptr && database_.strikes(CellFault::cell_switched)) {
+      present_->server->switch_over(random.one_in(2) ? random.any_of(hosts_)->name : "");
+    }
+    if (database_.strikes(CellFault::database_away)) {
+      environment_.note("the database is away");
+      database_.go_away(random.between(100, random.one_in(3) ? 60'000 : 5'000) * ns_per_ms);
+      if (random.one_in(2)) database_.fail_over();
+    }
+    if (database_.strikes(CellFault::database_fails_over)) {
+      environment_.note("the database fails over");
+      database_.fail_over();
+    }
+    if (database_.strikes(CellFault::standbys_away)) {
+      environment_.note("the database has no standbys");
+      database_.lose_standbys(random.between(100, 20'000) * ns_per_ms);
+    }
+    if (environment_.faults.strikes(Fault::clock_jump)) {
+      environment_.note("the clocks jump");
+      environment_.schedule.jump_wall(random.between(-30'000, 30'000) * ns_per_ms);
+      excuse();
+    }
+  }
+
+  void hang(Host& host) {
+    const std::int64_t ns = environment_.random.between(50, 6000) * ns_per_ms;
+    environment_.note(host.name + " hangs");
+    environment_.schedule.stall(host.life, ns);
+    environment_.reading.stall(host.life, ns);
+    if (present_ != &host) return;
+    stalled_until_ns_ = now_ns() + ns;
+    oracle_.stalled_until(stalled_until_ns_);
+    oracle_.due().disturbed(stalled_until_ns_);
+    if (ns > long_stall_ns) oracle_.stopped_until(stalled_until_ns_);
+  }
+
+  // Each replica is a beginning of the log, byte for byte.
+  void compare_replicas() {
+    const std::vector<ChainLink> links = database_.chain()->links();
+    for (const auto& host : hosts_) compare(*host, links);
+  }
+
+  void compare(const Host& host, const std::vector<ChainLink>& links) {
+    const MemoryEventLog& replica = host.disk.log();
+    for (const ChainLink& link : links) {
+      if (link.bytes.empty() || link.last > replica.tail()) continue;
+      std::string bytes;
+      const auto scanned =
+          replica.scan_entries(link.prev + 1, [&](std::string_view entry, Position first) {
+            if (first <= link.last) append_link_entry(entry, bytes);
+            return first < link.last;
+          });
+      SIGNALBOX_CHECK(scanned.has_value());
+      environment_.expect(bytes == link.bytes, "the replica of " + host.name +
+                                                   " differs from the log after " +
+                                                   std::to_string(link.prev));
+    }
+  }
+
+  void come_to_rest() {
+    environment_.note("calm");
+    environment_.faults.stop();
+    environment_.schedule.set_wall_right();
+    database_.go_away(0);
+    database_.lose_standbys(0);
+    for (const auto& host : hosts_) host->way.cut_until_ns = 0;
+    excuse();
+    const std::int64_t calm_ns = now_ns();
+    bool is_led = false;
+    while (!environment_.violation && now_ns() < calm_ns + cell_rest_ns_max) {
+      step();
+      is_led = is_led || is_able();
+      environment_.expect(is_led || now_ns() < calm_ns + takeover_ns_max,
+                          "no server takes commands, though nothing is in the way");
+      if (now_ns() > calm_ns + takeover_ns_max) network_.examine();
+      if (at_rest()) break;
+    }
+    if (environment_.violation) return;
+    environment_.expect(at_rest(), "the cell never comes to rest");
+    oracle_.finished();
+    compare_replicas();
+    for (const auto& host : hosts_) {
+      environment_.expect(host->server->digest() == present_->server->digest(),
+                          "the state of " + host->name + " isn't that of " + present_->name);
+    }
+    environment_.expect(
+        world_digest(fold(present_->disk.log(), Mutant::none)) == present_->server->digest(),
+        "the digest of the replay isn't the living one");
+  }
+
+  [[nodiscard]] bool at_rest() const {
+    if (!is_able() || !present_->server->engine().idle()) return false;
+    const Position tail = present_->disk.log().tail();
+    const bool is_followed = std::all_of(hosts_.begin(), hosts_.end(), [&](const auto& host) {
+      return host->server != nullptr && host->server->engine().world().position == tail;
+    });
+    const World& world = present_->server->engine().world();
+    return is_followed && world.runs.empty() && world.locks.empty() && world.ticks.empty() &&
+           machine_.running() == 0;
+  }
+
+  SimulationResult result() {
+    SimulationResult result;
+    result.violation = environment_.violation;
+    result.last_lines.assign(environment_.trace.last_lines().begin(),
+                             environment_.trace.last_lines().end());
+    result.trace_digest = environment_.trace.digest();
+    result.steps = steps_;
+    result.events = database_.chain()->links().back().last;
+    result.runs = oracle_.audit().runs();
+    result.commands = oracle_.book().size();
+    result.acknowledged = oracle_.book().acknowledged();
+    result.judged = oracle_.answers().judged();
+    result.lives = lives_;
+    result.faults = environment_.faults.counts();
+    result.cell_faults = database_.counts();
+    result.event_counts = oracle_.events();
+    return result;
+  }
+
+  static BoardRhythm rhythm_without_cards(SeededRandom& random) {
+    BoardRhythm rhythm = any_rhythm(random);
+    rhythm.has_cards = false;
+    return rhythm;
+  }
+
+  const SimulationOptions options_;
+  Environment environment_;
+  SimulatedDatabase database_{environment_};
+  SimulatedMachine machine_{environment_};
+  const BoardRhythm rhythm_ = rhythm_without_cards(environment_.random);
+  const std::shared_ptr<SimulatedRepositories> repositories_ =
+      std::make_shared<SimulatedRepositories>(environment_);
+  RunRootFiles no_files_{environment_};
+  Oracle oracle_{environment_, machine_, no_files_, *repositories_, rhythm_};
+  Network network_{environment_, oracle_};
+  Context context_{environment_, network_, oracle_.book(), no_files_, *repositories_, rhythm_};
+  DeepJobs deep_jobs_{context_, machine_};
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::map<std::string, std::size_t> targets_;  // of clients: the host that they ask
+  std::vector<std::unique_ptr<Host>> hosts_;
+  Host* present_ = nullptr;  // whose server takes commands
+  Owner lives_ = outside;
+  std::uint64_t steps_ = 0;
+  Position checked_position_ = 0;
+  std::int64_t stalled_until_ns_ = 0;  // the present server
+};
+
+}  // namespace
+
+SimulationResult simulate_cell(const SimulationOptions& options) {
+  return CellSimulation(options).run();
+}
+
+}  // namespace signalbox::simulation
