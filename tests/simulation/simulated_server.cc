@@ -188,6 +188,7 @@ Engine::Hooks SimulatedServer::hooks() {
           for (const Commit& commit : outcome.batch) jobs_.apply(commit);
         }
         for (const Commit& commit : outcome.batch) {
+          if (runners_.apply(commit)) schedule_turn();
           files_.observe(commit);
           if (!stopping_) loops_.apply(commit);
         }
