@@ -158,7 +158,7 @@ Decided<RunnerRegistry::ReportNews> RunnerRegistry::report(const RunnerReport& r
                   "another process of " + report.runner +
                       " has reported: its work directory was copied, or set back to an earlier "
                       "state. Without its runner.json it is registered anew",
-                  {{"runner", report.runner}}, {"signalbox runner evict --off " + report.runner});
+                  {{"runner", report.runner}}, {"signalbox runner get " + report.runner});
   }
   runner.caller = caller;
   runner.seen_ns = monotonic_ns;
