@@ -10,6 +10,7 @@
 #include "domain/one_of.h"
 #include "domain/plan_command.h"
 #include "domain/run_command.h"
+#include "domain/runner_command.h"
 #include "domain/server_command.h"
 #include "domain/station_command.h"
 #include "domain/tick_command.h"
@@ -26,7 +27,8 @@ using CommandVariant = std::variant<
     SetExploration, SetPlan, ResetPlan, NextStep, HeartbeatStep, CompleteStep, FailStep,
     ExpireStepLease, TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy,
     SubmitCard, BlockCard, UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree,
-    NoteTicksMissed, PruneRuns, AdoptAuditKey, PauseService, ResumeService, SetCardPriority>;
+    NoteTicksMissed, PruneRuns, AdoptAuditKey, PauseService, ResumeService, SetCardPriority,
+    DrainRunner, EvictRunner>;
 using Command = OneOf<CommandVariant>;
 
 }  // namespace signalbox

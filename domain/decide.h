@@ -72,8 +72,8 @@ Decided<NewEvents> decide(const World&, const DeferStation&, const Now&);
 // Codes as for HeartbeatStation. No events if the attempt asks already, or
 // is being ended.
 Decided<NewEvents> decide(const World&, const RequestApproval&, const Now&);
-// Never rejected; no events if the station isn't ready or is for outside workers, or while the
-// service is paused.
+// Never rejected; no events if the station isn't ready or is for outside workers, if its machine is
+// a runner that is drained or evicted, or while the service is paused.
 Decided<NewEvents> decide(const World&, const DispatchStation&, const Now&);
 Decided<NewEvents> decide(const World&, const SettleStation&, const Now&);
 
@@ -163,6 +163,11 @@ Decided<NewEvents> decide(const World&, const StartCard&, const Now&);
 Decided<NewEvents> decide(const World&, const MergeCard&, const Now&);
 // Never rejected; no events if no retry is due.
 Decided<NewEvents> decide(const World&, const RetryBlockedCards&, const Now&);
+
+// Runner family. INVALID_PARAMS, LIMIT_EXCEEDED; DrainRunner: RUNNER_EVICTED. No events if the
+// runner is so already.
+Decided<NewEvents> decide(const World&, const DrainRunner&, const Now&);
+Decided<NewEvents> decide(const World&, const EvictRunner&, const Now&);
 
 // Service family. No events if the service is paused already, or isn't paused.
 Decided<NewEvents> decide(const World&, const PauseService&, const Now&);

@@ -222,6 +222,7 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().ready_at == 0) return NewEvents{};
   if (run->definition().executor == ExecutorKind::worker) return NewEvents{};
+  if (world.standing_of(command.machine) != RunnerStanding::free) return NewEvents{};
   const std::string worker = is_runner(command.machine) ? command.machine : "signalbox";
   const StationClaimed claim = claim_of(*run, worker, /*lease_ms=*/0, /*lock_token=*/0);
   const std::string job_id =

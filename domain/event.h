@@ -21,6 +21,7 @@
 #include "domain/plan_events.h"
 #include "domain/project_events.h"
 #include "domain/run_events.h"
+#include "domain/runner_events.h"
 #include "domain/server_events.h"
 #include "domain/station_events.h"
 #include "domain/tick_events.h"
@@ -28,7 +29,7 @@
 namespace signalbox {
 
 using EventNouns = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent,
-                                PlanEvent, AccessEvent, ProjectEvent, CardEvent>;
+                                PlanEvent, AccessEvent, ProjectEvent, CardEvent, RunnerEvent>;
 using Event = OneOf<EventNouns>;
 
 // Calls `visitor` with the innermost event and returns its result. The visitor accepts every event

@@ -25,6 +25,7 @@ void evolve_noun(World& world, const Record& record, const AccessEvent& noun);
 void evolve_noun(World& world, const Record& record, const PlanEvent& noun);
 void evolve_noun(World& world, const Record& record, const ProjectEvent& noun);
 void evolve_noun(World& world, const Record& record, const CardEvent& noun);
+void evolve_noun(World& world, const Record& record, const RunnerEvent& noun);
 
 // Remove the run, or the loop, from the dependents of the lock with this token. Do nothing if no
 // lock is held with it.

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "domain/check.h"
+#include "domain/placement.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -206,6 +207,17 @@ void examine(const World& world, const AccessState& access, Findings& findings) 
   }
 }
 
+void examine_runners(const World& world, Findings& findings) {
+  findings.expect(world.runners.size() <= limits::decided_runners_max,
+                  "what is decided about runners is bounded");
+  for (const auto& [runner, decision] : world.runners) {
+    findings.expect(is_runner_id(runner), "a decision about a runner names one");
+    findings.expect(decision.standing != RunnerStanding::free && decision.decided_at != 0 &&
+                        decision.decided_at <= world.position,
+                    "a runner was drained or evicted at a position of the log");
+  }
+}
+
 // Counts the tokens in use whose holder is known.
 void examine_holders(const World& world, Findings& findings) {
   std::size_t known = 0;
@@ -261,6 +273,7 @@ std::vector<std::string> broken_invariants(const World& world) {
   }
   examine_holders(world, findings);
   examine(world, world.access, findings);
+  examine_runners(world, findings);
   examine(world, world.board, findings);
   return findings.list;
 }

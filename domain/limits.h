@@ -98,6 +98,9 @@ inline constexpr std::size_t denial_streaks_max = 256;
 // Time after an AccessDenied during which the same denial isn't recorded again.
 inline constexpr std::int64_t denial_streak_ms_max = 60 * 1000;
 
+// Runners that are drained or evicted.
+inline constexpr std::size_t decided_runners_max = 4096;
+
 // The board. A card's title and brief together are its run's goal.
 inline constexpr std::size_t projects_max = 10'000;
 inline constexpr std::size_t open_cards_max = 200'000;

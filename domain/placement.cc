@@ -55,6 +55,10 @@ std::string runner_id(std::string_view name, std::string_view random_hex) {
 
 bool is_runner(std::string_view machine) { return machine.starts_with(runner_prefix); }
 
+bool is_runner_id(std::string_view text) {
+  return is_runner(text) && is_runner_label(text.substr(runner_prefix.size()));
+}
+
 bool is_runner_label(std::string_view label) {
   if (label.empty() || label.size() > limits::label_bytes_max) return false;
   return is_lower_or_digit(label.front()) && std::all_of(label.begin(), label.end(), [](char c) {

@@ -20,6 +20,8 @@ namespace signalbox {
 std::string runner_id(std::string_view name, std::string_view random_hex);
 // Returns whether a machine that a record names is a runner.
 [[nodiscard]] bool is_runner(std::string_view machine);
+// Returns whether `text` has the form of a runner's id, and so a bounded length.
+[[nodiscard]] bool is_runner_id(std::string_view text);
 
 // Returns whether `label` is 1 to limits::label_bytes_max of a-z, 0-9, '.', '_' and '-', beginning
 // with a letter or a digit.

@@ -51,4 +51,9 @@ const Project* World::find_project(const std::string& name) const {
   return place == projects.end() ? nullptr : &place->second;
 }
 
+RunnerStanding World::standing_of(const std::string& runner) const {
+  const auto place = runners.find(runner);
+  return place == runners.end() ? RunnerStanding::free : place->second.standing;
+}
+
 }  // namespace signalbox

@@ -25,6 +25,7 @@
 #include "domain/ready_stations.h"
 #include "domain/remembered.h"
 #include "domain/run.h"
+#include "domain/runner.h"
 #include "domain/tick.h"
 
 namespace signalbox {
@@ -102,6 +103,8 @@ struct World {
   std::map<Token, std::string> holders;
 
   AccessState access;
+  // What is decided about runners, by id: at most limits::decided_runners_max.
+  std::map<std::string, RunnerDecision> runners;
 
   boost::unordered_flat_map<std::string, Project> projects;
   Board board;
@@ -121,6 +124,8 @@ struct World {
   [[nodiscard]] const Lock* find_lock_by_token(Token token) const;
   [[nodiscard]] const Tick* find_tick(const std::string& loop) const;
   [[nodiscard]] const Project* find_project(const std::string& name) const;
+  // Returns what is decided about the runner; `free` if nothing is.
+  [[nodiscard]] RunnerStanding standing_of(const std::string& runner) const;
 };
 
 }  // namespace signalbox

@@ -126,6 +126,10 @@ struct ChangeSummary::RecordVisitor {
   void operator()(const CellTaken&) const { ++summary.of_service_["cell taken"]; }
   void operator()(const ServicePaused&) const { ++summary.of_service_["paused"]; }
   void operator()(const ServiceResumed&) const { ++summary.of_service_["resumed"]; }
+  void operator()(const RunnerDrained&) const { ++summary.of_service_["runner drained"]; }
+  void operator()(const RunnerUndrained&) const { ++summary.of_service_["runner undrained"]; }
+  void operator()(const RunnerEvicted&) const { ++summary.of_service_["runner evicted"]; }
+  void operator()(const RunnerReadmitted&) const { ++summary.of_service_["runner readmitted"]; }
   void operator()(const HistoryDropped&) const { ++summary.of_service_["history dropped"]; }
   void operator()(const ProjectionRebuilt&) const { ++summary.of_service_["read models rebuilt"]; }
 

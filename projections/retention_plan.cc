@@ -77,6 +77,9 @@ void keep_grants(const World& world, Retained& retained) {
     retained.tokens.insert(token.id);
   }
   for (const auto& [name, project] : world.projects) retained.projects.insert(name);
+  for (const auto& [runner, decision] : world.runners) {
+    retained.positions.insert(decision.decided_at);
+  }
   if (world.server.pause) retained.positions.insert(world.server.pause->position);
 }
 

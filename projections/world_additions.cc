@@ -137,6 +137,28 @@ void find_worktree_places(World& world) {
   }
 }
 
+// What is decided about runners.
+void write_decided_runners(Writer& writer, const World& world) {
+  write_count(writer, world.runners.size());
+  for (const auto& [runner, decision] : world.runners) {
+    writer.write(runner);
+    writer.write(decision);
+  }
+}
+
+void read_decided_runners(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    std::string runner;
+    RunnerDecision decision;
+    reader.read(runner);
+    reader.read(decision);
+    if (decision.standing == RunnerStanding::free) throw Malformed("a runner without a decision");
+    if (!world.runners.emplace(std::move(runner), decision).second) {
+      throw Malformed("a runner that is there twice");
+    }
+  }
+}
+
 }  // namespace
 
 void write_count(Writer& writer, std::size_t count) {
@@ -155,6 +177,7 @@ void write_additions(Writer& writer, const World& world) {
   write_questions(writer, world);
   write_places(writer, world);
   write_worktree_places(writer, world);
+  write_decided_runners(writer, world);
 }
 
 void read_additions(Reader& reader, World& world, std::uint32_t format) {
@@ -167,6 +190,7 @@ void read_additions(Reader& reader, World& world, std::uint32_t format) {
   } else {
     find_worktree_places(world);
   }
+  if (format > 12) read_decided_runners(reader, world);
 }
 
 }  // namespace signalbox

@@ -191,6 +191,10 @@ Digest WorldDigest::of(const World& world) {
     append_key(bytes, id);
     append_key(bytes, worktree.runner);
   }
+  for (const auto& [runner, decision] : world.runners) {
+    append_key(bytes, runner);
+    described::encode(decision, bytes);
+  }
   append_integer(bytes, static_cast<std::uint64_t>(world.holders.size()));
   for (const auto& [token, actor] : world.holders) {
     append_integer(bytes, token);

@@ -2,11 +2,12 @@
 // snapshot and the world it was made of.
 //
 // SHA-256 over "signalbox world v10", the position, the server's state, the pipelines (by digest),
-// the locks and the ticks (by name), the locks that ended (oldest first), access, the holders of
-// tokens (by token), and three sets: open runs, ended runs, command ids. A set's hash is its size
-// and the sum, in four separate 64-bit lanes, of the SHA-256 of each of its members. So it doesn't
-// depend on the order of a hash table, and unchanged members aren't hashed again. Ended runs and
-// command ids include the position that added them, which is their order.
+// the locks and the ticks (by name), the locks that ended (oldest first), access, what is
+// decided about runners (by id), the holders of tokens (by token), and three sets: open runs, ended
+// runs, command ids. A set's hash is its size and the sum, in four separate 64-bit lanes, of the
+// SHA-256 of each of its members. So it doesn't depend on the order of a hash table, and unchanged
+// members aren't hashed again. Ended runs and command ids include the position that added them,
+// which is their order.
 //
 // Somebody who can choose the members could forge a sum. That doesn't matter here: the digest shows
 // whether two programs evolved the same state, and both have the whole log. Evidence of tampering

@@ -159,6 +159,13 @@ int Server::run() {
     logger_.error("{}", machine_.error().message);
     return 74;
   }
+  if (!former_decisions_) {
+    logger_.error(
+        "which runners were drained or evicted can't be read: {}; repair the file, or remove it: "
+        "then those that it names may come back",
+        former_decisions_.error().message);
+    return 78;
+  }
   if (!machine_->copied_from.empty()) {
     logger_.warn(
         "{} was copied: jobs that the log has in progress were given to machine {}, and "
@@ -218,6 +225,7 @@ int Server::run() {
     if (cell_ != nullptr) {
       stand_by();
     } else {
+      take_former_decisions();
       schedule_turn();
       sweep_runners();
     }
@@ -325,6 +333,7 @@ void Server::resume_writes() {
   // The roll-back may have dropped ServerStarted itself, and all further events belong to this
   // incarnation.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
+  take_former_decisions();
   arm();
   schedule_turn();
 }
@@ -356,6 +365,12 @@ void Server::log_file_retention(const FileRetentionReport& report) {
       "file retention: removed {} bytes of {} runs, {} artifacts among them, and {} refs; kept {}",
       report.bytes_removed, report.runs_removed, report.artifacts_removed, report.refs_removed,
       report.kept_total);
+}
+
+std::function<void(bool ok, const std::string& text)> Server::log_outcome() {
+  return [this](bool ok, const std::string& text) {
+    logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+  };
 }
 
 void Server::note_rebuild(const Rebuild& rebuild) {

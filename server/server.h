@@ -54,6 +54,7 @@
 #include "server/rpc/runner_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
+#include "server/runners/former_decisions.h"
 #include "server/runners/runner_executor.h"
 #include "server/runners/runner_registry.h"
 #include "server/scheduler/file_retention.h"
@@ -219,6 +220,12 @@ class Server {
   void sweep_runners();
   // Returns how the board has worktrees at runners removed.
   RemoveAtRunner removal_at_runner();
+  // Records what operators had decided about runners when only this server kept that, and removes
+  // the file. Only the writer of the log may; a standby does it once it takes over.
+  void take_former_decisions();
+  [[nodiscard]] std::filesystem::path former_decisions_file() const {
+    return config_.data / "runners.json";
+  }
   // Gives up the worktrees of ended runs at runners that were evicted.
   void abandon_worktrees();
   [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
@@ -253,6 +260,9 @@ class Server {
   ServiceArtifacts artifacts_;
   ProcessExecutor processes_;
   ModalExecutor modal_;
+  // nullopt: there are none, or all of them are recorded.
+  Stored<std::optional<RunnerDecisions>> former_decisions_ =
+      read_former_decisions(former_decisions_file());
   RunnerRegistry runners_;
   RunnerExecutor at_runners_;
   ExecutorSet executor_;

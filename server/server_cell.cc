@@ -72,6 +72,7 @@ void Server::take_over() {
   (void)engine_.begin(by_the_service)
       .apply(NoteCellTaken{view.cell, view.server.name, view.epoch, view.taken_because});
   if (!begun) return;
+  take_former_decisions();
   schedule_turn();
   sweep_runners();
   watch_cell();

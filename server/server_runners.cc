@@ -4,7 +4,6 @@
 #include "domain/nanoseconds.h"
 #include "server/followers/recorded_run.h"
 #include "server/git/unsaved_work.h"
-#include "server/platform/stored_json.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
 
@@ -47,15 +46,12 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   parts.jobs = config_.data / "jobs";
   parts.key = job_key_;
   parts.uploads = config_.data / "uploads";
-  parts.decisions = config_.data / "runners.json";
   // In a cell no other service can still have the log.
   if (machine_ && cell_ == nullptr) runners_.expect_former_jobs(machine_->since);
-  const auto decided = read_stored_json<RunnerDecisions>(parts.decisions);
-  if (decided) {
-    runners_.restore(*decided);
-  } else if (decided.error().kind != StoreError::Kind::not_found) {
-    logger_.error("which runners were drained or evicted can't be read, so all may come back: {}",
-                  decided.error().message);
+  runners_.restore(engine_.world());
+  if (former_decisions_ && *former_decisions_) {
+    for (const std::string& runner : (*former_decisions_)->drained) runners_.drain(runner, true);
+    for (const std::string& runner : (*former_decisions_)->evicted) runners_.evict(runner);
   }
   std::error_code ignored;  // what an earlier process left is uploaded again
   std::filesystem::remove_all(parts.uploads, ignored);
@@ -65,6 +61,39 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   };
   parts.offers_changed = [this] { schedule_turn(); };
   return std::make_shared<RunnerParts>(std::move(parts));
+}
+
+void Server::take_former_decisions() {
+  if (!former_decisions_ || !*former_decisions_) return;
+  FormerDecisionsTaken taken;
+  {
+    auto transaction = engine_.begin(by_the_service);
+    taken = record_former_decisions(**former_decisions_, [&transaction](const Command& command) {
+      return transaction.apply(command);
+    });
+  }
+  // Without space for the log: see resume_writes().
+  if (engine_.storage_full()) return;
+  engine_.release_when_durable([this, taken](Durability durability) {
+    if (durability != Durability::durable) return;
+    for (const std::string& unknown : taken.unknown) {
+      logger_.warn("{}: {} is no id of a runner, and is dropped from it",
+                   former_decisions_file().string(), unknown);
+    }
+    if (!taken.left.empty()) {
+      logger_.error(
+          "{} drained or evicted runners aren't in the log, since it has decided_runners_max of "
+          "them: end some of those (`signalbox runner list`), and restart this server",
+          taken.left.drained.size() + taken.left.evicted.size());
+    }
+    // While the file is there, the next start records again what is undone meanwhile.
+    if (const auto kept = keep_former_decisions(former_decisions_file(), taken.left); !kept) {
+      return fail(74, kept.error().message +
+                          ": what it says of runners is in the log; remove it and start again");
+    }
+    former_decisions_ = std::nullopt;
+  });
+  engine_.flush();  // nothing that is decided later is in this batch, before the file is gone
 }
 
 RemoveAtRunner Server::removal_at_runner() {

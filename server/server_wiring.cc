@@ -233,12 +233,6 @@ BlockingPool Server::blocking_pool(LanePool& lanes, bool while_serving) {
           }};
 }
 
-std::function<void(bool ok, const std::string& text)> Server::log_outcome() {
-  return [this](bool ok, const std::string& text) {
-    logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-  };
-}
-
 Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
@@ -251,7 +245,8 @@ Engine::Hooks Server::hooks() {
       },
       [this](const CommitOutcome& outcome) {
         for (const Commit& commit : outcome.batch) {
-          if (stands_by_) break;
+          if (runners_.apply(commit)) schedule_turn();
+          if (stands_by_) continue;
           jobs_->apply(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
           if (!stopping_) loops_.apply(commit);

@@ -84,6 +84,10 @@ struct LevelOf {
   std::optional<level_enum> operator()(const AccessDenied&) const { return level_enum::warn; }
   std::optional<level_enum> operator()(const ServicePaused&) const { return level_enum::warn; }
   std::optional<level_enum> operator()(const ServiceResumed&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const RunnerDrained&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const RunnerUndrained&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const RunnerEvicted&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const RunnerReadmitted&) const { return level_enum::warn; }
   template <class Other>
   std::optional<level_enum> operator()(const Other&) const {
     return std::nullopt;
@@ -211,6 +215,18 @@ struct TextOf {
             {}};
   }
   EventLine operator()(const AccessDenied& event) const { return {{}, denial_text(event), {}}; }
+  EventLine operator()(const RunnerDrained& event) const {
+    return {{}, event.runner + " gets no new jobs: drained by " + record.actor, {}};
+  }
+  EventLine operator()(const RunnerUndrained& event) const {
+    return {{}, event.runner + " gets jobs again: undrained by " + record.actor, {}};
+  }
+  EventLine operator()(const RunnerEvicted& event) const {
+    return {{}, event.runner + " counts as gone for good: evicted by " + record.actor, {}};
+  }
+  EventLine operator()(const RunnerReadmitted& event) const {
+    return {{}, event.runner + " may report again: readmitted by " + record.actor, {}};
+  }
   template <class Other>
   EventLine operator()(const Other&) const {
     return {};

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 11> present_only = {
     "what_if.run",      "server.whoami",  "audit.checkpoint", "audit.tile",
     "audit.records",    "state.diff",     "cell.get"};
 
-// Methods without a command id that act for the log, or decide what is kept beside it.
-constexpr std::array<std::string_view, 5> acting = {"run.rebuild_artifacts", "loop.trigger",
-                                                    "runner.drain", "runner.evict", "cell.switch"};
+// Methods without a command id that act for the log.
+constexpr std::array<std::string_view, 3> acting = {"run.rebuild_artifacts", "loop.trigger",
+                                                    "cell.switch"};
 
 // Of a command that a refusal names.
 constexpr std::size_t named_params_bytes_max = 4096;

@@ -122,12 +122,21 @@ json::object state_of_run(const Run& run) {
   return state;
 }
 
+// With what is decided about runners, by id.
+std::optional<json::object> state_of_server(const World& world) {
+  auto state = state_of(&world.server);
+  if (world.runners.empty()) return state;
+  json::object& runners = (*state)["runners"].emplace_object();
+  for (const auto& [runner, decision] : world.runners) runners[runner] = to_json(decision);
+  return state;
+}
+
 }  // namespace
 
 std::optional<json::object> noun_state(const World& world, const Stream& stream) {
   switch (stream.kind) {
     case StreamKind::server:
-      return state_of(&world.server);
+      return state_of_server(world);
     case StreamKind::run:
       if (const Run* run = world.find_run(stream.run_id)) return state_of_run(*run);
       return state_of(world.ended_runs.find(stream.run_id));

@@ -132,7 +132,9 @@ Decided<RunnerRegistry::ReportNews> RunnerRegistry::report(const RunnerReport& r
                                                            std::int64_t monotonic_ns,
                                                            const std::string& caller) {
   const std::lock_guard lock(mutex_);
-  const auto of_caller = [&caller](const auto& each) { return each.second.caller == caller; };
+  const auto of_caller = [&caller](const auto& each) {
+    return each.second.caller == caller && !each.second.is_evicted;
+  };
   if (!runners_.contains(report.runner) &&
       (!make_room() || std::count_if(runners_.begin(), runners_.end(), of_caller) >=
                            static_cast<std::ptrdiff_t>(limits::caller_runners_max))) {
@@ -144,7 +146,7 @@ Decided<RunnerRegistry::ReportNews> RunnerRegistry::report(const RunnerReport& r
   if (runner.is_evicted) {
     return reject(ErrorCode::RUNNER_EVICTED,
                   report.runner + " was evicted: its jobs count as lost, and it gets no others",
-                  {{"runner", report.runner}});
+                  {{"runner", report.runner}}, {"signalbox runner evict --off " + report.runner});
   }
   // Two processes with one identity would both execute its jobs.
   const bool is_replaced =
@@ -273,12 +275,15 @@ bool RunnerRegistry::sweep(std::int64_t monotonic_ns, const IsWanted& is_wanted)
   return changed;
 }
 
-// Makes room for another runner, by dropping one that is gone. Requires mutex_.
+// Makes room for another runner, by dropping one that is gone. Those that are drained or evicted
+// have places of their own (limits::decided_runners_max). Requires mutex_.
 bool RunnerRegistry::make_room() {
-  if (runners_.size() < limits::runners_max) return true;
+  const auto decided = std::count_if(runners_.begin(), runners_.end(),
+                                     [](const auto& each) { return each.second.is_decided(); });
+  if (runners_.size() - static_cast<std::size_t>(decided) < limits::runners_max) return true;
   const auto gone = std::find_if(runners_.begin(), runners_.end(), [](const auto& each) {
     const Runner& runner = each.second;
-    return runner.is_lost && runner.given.empty() && !runner.is_evicted && !runner.is_drained;
+    return runner.is_lost && runner.given.empty() && !runner.is_decided();
   });
   if (gone == runners_.end()) return false;
   runners_.erase(gone);
@@ -295,45 +300,24 @@ void RunnerRegistry::expect(const std::string& name) {
   (void)known(name);
 }
 
-Decided<void> RunnerRegistry::drain(const std::string& name, bool drains) {
+void RunnerRegistry::drain(const std::string& name, bool drains) {
   {
     const std::lock_guard lock(mutex_);
-    const auto runner = runners_.find(name);
-    if (runner == runners_.end()) return runner_not_found(name);
-    runner->second.is_drained = drains;
+    known(name).is_drained = drains;
     offers_ = nullptr;
   }
   wake_(name);
-  return {};
 }
 
-Decided<void> RunnerRegistry::evict(const std::string& name) {
+void RunnerRegistry::evict(const std::string& name, bool evicted) {
   {
     const std::lock_guard lock(mutex_);
-    const auto runner = runners_.find(name);
-    if (runner == runners_.end()) return runner_not_found(name);
-    runner->second.is_evicted = true;
+    Runner& runner = known(name);
+    runner.is_evicted = evicted;
+    runner.is_drained = false;
     offers_ = nullptr;
   }
   wake_(name);
-  return {};
-}
-
-RunnerDecisions RunnerRegistry::decisions() const {
-  const std::lock_guard lock(mutex_);
-  RunnerDecisions decisions;
-  for (const auto& [name, runner] : runners_) {
-    if (runner.is_drained) decisions.drained.push_back(name);
-    if (runner.is_evicted) decisions.evicted.push_back(name);
-  }
-  return decisions;
-}
-
-void RunnerRegistry::restore(const RunnerDecisions& decisions) {
-  const std::lock_guard lock(mutex_);
-  for (const std::string& name : decisions.drained) known(name).is_drained = true;
-  for (const std::string& name : decisions.evicted) known(name).is_evicted = true;
-  offers_ = nullptr;
 }
 
 RunnerState RunnerRegistry::state_of(const Runner& runner) const {

@@ -2,7 +2,7 @@
 //
 // It is memory only: after a restart of the service the runners report again, and what they have
 // tells how the jobs of the log are. A runner that doesn't report within its lease is lost, and so
-// are its jobs.
+// are its jobs. What operators decide about runners comes from the log (apply(), restore()).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,15 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <boost/describe/enum.hpp>
 
 #include "domain/error.h"
-#include "server/runners/runner_decisions.h"
+#include "domain/event.h"
+#include "domain/world.h"
 #include "server/runners/runner_report.h"
 #include "server/scheduler/runner_offers.h"
 
@@ -46,7 +48,7 @@ struct RunnerView {
   std::string version;            // of its program; empty: it didn't say
 };
 
-// Returns RUNNER_NOT_FOUND.
+// Returns RUNNER_NOT_FOUND, with the id shortened if it is too long for one.
 tl::unexpected<Rejection> runner_not_found(const std::string& runner);
 
 // Any thread, unless a function says otherwise.
@@ -101,12 +103,13 @@ class RunnerRegistry {
   void expect_former_jobs(Position position);
   // Makes a runner known that the log names, and that may not have reported yet.
   void expect(const std::string& runner);
-  // RUNNER_NOT_FOUND.
-  Decided<void> drain(const std::string& runner, bool drains);
-  Decided<void> evict(const std::string& runner);
-  // What operators have decided, and what an earlier process was told.
-  [[nodiscard]] RunnerDecisions decisions() const;
-  void restore(const RunnerDecisions& decisions);
+  // Takes what operators have decided, from records that are durable: what a runner is told about
+  // it can't be taken back. Returns whether there was any.
+  bool apply(std::span<const Record> records);
+  // The same for what was decided before this process, or another server of the cell, has begun.
+  void restore(const World& world);
+  void drain(const std::string& runner, bool drains);
+  void evict(const std::string& runner, bool evicted = true);
   [[nodiscard]] std::vector<RunnerView> list(std::int64_t monotonic_ns) const;
   // RUNNER_NOT_FOUND.
   [[nodiscard]] Decided<RunnerView> get(const std::string& runner, std::int64_t monotonic_ns) const;
@@ -137,6 +140,7 @@ class RunnerRegistry {
     bool is_lost = false;
     bool is_evicted = false;
     bool is_drained = false;  // by an operator
+    [[nodiscard]] bool is_decided() const { return is_evicted || is_drained; }
     [[nodiscard]] std::int64_t lease_ms() const;
   };
 

@@ -1,13 +1,35 @@
-// Runners as people see them.
+// Runners as people see them, and what people have decided about them.
 #include "domain/nanoseconds.h"
 #include "server/runners/runner_registry.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 
 tl::unexpected<Rejection> runner_not_found(const std::string& runner) {
+  const std::string shown = shortened(runner, limits::name_bytes_max);
   return reject(ErrorCode::RUNNER_NOT_FOUND,
-                "no runner " + runner + " has reported since the service started",
-                {{"runner", runner}}, {"signalbox runner list"});
+                "no runner " + shown + " has reported since the service started",
+                {{"runner", shown}}, {"signalbox runner list"});
+}
+
+bool RunnerRegistry::apply(std::span<const Record> records) {
+  bool any = false;
+  for (const Record& record : records) {
+    if (!std::holds_alternative<RunnerEvent>(record.event)) continue;
+    any = true;
+    if (const auto* drained = event_as<RunnerDrained>(record.event)) drain(drained->runner, true);
+    if (const auto* back = event_as<RunnerUndrained>(record.event)) drain(back->runner, false);
+    if (const auto* evicted = event_as<RunnerEvicted>(record.event)) evict(evicted->runner);
+    if (const auto* back = event_as<RunnerReadmitted>(record.event)) evict(back->runner, false);
+  }
+  return any;
+}
+
+void RunnerRegistry::restore(const World& world) {
+  for (const auto& [runner, decision] : world.runners) {
+    if (decision.standing == RunnerStanding::drained) drain(runner, true);
+    if (decision.standing == RunnerStanding::evicted) evict(runner);
+  }
 }
 
 RunnerView RunnerRegistry::view_of(const std::string& name, const Runner& runner,

@@ -65,7 +65,7 @@ Stream GivenWhenThen::stream_of(const Event& event) const {
   return std::visit(
       [this](const auto& noun) {
         using Noun = std::remove_cvref_t<decltype(noun)>;
-        if constexpr (std::is_same_v<Noun, ServerEvent>) {
+        if constexpr (std::is_same_v<Noun, ServerEvent> || std::is_same_v<Noun, RunnerEvent>) {
           return Stream::server();
         } else if constexpr (std::is_same_v<Noun, LockEvent>) {
           return Stream::lock(std::visit([](const auto& each) { return each.key; }, noun));

@@ -64,6 +64,7 @@ const std::map<std::string, Kept>& reasons() {
       {"result.artifacts.media_type", Kept::code},
       {"result.artifacts.name", Kept::path},
       {"run_root", Kept::path},
+      {"runner", Kept::name},
       {"station", Kept::name},
       {"step", Kept::name},
       {"steps.definition.dependencies", Kept::name},

@@ -171,6 +171,7 @@ class RandomHistory {
                                 run != nullptr && run->attempt ? run->attempt->timer_origin() : 0,
                                 5000};
         }
+        if (step.choice % 5 == 4) return runner_command(step);
         return ExpireLease{run_id, token,
                            run != nullptr && run->attempt ? run->attempt->lease_renewed_at : 0};
       }
@@ -181,6 +182,13 @@ class RandomHistory {
   [[nodiscard]] static std::string machine_of(const Step& step) {
     if (step.choice % 3 == 0) return {};
     return step.choice % 3 == 1 ? "0123456789abcdef0123456789abcdef" : runner_id("one", "01234567");
+  }
+
+  static Command runner_command(const Step& step) {
+    const std::string runner = runner_id(step.which % 2 == 0 ? "two" : "three", "01234567");
+    const bool takes_back = step.choice % 3 == 0;
+    return step.choice % 2 == 0 ? Command{DrainRunner{runner, !takes_back}}
+                                : Command{EvictRunner{runner, !takes_back}};
   }
 
   // Returns the retry of a run, which has usually failed.

@@ -65,6 +65,10 @@ TEST(ReadmeTest, DrawsTheCardTable) {
   EXPECT_EQ(rows_under("### Card"), rows_of(card_transitions));
 }
 
+TEST(ReadmeTest, DrawsTheRunnerTable) {
+  EXPECT_EQ(rows_under("### Runner"), rows_of(runner_transitions));
+}
+
 TEST(ReadmeTest, DrawsTheAccessTokenTable) {
   EXPECT_EQ(rows_under("### Access token"), rows_of(access_token_transitions));
 }

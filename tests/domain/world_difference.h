@@ -71,6 +71,7 @@ inline std::string difference(const World& a, const World& b) {
   if (!equal(a.ended_locks, b.ended_locks)) return "ended locks";
   if (!(a.ticks == b.ticks)) return "ticks";
   if (!(a.access == b.access)) return "access";
+  if (a.runners != b.runners) return "runners";
   if (!(a.lock_by_token == b.lock_by_token)) return "tokens of locks";
   if (!(a.run_by_idempotency_key == b.run_by_idempotency_key)) return "idempotency keys";
   for (const auto executor : {ExecutorKind::worker, ExecutorKind::process, ExecutorKind::builtin}) {

@@ -65,6 +65,8 @@ std::vector<Record> golden_records() {
     history.take({static_cast<std::uint8_t>(step * 7), static_cast<std::uint8_t>(step % 5),
                   static_cast<std::uint8_t>(step * 11)});
     if (step == 40) decided(BlockCard{blocked, "not now"});
+    if (step == 45) decided(DrainRunner{runner_id("four", "0123456789abcdef"), {}});
+    if (step == 46) decided(EvictRunner{runner_id("five", "0123456789abcdef"), {}});
     if (step == 50) {
       StartCard start{at_runner, {}, {}, {}};
       start.run.goal = "g";
@@ -174,6 +176,8 @@ TEST_F(GoldenBases, HaveSomethingOfEverything) {
   ASSERT_FALSE(world.worktrees.empty());
   EXPECT_FALSE(world.worktrees.begin()->second.runner.empty());
   EXPECT_FALSE(world.access.tokens.empty());
+  EXPECT_EQ(world.standing_of(runner_id("four", "0123456789abcdef")), RunnerStanding::drained);
+  EXPECT_EQ(world.standing_of(runner_id("five", "0123456789abcdef")), RunnerStanding::evicted);
   EXPECT_TRUE(world.access.audit_key);
   EXPECT_FALSE(log.horizon().kept.empty());
   EXPECT_LT(log.horizon().kept.front().first, log.horizon().position);

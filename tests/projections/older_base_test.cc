@@ -78,14 +78,14 @@ std::string without_pause(std::string base) {
   return base.replace(world_size_place, world_bytes.size(), world_bytes);
 }
 
-// Returns the base without the places of runs and of worktrees, of which it has none: up to formats
-// 10 and 11 there are no such lists at the end of the world.
+// Returns the base without the places of runs and of worktrees and the decisions about runners, of
+// which it has none: up to formats 10, 11 and 12 there are no such lists at the end of the world.
 std::string without_places(std::string base) {
   constexpr std::size_t header = world_size_place + sizeof(std::uint64_t);
-  constexpr std::size_t count = 2 * sizeof(std::uint64_t);
+  constexpr std::size_t count = 3 * sizeof(std::uint64_t);
   const auto world_bytes = read_integer<std::uint64_t>(base.data() + world_size_place) - count;
   if (base.find_first_not_of('\0', header + world_bytes) < header + world_bytes + count) {
-    throw std::runtime_error("a run has a place");
+    throw std::runtime_error("a run has a place, or a runner is drained");
   }
   std::string size;
   append_integer(size, world_bytes);

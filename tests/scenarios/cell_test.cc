@@ -126,6 +126,77 @@ TEST_F(CellTest, IsSwitchedByAPerson) {  // K4
   EXPECT_EQ(b_.server().stop(), 0);
 }
 
+// The params of a report of a runner, of which `registered` has the id and the key.
+std::string report_of(const boost::json::object& registered, int number) {
+  return boost::json::serialize(boost::json::object{{"runner", registered.at("runner")},
+                                                    {"key", registered.at("key")},
+                                                    {"start", 1},
+                                                    {"number", number},
+                                                    {"instance", "i"},
+                                                    {"labels", boost::json::array{"gpu"}},
+                                                    {"slots", 1},
+                                                    {"lease_ms", 60'000}});
+}
+
+TEST_F(CellTest, WhatIsDecidedAboutRunnersHoldsAtTheNextServer) {  // K3, K4, N3
+  start_both();
+  const auto gone = a_.rpc("runner.register", {{"name", "gone"}});
+  const auto idle = a_.rpc("runner.register", {{"name", "idle"}});
+  for (const auto& each : {gone, idle}) {
+    const Output told = a_.ask({"rpc", "runner.exchange", report_of(each, 1)});
+    ASSERT_EQ(told.exit_code, 0) << told.out;
+  }
+  EXPECT_EQ(code_of(b_.ask({"runner", "evict", text_at(gone, "runner")})), "NOT_ACTIVE");
+  (void)result({"runner", "evict", text_at(gone, "runner")});
+  (void)result({"runner", "drain", text_at(idle, "runner"), "--command-id", "d"});
+  const auto at_next = [&](CellPeer& next) {
+    EXPECT_EQ(code_of(next.ask({"rpc", "runner.exchange", report_of(gone, 2)})), "RUNNER_EVICTED");
+    const auto told = next.ask({"rpc", "runner.exchange", report_of(idle, 2)});
+    EXPECT_NE(told.out.find("\"drains\":true"), std::string::npos) << told.out;
+    EXPECT_EQ(text_at(next.rpc("runner.get", {{"runner", gone.at("runner")}}), "state"), "evicted");
+    // A command that was answered at the other one isn't done again.
+    EXPECT_TRUE(result({"runner", "drain", text_at(idle, "runner"), "--command-id", "d"})
+                    .contains("replayed"));
+  };
+  EXPECT_TRUE(eventually([&] { return a_.ask({"cell", "switch", "--to", "b"}).exit_code == 0; }));
+  await_role(b_, "active");
+  at_next(b_);
+  // Also after one that wasn't planned.
+  await_role(a_, "standby");
+  b_.server().kill();
+  await_role(a_, "active");
+  at_next(a_);
+  (void)result({"runner", "evict", "--off", text_at(gone, "runner")});
+  EXPECT_EQ(a_.ask({"rpc", "runner.exchange", report_of(gone, 3)}).exit_code, 0);
+}
+
+// Each server had kept what it was asked for; only the writer of the log may record that.
+TEST_F(CellTest, WhatAServerHadKeptAboutRunnersIsRecordedWhenItTakesOver) {  // K3, N3
+  const std::string gone = "runner:gone-0123456789abcdef";
+  const auto file = b_.server().data() / "runners.json";
+  const std::string text =
+      R"({"schema":"runner_decisions.v1","drained":[],"evicted":[")" + gone + "\"]}\n";
+  write_text(file, text);
+  start_both();
+  const auto recorded = [&] {
+    return a_.rpc("events.read", {{"types", boost::json::array{"RunnerEvicted"}}})
+        .at("events")
+        .as_array();
+  };
+  const std::string run_id = start_run("g", "one");
+  await_position(b_, a_.rpc("cell.get").at("position").to_number<std::uint64_t>());
+  EXPECT_TRUE(recorded().empty());
+  EXPECT_EQ(content_of(file), text);
+  EXPECT_TRUE(eventually([&] { return a_.ask({"cell", "switch", "--to", "b"}).exit_code == 0; }));
+  await_role(b_, "active");
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(file); })) << b_.server().messages();
+  await_role(a_, "standby");
+  await_position(a_, b_.rpc("cell.get").at("position").to_number<std::uint64_t>());
+  ASSERT_EQ(recorded().size(), 1U);
+  EXPECT_EQ(text_at(recorded()[0].as_object(), "actor"), "signalbox");
+  EXPECT_EQ(status_of(run_id), "queued");
+}
+
 TEST_F(CellTest, GoesOnWhenTheDatabaseWasFailedOver) {  // K3, trap 2
   start_both();
   const std::string run_id = start_run("g", "one");

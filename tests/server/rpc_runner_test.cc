@@ -2,6 +2,8 @@
 // told.
 #include <string>
 
+#include <boost/json/serialize.hpp>
+
 #include "domain/limits.h"
 #include "server/access/secret.h"
 #include "server/limits.h"
@@ -284,6 +286,73 @@ TEST_F(RpcRunners, AreListedDrainedAndEvicted) {  // N3
   EXPECT_EQ(refusal("runner.evict", {{"runner", "box"}}), "RUNNER_NOT_FOUND");
   EXPECT_EQ(refusal("runner.evict", {{"runner", runner}}), "");
   EXPECT_EQ(refusal("runner.exchange", report()), "RUNNER_EVICTED");
+  EXPECT_EQ(refusal("runner.drain", {{"runner", runner}}), "RUNNER_EVICTED");
+  const json::object unchanged = call("runner.evict", {{"runner", runner}});
+  EXPECT_EQ(unchanged.at("evicted"), json::value(true));
+  EXPECT_EQ(unchanged.at("changed"), json::value(false));
+  EXPECT_EQ(call("runner.evict", {{"runner", runner}, {"evicted", false}}).at("evicted"),
+            json::value(false));
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  EXPECT_EQ(event_types(), (std::vector<std::string>{"RunnerDrained", "RunnerUndrained",
+                                                     "RunnerEvicted", "RunnerReadmitted"}));
+}
+
+// Nothing is told, and nothing holds, that could still be lost.
+TEST_F(RpcRunners, AreEvictedOnceThatIsDurable) {  // G1, N3
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  send(request("runner.evict", json::serialize(json::object{{"runner", runner}})));
+  EXPECT_TRUE(peer->lines.empty());
+  EXPECT_EQ(runners.get(runner, clock.monotonic_ns()).value().state, RunnerState::connected);
+  commit_all();
+  EXPECT_EQ(code_of(peer->next()), "");
+  EXPECT_EQ(runners.get(runner, clock.monotonic_ns()).value().state, RunnerState::evicted);
+}
+
+TEST_F(RpcRunners, ADecisionThatWasNotWrittenDoesNotHold) {  // G1, N3
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  send(request("runner.evict", json::serialize(json::object{{"runner", runner}})));
+  engine.flush();
+  finish(AppendStatus::full);
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
+  engine.leave_storage_full();
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  EXPECT_EQ(call("runner.get", {{"runner", runner}}).at("state"), "connected");
+}
+
+TEST_F(RpcRunners, ADecisionThatIsRepeatedIsMadeOnce) {  // G2, N3
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  const json::object drain{{"runner", runner}, {"command_id", "d1"}};
+  EXPECT_FALSE(call("runner.drain", drain).contains("replayed"));
+  EXPECT_EQ(refusal("runner.drain", {{"runner", runner}, {"drains", false}}), "");
+  const json::object again = call("runner.drain", drain);
+  EXPECT_EQ(again.at("replayed"), json::value(true));
+  EXPECT_EQ(again.at("runner"), json::value(runner));
+  EXPECT_EQ(again.at("drains"), json::value(true)) << "as it was answered first";
+  EXPECT_EQ(again.at("changed"), json::value(true));
+  EXPECT_EQ(call("runner.get", {{"runner", runner}}).at("drains"), json::value(false));
+  EXPECT_EQ(event_types().size(), 2U);
+  EXPECT_EQ(refusal("runner.evict", drain), "IDEMPOTENCY_CONFLICT");
+}
+
+// Of a restarted service, or another one of the cell.
+TEST_F(RpcRunners, AreDecidedAboutThoughTheyHaveNotReportedHere) {  // K3, N3
+  (void)take(EvictRunner{runner, {}});
+  EXPECT_EQ(refusal("runner.exchange", report()), "RUNNER_EVICTED");
+  EXPECT_EQ(refusal("runner.evict", {{"runner", runner}, {"evicted", false}}), "");
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+}
+
+TEST_F(RpcRunners, WithAnyOtherIdAreNotFound) {  // G1, N3
+  for (const std::string& id :
+       {std::string(), std::string("box"), std::string("runner:never-0123456789abcdef"),
+        std::string("runner:a\n"), "runner:" + std::string(500'000, 'a')}) {
+    for (const char* method : {"runner.get", "runner.drain", "runner.evict"}) {
+      const json::object answer = answer_to(method, {{"runner", id}});
+      EXPECT_EQ(code_of(answer), "RUNNER_NOT_FOUND") << method;
+      EXPECT_LT(json::serialize(answer).size(), 2000U) << method;
+    }
+  }
+  EXPECT_TRUE(event_types().empty());
 }
 
 }  // namespace

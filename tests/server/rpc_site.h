@@ -220,7 +220,10 @@ class RpcSite {
                    timers.apply(engine.world(), records, clock.wall_ns(), clock.monotonic_ns());
                    locks.apply(records);
                  },
-                 [this](const CommitOutcome& outcome) { durable.push_back(outcome.result.tail); },
+                 [this](const CommitOutcome& outcome) {
+                   durable.push_back(outcome.result.tail);
+                   for (const Commit& commit : outcome.batch) runners.apply(commit);
+                 },
                  [this](const std::string& why) { fatal.push_back(why); },
                  [this](const std::string&) { return fold(); }}};
   MemoryTable table;

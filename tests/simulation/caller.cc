@@ -39,8 +39,9 @@ void Caller::ask(const std::string& method, const json::object& params, std::int
   // histories for which they are in found_seeds.txt and mutants.txt.
   const bool is_beat = method == "station.heartbeat" || method == "step.heartbeat";
   const bool is_anonymous = is_beat && environment_.seed % 10 == 7;
-  // What a runner says is no command.
-  const bool is_of_runner = method.starts_with("runner.");
+  // What a runner says is no command; what is decided about it is one.
+  const bool is_decision = method == "runner.drain" || method == "runner.evict";
+  const bool is_of_runner = method.starts_with("runner.") && !is_decision;
   const bool has_id = !is_of_runner && (!is_anonymous || environment_.random.one_in(4));
   if (has_id) identified["command_id"] = id_;
   book_.sent(id_, method, params, has_id);

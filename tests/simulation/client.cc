@@ -9,6 +9,7 @@
 #include "tests/simulation/owner_client.h"
 #include "tests/simulation/reader_client.h"
 #include "tests/simulation/runner_client.h"
+#include "tests/simulation/runner_keeper_client.h"
 #include "tests/simulation/step_client.h"
 #include "tests/simulation/tick_client.h"
 #include "tests/simulation/token_client.h"
@@ -87,6 +88,9 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMac
       clients.push_back(std::make_unique<RunnerClient>(context, machine, name, first_life));
       first_life *= 2;
     }
+  }
+  if (RunnerKeeperClient::is_in(context.environment.seed)) {
+    clients.push_back(std::make_unique<RunnerKeeperClient>(context, "runner-keeper"));
   }
   if (!context.rhythm.has_cards) return clients;
   for (const char* name : {"owner-a", "owner-b"}) {

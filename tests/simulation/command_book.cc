@@ -17,16 +17,17 @@ namespace {
 // another command did it before.)
 bool reports_events(const std::string& method, const boost::json::object& result) {
   static const std::set<std::string> queries{
-      "run.get",       "run.list",     "events.subscribe", "lock.get",
-      "lock.list",     "tick.list",    "server.status",    "plan.get",
-      "plan.list",     "run.why",      "access.list",      "server.authenticate",
-      "project.get",   "project.list", "card.get",         "card.list",
-      "card.why",      "loop.trigger", "loop.list",        "server.in_flight",
-      "watchdog.check"};  // what the last one reports may be the doing of another
+      "run.get",     "run.list",      "events.subscribe", "lock.get",
+      "lock.list",   "tick.list",     "server.status",    "plan.get",
+      "plan.list",   "run.why",       "access.list",      "server.authenticate",
+      "project.get", "project.list",  "card.get",         "card.list",
+      "card.why",    "loop.trigger",  "loop.list",        "server.in_flight",
+      "runner.list", "watchdog.check"};  // what the last one reports may be the doing of another
   if (queries.contains(method)) return false;
   if (method == "run.pause" || method == "run.resume" || method == "project.put" ||
       method == "card.block" || method == "card.unblock" || method == "card.set_priority" ||
-      method == "server.pause" || method == "server.resume") {
+      method == "server.pause" || method == "server.resume" || method == "runner.drain" ||
+      method == "runner.evict") {
     return result.at("changed").as_bool();
   }
   if (method == "lock.release") return result.at("released").as_bool();

@@ -121,8 +121,9 @@ void RunnerClient::exchange() {
       &RunnerClient::on_answer);
 }
 
+// One that was evicted is readmitted sooner or later (RunnerKeeperClient).
 void RunnerClient::on_answer(const Reply& reply) {
-  expect_code(reply, {});
+  expect_code(reply, {"RUNNER_EVICTED"});
   if (reply.code.empty()) {
     json::object result = reply.result;
     result.erase("position");

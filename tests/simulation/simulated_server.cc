@@ -200,6 +200,7 @@ Engine::Hooks SimulatedServer::hooks() {
         }
         for (const Commit& commit : outcome.batch) {
           if (stands_by_) break;
+          if (runners_.apply(commit)) schedule_turn();
           files_.observe(commit);
           if (!stopping_) loops_.apply(commit);
         }

@@ -6,6 +6,7 @@ namespace signalbox::simulation {
 
 void SimulatedServer::add_runners(RunnerParts& parts) {
   parts.registry = &runners_;
+  runners_.restore(engine_.world());
   parts.queue = &runner_queue_;
   parts.removals = &runner_removals_;
   parts.key = "key of runners";

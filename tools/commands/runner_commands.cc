@@ -1,5 +1,6 @@
 // `signalbox runner list|get|drain|evict`: what people see of runners and decide about them.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "domain/nanoseconds.h"
@@ -91,43 +92,51 @@ void add_get(ToolCommand runner, Invocation& invocation) {
   });
 }
 
-void add_drain(ToolCommand runner, Invocation& invocation) {
-  struct Options {
-    std::string runner;
-    bool off = false;
-  };
-  ToolCommand command =
-      runner.add_subcommand("drain", "Give a runner no new jobs; those that it has go on");
-  const auto options = std::make_shared<Options>();
+// What an operator decides about a runner, and whether that is taken back.
+struct DecisionOptions {
+  std::string runner;
+  bool off = false;
+  std::optional<std::string> command_id;
+};
+
+// Adds a command with the options of a decision. It calls `method` with the flag `param`, and
+// prints the runner's id and what holds of it now.
+void add_decision(ToolCommand command, Invocation& invocation, const char* off, const char* method,
+                  const char* param, const char* decided, const char* taken_back) {
+  const auto options = std::make_shared<DecisionOptions>();
   command.add_option("RUNNER", options->runner, "Its id, runner:NAME-…").required();
-  command.add_flag("--off", options->off, "Give it jobs again");
-  command.footer("`signalbox runner get` shows the jobs that it still has.");
-  command.action([options, &invocation] {
+  command.add_flag("--off", options->off, off);
+  add_command_id(command, options->command_id);
+  command.action([options, &invocation, method, param, decided, taken_back] {
+    json::object params{{"runner", options->runner}, {param, !options->off}};
+    set_param(params, "command_id", options->command_id);
     return call_and_answer(
-        invocation, "runner.drain", {{"runner", options->runner}, {"drains", !options->off}},
-        [](const json::object& result, const Terminal&) {
+        invocation, method, params,
+        [param, decided, taken_back](const json::object& result, const Terminal&) {
           return printable(text_at(result, "runner")) +
-                 (true_at(result, "drains") ? " gets no new jobs\n" : " gets jobs again\n");
+                 (true_at(result, param) ? decided : taken_back) + "\n";
         });
   });
+}
+
+void add_drain(ToolCommand runner, Invocation& invocation) {
+  ToolCommand command =
+      runner.add_subcommand("drain", "Give a runner no new jobs; those that it has go on");
+  command.footer("`signalbox runner get` shows the jobs that it still has.");
+  add_decision(command, invocation, "Give it jobs again", "runner.drain", "drains",
+               " gets no new jobs", " gets jobs again");
 }
 
 void add_evict(ToolCommand runner, Invocation& invocation) {
   ToolCommand command = runner.add_subcommand(
       "evict", "Count a runner that is gone for good as lost, with its jobs and workspaces");
-  const auto name = std::make_shared<std::string>();
-  command.add_option("RUNNER", *name, "Its id, runner:NAME-…").required();
   command.footer(
       "Its jobs are lost at once, and runs whose workspace it has go on at another\n"
       "place, without what was in it. A run whose worktree it has can't: cancel it,\n"
       "and start another. If the machine isn't trusted any more, revoke its access\n"
       "token as well (signalbox access revoke).");
-  command.action([name, &invocation] {
-    return call_and_answer(invocation, "runner.evict", {{"runner", *name}},
-                           [](const json::object& result, const Terminal&) {
-                             return printable(text_at(result, "runner")) + " is evicted\n";
-                           });
-  });
+  add_decision(command, invocation, "Let it report and get jobs again; what was lost stays lost",
+               "runner.evict", "evicted", " is evicted", " may report again");
 }
 
 }  // namespace

@@ -118,6 +118,10 @@ constexpr std::array event_sentences = {
     Sentence{"AccessDenied", "A caller was refused for lack of rights."},
     Sentence{"AuditKeyAdopted", "From here on the log's tree is signed with this key."},
     Sentence{"PayloadRedacted", "Free text of an earlier record was erased."},
+    Sentence{"RunnerDrained", "The runner gets no new jobs; those that it has go on."},
+    Sentence{"RunnerUndrained", "The drained runner gets jobs again."},
+    Sentence{"RunnerEvicted", "The runner counts as gone for good; its jobs are lost."},
+    Sentence{"RunnerReadmitted", "The evicted runner may report and get jobs again."},
 };
 
 json::object type_json(const EventTag& tag, const char* noun) {
@@ -146,6 +150,7 @@ void for_each_type(const Add& add) {
   for_types(std::type_identity<ProjectEvent::Alternatives>{}, "project", add);
   for_types(std::type_identity<CardEvent::Alternatives>{}, "card", add);
   for_types(std::type_identity<AccessEvent::Alternatives>{}, "access", add);
+  for_types(std::type_identity<RunnerEvent::Alternatives>{}, "runner", add);
 }
 
 }  // namespace

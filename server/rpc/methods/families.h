@@ -142,9 +142,8 @@ struct RunnerParts {
   RunnerRemovals* removals = nullptr;
   std::string key{};  // of the runners' keys (access/secret.h)
   RandomSource random = secure_random();
-  std::filesystem::path decisions{};  // the file of what operators decided; empty: it isn't kept
-  std::filesystem::path uploads{};    // the directory of artifacts that aren't complete yet
-  std::filesystem::path jobs{};       // where the output of jobs is kept
+  std::filesystem::path uploads{};  // the directory of artifacts that aren't complete yet
+  std::filesystem::path jobs{};     // where the output of jobs is kept
   // A runner told something about the job.
   std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
   // What the runners offer has changed.

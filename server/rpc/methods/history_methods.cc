@@ -46,8 +46,8 @@ BOOST_DESCRIBE_STRUCT(ListMarks, (), (from, to, kinds, backwards, limit, cursor)
 
 // Returns what an event counts as; "" for nothing.
 std::string_view counted_as(HistogramKind by, std::uint16_t number, std::string_view name) {
-  static constexpr std::array<std::string_view, 9> nouns = {
-      "server", "run", "station", "lock", "tick", "plan", "project", "card", "access"};
+  static constexpr std::array<std::string_view, 10> nouns = {
+      "server", "run", "station", "lock", "tick", "plan", "project", "card", "access", "runner"};
   switch (by) {
     case HistogramKind::type:
       return name;

@@ -5,8 +5,7 @@
 
 #include "server/engine/engine.h"
 #include "server/platform/clock.h"
-#include "server/platform/stored_json.h"
-#include "server/rpc/artifact_work.h"
+#include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "server/runners/runner_registry.h"
 #include "server/text/described_json.h"
@@ -31,43 +30,71 @@ json::object view_of(const RunnerView& runner) {
   return shown;
 }
 
-using RunnerList = std::vector<std::string> RunnerDecisions::*;
-using ApplyDecision = std::function<Decided<void>(RunnerRegistry&)>;
-
-// Keeps the decision that a runner is in the list or not, applies it, and answers with `result`. Of
-// several at once, each is made after the one before: they have one lane.
-void decide_and_answer(Api& api, Call& call, RunnerParts& parts, const std::string& runner,
-                       RunnerList list, bool is_in, const ApplyDecision& apply,
-                       json::object result) {
-  api.blocking.run({.name = "decisions about runners"},
-                   [&parts, runner, list, is_in, apply, responder = call.responder,
-                    result = std::move(result)]() -> std::function<void()> {
-                     RunnerDecisions decisions = parts.registry->decisions();
-                     std::erase(decisions.*list, runner);
-                     if (is_in) (decisions.*list).push_back(runner);
-                     const auto kept = parts.decisions.empty()
-                                           ? Stored<void>()
-                                           : write_stored_json(parts.decisions, decisions);
-                     if (!kept) {
-                       return [responder, why = unstored_artifact("runners.json", kept.error())] {
-                         responder.reject(why);
-                       };
-                     }
-                     const auto applied = apply(*parts.registry);
-                     return [&parts, responder, applied, result] {
-                       if (!applied) return responder.reject(applied.error());
-                       parts.offers_changed();
-                       responder.result(result);
-                     };
-                   });
-}
-
 // One that hasn't reported since the start may still have the workspaces of runs.
 bool is_named_by_a_run(const World& world, const std::string& runner) {
   return std::any_of(world.runs.begin(), world.runs.end(),
                      [&](const auto& each) { return each.second->machine == runner; }) ||
          std::any_of(world.worktrees.begin(), world.worktrees.end(),
                      [&](const auto& each) { return each.second.runner == runner; });
+}
+
+// Returns whether a decision about the runner makes sense: it has reported, or the log names it.
+bool is_known(const World& world, RunnerParts& parts, const std::string& runner,
+              std::int64_t monotonic_ns) {
+  return parts.registry->get(runner, monotonic_ns).has_value() ||
+         world.standing_of(runner) != RunnerStanding::free || is_named_by_a_run(world, runner);
+}
+
+// Return the results of the commands, from their events.
+json::object drain_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    const auto* const drained = event_as<RunnerDrained>(record.event);
+    const auto* const undrained = event_as<RunnerUndrained>(record.event);
+    if (drained == nullptr && undrained == nullptr) continue;
+    result["runner"] = drained != nullptr ? drained->runner : undrained->runner;
+    result["drains"] = drained != nullptr;
+    result["changed"] = true;
+  }
+  return result;
+}
+
+json::object evict_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    const auto* const evicted = event_as<RunnerEvicted>(record.event);
+    const auto* const readmitted = event_as<RunnerReadmitted>(record.event);
+    if (evicted == nullptr && readmitted == nullptr) continue;
+    result["runner"] = evicted != nullptr ? evicted->runner : readmitted->runner;
+    result["evicted"] = evicted != nullptr;
+    result["changed"] = true;
+  }
+  return result;
+}
+
+// Applies a command about a runner that is known, and answers with the result of its events; with
+// `unchanged` if it has none, as the runner is so already.
+template <class T>
+void decide_about_runner(Api& api, Call& call, RunnerParts& parts, const T& command,
+                         ResultOf result_of, json::object unchanged) {
+  if (answered_before(api, call, result_of)) return;
+  if (!is_known(api.engine.world(), parts, command.runner, api.clock.monotonic_ns())) {
+    return call.responder.reject(runner_not_found(command.runner).value());
+  }
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (!applied) {
+      outcome = tl::unexpected(applied.error());
+    } else if (*applied == 0) {
+      outcome = std::move(unchanged);
+      (*outcome)["changed"] = false;
+    } else {
+      outcome = result_of(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
 }
 
 }  // namespace
@@ -92,28 +119,17 @@ void get_runner(Api& api, Call& call, RunnerParts& parts) {
 }
 
 void drain_runner(Api& api, Call& call, RunnerParts& parts) {
-  const auto asked = from_json<DrainRunner>(call.params);
-  if (!asked) return call.responder.reject(asked.error());
-  const bool drains = asked->drains.value_or(true);
-  const auto known = parts.registry->get(asked->runner, api.clock.monotonic_ns());
-  if (!known) return call.responder.reject(known.error());
-  decide_and_answer(api, call, parts, asked->runner, &RunnerDecisions::drained, drains,
-                    [runner = asked->runner, drains](RunnerRegistry& registry) {
-                      return registry.drain(runner, drains);
-                    },
-                    {{"runner", asked->runner}, {"drains", drains}});
+  const auto command = from_json<DrainRunner>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  decide_about_runner(api, call, parts, *command, drain_result,
+                      {{"runner", command->runner}, {"drains", command->drains.value_or(true)}});
 }
 
 void evict_runner(Api& api, Call& call, RunnerParts& parts) {
-  const auto asked = from_json<NamedRunner>(call.params);
-  if (!asked) return call.responder.reject(asked.error());
-  if (is_named_by_a_run(api.engine.world(), asked->runner)) parts.registry->expect(asked->runner);
-  const auto known = parts.registry->get(asked->runner, api.clock.monotonic_ns());
-  if (!known) return call.responder.reject(known.error());
-  decide_and_answer(
-      api, call, parts, asked->runner, &RunnerDecisions::evicted, true,
-      [runner = asked->runner](RunnerRegistry& registry) { return registry.evict(runner); },
-      {{"runner", asked->runner}, {"evicted", true}});
+  const auto command = from_json<EvictRunner>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  decide_about_runner(api, call, parts, *command, evict_result,
+                      {{"runner", command->runner}, {"evicted", command->evicted.value_or(true)}});
 }
 
 }  // namespace signalbox

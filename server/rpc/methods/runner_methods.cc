@@ -367,6 +367,10 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
                             RunnerHandler handle) {
     return Method{name, false, needs, params, of_runners(parts, handle)};
   };
+  const auto decision = [&parts](const char* name, const described_json::Type* params,
+                                 RunnerHandler handle) {
+    return Method{name, true, Role::operator_, params, of_runners(parts, handle)};
+  };
   return {
       row("runner.register", Role::runner, params_of<RegisterRunner>(), register_runner),
       row("runner.exchange", Role::runner, params_of<RunnerReport>(), exchange),
@@ -377,8 +381,8 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
       row("runner.removed", Role::runner, params_of<NoteRemoval>(), note_removal),
       row("runner.list", Role::viewer, params_of<NoParams>(), list_runners),
       row("runner.get", Role::viewer, params_of<NamedRunner>(), get_runner),
-      row("runner.drain", Role::operator_, params_of<DrainRunner>(), drain_runner),
-      row("runner.evict", Role::operator_, params_of<NamedRunner>(), evict_runner),
+      decision("runner.drain", params_of<DrainRunner>(), drain_runner),
+      decision("runner.evict", params_of<EvictRunner>(), evict_runner),
   };
 }
 

@@ -21,12 +21,6 @@ struct NamedRunner {
 };
 BOOST_DESCRIBE_STRUCT(NamedRunner, (), (runner))
 
-struct DrainRunner {
-  std::string runner;
-  std::optional<bool> drains;  // default: true
-};
-BOOST_DESCRIBE_STRUCT(DrainRunner, (), (runner, drains))
-
 struct SendOutput {
   std::string runner;
   std::string key;

@@ -169,6 +169,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(idle_pipelines_max);
   SIGNALBOX_LIMIT(verifier_key_bytes_max);
   SIGNALBOX_LIMIT(access_tokens_max);
+  SIGNALBOX_LIMIT(decided_runners_max);
   SIGNALBOX_LIMIT(access_token_life_ms_min);
   SIGNALBOX_LIMIT(access_token_life_ms_max);
   SIGNALBOX_LIMIT(denial_streaks_max);
