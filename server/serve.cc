@@ -10,14 +10,15 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
 #include "server/access/secret.h"
+#include "server/cell/cell_join.h"
 #include "server/cell/cell_mark.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
@@ -28,9 +29,9 @@
 #include "server/platform/service_manager.h"
 #include "server/platform/start_progress.h"
 #include "server/platform/stop_deadline.h"
+#include "server/platform/stop_signals.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
-#include "store/base64.h"
 #include "store/durable_file.h"
 
 namespace signalbox {
@@ -171,38 +172,25 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
   return Served{exit_code, server.end()};
 }
 
-// Makes the cell if there is none, beginning with this server's log and with its key of jobs, which
-// the jobs and runners of this log know. Returns the cell's. Blocks until the shared log can be
-// reached.
-Stored<std::string> join_cell(const CellSettings& cell, const EventLog& log,
-                              const std::string& own_key, spdlog::logger& logger) {
+// Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
+// came, which has been logged.
+Stored<std::optional<std::string>> await_cell(const CellSettings& cell, const EventLog& replica,
+                                              const std::string& own_key, spdlog::logger& logger) {
   const auto shared = open_shared_log(cell);
-  for (std::chrono::steady_clock::time_point told_next{};;) {
-    auto state = shared->state();
-    if (state) {
-      auto key = from_base64(state->secret);
-      if (key) return *std::move(key);
-      return store_failure(StoreError::Kind::damaged,
-                           "the secret of the cell " + cell.name + " in its database isn't one");
-    }
-    if (state.error().kind == StoreError::Kind::not_found) {
-      const auto made = shared->create(first_link(log), to_base64(own_key));
-      if (made) {
-        logger.info("made the cell {}; its log begins at {}", cell.name, log.tail());
-        continue;
-      }
-      state = tl::unexpected(made.error());
-    }
-    const StoreError::Kind kind = state.error().kind;
-    if (kind != StoreError::Kind::away && kind != StoreError::Kind::io) {
-      return tl::unexpected(state.error());
-    }
-    if (const auto now = std::chrono::steady_clock::now(); now >= told_next) {
-      logger.warn("waiting for the log of the cell {}: {}", cell.name, state.error().message);
-      told_next = now + std::chrono::seconds(30);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(limits::cell_beat_ms_default));
-  }
+  StopSignals signals([&shared] { shared->interrupt(); });
+  const SystemClock clock;
+  auto key =
+      join_cell({cell, replica, *shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
+                 [&signals](std::int64_t ms) { return signals.wait(ms); },
+                 [&logger](bool ok, const std::string& text) {
+                   logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+                 }},
+                own_key);
+  const std::string signal = signals.received();
+  if (signal.empty()) return key;
+  notify_stopping();
+  logger.info("stopping: signal {}", signal);
+  return std::nullopt;
 }
 
 // Serves as one of a cell: stands by again whenever another server has taken it.
@@ -211,7 +199,9 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                           std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("joining the cell");
   TRY(mark_as_replica(config.data, config.cell->name));
-  given.job_key = TRY(join_cell(*config.cell, *recovered.log, given.job_key, logger));
+  auto job_key = TRY(await_cell(*config.cell, *recovered.log, given.job_key, logger));
+  if (!job_key) return 0;
+  given.job_key = *std::move(job_key);
   for (;;) {
     ReplicatedEventLog log(*recovered.log, open_shared_log(*config.cell),
                            [&logger](const std::string& why) {
