@@ -303,6 +303,9 @@ inline constexpr std::int64_t cell_lease_ms_max = 1'000;
 inline constexpr std::int64_t cell_silence_ms_max = 1'500;
 // A standby that hasn't read the log for so long begins to count anew.
 inline constexpr std::int64_t cell_reading_gap_ms_max = 500;
+// A server whose replica ends so far before what was acknowledged notes that in its directory, and
+// again when there is so much more.
+inline constexpr std::uint64_t cell_lag_noted_min = 10'000;
 // The server that a switch names has the cell to itself for so long.
 inline constexpr std::int64_t cell_successor_ms_max = 3'000;
 // How far the clock of a standby may be from the writer's for it to take the cell.

@@ -174,18 +174,18 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
 
 // Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
 // came, which has been logged.
-Stored<std::optional<std::string>> await_cell(const CellSettings& cell, const EventLog& replica,
+Stored<std::optional<std::string>> await_cell(const Config& config, const EventLog& replica,
                                               const std::string& own_key, spdlog::logger& logger) {
-  const auto shared = open_shared_log(cell);
+  const auto shared = open_shared_log(*config.cell);
   StopSignals signals([&shared] { shared->interrupt(); });
   const SystemClock clock;
-  auto key =
-      join_cell({cell, replica, *shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
-                 [&signals](std::int64_t ms) { return signals.wait(ms); },
-                 [&logger](bool ok, const std::string& text) {
-                   logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-                 }},
-                own_key);
+  auto key = join_cell({*config.cell, replica, config.data, *shared,
+                        [&clock] { return clock.monotonic_ns() / ns_per_ms; },
+                        [&signals](std::int64_t ms) { return signals.wait(ms); },
+                        [&logger](bool ok, const std::string& text) {
+                          logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+                        }},
+                       own_key);
   const std::string signal = signals.received();
   if (signal.empty()) return key;
   notify_stopping();
@@ -199,7 +199,7 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                           std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("joining the cell");
   TRY(mark_as_replica(config.data, config.cell->name));
-  auto job_key = TRY(await_cell(*config.cell, *recovered.log, given.job_key, logger));
+  auto job_key = TRY(await_cell(config, *recovered.log, given.job_key, logger));
   if (!job_key) return 0;
   given.job_key = *std::move(job_key);
   for (;;) {

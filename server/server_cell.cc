@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "domain/nanoseconds.h"
+#include "server/cell/cell_mark.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/rpc/methods/families.h"
@@ -58,6 +59,11 @@ CellMember::Hooks Server::cell_hooks() {
       [this](const std::string& why) { asio::post(io_, [this, why] { step_down(why); }); },
       [this](const StoreError& error) { fail_from_thread(error); },
       log_outcome(),
+      [this](Position acked) {
+        if (auto noted = note_seen(config_.data, cell_->settings.name, acked); !noted) {
+          logger_.warn("{}", noted.error().message);
+        }
+      },
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ namespace signalbox {
 struct CellJoin {
   const CellSettings& settings;
   const EventLog& replica;
+  const std::filesystem::path& data;  // the directory of the replica
   SharedLog& shared;
   std::function<std::int64_t()> now_ms;  // monotonic
   // Blocks for so long; returns false, at once, if the service is to stop.
@@ -26,7 +28,8 @@ struct CellJoin {
 
 // Makes the cell if there is none, beginning with this server's log and with its key of jobs, which
 // the jobs and runners of this log know. Returns the cell's key; nullopt if the service is to stop.
-// Blocks until the shared log can be reached.
+// Blocks until the shared log can be reached. Fails with `damaged` if the database lost what this
+// server has seen acknowledged, or the whole cell.
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key);
 
 }  // namespace signalbox

@@ -171,6 +171,7 @@ bool CellMember::stand_by() {
     view_.epoch = state->epoch;
     view_.holder = state->holder;
   }
+  note_lag(state->acked);
   const auto followed = follow(*state);
   if (!followed) return tolerate(followed.error());
   if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
@@ -184,6 +185,13 @@ bool CellMember::stand_by() {
   }
   const TakeoverWatch::Cause cause = watch_.judge(*state, monotonic_ms());
   return cause == TakeoverWatch::Cause::none || take(*state, cause);
+}
+
+// The replica's own tail is evidence enough of what it has.
+void CellMember::note_lag(Position acked) {
+  if (acked < std::max(log_.tail(), lag_noted_) + limits::cell_lag_noted_min) return;
+  lag_noted_ = acked;
+  hooks_.lags(acked);
 }
 
 // Also while it runs: a database may be restored, or fail over with a loss, at any time.

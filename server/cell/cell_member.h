@@ -36,6 +36,9 @@ class CellMember {
     std::function<void(const StoreError&)> failed;
     // For the log of the service; `ok` is false for troubles.
     std::function<void(bool ok, const std::string& text)> note;
+    // The replica ends long before `acked`, which was acknowledged. Called from time to time while
+    // it is so.
+    std::function<void(Position acked)> lags;
   };
 
   // The connections of the member's thread. What is for people has one of its own, with a short
@@ -79,6 +82,7 @@ class CellMember {
   Stored<void> follow_links(const std::vector<ChainLink>& links, std::size_t count);
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
+  void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   Stored<void> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
@@ -100,6 +104,7 @@ class CellMember {
   std::optional<Clock::time_point> compared_at_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
   Position acked_max_ = 0;  // of all beats that were read
+  Position lag_noted_ = 0;  // what hooks_.lags was called with
   std::optional<Clock::time_point> reported_at_;
   std::optional<Clock::time_point> read_at_;     // the reports of all servers
   std::optional<Clock::time_point> checked_at_;  // the durability

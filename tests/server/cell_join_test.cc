@@ -1,15 +1,18 @@
 // The start of a server in its cell: what it makes, waits for and refuses.
 #include "server/cell/cell_join.h"
 
+#include <fstream>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "server/limits.h"
+#include "server/cell/cell_mark.h"
 #include "store/base64.h"
 #include "store/memory_event_log.h"
 #include "store/memory_shared_log.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/sample_events.h"
+#include "tests/store/shared_log_conformance.h"
 
 namespace signalbox {
 namespace {
@@ -24,8 +27,12 @@ class CellJoinTest : public testing::Test {
   // Joins, and calls `waited` whenever it waits; the clock goes on by what it waits for. Stops
   // after ten minutes.
   Stored<std::optional<std::string>> join(const std::function<void()>& waited = [] {}) {
+    return join_with(shared_, waited);
+  }
+  Stored<std::optional<std::string>> join_with(
+      SharedLog& shared, const std::function<void()>& waited = [] {}) {
     const std::int64_t until_ms = now_ms_ + 600'000;
-    return join_cell({settings_, replica_, shared_, [this] { return now_ms_; },
+    return join_cell({settings_, replica_, directory_.path(), shared, [this] { return now_ms_; },
                       [&](std::int64_t ms) {
                         now_ms_ += ms;
                         waited();
@@ -35,7 +42,20 @@ class CellJoinTest : public testing::Test {
                      "the key");
   }
 
-  const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
+  // Takes the cell as another server, and has `positions` acknowledged in it.
+  void append_elsewhere(Position positions) {
+    MemorySharedLog writer(chain_);
+    const auto state = writer.state();
+    ASSERT_TRUE(state.has_value());
+    const auto epoch = writer.take(state->epoch, {"a", "tcp://a:1"});
+    ASSERT_TRUE(epoch.has_value());
+    const ChainLink link = test::link_after(*writer.last(), *epoch, positions);
+    ASSERT_EQ(writer.append(link).status, SharedAppend::Status::ok);
+    ASSERT_TRUE(*writer.beat({*epoch, 1, link.last, 0, false, ""}));
+  }
+
+  TemporaryDirectory directory_;
+  std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
   MemorySharedLog shared_{chain_};
   MemoryEventLog replica_;
   CellSettings settings_;
@@ -74,6 +94,49 @@ TEST_F(CellJoinTest, StopsWhileItWaits) {
   const auto key = join();
   ASSERT_TRUE(key.has_value()) << key.error().message;
   EXPECT_FALSE(key->has_value());
+}
+
+// An old backup was restored while all servers were down, and the one that starts first is one
+// whose replica never had what is lost.
+TEST_F(CellJoinTest, RefusesADatabaseThatEndsBeforeWhatItHasSeen) {  // K5
+  ASSERT_TRUE(join().has_value());
+  append_elsewhere(30);
+  ASSERT_TRUE(join().has_value());
+  EXPECT_EQ(*read_seen(directory_.path(), "main"), 30U);
+  chain_ = std::make_shared<MemoryChain>();
+  MemorySharedLog restored(chain_);
+  ASSERT_TRUE(restored.create(test::first_link(), "c2VjcmV0"));
+  append_elsewhere(29);
+  const auto refused = join_with(restored);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("signalbox cell repair"), std::string::npos)
+      << refused.error().message;
+  append_elsewhere(1);  // as a repair does
+  EXPECT_TRUE(join_with(restored).has_value());
+}
+
+TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
+  ASSERT_TRUE(join().has_value());
+  chain_ = std::make_shared<MemoryChain>();
+  MemorySharedLog other(chain_);
+  const auto refused = join_with(other);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("cell.engine"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(chain_->links().empty());
+  // A person decides that it is to be made anew; and in a cell of another name nothing was seen.
+  ASSERT_TRUE(note_seen(directory_.path(), "another", 7));
+  EXPECT_TRUE(join_with(other).has_value());
+}
+
+TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {
+  std::ofstream(seen_file(directory_.path())) << "12";
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("cell_seen"), std::string::npos);
 }
 
 }  // namespace
