@@ -312,6 +312,8 @@ inline constexpr std::int64_t cell_successor_ms_max = 3'000;
 inline constexpr std::int64_t cell_clock_ms_max = 60'000;
 // Between two reports of a server about itself.
 inline constexpr std::int64_t cell_report_ms_default = 5'000;
+// A server that hasn't reported for so long is taken for gone, and another one may have its name.
+inline constexpr std::int64_t cell_gone_ms_max = 3 * cell_report_ms_default;
 // Between two looks at the reports of all.
 inline constexpr std::int64_t cell_look_ms_default = 1'000;
 // Within which a call to the log has to be answered, and one that only people read of.

@@ -24,6 +24,7 @@
 #include "server/engine/recovery.h"
 #include "server/limits.h"
 #include "server/platform/logging.h"
+#include "server/platform/machine_id.h"
 #include "server/platform/private_directory.h"
 #include "server/platform/resource_shortage.h"
 #include "server/platform/service_manager.h"
@@ -43,11 +44,11 @@ int exit_code_of(const StoreError& error) {
     case StoreError::Kind::unsupported:
     case StoreError::Kind::not_found:
     case StoreError::Kind::dropped:
+    case StoreError::Kind::denied:
       return EX_CONFIG;
     case StoreError::Kind::in_use:
     case StoreError::Kind::rebuilding:
     case StoreError::Kind::away:
-    case StoreError::Kind::denied:
       return EX_TEMPFAIL;
     case StoreError::Kind::full:
     case StoreError::Kind::io:
@@ -174,18 +175,19 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
 
 // Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
 // came, which has been logged.
-Stored<std::optional<std::string>> await_cell(const Config& config, const EventLog& replica,
+Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
+                                              const CellSettings& cell, const EventLog& replica,
                                               const std::string& own_key, spdlog::logger& logger) {
-  const auto shared = open_shared_log(*config.cell);
+  const auto shared = open_shared_log(cell);
   StopSignals signals([&shared] { shared->interrupt(); });
   const SystemClock clock;
-  auto key = join_cell({*config.cell, replica, config.data, *shared,
-                        [&clock] { return clock.monotonic_ns() / ns_per_ms; },
-                        [&signals](std::int64_t ms) { return signals.wait(ms); },
-                        [&logger](bool ok, const std::string& text) {
-                          logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-                        }},
-                       own_key);
+  auto key = join_cell(
+      {cell, replica, data, *shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
+       [&signals](std::int64_t ms) { return signals.wait(ms); },
+       [&logger](bool ok, const std::string& text) {
+         logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+       }},
+      own_key);
   const std::string signal = signals.received();
   if (signal.empty()) return key;
   notify_stopping();
@@ -199,7 +201,10 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                           std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("joining the cell");
   TRY(mark_as_replica(config.data, config.cell->name));
-  auto job_key = TRY(await_cell(config, *recovered.log, given.job_key, logger));
+  if (!given.machine) return tl::unexpected(given.machine.error());
+  CellSettings cell = *config.cell;
+  cell.server.identity = given.machine->id;
+  auto job_key = TRY(await_cell(config.data, cell, *recovered.log, given.job_key, logger));
   if (!job_key) return 0;
   given.job_key = *std::move(job_key);
   for (;;) {
@@ -211,7 +216,7 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                                logger.warn("a commit waits for the cell's log: {}", why);
                              }
                            });
-    CellPlace place{*config.cell,
+    CellPlace place{cell,
                     log,
                     {open_shared_log(*config.cell),
                      open_shared_log(*config.cell, limits::cell_report_call_ms_max)}};
@@ -225,6 +230,7 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
     if (!world) return tl::unexpected(world.error());
     recovered.world = *std::move(world);
     recovered.torn_bytes = 0;
+    given.machine->copied_from.clear();  // that was said
   }
 }
 
@@ -240,6 +246,7 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
                       rewriters.stage_retention,
                       rewriters.plan_redaction,
                       {},
+                      machine_id(config.data, recovered->world.position),
                       nullptr,
                       [&stop_deadline](int exit_code) {
                         if (stop_deadline) stop_deadline->begin(exit_code);

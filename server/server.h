@@ -95,7 +95,8 @@ class Server {
     const ReloadSource& reload_source;
     StageRetention stage_retention;
     Redactions::Plan plan_redaction;
-    std::string job_key;  // of this data directory, or of the cell (access/secret.h)
+    std::string job_key;        // of this data directory, or of the cell (access/secret.h)
+    Stored<MachineId> machine;  // of this data directory
     // The server's place in a cell; nullptr: it alone writes its log.
     CellPlace* cell = nullptr;
     // Called on the engine thread when a failure ends the service: from now on its end is bounded.

@@ -116,9 +116,9 @@ void Server::fail(int exit_code, const std::string& why) {
 }
 
 void Server::fail_from_thread(const StoreError& error) {
-  asio::post(io_, [this, error] {
-    fail(error.kind == StoreError::Kind::damaged ? 78 : 74, error.message);
-  });
+  const bool is_setting =
+      error.kind == StoreError::Kind::damaged || error.kind == StoreError::Kind::denied;
+  asio::post(io_, [this, error, is_setting] { fail(is_setting ? 78 : 74, error.message); });
 }
 
 // Stops the threads before the objects that their callbacks use. What a board's lane has not begun

@@ -245,6 +245,10 @@ Stored<void> MemorySharedLog::report(const ReplicaReport& report) {
   const Call call(*this);
   TRY(call.find_cell());
   ReplicaReport& kept = call.state.replicas[report.server.name];
+  if (!kept.server.identity.empty() && kept.server.identity != report.server.identity) {
+    return store_failure(StoreError::Kind::in_use,
+                         "another server is called " + report.server.name);
+  }
   kept = report;
   kept.seen_ns = call.state.clock_ns;
   return {};
@@ -256,6 +260,15 @@ Stored<std::vector<ReplicaReport>> MemorySharedLog::replicas() {
   std::vector<ReplicaReport> reports;
   for (const auto& [name, report] : call.state.replicas) reports.push_back(report);
   return reports;
+}
+
+Stored<void> MemorySharedLog::forget(const CellServer& server) {
+  const Call call(*this);
+  TRY(call.find_cell());
+  const auto found = call.state.replicas.find(server.name);
+  if (found == call.state.replicas.end()) return {};
+  if (found->second.server.identity == server.identity) call.state.replicas.erase(found);
+  return {};
 }
 
 Stored<SharedDurability> MemorySharedLog::durability() {

@@ -66,6 +66,7 @@ class MemorySharedLog final : public SharedLog {
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
+  Stored<void> forget(const CellServer& server) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
   void interrupt() override;
 

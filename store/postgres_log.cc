@@ -320,16 +320,29 @@ Stored<ChainLink> PostgresLog::last() {
 Stored<void> PostgresLog::report(const ReplicaReport& report) {
   const Deadline end = deadline();
   TRY(reach(end));
-  TRY(read_rows(
-      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp()"
+  const auto told = TRY(read_rows(
+      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8"
       " FROM set_config('synchronous_commit', 'local', true)"
       " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
       " version = excluded.version, applied = excluded.applied, root = excluded.root,"
-      " seen = excluded.seen",
+      " seen = excluded.seen, identity = excluded.identity"
+      " WHERE sb_replica.identity IN ('', excluded.identity) RETURNING cell",
       {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
        PostgresValue::text(report.server.address), PostgresValue::text(report.role),
-       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root)},
+       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root),
+       PostgresValue::text(report.server.identity)},
       end));
+  if (!told.empty()) return {};
+  return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
+}
+
+Stored<void> PostgresLog::forget(const CellServer& server) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(write_rows("DELETE FROM sb_replica WHERE cell = $1 AND name = $2 AND identity = $3",
+                 {PostgresValue::int4(*cell_), PostgresValue::text(server.name),
+                  PostgresValue::text(server.identity)},
+                 end));
   return {};
 }
 
@@ -338,11 +351,12 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   TRY(reach(end));
   const auto rows = TRY(read_rows(
       "SELECT name, address, role, version, applied, root,"
-      " (extract(epoch FROM seen) * 1000000)::bigint FROM sb_replica WHERE cell = $1 ORDER BY name",
+      " (extract(epoch FROM seen) * 1000000)::bigint, identity FROM sb_replica WHERE cell = $1"
+      " ORDER BY name",
       {PostgresValue::int4(*cell_)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {
-    reports.push_back({{row.bytes(0), row.bytes(1)},
+    reports.push_back({{row.bytes(0), row.bytes(1), row.bytes(7)},
                        row.bytes(2),
                        row.bytes(3),
                        from_database(row.integer(4)),

@@ -44,6 +44,9 @@ struct ChainLink {
 struct CellServer {
   std::string name;     // unique in the cell
   std::string address;  // where clients reach it, e.g. tls://host:port
+  // Of its data directory: tells it from another server of that name. Empty: any. Only reports have
+  // it.
+  std::string identity{};
 };
 
 // What the shared log knows of its writer.
@@ -144,8 +147,12 @@ class SharedLog {
   [[nodiscard]] virtual Stored<ChainLink> last() = 0;
 
   // Writes and reads what servers tell of themselves. Not durable beyond the database's primary.
+  // report() fails with `in_use` if a server of that name and another identity has reported.
   virtual Stored<void> report(const ReplicaReport& report) = 0;
   [[nodiscard]] virtual Stored<std::vector<ReplicaReport>> replicas() = 0;
+  // Removes the report of the server of this name and identity, if there is one: another one may
+  // have its name.
+  virtual Stored<void> forget(const CellServer& server) = 0;
 
   // Returns what durability the log's settings give at the moment.
   [[nodiscard]] virtual Stored<SharedDurability> durability() = 0;

@@ -22,7 +22,7 @@ struct StoreError {
     dropped,     // the record existed and was dropped; an archive has it
     rebuilding,  // a projection that is being computed from the log again: try again soon
     away,        // a store of objects that can't be reached or is overloaded: try again
-    denied,      // a store of objects refuses the request, or its credentials
+    denied,      // a store of objects, or a cell, refuses the request, its credentials or its name
   };
 
   Kind kind = Kind::io;

@@ -1,5 +1,6 @@
 #include "server/cell/cell_join.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "domain/try.h"
@@ -60,7 +61,44 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
   return note_seen(join.data, join.settings.name, state.acked);
 }
 
-Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key) {
+// The server that had this one's name, as long as it may still be there.
+struct Namesake {
+  std::string identity;
+  std::int64_t reported_ns = 0;  // UTC, by the database's clock
+  std::int64_t since_ms = 0;     // when that report was seen first
+  std::int64_t read_ms = 0;      // and last
+};
+
+// A server that starts again has the identity that it had. Any other one waits until that has
+// missed three reports, by this server's clock and while the database could be read: a server whose
+// connection was lost for as long isn't taken for gone.
+Stored<void> require_name(const CellJoin& join, std::optional<Namesake>& namesake) {
+  const CellServer& own = join.settings.server;
+  const auto servers = TRY(join.shared.replicas());
+  const auto found = std::ranges::find(servers, own.name,
+                                       [](const ReplicaReport& each) { return each.server.name; });
+  if (found == servers.end() || found->server.identity.empty() ||
+      found->server.identity == own.identity) {
+    return {};
+  }
+  const std::int64_t now_ms = join.now_ms();
+  const bool is_known = namesake && namesake->identity == found->server.identity &&
+                        now_ms - namesake->read_ms <= limits::cell_report_ms_default;
+  if (!is_known) namesake = Namesake{found->server.identity, found->seen_ns, now_ms, now_ms};
+  namesake->read_ms = now_ms;
+  if (found->seen_ns != namesake->reported_ns) return tl::unexpected(name_taken(own));
+  if (now_ms - namesake->since_ms > limits::cell_gone_ms_max) {
+    join.note(true, "this server takes the place of another one that was called " + own.name);
+    return join.shared.forget(found->server);
+  }
+  return store_failure(StoreError::Kind::away,
+                       "a server with another data directory was called " + own.name +
+                           "; it is replaced by this one unless it reports within " +
+                           std::to_string(limits::cell_gone_ms_max / 1000) + " s");
+}
+
+Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
+                                std::optional<Namesake>& namesake) {
   const CellState state = TRY(find_or_make(join, own_key));
   auto key = from_base64(state.secret);
   if (!key) {
@@ -68,15 +106,26 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
                                                         " in its database isn't one");
   }
   TRY(compare_with_seen(join, state));
+  TRY(require_name(join, namesake));
   return *std::move(key);
 }
 
 }  // namespace
 
+StoreError name_taken(const CellServer& server) {
+  return {StoreError::Kind::denied,
+          "another server of the cell, with another data directory, is called " + server.name +
+              ": give this one a name of its own (cell.server in signalbox.toml). If it is to "
+              "replace the other one, stop that first, and start this one again",
+          {},
+          {}};
+}
+
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
   std::optional<std::int64_t> noted_ms;
+  std::optional<Namesake> namesake;
   do {
-    auto key = try_to_join(join, own_key);
+    auto key = try_to_join(join, own_key, namesake);
     if (key) return *std::move(key);
     if (!passes(key.error())) return tl::unexpected(key.error());
     const std::int64_t now_ms = join.now_ms();

@@ -26,10 +26,14 @@ struct CellJoin {
   std::function<void(bool ok, const std::string& text)> note;
 };
 
+// Returns the refusal of a server whose name another one has.
+StoreError name_taken(const CellServer& server);
+
 // Makes the cell if there is none, beginning with this server's log and with its key of jobs, which
 // the jobs and runners of this log know. Returns the cell's key; nullopt if the service is to stop.
-// Blocks until the shared log can be reached. Fails with `damaged` if the database lost what this
-// server has seen acknowledged, or the whole cell.
+// Blocks until the shared log can be reached, and while another server that had this one's name may
+// still be there. Fails with `damaged` if the database lost what this server has seen acknowledged,
+// or the whole cell; with `denied` if another server has the name.
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key);
 
 }  // namespace signalbox

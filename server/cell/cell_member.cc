@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/cell/cell_join.h"
 #include "server/limits.h"
 #include "store/head.h"
 
@@ -115,9 +116,8 @@ void CellMember::run() {
   bool goes_on = true;
   while (goes_on) {
     goes_on = is_active_ ? beat() : stand_by();
-    if (!goes_on) return;
-    report();
-    goes_on = wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
+    goes_on = goes_on && report() &&
+              wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
   }
 }
 
@@ -348,7 +348,7 @@ void CellMember::let_go(const std::string& successor) {
 
 // For people: whatever fails is tried again soon. Each call has little time and is made in a turn
 // of its own, so that none holds up a beat.
-void CellMember::report() {
+bool CellMember::report() {
   const auto now = Clock::now();
   const auto is_due = [&now](std::optional<Clock::time_point>& done_at, std::int64_t interval_ms) {
     if (done_at && now - *done_at < milliseconds(interval_ms)) return false;
@@ -365,7 +365,11 @@ void CellMember::report() {
       Sha256 sha256;
       own.root = to_hex(merkle_root(log_.frontier(), sha256));
     }
-    (void)reports_->report(own);
+    const auto told = reports_->report(own);
+    if (!told && told.error().kind == StoreError::Kind::in_use) {
+      hooks_.failed(name_taken(settings_.server));
+      return false;
+    }
   } else if (is_due(read_at_, limits::cell_look_ms_default)) {
     if (auto servers = reports_->replicas()) {
       const std::lock_guard lock(mutex_);
@@ -377,6 +381,7 @@ void CellMember::report() {
       view_.durability = std::move(durability->message);
     }
   }
+  return true;
 }
 
 }  // namespace signalbox

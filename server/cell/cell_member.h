@@ -86,7 +86,8 @@ class CellMember {
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   Stored<void> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
-  void report();
+  // Returns false to end the thread.
+  bool report();
   void note_trouble(const std::string& why);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);

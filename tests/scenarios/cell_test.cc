@@ -226,6 +226,28 @@ TEST_F(CellTest, BeginsWithTheLogOfAServerThatWasAlone) {
             "before");
 }
 
+// As a data directory that was copied to another machine, with its settings.
+TEST_F(CellTest, RefusesASecondServerOfTheSameName) {
+  start_both();
+  CellPeer copy("b", nodes_.url());
+  copy.server().launch();
+  EXPECT_TRUE(eventually([&] { return !copy.server().running(); }));
+  EXPECT_EQ(copy.server().stop(), 78);  // how it has ended
+  EXPECT_NE(copy.server().messages().find("give this one a name of its own"), std::string::npos)
+      << copy.server().messages();
+  EXPECT_EQ(b_.role(), "standby");
+  // The one that has the name needs no wait to start again.
+  b_.server().kill();
+  b_.server().start();
+  EXPECT_EQ(b_.server().messages().find("was called b"), std::string::npos);
+  // And one that replaces it does, until it is gone.
+  b_.server().kill();
+  copy.server().start();
+  await_role(copy, "standby");
+  EXPECT_NE(copy.server().messages().find("takes the place of another one"), std::string::npos)
+      << copy.server().messages();
+}
+
 TEST_F(CellTest, TwoThatStartAtOnceAgreeOnOne) {  // K3
   a_.server().launch();
   b_.server().launch();

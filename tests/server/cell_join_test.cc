@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "server/cell/cell_mark.h"
+#include "server/limits.h"
 #include "store/base64.h"
 #include "store/memory_event_log.h"
 #include "store/memory_shared_log.h"
@@ -21,7 +22,7 @@ class CellJoinTest : public testing::Test {
  protected:
   CellJoinTest() {
     settings_.name = "main";
-    settings_.server = {"b", "tcp://b:1"};
+    settings_.server = {"b", "tcp://b:1", "this one"};
   }
 
   // Joins, and calls `waited` whenever it waits; the clock goes on by what it waits for. Stops
@@ -129,6 +130,46 @@ TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
   // A person decides that it is to be made anew; and in a cell of another name nothing was seen.
   ASSERT_TRUE(note_seen(directory_.path(), "another", 7));
   EXPECT_TRUE(join_with(other).has_value());
+}
+
+TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {
+  ASSERT_TRUE(join().has_value());
+  const auto other_reports = [this] {
+    chain_->set_clock_ns(now_ms_ * 1'000'000);
+    EXPECT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  };
+  other_reports();
+  const std::int64_t begun_ms = now_ms_;
+  const auto refused = join([&] {
+    if ((now_ms_ - begun_ms) % limits::cell_report_ms_default == 0) other_reports();
+  });
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied);
+  EXPECT_NE(refused.error().message.find("cell.server"), std::string::npos)
+      << refused.error().message;
+  EXPECT_LE(now_ms_ - begun_ms, 2 * limits::cell_report_ms_default);
+}
+
+TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {
+  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  const std::int64_t begun_ms = now_ms_;
+  // Only time in which the database could be read counts.
+  const std::int64_t back_ms = begun_ms + 10 * limits::cell_gone_ms_max;
+  const auto key = join([&] {
+    chain_->set_away(now_ms_ > begun_ms + limits::cell_report_ms_default && now_ms_ < back_ms);
+  });
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_GT(now_ms_, back_ms + limits::cell_gone_ms_max);
+  EXPECT_TRUE(shared_.replicas()->empty());
+}
+
+TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {
+  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.report({settings_.server, "standby", "1.2", 0, "", 0}));
+  const std::int64_t begun_ms = now_ms_;
+  ASSERT_TRUE(join().has_value());
+  EXPECT_EQ(now_ms_, begun_ms);
 }
 
 TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {

@@ -19,7 +19,7 @@ class CellMemberTest : public testing::Test {
  protected:
   CellMemberTest() {
     settings_.name = "main";
-    settings_.server = {"b", "tcp://b:1"};
+    settings_.server = {"b", "tcp://b:1", "this one"};
     auto opened = RocksEventLog::open(directory_.path(), {});
     EXPECT_TRUE(opened.has_value());
     replica_ = std::move(*opened);
@@ -76,6 +76,14 @@ TEST_F(CellMemberTest, TakesACellThatNobodyHasHad) {  // K3
   start();
   EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
   EXPECT_EQ(member_->view().role, CellRole::active);
+}
+
+TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
+  ASSERT_TRUE(shared()->report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  start();
+  const StoreError why = failure();
+  EXPECT_EQ(why.kind, StoreError::Kind::denied);
+  EXPECT_NE(why.message.find("cell.server"), std::string::npos) << why.message;
 }
 
 // A replica that is far behind says how far it would have to go, before the database loses it.

@@ -248,6 +248,15 @@ TEST_F(PostgresLogTest, RefusesTablesOfANewerVersion) {
   EXPECT_TRUE(PostgresLog(options).state());
 }
 
+TEST_F(PostgresLogTest, GoesOnWithTablesThatKnowNoIdentities) {
+  PostgresLog log(options);
+  begin_cell(log);
+  nodes.query("ALTER TABLE sb_replica DROP COLUMN identity");
+  PostgresLog later(options);
+  ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0}));
+  EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
+}
+
 TEST_F(PostgresLogTest, KeepsPasswordsToItself) {
   for (const char* const url :
        {"postgresql://me:sesame@[broken/db", "postgresql://me:sesame@127.0.0.1:1/db",
