@@ -28,6 +28,7 @@
 #include "server/platform/private_directory.h"
 #include "server/platform/resource_shortage.h"
 #include "server/platform/service_manager.h"
+#include "server/platform/space_watch.h"
 #include "server/platform/start_progress.h"
 #include "server/platform/stop_deadline.h"
 #include "server/platform/stop_signals.h"
@@ -37,6 +38,8 @@
 
 namespace signalbox {
 namespace {
+
+constexpr std::int64_t space_check_ms = 1'000;
 
 int exit_code_of(const StoreError& error) {
   switch (error.kind) {
@@ -173,6 +176,15 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
   return Served{exit_code, server.end()};
 }
 
+// Returns whether a signal has come, and logs it.
+bool note_stop(const StopSignals& signals, spdlog::logger& logger) {
+  const std::string signal = signals.received();
+  if (signal.empty()) return false;
+  notify_stopping();
+  logger.info("stopping: signal {}", signal);
+  return true;
+}
+
 // Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
 // came, which has been logged.
 Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
@@ -188,11 +200,24 @@ Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
          logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
        }},
       own_key);
-  const std::string signal = signals.received();
-  if (signal.empty()) return key;
-  notify_stopping();
-  logger.info("stopping: signal {}", signal);
-  return std::nullopt;
+  if (note_stop(signals, logger)) return std::nullopt;
+  return key;
+}
+
+// Blocks until a server of a cell can use its disk again, on which its log had no space. The others
+// go on without it, so it isn't ended for that, and started again and again. Returns false if a
+// signal came, which has been logged.
+bool await_space(const std::filesystem::path& data, const StoreError& full,
+                 spdlog::logger& logger) {
+  logger.error("{}; this server waits until there are {} MiB where {} is", full.message,
+               SpaceWatch::mebibytes_needed, data.string());
+  StopSignals signals([] {});
+  do {
+    notify_alive();
+    if (!signals.wait(space_check_ms)) return !note_stop(signals, logger);
+  } while (!SpaceWatch::has_space(data));
+  logger.info("there is space again");
+  return true;
 }
 
 // Serves as one of a cell: stands by again whenever another server has taken it.
@@ -221,9 +246,15 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                     {open_shared_log(*config.cell),
                      open_shared_log(*config.cell, limits::cell_report_call_ms_max)}};
     given.cell = &place;
-    const Served served =
-        TRY(serve_log(config, given, recovered, std::move(progress), stop_deadline, logger));
-    if (served.end == ServerEnd::stopped || served.exit_code != 0) return served.exit_code;
+    const auto served =
+        serve_log(config, given, recovered, std::move(progress), stop_deadline, logger);
+    if (served && (served->end == ServerEnd::stopped || served->exit_code != 0)) {
+      return served->exit_code;
+    }
+    if (!served) {
+      if (served.error().kind != StoreError::Kind::full) return tl::unexpected(served.error());
+      if (!await_space(config.data, served.error(), logger)) return 0;
+    }
     progress = std::make_unique<StartProgress>();
     progress->phase("folding the log to stand by");
     auto world = fold_log(*recovered.log, config.data);
@@ -240,6 +271,10 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   if (!fits) return refuse(logger, fits.error());
   auto progress = std::make_unique<StartProgress>();
   auto recovered = recover_log(config, *progress, logger);
+  while (!recovered && config.cell && recovered.error().kind == StoreError::Kind::full) {
+    if (!await_space(config.data, recovered.error(), logger)) return 0;
+    recovered = recover_log(config, *progress, logger);
+  }
   if (!recovered) return refuse(logger, recovered.error());
   std::optional<StopDeadline> stop_deadline;
   Server::Given given{reload_source,

@@ -64,6 +64,11 @@ CellMember::Hooks Server::cell_hooks() {
           logger_.warn("{}", noted.error().message);
         }
       },
+      [this]() -> std::string {
+        if (SpaceWatch::has_space(config_.data)) return {};
+        return "less than " + std::to_string(SpaceWatch::mebibytes_needed) +
+               " MiB are left where its data directory is: free some";
+      },
   };
 }
 

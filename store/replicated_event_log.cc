@@ -124,7 +124,9 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
   last_prev_ = link.prev;
   AppendResult kept = replica_.append_entries(link.prev, entries, std::move(next));
   if (kept.status != AppendStatus::ok) {
-    kept.status = AppendStatus::unknown;
+    // Without space it stays a beginning of the chain, and follows once there is some.
+    const bool is_full = kept.status == AppendStatus::full;
+    kept.status = is_full ? AppendStatus::conflict : AppendStatus::unknown;
     kept.message = "the cell's log has it, and this server's replica can't: " + kept.message;
   }
   return kept;

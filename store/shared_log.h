@@ -79,7 +79,7 @@ struct Beat {
 // What a server of the cell tells of itself, for people: a row of `signalbox cell status`.
 struct ReplicaReport {
   CellServer server;
-  std::string role;          // active or standby
+  std::string role;          // active, standby, or unfit: a standby that doesn't take the cell
   std::string version;       // of the program
   Position applied = 0;      // what its replica has durably
   std::string root;          // of the tree there, 64 hexadecimal digits

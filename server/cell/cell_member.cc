@@ -31,23 +31,6 @@ std::int64_t monotonic_ms() {
       .count();
 }
 
-std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
-  switch (cause) {
-    case TakeoverWatch::Cause::none:
-      return {};
-    case TakeoverWatch::Cause::first:
-      return "nobody has had it before";
-    case TakeoverWatch::Cause::released:
-      return state.holder.name + " has let go of it";
-    case TakeoverWatch::Cause::crashed:
-      return "the connection of " + state.holder.name + " has ended";
-    case TakeoverWatch::Cause::silent:
-      return state.holder.name + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
-             " ms";
-  }
-  return {};
-}
-
 }  // namespace
 
 CellMember::CellMember(CellSettings settings, std::string version, ReplicatedEventLog& log,
@@ -133,10 +116,10 @@ void CellMember::note_trouble(const std::string& why) {
   if (!why.empty() && !is_noted_ && (!noted_at_ || now - *noted_at_ > trouble_interval)) {
     is_noted_ = true;
     noted_at_ = now;
-    hooks_.note(false, "the cell's log can't be used: " + why);
+    hooks_.note(false, "trouble in the cell: " + why);
   } else if (why.empty() && is_noted_ && now - *noted_at_ > trouble_settled) {
     is_noted_ = false;
-    hooks_.note(true, "the cell's log can be used again");
+    hooks_.note(true, "there is no trouble in the cell any more");
   }
 }
 
@@ -150,9 +133,15 @@ bool CellMember::tolerate(const StoreError& error) {
       compared_at_.reset();
       note_trouble(error.message);
       return true;
+    case StoreError::Kind::full:
+      // Of the replica. Whoever can't even follow doesn't take the cell, and goes on once there is
+      // space.
+      is_unfit_ = true;
+      watch_.note_away();
+      note_trouble(error.message);
+      return true;
     case StoreError::Kind::damaged:
     case StoreError::Kind::unsupported:
-    case StoreError::Kind::full:
     case StoreError::Kind::not_found:
     case StoreError::Kind::dropped:
     case StoreError::Kind::rebuilding:
@@ -175,7 +164,7 @@ bool CellMember::stand_by() {
   const auto followed = follow(*state);
   if (!followed) return tolerate(followed.error());
   if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
-  note_trouble({});
+  const bool fit = is_fit();
   if (*followed) {
     {
       const std::lock_guard lock(mutex_);
@@ -184,7 +173,14 @@ bool CellMember::stand_by() {
     hooks_.current(read_ns);
   }
   const TakeoverWatch::Cause cause = watch_.judge(*state, monotonic_ms());
-  return cause == TakeoverWatch::Cause::none || take(*state, cause);
+  return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
+}
+
+bool CellMember::is_fit() {
+  const std::string why = hooks_.unfit();
+  is_unfit_ = !why.empty();
+  note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
+  return !is_unfit_;
 }
 
 // The replica's own tail is evidence enough of what it has.
@@ -358,7 +354,7 @@ bool CellMember::report() {
   if (is_due(reported_at_, limits::cell_report_ms_default)) {
     ReplicaReport own;
     own.server = settings_.server;
-    own.role = is_active_ ? "active" : "standby";
+    own.role = is_active_ ? "active" : is_unfit_ ? "unfit" : "standby";
     own.version = version_;
     own.applied = log_.tail();
     if (!is_active_) {  // the writer's tree belongs to its appending thread

@@ -39,6 +39,8 @@ class CellMember {
     // The replica ends long before `acked`, which was acknowledged. Called from time to time while
     // it is so.
     std::function<void(Position acked)> lags;
+    // Returns why this server can't be the writer at present; empty: it can.
+    std::function<std::string()> unfit;
   };
 
   // The connections of the member's thread. What is for people has one of its own, with a short
@@ -89,6 +91,8 @@ class CellMember {
   // Returns false to end the thread.
   bool report();
   void note_trouble(const std::string& why);
+  // Returns false if this server shall not take the cell now, and says why.
+  bool is_fit();
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
   bool wait(std::int64_t ms);
@@ -110,6 +114,7 @@ class CellMember {
   std::optional<Clock::time_point> read_at_;     // the reports of all servers
   std::optional<Clock::time_point> checked_at_;  // the durability
   bool is_clock_noted_ = false;
+  bool is_unfit_ = false;  // to take the cell
   bool is_noted_ = false;  // a trouble, in the log of the service
   std::optional<Clock::time_point> noted_at_;
   std::atomic<Clock::rep> beat_proved_at_ = 0;

@@ -33,4 +33,21 @@ TakeoverWatch::Cause TakeoverWatch::judge(const CellState& state, std::int64_t n
 
 void TakeoverWatch::note_away() { seen_.reset(); }
 
+std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
+  switch (cause) {
+    case TakeoverWatch::Cause::none:
+      return {};
+    case TakeoverWatch::Cause::first:
+      return "nobody has had it before";
+    case TakeoverWatch::Cause::released:
+      return state.holder.name + " has let go of it";
+    case TakeoverWatch::Cause::crashed:
+      return "the connection of " + state.holder.name + " has ended";
+    case TakeoverWatch::Cause::silent:
+      return state.holder.name + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
+             " ms";
+  }
+  return {};
+}
+
 }  // namespace signalbox

@@ -47,4 +47,7 @@ class TakeoverWatch {
   std::optional<Seen> seen_;
 };
 
+// Returns why the cell was taken, as part of a sentence, from the state that was judged.
+std::string text_of(TakeoverWatch::Cause cause, const CellState& state);
+
 }  // namespace signalbox

@@ -3,7 +3,9 @@
 #include "server/cell/cell_member.h"
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,8 @@
 #include "store/rocks_event_log.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/store/faulty_disk.h"
+#include "tests/store/sample_events.h"
 
 namespace signalbox {
 namespace {
@@ -20,7 +24,10 @@ class CellMemberTest : public testing::Test {
   CellMemberTest() {
     settings_.name = "main";
     settings_.server = {"b", "tcp://b:1", "this one"};
-    auto opened = RocksEventLog::open(directory_.path(), {});
+    RocksEventLog::Options options;
+    options.env = disk_.env();
+    options.full_pause = std::chrono::milliseconds(1);
+    auto opened = RocksEventLog::open(directory_.path(), std::move(options));
     EXPECT_TRUE(opened.has_value());
     replica_ = std::move(*opened);
     MemorySharedLog maker(chain_);
@@ -47,7 +54,8 @@ class CellMemberTest : public testing::Test {
               failure_ = error;
             },
             [](bool, const std::string&) {},
-            [this](Position acked) { lag_ = acked; }};
+            [this](Position acked) { lag_ = acked; },
+            [this]() -> std::string { return is_unfit_ ? "it may not" : ""; }};
   }
   // Waits until the member has failed, and returns why.
   StoreError failure() {
@@ -62,9 +70,11 @@ class CellMemberTest : public testing::Test {
 
   const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
   TemporaryDirectory directory_;
+  test::FaultyDisk disk_;
   std::unique_ptr<RocksEventLog> replica_;
   CellSettings settings_;
   std::atomic<bool> is_active_ = false;
+  std::atomic<bool> is_unfit_ = false;
   std::atomic<Position> lag_ = 0;
   std::mutex mutex_;
   std::optional<StoreError> failure_;
@@ -76,6 +86,54 @@ TEST_F(CellMemberTest, TakesACellThatNobodyHasHad) {  // K3
   start();
   EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
   EXPECT_EQ(member_->view().role, CellRole::active);
+}
+
+TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItIsUnfit) {
+  is_unfit_ = true;
+  start();
+  EXPECT_TRUE(eventually([&] {
+    const auto servers = shared()->replicas();
+    return servers && servers->size() == 1 && servers->front().role == "unfit";
+  }));
+  EXPECT_EQ(member_->view().trouble, "this server doesn't take the cell: it may not");
+  EXPECT_EQ(shared()->state()->epoch, 0U);
+  is_unfit_ = false;
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(member_->view().trouble, "");
+}
+
+// The former writer has let go, so that nothing else keeps this server from taking the cell.
+TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  // K3
+  TemporaryDirectory other_directory;
+  auto other = RocksEventLog::open(other_directory.path(), {});
+  ASSERT_TRUE(other.has_value());
+  {
+    MemorySharedLog reader(chain_);
+    ReplicatedEventLog writer(**other, shared(), [](const std::string&) {});
+    const auto epoch = reader.take(0, {"a", "tcp://a:1"});
+    ASSERT_TRUE(epoch.has_value());
+    writer.begin_epoch(*epoch, *reader.last());
+    const std::vector<Commit> commits = {test::sample_commit(1, 3)};
+    ASSERT_EQ(writer.append(0, commits).status, AppendStatus::ok);
+    Beat beat = writer.next_beat(*epoch, 3);
+    beat.is_released = true;
+    ASSERT_TRUE(*reader.beat(beat));
+  }
+  disk_.fault = test::WriteFault::append_fails;
+  start();
+  EXPECT_TRUE(eventually([&] {
+    return member_->view().trouble.find("the replica can't be written") != std::string::npos;
+  }));
+  EXPECT_TRUE(eventually([&] {
+    const auto servers = shared()->replicas();
+    return servers && servers->size() == 1 && servers->front().role == "unfit";
+  }));
+  EXPECT_EQ(shared()->state()->epoch, 1U);
+  disk_.fault = test::WriteFault::none;
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(log_->tail(), 3U);
+  const std::lock_guard lock(mutex_);
+  EXPECT_FALSE(failure_.has_value());
 }
 
 TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
