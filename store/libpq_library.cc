@@ -35,6 +35,8 @@ tl::expected<LibpqLibrary, std::string> load_libpq() {
   find(library.status, "PQstatus");
   find(library.socket, "PQsocket");
   find(library.errorMessage, "PQerrorMessage");
+  find(library.setErrorVerbosity, "PQsetErrorVerbosity");
+  find(library.connectionNeedsPassword, "PQconnectionNeedsPassword");
   find(library.serverVersion, "PQserverVersion");
   find(library.setnonblocking, "PQsetnonblocking");
   find(library.setNoticeReceiver, "PQsetNoticeReceiver");

@@ -24,6 +24,7 @@ struct MemoryChain::State {
   std::map<std::string, ReplicaReport> replicas;
   std::set<const void*> attending;  // connections
   bool is_away = false;
+  bool is_denied = false;
   bool is_stuck = false;
   bool is_quorum = true;
   std::int64_t clock_ns = 0;
@@ -57,6 +58,11 @@ void MemoryChain::set_away(bool away) {
   state_->is_away = away;
   if (away) state_->attending.clear();
   state_->changed.notify_all();
+}
+
+void MemoryChain::set_denied(bool denied) {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_denied = denied;
 }
 
 void MemoryChain::set_stuck(bool stuck) {
@@ -101,6 +107,9 @@ struct MemorySharedLog::Call {
       return store_failure(StoreError::Kind::away, log.is_interrupted_
                                                        ? "the shared log was interrupted"
                                                        : "the shared log is away");
+    }
+    if (state.is_denied) {
+      return store_failure(StoreError::Kind::denied, "the shared log refuses the role");
     }
     return {};
   }

@@ -30,6 +30,8 @@ class MemoryChain {
   void land_delayed();
   // While it is away all calls fail so, and nobody attends the cell.
   void set_away(bool away);
+  // While it is denied, all calls fail so, unless it is away.
+  void set_denied(bool denied);
   // While it is stuck, as without standbys, a write blocks for its deadline and is `unknown` then,
   // even if it was sent: an append lands later, anything else vanishes. Reads go on.
   void set_stuck(bool stuck);

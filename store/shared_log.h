@@ -107,9 +107,10 @@ struct SharedAppend {
 // A connection to the shared log. Each call blocks for at most the deadline it was opened with, and
 // connects again if the connection is gone. One thread at a time uses it, except interrupt().
 //
-// Errors: `away` if the log can't be reached or isn't fit to be written, and nothing was sent; `io`
-// if a write's outcome is unknown; `not_found` if there is no cell of this name; `unsupported` if
-// the database is too old or its tables are of a newer version; `damaged` for rows that can't be.
+// Errors: `away` if the log can't be reached or isn't fit to be written, and nothing was sent;
+// `denied` likewise, if it refuses the credentials; `io` if a write's outcome is unknown;
+// `not_found` if there is no cell of this name; `unsupported` if the database is too old, its
+// tables are of a newer version, or its URL isn't one; `damaged` for rows that can't be.
 class SharedLog {
  public:
   SharedLog() = default;

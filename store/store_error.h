@@ -15,7 +15,7 @@ struct StoreError {
   enum class Kind {
     damaged,      // bytes are not what was written: nothing may be served from them (exit 78)
     in_use,       // another process has locked the directory (exit 75)
-    unsupported,  // written by a newer version (exit 78)
+    unsupported,  // written by a newer version, or nothing that this one can open (exit 78)
     full,         // no space left
     io,           // the outcome of the operation is unknown (exit 74)
     not_found,

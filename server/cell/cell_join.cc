@@ -14,9 +14,24 @@ namespace {
 
 constexpr std::int64_t note_again_ms = 30'000;
 
-bool passes(const StoreError& error) {
-  return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::io;
-}
+// A wrong password, role or database is the operator's to correct, and a start that waited for that
+// would look like one that waits for the database. But such an answer may also be that of a node
+// that is set up at this moment: PostgreSQL takes connections before its orchestrator has written
+// pg_hba.conf or made the role. So it counts only if all hosts give it, and go on giving it. A
+// server that runs waits without end: a password that is changed comes to its servers one by one.
+struct Denial {
+  std::optional<std::int64_t> since_ms;
+
+  // Returns whether to try again after this error.
+  bool passes(const StoreError& error, std::int64_t now_ms) {
+    if (error.kind != StoreError::Kind::denied) {
+      since_ms.reset();
+      return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::io;
+    }
+    if (!since_ms) since_ms = now_ms;
+    return now_ms - *since_ms < limits::cell_denied_ms_max;
+  }
+};
 
 // Returns the cell's state, after it was made if there was none. A cell that this server was one of
 // isn't made again: its log would be the one of whichever server starts first.
@@ -86,7 +101,9 @@ Stored<void> require_name(const CellJoin& join, std::optional<Namesake>& namesak
                         now_ms - namesake->read_ms <= limits::cell_report_ms_default;
   if (!is_known) namesake = Namesake{found->server.identity, found->seen_ns, now_ms, now_ms};
   namesake->read_ms = now_ms;
-  if (found->seen_ns != namesake->reported_ns) return tl::unexpected(name_taken(own));
+  if (found->seen_ns != namesake->reported_ns) {
+    return store_failure(StoreError::Kind::in_use, "another server is called " + own.name);
+  }
   if (now_ms - namesake->since_ms > limits::cell_gone_ms_max) {
     join.note(true, "this server takes the place of another one that was called " + own.name);
     return join.shared.forget(found->server);
@@ -110,6 +127,17 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
   return *std::move(key);
 }
 
+// Returns what ends the start, with what to do.
+StoreError refusal(const CellJoin& join, StoreError error) {
+  if (error.kind == StoreError::Kind::in_use) return name_taken(join.settings.server);
+  if (error.kind == StoreError::Kind::denied) {
+    error.message +=
+        ": correct the role or the database in cell.engine, or make them, and give the role's "
+        "password in ~/.pgpass or PGPASSWORD of this service's user; pg_hba.conf has to let it in";
+  }
+  return error;
+}
+
 }  // namespace
 
 StoreError name_taken(const CellServer& server) {
@@ -124,11 +152,12 @@ StoreError name_taken(const CellServer& server) {
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
   std::optional<std::int64_t> noted_ms;
   std::optional<Namesake> namesake;
+  Denial denial;
   do {
     auto key = try_to_join(join, own_key, namesake);
     if (key) return *std::move(key);
-    if (!passes(key.error())) return tl::unexpected(key.error());
     const std::int64_t now_ms = join.now_ms();
+    if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));
     if (!noted_ms || now_ms - *noted_ms >= note_again_ms) {
       noted_ms = now_ms;
       join.note(false, "waiting for the log of the cell " + join.settings.name + ": " +

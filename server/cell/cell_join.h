@@ -33,7 +33,8 @@ StoreError name_taken(const CellServer& server);
 // the jobs and runners of this log know. Returns the cell's key; nullopt if the service is to stop.
 // Blocks until the shared log can be reached, and while another server that had this one's name may
 // still be there. Fails with `damaged` if the database lost what this server has seen acknowledged,
-// or the whole cell; with `denied` if another server has the name.
+// or the whole cell; with `denied` if another server has the name, or the database goes on refusing
+// this one.
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key);
 
 }  // namespace signalbox

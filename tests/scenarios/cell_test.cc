@@ -248,6 +248,16 @@ TEST_F(CellTest, RefusesASecondServerOfTheSameName) {
       << copy.server().messages();
 }
 
+TEST_F(CellTest, EndsIfNoHostOfTheDatabaseLetsItIn) {
+  CellPeer c("c", nodes_.url() + "_of_another_name");
+  c.server().launch();
+  EXPECT_TRUE(eventually([&] { return !c.server().running(); }));
+  EXPECT_EQ(c.server().stop(), 78);  // how it has ended
+  EXPECT_NE(c.server().messages().find("correct the role or the database in cell.engine"),
+            std::string::npos)
+      << c.server().messages();
+}
+
 TEST_F(CellTest, TwoThatStartAtOnceAgreeOnOne) {  // K3
   a_.server().launch();
   b_.server().launch();

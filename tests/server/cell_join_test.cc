@@ -99,6 +99,28 @@ TEST_F(CellJoinTest, StopsWhileItWaits) {
 
 // An old backup was restored while all servers were down, and the one that starts first is one
 // whose replica never had what is lost.
+TEST_F(CellJoinTest, EndsIfTheDatabaseGoesOnRefusingIt) {
+  const std::int64_t begun_ms = now_ms_;
+  chain_->set_denied(true);
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied);
+  EXPECT_NE(refused.error().message.find("pgpass"), std::string::npos) << refused.error().message;
+  EXPECT_GE(now_ms_ - begun_ms, limits::cell_denied_ms_max);
+  EXPECT_EQ(notes_.size(), 1U);
+}
+
+// One that is being set up refuses at first, and one that is away meanwhile may be another.
+TEST_F(CellJoinTest, JoinsADatabaseThatRefusedItForAMoment) {
+  const std::int64_t begun_ms = now_ms_;
+  chain_->set_denied(true);
+  const auto key = join([&] {
+    chain_->set_away(now_ms_ == begun_ms + limits::cell_denied_ms_max / 2);
+    chain_->set_denied(now_ms_ < begun_ms + limits::cell_denied_ms_max + 1'000);
+  });
+  EXPECT_TRUE(key.has_value()) << key.error().message;
+}
+
 TEST_F(CellJoinTest, RefusesADatabaseThatEndsBeforeWhatItHasSeen) {  // K5
   ASSERT_TRUE(join().has_value());
   append_elsewhere(30);

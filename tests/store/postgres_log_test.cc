@@ -257,15 +257,34 @@ TEST_F(PostgresLogTest, GoesOnWithTablesThatKnowNoIdentities) {
   EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
 }
 
+TEST_F(PostgresLogTest, SaysThatAllHostsRefuseIt) {
+  const std::string url = nodes.url();
+  const std::size_t database = url.rfind('/');
+  ASSERT_NE(database, std::string::npos) << url;
+  PostgresLog::Options wrong = options;
+  wrong.url = url.substr(0, database) + "/no_such_database" +
+              url.substr(std::min(url.size(), url.find('?', database)));
+  const auto refused = PostgresLog(wrong).state();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("no_such_database"), std::string::npos);
+  EXPECT_EQ(refused.error().message.find("LOCATION"), std::string::npos) << refused.error().message;
+  // One of them may be away, and know it.
+  wrong.url = "postgresql://nobody@127.0.0.1:1/none";
+  EXPECT_EQ(PostgresLog(wrong).state().error().kind, StoreError::Kind::away);
+}
+
 TEST_F(PostgresLogTest, KeepsPasswordsToItself) {
-  for (const char* const url :
-       {"postgresql://me:sesame@[broken/db", "postgresql://me:sesame@127.0.0.1:1/db",
-        "host=127.0.0.1 port=1 password=sesame nonsense"}) {
+  for (const auto& [url, kind] :
+       {std::pair{"postgresql://me:sesame@[broken/db", StoreError::Kind::unsupported},
+        std::pair{"postgresql://me:sesame@127.0.0.1:1/db", StoreError::Kind::away},
+        std::pair{"host=127.0.0.1 port=1 password=sesame nonsense",
+                  StoreError::Kind::unsupported}}) {
     PostgresLog::Options wrong = options;
     wrong.url = url;
     const auto state = PostgresLog(wrong).state();
     ASSERT_FALSE(state);
-    EXPECT_EQ(state.error().kind, StoreError::Kind::away);
+    EXPECT_EQ(state.error().kind, kind) << url;
     EXPECT_EQ(state.error().message.find("sesame"), std::string::npos) << state.error().message;
   }
 }
