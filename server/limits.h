@@ -308,7 +308,7 @@ inline constexpr std::int64_t cell_reading_gap_ms_max = 500;
 inline constexpr std::uint64_t cell_lag_noted_min = 10'000;
 // The server that a switch names has the cell to itself for so long.
 inline constexpr std::int64_t cell_successor_ms_max = 3'000;
-// How far the clock of a standby may be from the writer's for it to take the cell.
+// How far the clock of a standby may be from the database's for it to take the cell.
 inline constexpr std::int64_t cell_clock_ms_max = 60'000;
 // Between two reports of a server about itself.
 inline constexpr std::int64_t cell_report_ms_default = 5'000;

@@ -1,6 +1,7 @@
 #include "store/memory_shared_log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -27,7 +28,14 @@ struct MemoryChain::State {
   bool is_denied = false;
   bool is_stuck = false;
   bool is_quorum = true;
-  std::int64_t clock_ns = 0;
+  std::optional<std::int64_t> stopped_clock_ns;
+
+  [[nodiscard]] std::int64_t wall_ns() const {
+    if (stopped_clock_ns) return *stopped_clock_ns;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
 
   // The epoch isn't compared again: a database did that when the statement began.
   void land(std::optional<ChainLink> link) {
@@ -90,7 +98,7 @@ void MemoryChain::set_quorum(bool quorum) {
 
 void MemoryChain::set_clock_ns(std::int64_t now_ns) {
   const std::lock_guard lock(state_->mutex);
-  state_->clock_ns = now_ns;
+  state_->stopped_clock_ns = now_ns;
 }
 
 std::vector<ChainLink> MemoryChain::links() const {
@@ -161,6 +169,7 @@ Stored<CellState> MemorySharedLog::state() {
   TRY(call.find_cell());
   CellState cell = call.state.cell;
   cell.is_attended = !call.state.attending.empty();
+  cell.database_wall_ns = call.state.wall_ns();
   return cell;
 }
 
@@ -259,7 +268,7 @@ Stored<void> MemorySharedLog::report(const ReplicaReport& report) {
                          "another server is called " + report.server.name);
   }
   kept = report;
-  kept.seen_ns = call.state.clock_ns;
+  kept.seen_ns = call.state.wall_ns();
   return {};
 }
 

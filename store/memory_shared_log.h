@@ -41,7 +41,7 @@ class MemoryChain {
   void lose_connections();
   // Without it, is_quorum is false, append() and take() are away, and all else works.
   void set_quorum(bool quorum);
-  // The database's clock, for ReplicaReport::seen_ns; it stands still otherwise.
+  // Stops the database's clock at this time; before, it is that of this machine.
   void set_clock_ns(std::int64_t now_ns);
 
   [[nodiscard]] std::vector<ChainLink> links() const;

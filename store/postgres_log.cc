@@ -94,7 +94,8 @@ Stored<CellState> PostgresLog::state() {
                     " WHERE locktype = 'advisory' AND granted AND objsubid = 2"
                     " AND classid = $2::bigint::oid AND objid = c.cell::bigint::oid"
                     " AND database = (SELECT oid FROM pg_database WHERE datname ="
-                    " current_database())), pg_backend_pid()"
+                    " current_database())), pg_backend_pid(),"
+                    " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
                     " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
                     {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
   if (rows.empty()) {
@@ -113,6 +114,7 @@ Stored<CellState> PostgresLog::state() {
   state.successor = row.bytes(9);
   state.is_attended = row.boolean(10);
   state.session = row.integer(11);
+  state.database_wall_ns = row.integer(12) * 1000;
   return state;
 }
 

@@ -65,6 +65,7 @@ struct CellState {
   // a failover of the database nobody has one. Hastens a takeover and proves nothing.
   bool is_attended = false;
   std::int64_t session = 0;  // of the connection that this was read by; another one after a loss
+  std::int64_t database_wall_ns = 0;  // UTC, by the database's clock, when this was read
 };
 
 struct Beat {

@@ -1,6 +1,7 @@
 #include "server/cell/cell_member.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "domain/try.h"
@@ -155,6 +156,7 @@ bool CellMember::stand_by() {
   const std::int64_t read_ns = wall_ns();
   const auto state = shared_->state();
   if (!state) return tolerate(state.error());
+  const std::int64_t ahead_ms = clock_ahead_ms(read_ns, state->database_wall_ns, wall_ns());
   {
     const std::lock_guard lock(mutex_);
     view_.epoch = state->epoch;
@@ -164,7 +166,7 @@ bool CellMember::stand_by() {
   const auto followed = follow(*state);
   if (!followed) return tolerate(followed.error());
   if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
-  const bool fit = is_fit();
+  const bool fit = is_fit(ahead_ms);
   if (*followed) {
     {
       const std::lock_guard lock(mutex_);
@@ -176,8 +178,13 @@ bool CellMember::stand_by() {
   return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
 }
 
-bool CellMember::is_fit() {
-  const std::string why = hooks_.unfit();
+bool CellMember::is_fit(std::int64_t clock_ahead_ms) {
+  std::string why = hooks_.unfit();
+  if (std::abs(clock_ahead_ms) > limits::cell_clock_ms_max) {
+    why = "its clock is " + std::to_string(std::abs(clock_ahead_ms) / 1000) + " s " +
+          (clock_ahead_ms > 0 ? "ahead of" : "behind") +
+          " the database's: have NTP set whichever is wrong";
+  }
   is_unfit_ = !why.empty();
   note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
   return !is_unfit_;
@@ -254,17 +261,6 @@ Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::
 }
 
 bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
-  const std::int64_t apart_ms = std::abs(wall_ns() - state.beat_wall_ns) / 1'000'000;
-  // An old beat is as old as the outage. A clock that is behind shows for certain.
-  const bool is_behind = wall_ns() < state.beat_wall_ns;
-  if (is_behind && apart_ms > limits::cell_clock_ms_max) {
-    if (!std::exchange(is_clock_noted_, true)) {
-      hooks_.note(false, "this server doesn't take the cell: its clock is " +
-                             std::to_string(apart_ms / 1000) + " s behind that of " +
-                             state.holder.name);
-    }
-    return true;
-  }
   const Clock::time_point sent_at = Clock::now();
   const auto epoch = shared_->take(state.epoch, settings_.server);
   if (!epoch) {

@@ -92,7 +92,7 @@ class CellMember {
   bool report();
   void note_trouble(const std::string& why);
   // Returns false if this server shall not take the cell now, and says why.
-  bool is_fit();
+  bool is_fit(std::int64_t clock_ahead_ms);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
   bool wait(std::int64_t ms);
@@ -113,9 +113,8 @@ class CellMember {
   std::optional<Clock::time_point> reported_at_;
   std::optional<Clock::time_point> read_at_;     // the reports of all servers
   std::optional<Clock::time_point> checked_at_;  // the durability
-  bool is_clock_noted_ = false;
-  bool is_unfit_ = false;  // to take the cell
-  bool is_noted_ = false;  // a trouble, in the log of the service
+  bool is_unfit_ = false;                        // to take the cell
+  bool is_noted_ = false;                        // a trouble, in the log of the service
   std::optional<Clock::time_point> noted_at_;
   std::atomic<Clock::rep> beat_proved_at_ = 0;
   std::atomic<bool> is_active_ = false;

@@ -1,5 +1,6 @@
 #include "server/cell/takeover_watch.h"
 
+#include "domain/nanoseconds.h"
 #include "server/limits.h"
 
 namespace signalbox {
@@ -32,6 +33,12 @@ TakeoverWatch::Cause TakeoverWatch::judge(const CellState& state, std::int64_t n
 }
 
 void TakeoverWatch::note_away() { seen_.reset(); }
+
+std::int64_t clock_ahead_ms(std::int64_t before_ns, std::int64_t database_ns,
+                            std::int64_t after_ns) {
+  if (before_ns > database_ns) return (before_ns - database_ns) / ns_per_ms;
+  return after_ns < database_ns ? -((database_ns - after_ns) / ns_per_ms) : 0;
+}
 
 std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
   switch (cause) {

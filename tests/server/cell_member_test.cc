@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "server/limits.h"
+#include "server/platform/clock.h"
 #include "store/memory_shared_log.h"
 #include "store/rocks_event_log.h"
 #include "tests/eventually.h"
@@ -18,6 +20,8 @@
 
 namespace signalbox {
 namespace {
+
+std::int64_t machine_wall_ns() { return SystemClock().wall_ns(); }
 
 class CellMemberTest : public testing::Test {
  protected:
@@ -100,6 +104,30 @@ TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItIsUnfit) {
   is_unfit_ = false;
   EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
   EXPECT_EQ(member_->view().trouble, "");
+}
+
+TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItsClockIsWrong) {
+  const std::int64_t apart_ns = (limits::cell_clock_ms_max + 60'000) * 1'000'000;
+  for (const bool is_ahead : {true, false}) {
+    chain_->set_clock_ns(machine_wall_ns() + (is_ahead ? -apart_ns : apart_ns));
+    start();
+    const char* const why = is_ahead ? "s ahead of the database's" : "s behind the database's";
+    EXPECT_TRUE(eventually([&] { return member_->view().trouble.find(why) != std::string::npos; }))
+        << member_->view().trouble;
+    EXPECT_EQ(shared()->state()->epoch, 0U);
+    member_.reset();
+  }
+  chain_->set_clock_ns(machine_wall_ns());
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+}
+
+TEST_F(CellMemberTest, TakesTheCellFromAWriterWhoseClockWasAhead) {
+  MemorySharedLog writer(chain_);
+  ASSERT_TRUE(writer.take(0, {"a", "tcp://a:1"}).has_value());
+  ASSERT_TRUE(*writer.beat({1, 1, 0, machine_wall_ns() + 3'600'000'000'000, true, ""}));
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
 }
 
 // The former writer has let go, so that nothing else keeps this server from taking the cell.

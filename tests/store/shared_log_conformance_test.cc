@@ -237,6 +237,20 @@ TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {
   EXPECT_EQ(report(before, 10).error().kind, StoreError::Kind::in_use);
 }
 
+TEST_P(SharedLogConformance, TellsTheTime) {
+  const auto log = open_writer();
+  const auto now_ns = [] {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  const std::int64_t before_ns = now_ns();
+  const auto state = log->state();
+  ASSERT_TRUE(state) << state.error().message;
+  EXPECT_GE(state->database_wall_ns, before_ns / 1000 * 1000);  // it is of this machine
+  EXPECT_LE(state->database_wall_ns, now_ns());
+}
+
 TEST_P(SharedLogConformance, SaysThatItHasAQuorum) {
   const auto durability = open()->durability();
   ASSERT_TRUE(durability) << durability.error().message;
