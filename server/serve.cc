@@ -23,6 +23,7 @@
 #include "server/config.h"
 #include "server/engine/recovery.h"
 #include "server/limits.h"
+#include "server/platform/exit_code.h"
 #include "server/platform/logging.h"
 #include "server/platform/machine_id.h"
 #include "server/platform/private_directory.h"
@@ -40,25 +41,6 @@ namespace signalbox {
 namespace {
 
 constexpr std::int64_t space_check_ms = 1'000;
-
-int exit_code_of(const StoreError& error) {
-  switch (error.kind) {
-    case StoreError::Kind::damaged:
-    case StoreError::Kind::unsupported:
-    case StoreError::Kind::not_found:
-    case StoreError::Kind::dropped:
-    case StoreError::Kind::denied:
-      return EX_CONFIG;
-    case StoreError::Kind::in_use:
-    case StoreError::Kind::rebuilding:
-    case StoreError::Kind::away:
-      return EX_TEMPFAIL;
-    case StoreError::Kind::full:
-    case StoreError::Kind::io:
-      return EX_IOERR;
-  }
-  return EX_IOERR;
-}
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
@@ -229,9 +211,13 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
   if (!given.machine) return tl::unexpected(given.machine.error());
   CellSettings cell = *config.cell;
   cell.server.identity = given.machine->id;
-  auto job_key = TRY(await_cell(config.data, cell, *recovered.log, given.job_key, logger));
-  if (!job_key) return 0;
-  given.job_key = *std::move(job_key);
+  auto job_key = await_cell(config.data, cell, *recovered.log, given.job_key, logger);
+  if (!job_key) {  // it isn't this directory that has to be put right
+    logger.error("{}", job_key.error().message);
+    return exit_code_of(job_key.error());
+  }
+  if (!*job_key) return 0;
+  given.job_key = **std::move(job_key);
   for (;;) {
     ReplicatedEventLog log(*recovered.log, open_shared_log(*config.cell),
                            [&logger](const std::string& why) {

@@ -8,6 +8,7 @@
 
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/platform/exit_code.h"
 #include "server/platform/service_manager.h"
 #include "server/server.h"
 
@@ -116,9 +117,7 @@ void Server::fail(int exit_code, const std::string& why) {
 }
 
 void Server::fail_from_thread(const StoreError& error) {
-  const bool is_setting =
-      error.kind == StoreError::Kind::damaged || error.kind == StoreError::Kind::denied;
-  asio::post(io_, [this, error, is_setting] { fail(is_setting ? 78 : 74, error.message); });
+  asio::post(io_, [this, error] { fail(exit_code_of(error), error.message); });
 }
 
 // Stops the threads before the objects that their callbacks use. What a board's lane has not begun

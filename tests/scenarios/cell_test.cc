@@ -248,6 +248,25 @@ TEST_F(CellTest, RefusesASecondServerOfTheSameName) {
       << copy.server().messages();
 }
 
+TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {
+  start_both();
+  const auto set_version = [this](const char* version) {
+    (void)nodes_.query(std::string("comment on table sb_cell is 'signalbox shared log, version ") +
+                       version + "'");
+    // Whoever connects looks at it.
+    (void)nodes_.query(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = "
+        "'signalbox'");
+  };
+  set_version("2");
+  EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
+  EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
+  EXPECT_NE(b_.server().messages().find("which a newer Signalbox made"), std::string::npos)
+      << b_.server().messages();
+  set_version("1");
+  EXPECT_FALSE(start_run("g", "one").empty());  // the active one has waited
+}
+
 TEST_F(CellTest, EndsIfNoHostOfTheDatabaseLetsItIn) {
   CellPeer c("c", nodes_.url() + "_of_another_name");
   c.server().launch();
