@@ -150,8 +150,8 @@ void Server::look_at_cell() {
     engine_.hold(log_away());
     engine_.show_as_of(clock_.wall_ns() - unproved_ms * ns_per_ms);
     logger_.error(
-        "the cell's log hasn't acknowledged anything for {} ms: commands are refused, "
-        "queries show the state of then",
+        "the cell's log hasn't acknowledged anything for {} ms: commands are refused; queries show "
+        "the state of then, or are refused while a command that was taken waits for the log",
         unproved_ms);
     return;
   }

@@ -24,7 +24,7 @@
 
 namespace signalbox {
 
-// The position that the chain's first link follows; a database has -1 for it.
+// The position that the chain's first link follows.
 inline constexpr Position before_chain = std::numeric_limits<Position>::max();
 
 // One link: the commits that one append made durable together.

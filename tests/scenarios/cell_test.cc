@@ -39,6 +39,8 @@ TEST_F(CellTest, AStandbyAnswersAndSendsCommandsOn) {  // K6
   const auto here = b_.rpc("run.get", {{"run_id", run_id}});
   EXPECT_EQ(shown_run(b_, run_id), shown_run(a_, run_id));
   EXPECT_FALSE(text_at(here, "as_of").empty());
+  EXPECT_TRUE(a_.rpc("cell.get").at("current_at").is_null());
+  EXPECT_FALSE(text_at(b_.rpc("cell.get"), "current_at").empty());
 
   const Output refused = b_.ask({"rpc", "run.start", R"({"goal":"g"})"});
   EXPECT_EQ(refused.exit_code, 75);
