@@ -228,6 +228,9 @@ class Server {
   void stop(const std::string& why);
   void stop_on_signal(int signal);
   void stop_when_idle();
+  // Ends what serves and what waits, with this refusal: of a stop, and of a server that was
+  // deposed.
+  void end_serving(const Rejection& refusal);
   // Ends run() once requests under way are answered, or their time is over.
   void stop_when_answered();
   // Requests that everything ends that runs beside the service and may take long.

@@ -8,7 +8,7 @@
 #include "domain/nanoseconds.h"
 #include "server/cell/cell_mark.h"
 #include "server/limits.h"
-#include "server/platform/call_bounds.h"
+#include "server/platform/space_watch.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
 
@@ -99,25 +99,8 @@ void Server::step_down(const std::string& why) {
   stands_by_ = true;
   engine_.close(not_active());
   cell_->log.interrupt();
-  cancel_background();
-  clock_timer_.cancel();
-  runner_timer_.cancel();
-  cell_timer_.cancel();
-  space_watch_.cancel();
-  agent_log_timer_.cancel();
-  certificate_watch_.cancel();
-  settings_reload_.stop();
-  dispatcher_.refuse_all(not_active());
-  claims_.refuse_all(not_active());
-  locks_.refuse_all(not_active());
-  steps_.refuse_all(not_active());
-  runner_queue_.refuse_all(not_active());
-  runner_outputs_.stop();
-  report_askers_->give_up();
-  lanes_.reports.fail_unwanted();
   // Those who wait for a commit are told by the engine once the append was given up.
-  answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
-  listener_.finish();
+  end_serving(not_active());
   asio::post(io_, [this] { stop_when_answered(); });
 }
 
