@@ -298,8 +298,8 @@ PostgresConnection::Problem PostgresConnection::start(const Host& host, Deadline
 }
 
 PostgresAnswer PostgresConnection::run(Effect effect, const std::string& statement,
-                                       const std::vector<PostgresValue>& values,
-                                       Deadline deadline) {
+                                       const std::vector<PostgresValue>& values, Deadline deadline,
+                                       Deadline latest) {
   PostgresAnswer answer;
   if (connection_ == nullptr) {
     answer.outcome = PostgresAnswer::Outcome::unsent;
@@ -319,7 +319,7 @@ PostgresAnswer PostgresConnection::run(Effect effect, const std::string& stateme
   const bool is_sent =
       library_->sendQueryParams(connection_, statement.c_str(), static_cast<int>(values.size()),
                                 types.data(), bytes.data(), lengths.data(), formats.data(), 1);
-  std::string problem = is_sent ? receive(answer, deadline) : error_text();
+  std::string problem = is_sent ? receive(answer, deadline, latest) : error_text();
   if (problem.empty() && effect == Effect::writes && !warning_.empty()) problem = warning_;
   if (problem.empty()) return answer;
   close();
@@ -331,7 +331,9 @@ PostgresAnswer PostgresConnection::run(Effect effect, const std::string& stateme
   return answer;
 }
 
-std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadline) {
+std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadline,
+                                        Deadline latest) {
+  const auto patience = deadline - std::chrono::steady_clock::now();
   for (;;) {
     const int unsent = library_->flush(connection_);
     if (unsent < 0) return error_text();
@@ -366,6 +368,8 @@ std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadlin
     if (waited == Wait::interrupted) return "the connection was interrupted";
     if (waited == Wait::timed_out) return "the database doesn't answer in time";
     if (library_->consumeInput(connection_) == 0) return error_text();
+    const Deadline renewed = std::min(latest, std::chrono::steady_clock::now() + patience);
+    if (unsent == 0) deadline = std::max(deadline, renewed);
   }
 }
 

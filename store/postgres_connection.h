@@ -82,8 +82,12 @@ class PostgresConnection {
   // Runs one statement. After anything but an answer the connection is closed, so that a
   // transaction that is open ends without a commit. A statement that writes is unknown if the
   // server warned: PostgreSQL answers so if the wait for the standbys was cancelled.
+  //
+  // With `latest`, an answer that is on its way isn't given up: whenever a part of it has come, the
+  // call has again as long as it had at first, until then.
   PostgresAnswer run(Effect effect, const std::string& statement,
-                     const std::vector<PostgresValue>& values, Deadline deadline);
+                     const std::vector<PostgresValue>& values, Deadline deadline,
+                     Deadline latest = {});
 
   void close();
   [[nodiscard]] int server_version() const;  // e.g. 150018; 0: not connected
@@ -107,7 +111,7 @@ class PostgresConnection {
   [[nodiscard]] Problem start(const Host& host, Deadline deadline);
   [[nodiscard]] Wait wait(short events, Deadline deadline) const;
   // Returns why the answer can't be had, or "".
-  [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline);
+  [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline, Deadline latest);
   [[nodiscard]] std::string error_text() const;
   [[nodiscard]] Problem connection_problem() const;
   [[nodiscard]] bool is_lost();

@@ -14,6 +14,10 @@ using Effect = PostgresConnection::Effect;
 // Nobody loses a standby and takes it off the list in less, and a write that takes longer for other
 // reasons has one more question to wait for.
 constexpr auto waited_time_min = std::chrono::milliseconds(10);
+// The slowest network that a cell is for, and the longest that a link may take on it: one that
+// could never be sent, or read, within a call would stop the cell for good.
+constexpr std::size_t bytes_per_second_min = 1024 * 1024;
+constexpr auto large_link_time_max = std::chrono::milliseconds(60'000);
 constexpr int server_version_min = 150'000;
 
 constexpr const char* no_partition_state =
@@ -33,8 +37,10 @@ bool has_waited(std::chrono::steady_clock::time_point begun) {
 PostgresLog::PostgresLog(Options options)
     : options_(std::move(options)), connection_(options_.url) {}
 
-PostgresLog::Deadline PostgresLog::deadline() const {
-  return std::chrono::steady_clock::now() + options_.deadline;
+PostgresLog::Deadline PostgresLog::deadline(std::size_t bytes) const {
+  const std::chrono::milliseconds sending(bytes * 1000 / bytes_per_second_min);
+  return std::chrono::steady_clock::now() + options_.deadline +
+         std::min(sending, large_link_time_max);
 }
 
 Stored<void> PostgresLog::connect(Deadline deadline) {
@@ -57,8 +63,8 @@ Stored<void> PostgresLog::reach(Deadline deadline) {
 
 PostgresLog::Rows PostgresLog::read_rows(const std::string& statement,
                                          const std::vector<PostgresValue>& values,
-                                         Deadline deadline) {
-  return run_statement(connection_, Effect::reads, statement, values, deadline);
+                                         Deadline deadline, Deadline latest) {
+  return run_statement(connection_, Effect::reads, statement, values, deadline, latest);
 }
 
 PostgresLog::Rows PostgresLog::write_rows(const std::string& statement,
@@ -178,7 +184,7 @@ Stored<void> PostgresLog::attend(Deadline deadline) {
 }
 
 SharedAppend PostgresLog::append(const ChainLink& link) {
-  const Deadline end = deadline();
+  const Deadline end = deadline(link.bytes.size());
   auto ready = reach(end);
   if (ready) ready = require_durability(end);
   if (!ready) return {SharedAppend::Status::away, ready.error().message};
@@ -279,7 +285,7 @@ Stored<std::vector<ChainLink>> PostgresLog::read_links(const std::string& which,
   const auto rows =
       TRY(read_rows("SELECT prev, last, before, epoch, epoch_before, head, bytes FROM " +
                         postgres_cell_table(*cell_) + " WHERE cell = $1 " + which,
-                    values, deadline));
+                    values, deadline, deadline + large_link_time_max));
   std::vector<ChainLink> links;
   for (const PostgresRow& row : rows) {
     ChainLink& link = links.emplace_back();

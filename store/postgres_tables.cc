@@ -86,8 +86,8 @@ StoreError postgres_error(const PostgresAnswer& answer, Effect effect) {
 Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection, Effect effect,
                                                const std::string& statement,
                                                const std::vector<PostgresValue>& values,
-                                               Deadline deadline) {
-  PostgresAnswer answer = connection.run(effect, statement, values, deadline);
+                                               Deadline deadline, Deadline latest) {
+  PostgresAnswer answer = connection.run(effect, statement, values, deadline, latest);
   if (answer.is_ok()) return std::move(answer.rows);
   connection.close();
   return tl::unexpected(postgres_error(answer, effect));

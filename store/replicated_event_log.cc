@@ -1,5 +1,6 @@
 #include "store/replicated_event_log.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "domain/check.h"
@@ -80,12 +81,18 @@ AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const 
   AppendResult result{AppendStatus::ok, expected_tail, {}};
   // Most batches are one link. Of a larger one the first links may be durable and the next not: its
   // commits are then as unknown to those who wait as after a lost answer.
+  // A link's commits are encoded before it is known how many fit in, so that each is offered no
+  // more than twice what fitted into the one before.
+  std::size_t offered = commits.size();
   while (!commits.empty() && result.status == AppendStatus::ok) {
-    result = append_link(commits);
+    result = append_link(commits.first(std::min(offered, commits.size())));
     const auto is_written = [&](const Commit& commit) {
       return commit.back().position <= result.tail;
     };
-    while (!commits.empty() && is_written(commits.front())) commits = commits.subspan(1);
+    std::size_t written = 0;
+    while (written < commits.size() && is_written(commits[written])) ++written;
+    commits = commits.subspan(written);
+    offered = 2 * written;
   }
   return result;
 }

@@ -105,8 +105,9 @@ struct SharedAppend {
   std::string message;  // the reason, unless ok
 };
 
-// A connection to the shared log. Each call blocks for at most the deadline it was opened with, and
-// connects again if the connection is gone. One thread at a time uses it, except interrupt().
+// A connection to the shared log. Each call blocks for at most the deadline it was opened with, or
+// for a minute longer while it moves large links, and connects again if the connection is gone. One
+// thread at a time uses it, except interrupt().
 //
 // Errors: `away` if the log can't be reached or isn't fit to be written, and nothing was sent;
 // `denied` likewise, if it refuses the credentials; `io` if a write's outcome is unknown;

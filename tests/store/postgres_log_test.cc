@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/eventually.h"
+#include "tests/fixtures/slow_relay.h"
 #include "tests/store/postgres_cell.h"
 #include "tests/store/shared_log_conformance.h"
 
@@ -255,6 +256,28 @@ TEST_F(PostgresLogTest, GoesOnWithTablesThatKnowNoIdentities) {
   PostgresLog later(options);
   ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0}));
   EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
+}
+
+// A network on which the link takes longer than a call may otherwise.
+TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
+  PostgresLog maker(options);
+  begin_cell(maker);
+  const std::string url = nodes.url();
+  std::string hosts = url.substr(url.find('@') + 1);
+  for (std::size_t node = 0; node < nodes.primary(); ++node) hosts.erase(0, hosts.find(',') + 1);
+  const int port = std::stoi(hosts.substr(hosts.find(':') + 1));
+  const SlowRelay network(static_cast<std::uint16_t>(port), 2 * 1024 * 1024);
+  PostgresLog::Options slow = with_deadline(std::chrono::milliseconds(1'500));
+  slow.url = "postgresql://signalbox@127.0.0.1:" + std::to_string(network.port()) + "/postgres";
+  PostgresLog log(slow);
+  ASSERT_TRUE(log.state());
+  ChainLink link = link_after(first_link(), 1);
+  append_link_entry(std::string(8 * 1024 * 1024, 'x'), link.bytes);
+  const SharedAppend appended = log.append(link);
+  ASSERT_EQ(appended.status, AppendOutcome::ok) << appended.message;
+  const auto read = log.read(link.prev, 16);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(*read == std::vector{link});
 }
 
 TEST_F(PostgresLogTest, SaysThatAllHostsRefuseIt) {
