@@ -87,7 +87,7 @@ struct Namesake {
 // A server that starts again has the identity that it had. Any other one waits until that has
 // missed three reports, by this server's clock and while the database could be read: a server whose
 // connection was lost for as long isn't taken for gone.
-Stored<void> require_name(const CellJoin& join, std::optional<Namesake>& namesake) {
+Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake) {
   const CellServer& own = join.settings.server;
   const auto servers = TRY(join.shared.replicas());
   const auto found = std::ranges::find(servers, own.name,
@@ -123,7 +123,7 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
                                                         " in its database isn't one");
   }
   TRY(compare_with_seen(join, state));
-  TRY(require_name(join, namesake));
+  TRY(claim_name(join, namesake));
   return *std::move(key);
 }
 

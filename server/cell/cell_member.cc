@@ -110,7 +110,8 @@ void CellMember::run() {
 void CellMember::note_trouble(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    if (view_.trouble == why) return;
+    // What wasn't logged at first is once it has lasted.
+    if (view_.trouble == why && is_noted_ != why.empty()) return;
     view_.trouble = why;
   }
   const auto now = Clock::now();
@@ -178,11 +179,11 @@ bool CellMember::stand_by() {
   return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
 }
 
-bool CellMember::is_fit(std::int64_t clock_ahead_ms) {
+bool CellMember::is_fit(std::int64_t ahead_ms) {
   std::string why = hooks_.unfit();
-  if (std::abs(clock_ahead_ms) > limits::cell_clock_ms_max) {
-    why = "its clock is " + std::to_string(std::abs(clock_ahead_ms) / 1000) + " s " +
-          (clock_ahead_ms > 0 ? "ahead of" : "behind") +
+  if (std::abs(ahead_ms) > limits::cell_clock_ms_max) {
+    why = "its clock is " + std::to_string(std::abs(ahead_ms) / 1000) + " s " +
+          (ahead_ms > 0 ? "ahead of" : "behind") +
           " the database's: have NTP set whichever is wrong";
   }
   is_unfit_ = !why.empty();

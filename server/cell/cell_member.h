@@ -38,9 +38,9 @@ class CellMember {
     std::function<void(bool ok, const std::string& text)> note;
     // The replica ends long before `acked`, which was acknowledged. Called from time to time while
     // it is so.
-    std::function<void(Position acked)> lags;
+    std::function<void(Position acked)> lags = [](Position) {};
     // Returns why this server can't be the writer at present; empty: it can.
-    std::function<std::string()> unfit;
+    std::function<std::string()> unfit = [] { return std::string(); };
   };
 
   // The connections of the member's thread. What is for people has one of its own, with a short
@@ -91,8 +91,9 @@ class CellMember {
   // Returns false to end the thread.
   bool report();
   void note_trouble(const std::string& why);
-  // Returns false if this server shall not take the cell now, and says why.
-  bool is_fit(std::int64_t clock_ahead_ms);
+  // Returns false if this server shall not take the cell now, and says why. Its clock is so far
+  // ahead of the database's.
+  bool is_fit(std::int64_t ahead_ms);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
   bool wait(std::int64_t ms);
