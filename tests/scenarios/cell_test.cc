@@ -229,7 +229,7 @@ TEST_F(CellTest, BeginsWithTheLogOfAServerThatWasAlone) {
 }
 
 // As a data directory that was copied to another machine, with its settings.
-TEST_F(CellTest, RefusesASecondServerOfTheSameName) {
+TEST_F(CellTest, RefusesASecondServerOfTheSameName) {  // K10
   start_both();
   CellPeer copy("b", nodes_.url());
   copy.server().launch();
@@ -250,7 +250,7 @@ TEST_F(CellTest, RefusesASecondServerOfTheSameName) {
       << copy.server().messages();
 }
 
-TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {
+TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {  // K12
   start_both();
   const auto set_version = [this](const char* version) {
     (void)nodes_.query(std::string("comment on table sb_cell is 'signalbox shared log, version ") +
@@ -269,7 +269,7 @@ TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {
   EXPECT_FALSE(start_run("g", "one").empty());  // the active one has waited
 }
 
-TEST_F(CellTest, EndsIfNoHostOfTheDatabaseLetsItIn) {
+TEST_F(CellTest, EndsIfNoHostOfTheDatabaseLetsItIn) {  // K12
   CellPeer c("c", nodes_.url() + "_of_another_name");
   c.server().launch();
   EXPECT_TRUE(eventually([&] { return !c.server().running(); }));

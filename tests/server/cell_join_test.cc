@@ -99,7 +99,7 @@ TEST_F(CellJoinTest, StopsWhileItWaits) {
 
 // An old backup was restored while all servers were down, and the one that starts first is one
 // whose replica never had what is lost.
-TEST_F(CellJoinTest, EndsIfTheDatabaseGoesOnRefusingIt) {
+TEST_F(CellJoinTest, EndsIfTheDatabaseGoesOnRefusingIt) {  // K12
   const std::int64_t begun_ms = now_ms_;
   chain_->set_denied(true);
   const auto refused = join();
@@ -154,7 +154,7 @@ TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
   EXPECT_TRUE(join_with(other).has_value());
 }
 
-TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {
+TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
   ASSERT_TRUE(join().has_value());
   const auto other_reports = [this] {
     chain_->set_clock_ns(now_ms_ * 1'000'000);
@@ -172,7 +172,7 @@ TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {
   EXPECT_LE(now_ms_ - begun_ms, 2 * limits::cell_report_ms_default);
 }
 
-TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {
+TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
   ASSERT_TRUE(join().has_value());
   ASSERT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
   const std::int64_t begun_ms = now_ms_;
@@ -186,7 +186,7 @@ TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {
   EXPECT_TRUE(shared_.replicas()->empty());
 }
 
-TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {
+TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10
   ASSERT_TRUE(join().has_value());
   ASSERT_TRUE(shared_.report({settings_.server, "standby", "1.2", 0, "", 0}));
   const std::int64_t begun_ms = now_ms_;

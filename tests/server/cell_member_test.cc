@@ -106,7 +106,7 @@ TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItIsUnfit) {
   EXPECT_EQ(member_->view().trouble, "");
 }
 
-TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItsClockIsWrong) {
+TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItsClockIsWrong) {  // K11
   const std::int64_t apart_ns = (limits::cell_clock_ms_max + 60'000) * 1'000'000;
   for (const bool is_ahead : {true, false}) {
     chain_->set_clock_ns(machine_wall_ns() + (is_ahead ? -apart_ns : apart_ns));
@@ -131,7 +131,7 @@ TEST_F(CellMemberTest, TakesTheCellFromAWriterWhoseClockWasAhead) {
 }
 
 // The former writer has let go, so that nothing else keeps this server from taking the cell.
-TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  // K3
+TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  // K11
   TemporaryDirectory other_directory;
   auto other = RocksEventLog::open(other_directory.path(), {});
   ASSERT_TRUE(other.has_value());
