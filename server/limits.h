@@ -303,14 +303,22 @@ inline constexpr std::int64_t cell_lease_ms_max = 1'000;
 inline constexpr std::int64_t cell_silence_ms_max = 1'500;
 // A standby that hasn't read the log for so long begins to count anew.
 inline constexpr std::int64_t cell_reading_gap_ms_max = 500;
+// A server whose replica ends so far before what was acknowledged notes that in its directory, and
+// again when there is so much more.
+inline constexpr std::uint64_t cell_lag_noted_min = 10'000;
 // The server that a switch names has the cell to itself for so long.
 inline constexpr std::int64_t cell_successor_ms_max = 3'000;
-// How far the clock of a standby may be from the writer's for it to take the cell.
+// How far the clock of a standby may be from the database's for it to take the cell.
 inline constexpr std::int64_t cell_clock_ms_max = 60'000;
 // Between two reports of a server about itself.
 inline constexpr std::int64_t cell_report_ms_default = 5'000;
+// A server that hasn't reported for so long is taken for gone, and another one may have its name.
+inline constexpr std::int64_t cell_gone_ms_max = 3 * cell_report_ms_default;
 // Between two looks at the reports of all.
 inline constexpr std::int64_t cell_look_ms_default = 1'000;
+// So long a start goes on trying while each host of the database refuses the role, its password or
+// the database: longer than a node takes to get its settings or its first role.
+inline constexpr std::int64_t cell_denied_ms_max = 10'000;
 // Within which a call to the log has to be answered, and one that only people read of.
 inline constexpr std::int64_t cell_call_ms_max = 3'000;
 inline constexpr std::int64_t cell_report_call_ms_max = 400;

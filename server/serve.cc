@@ -10,50 +10,37 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
 #include "server/access/secret.h"
+#include "server/cell/cell_join.h"
 #include "server/cell/cell_mark.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
 #include "server/limits.h"
+#include "server/platform/exit_code.h"
 #include "server/platform/logging.h"
+#include "server/platform/machine_id.h"
 #include "server/platform/private_directory.h"
 #include "server/platform/resource_shortage.h"
 #include "server/platform/service_manager.h"
+#include "server/platform/space_watch.h"
 #include "server/platform/start_progress.h"
 #include "server/platform/stop_deadline.h"
+#include "server/platform/stop_signals.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
-#include "store/base64.h"
 #include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
 
-int exit_code_of(const StoreError& error) {
-  switch (error.kind) {
-    case StoreError::Kind::damaged:
-    case StoreError::Kind::unsupported:
-    case StoreError::Kind::not_found:
-    case StoreError::Kind::dropped:
-      return EX_CONFIG;
-    case StoreError::Kind::in_use:
-    case StoreError::Kind::rebuilding:
-    case StoreError::Kind::away:
-    case StoreError::Kind::denied:
-      return EX_TEMPFAIL;
-    case StoreError::Kind::full:
-    case StoreError::Kind::io:
-      return EX_IOERR;
-  }
-  return EX_IOERR;
-}
+constexpr std::int64_t space_check_ms = 1'000;
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
@@ -171,38 +158,48 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
   return Served{exit_code, server.end()};
 }
 
-// Makes the cell if there is none, beginning with this server's log and with its key of jobs, which
-// the jobs and runners of this log know. Returns the cell's. Blocks until the shared log can be
-// reached.
-Stored<std::string> join_cell(const CellSettings& cell, const EventLog& log,
-                              const std::string& own_key, spdlog::logger& logger) {
+// Returns whether a signal has come, and logs it.
+bool note_stop(const StopSignals& signals, spdlog::logger& logger) {
+  const std::string signal = signals.received();
+  if (signal.empty()) return false;
+  notify_stopping();
+  logger.info("stopping: signal {}", signal);
+  return true;
+}
+
+// Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
+// came, which has been logged.
+Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
+                                              const CellSettings& cell, const EventLog& replica,
+                                              const std::string& own_key, spdlog::logger& logger) {
   const auto shared = open_shared_log(cell);
-  for (std::chrono::steady_clock::time_point told_next{};;) {
-    auto state = shared->state();
-    if (state) {
-      auto key = from_base64(state->secret);
-      if (key) return *std::move(key);
-      return store_failure(StoreError::Kind::damaged,
-                           "the secret of the cell " + cell.name + " in its database isn't one");
-    }
-    if (state.error().kind == StoreError::Kind::not_found) {
-      const auto made = shared->create(first_link(log), to_base64(own_key));
-      if (made) {
-        logger.info("made the cell {}; its log begins at {}", cell.name, log.tail());
-        continue;
-      }
-      state = tl::unexpected(made.error());
-    }
-    const StoreError::Kind kind = state.error().kind;
-    if (kind != StoreError::Kind::away && kind != StoreError::Kind::io) {
-      return tl::unexpected(state.error());
-    }
-    if (const auto now = std::chrono::steady_clock::now(); now >= told_next) {
-      logger.warn("waiting for the log of the cell {}: {}", cell.name, state.error().message);
-      told_next = now + std::chrono::seconds(30);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(limits::cell_beat_ms_default));
-  }
+  StopSignals signals([&shared] { shared->interrupt(); });
+  const SystemClock clock;
+  auto key = join_cell(
+      {cell, replica, data, *shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
+       [&signals](std::int64_t ms) { return signals.wait(ms); },
+       [&logger](bool ok, const std::string& text) {
+         logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+       }},
+      own_key);
+  if (note_stop(signals, logger)) return std::nullopt;
+  return key;
+}
+
+// Blocks until a server of a cell can use its disk again, on which its log had no space. The others
+// go on without it, so it isn't ended for that, and started again and again. Returns false if a
+// signal came, which has been logged.
+bool await_space(const std::filesystem::path& data, const StoreError& full,
+                 spdlog::logger& logger) {
+  logger.error("{}; this server waits until there are {} MiB where {} is", full.message,
+               SpaceWatch::mebibytes_needed, data.string());
+  StopSignals signals([] {});
+  do {
+    notify_alive();
+    if (!signals.wait(space_check_ms)) return !note_stop(signals, logger);
+  } while (!SpaceWatch::has_space(data));
+  logger.info("there is space again");
+  return true;
 }
 
 // Serves as one of a cell: stands by again whenever another server has taken it.
@@ -211,7 +208,16 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                           std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("joining the cell");
   TRY(mark_as_replica(config.data, config.cell->name));
-  given.job_key = TRY(join_cell(*config.cell, *recovered.log, given.job_key, logger));
+  if (!given.machine) return tl::unexpected(given.machine.error());
+  CellSettings cell = *config.cell;
+  cell.server.identity = given.machine->id;
+  auto job_key = await_cell(config.data, cell, *recovered.log, given.job_key, logger);
+  if (!job_key) {  // it isn't this directory that has to be put right
+    logger.error("{}", job_key.error().message);
+    return exit_code_of(job_key.error());
+  }
+  if (!*job_key) return 0;
+  given.job_key = **std::move(job_key);
   for (;;) {
     ReplicatedEventLog log(*recovered.log, open_shared_log(*config.cell),
                            [&logger](const std::string& why) {
@@ -221,20 +227,27 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                                logger.warn("a commit waits for the cell's log: {}", why);
                              }
                            });
-    CellPlace place{*config.cell,
+    CellPlace place{cell,
                     log,
                     {open_shared_log(*config.cell),
                      open_shared_log(*config.cell, limits::cell_report_call_ms_max)}};
     given.cell = &place;
-    const Served served =
-        TRY(serve_log(config, given, recovered, std::move(progress), stop_deadline, logger));
-    if (served.end == ServerEnd::stopped || served.exit_code != 0) return served.exit_code;
+    const auto served =
+        serve_log(config, given, recovered, std::move(progress), stop_deadline, logger);
+    if (served && (served->end == ServerEnd::stopped || served->exit_code != 0)) {
+      return served->exit_code;
+    }
+    if (!served) {
+      if (served.error().kind != StoreError::Kind::full) return tl::unexpected(served.error());
+      if (!await_space(config.data, served.error(), logger)) return 0;
+    }
     progress = std::make_unique<StartProgress>();
     progress->phase("folding the log to stand by");
     auto world = fold_log(*recovered.log, config.data);
     if (!world) return tl::unexpected(world.error());
     recovered.world = *std::move(world);
     recovered.torn_bytes = 0;
+    given.machine->copied_from.clear();  // that was said
   }
 }
 
@@ -244,12 +257,17 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   if (!fits) return refuse(logger, fits.error());
   auto progress = std::make_unique<StartProgress>();
   auto recovered = recover_log(config, *progress, logger);
+  while (!recovered && config.cell && recovered.error().kind == StoreError::Kind::full) {
+    if (!await_space(config.data, recovered.error(), logger)) return 0;
+    recovered = recover_log(config, *progress, logger);
+  }
   if (!recovered) return refuse(logger, recovered.error());
   std::optional<StopDeadline> stop_deadline;
   Server::Given given{reload_source,
                       rewriters.stage_retention,
                       rewriters.plan_redaction,
                       {},
+                      machine_id(config.data, recovered->world.position),
                       nullptr,
                       [&stop_deadline](int exit_code) {
                         if (stop_deadline) stop_deadline->begin(exit_code);

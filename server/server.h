@@ -96,7 +96,8 @@ class Server {
     const ReloadSource& reload_source;
     StageRetention stage_retention;
     Redactions::Plan plan_redaction;
-    std::string job_key;  // of this data directory, or of the cell (access/secret.h)
+    std::string job_key;        // of this data directory, or of the cell (access/secret.h)
+    Stored<MachineId> machine;  // of this data directory
     // The server's place in a cell; nullptr: it alone writes its log.
     CellPlace* cell = nullptr;
     // Called on the engine thread when a failure ends the service: from now on its end is bounded.
@@ -234,6 +235,9 @@ class Server {
   void stop(const std::string& why);
   void stop_on_signal(int signal);
   void stop_when_idle();
+  // Ends what serves and what waits, with this refusal: of a stop, and of a server that was
+  // deposed.
+  void end_serving(const Rejection& refusal);
   // Ends run() once requests under way are answered, or their time is over.
   void stop_when_answered();
   // Requests that everything ends that runs beside the service and may take long.

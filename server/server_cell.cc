@@ -6,8 +6,9 @@
 #include <boost/asio/post.hpp>
 
 #include "domain/nanoseconds.h"
+#include "server/cell/cell_mark.h"
 #include "server/limits.h"
-#include "server/platform/call_bounds.h"
+#include "server/platform/space_watch.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
 
@@ -58,6 +59,16 @@ CellMember::Hooks Server::cell_hooks() {
       [this](const std::string& why) { asio::post(io_, [this, why] { step_down(why); }); },
       [this](const StoreError& error) { fail_from_thread(error); },
       log_outcome(),
+      [this](Position acked) {
+        if (auto noted = note_seen(config_.data, cell_->settings.name, acked); !noted) {
+          logger_.warn("{}", noted.error().message);
+        }
+      },
+      [this]() -> std::string {
+        if (SpaceWatch::has_space(config_.data)) return {};
+        return "less than " + std::to_string(SpaceWatch::mebibytes_needed) +
+               " MiB are left where its data directory is: free some";
+      },
   };
 }
 
@@ -89,25 +100,8 @@ void Server::step_down(const std::string& why) {
   stands_by_ = true;
   engine_.close(not_active());
   cell_->log.interrupt();
-  cancel_background();
-  clock_timer_.cancel();
-  runner_timer_.cancel();
-  cell_timer_.cancel();
-  space_watch_.cancel();
-  agent_log_timer_.cancel();
-  certificate_watch_.cancel();
-  settings_reload_.stop();
-  dispatcher_.refuse_all(not_active());
-  claims_.refuse_all(not_active());
-  locks_.refuse_all(not_active());
-  steps_.refuse_all(not_active());
-  runner_queue_.refuse_all(not_active());
-  runner_outputs_.stop();
-  report_askers_->give_up();
-  lanes_.reports.fail_unwanted();
   // Those who wait for a commit are told by the engine once the append was given up.
-  answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
-  listener_.finish();
+  end_serving(not_active());
   asio::post(io_, [this] { stop_when_answered(); });
 }
 
@@ -140,8 +134,8 @@ void Server::look_at_cell() {
     engine_.hold(log_away());
     engine_.show_as_of(clock_.wall_ns() - unproved_ms * ns_per_ms);
     logger_.error(
-        "the cell's log hasn't acknowledged anything for {} ms: commands are refused, "
-        "queries show the state of then",
+        "the cell's log hasn't acknowledged anything for {} ms: commands are refused; queries show "
+        "the state of then, or are refused while a command that was taken waits for the log",
         unproved_ms);
     return;
   }

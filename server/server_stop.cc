@@ -8,6 +8,7 @@
 
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/platform/exit_code.h"
 #include "server/platform/service_manager.h"
 #include "server/server.h"
 
@@ -31,10 +32,7 @@ void Server::stop_on_signal(int signal) {
   stop(std::string("signal ") + strsignal(signal));
 }
 
-// Jobs continue: their shims supervise them until the next start.
-void Server::stop(const std::string& why) {
-  if (std::exchange(stopping_, true)) return;
-  logger_.info("stopping: {}", why);
+void Server::end_serving(const Rejection& refusal) {
   answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
   cancel_background();
   clock_timer_.cancel();
@@ -44,16 +42,23 @@ void Server::stop(const std::string& why) {
   cell_timer_.cancel();
   certificate_watch_.cancel();
   settings_reload_.stop();
-  dispatcher_.refuse_all(stopping_refusal());
-  claims_.refuse_all(stopping_refusal());
-  locks_.refuse_all(stopping_refusal());
-  steps_.refuse_all(stopping_refusal());
-  runner_queue_.refuse_all(stopping_refusal());
+  dispatcher_.refuse_all(refusal);
+  claims_.refuse_all(refusal);
+  locks_.refuse_all(refusal);
+  steps_.refuse_all(refusal);
+  runner_queue_.refuse_all(refusal);
   runner_outputs_.stop();
   // Those that are being made are answered if that doesn't take long.
   report_askers_->give_up();
   lanes_.reports.fail_unwanted();
   listener_.finish();
+}
+
+// Jobs continue: their shims supervise them until the next start.
+void Server::stop(const std::string& why) {
+  if (std::exchange(stopping_, true)) return;
+  logger_.info("stopping: {}", why);
+  end_serving(stopping_refusal());
   if (member_ && !stands_by_) {
     // A stop doesn't wait for a database that is away, or goes away now.
     const auto patience = std::chrono::milliseconds(
@@ -116,9 +121,7 @@ void Server::fail(int exit_code, const std::string& why) {
 }
 
 void Server::fail_from_thread(const StoreError& error) {
-  asio::post(io_, [this, error] {
-    fail(error.kind == StoreError::Kind::damaged ? 78 : 74, error.message);
-  });
+  asio::post(io_, [this, error] { fail(exit_code_of(error), error.message); });
 }
 
 // Stops the threads before the objects that their callbacks use. What a board's lane has not begun

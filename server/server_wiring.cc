@@ -65,7 +65,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       log_(*recovered.log),
       cell_(given.cell),
       logger_(logger),
-      machine_(machine_id(config.data, recovered.world.position)),
+      machine_(given.machine),
       artifacts_(config.data / "artifacts", config.artifacts),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, environment_of_jobs(config),

@@ -1,57 +1,44 @@
 #include "store/libpq_library.h"
 
-#include <dlfcn.h>
-
 #include <mutex>
 #include <optional>
-#include <type_traits>
+
+#include "store/loaded_library.h"
 
 namespace signalbox {
 namespace {
 
-constexpr const char* libpq_file = "libpq.so.5";
-
-std::string libpq_loader_error() {
-  const char* const why = ::dlerror();
-  return "libpq can't be loaded (Debian has it in libpq5): " +
-         std::string(why == nullptr ? libpq_file : why);
-}
-
 tl::expected<LibpqLibrary, std::string> load_libpq() {
-  void* const file = ::dlopen(libpq_file, RTLD_LAZY | RTLD_LOCAL);
-  if (file == nullptr) return tl::unexpected(libpq_loader_error());
-  bool complete = true;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
-    complete = complete && function != nullptr;
-  };
+  LoadedLibrary file("libpq.so.5", "libpq5");
   LibpqLibrary library;
-  find(library.conninfoParse, "PQconninfoParse");
-  find(library.conninfoFree, "PQconninfoFree");
-  find(library.freemem, "PQfreemem");
-  find(library.connectStartParams, "PQconnectStartParams");
-  find(library.connectPoll, "PQconnectPoll");
-  find(library.finish, "PQfinish");
-  find(library.status, "PQstatus");
-  find(library.socket, "PQsocket");
-  find(library.errorMessage, "PQerrorMessage");
-  find(library.serverVersion, "PQserverVersion");
-  find(library.setnonblocking, "PQsetnonblocking");
-  find(library.setNoticeReceiver, "PQsetNoticeReceiver");
-  find(library.sendQueryParams, "PQsendQueryParams");
-  find(library.flush, "PQflush");
-  find(library.consumeInput, "PQconsumeInput");
-  find(library.isBusy, "PQisBusy");
-  find(library.getResult, "PQgetResult");
-  find(library.clear, "PQclear");
-  find(library.resultStatus, "PQresultStatus");
-  find(library.resultErrorField, "PQresultErrorField");
-  find(library.ntuples, "PQntuples");
-  find(library.nfields, "PQnfields");
-  find(library.getisnull, "PQgetisnull");
-  find(library.getvalue, "PQgetvalue");
-  find(library.getlength, "PQgetlength");
-  if (!complete) return tl::unexpected(libpq_loader_error());
+  file.find(library.conninfoParse, "PQconninfoParse");
+  file.find(library.conninfoFree, "PQconninfoFree");
+  file.find(library.freemem, "PQfreemem");
+  file.find(library.connectStartParams, "PQconnectStartParams");
+  file.find(library.connectPoll, "PQconnectPoll");
+  file.find(library.finish, "PQfinish");
+  file.find(library.status, "PQstatus");
+  file.find(library.socket, "PQsocket");
+  file.find(library.errorMessage, "PQerrorMessage");
+  file.find(library.setErrorVerbosity, "PQsetErrorVerbosity");
+  file.find(library.connectionNeedsPassword, "PQconnectionNeedsPassword");
+  file.find(library.serverVersion, "PQserverVersion");
+  file.find(library.setnonblocking, "PQsetnonblocking");
+  file.find(library.setNoticeReceiver, "PQsetNoticeReceiver");
+  file.find(library.sendQueryParams, "PQsendQueryParams");
+  file.find(library.flush, "PQflush");
+  file.find(library.consumeInput, "PQconsumeInput");
+  file.find(library.isBusy, "PQisBusy");
+  file.find(library.getResult, "PQgetResult");
+  file.find(library.clear, "PQclear");
+  file.find(library.resultStatus, "PQresultStatus");
+  file.find(library.resultErrorField, "PQresultErrorField");
+  file.find(library.ntuples, "PQntuples");
+  file.find(library.nfields, "PQnfields");
+  file.find(library.getisnull, "PQgetisnull");
+  file.find(library.getvalue, "PQgetvalue");
+  file.find(library.getlength, "PQgetlength");
+  if (!file.problem().empty()) return tl::unexpected(file.problem());
   return library;
 }
 

@@ -20,6 +20,8 @@ struct LibpqLibrary {
   decltype(&::PQstatus) status = nullptr;
   decltype(&::PQsocket) socket = nullptr;
   decltype(&::PQerrorMessage) errorMessage = nullptr;
+  decltype(&::PQsetErrorVerbosity) setErrorVerbosity = nullptr;
+  decltype(&::PQconnectionNeedsPassword) connectionNeedsPassword = nullptr;
   decltype(&::PQserverVersion) serverVersion = nullptr;
   decltype(&::PQsetnonblocking) setnonblocking = nullptr;
   decltype(&::PQsetNoticeReceiver) setNoticeReceiver = nullptr;

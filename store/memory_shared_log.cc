@@ -1,6 +1,7 @@
 #include "store/memory_shared_log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -24,9 +25,17 @@ struct MemoryChain::State {
   std::map<std::string, ReplicaReport> replicas;
   std::set<const void*> attending;  // connections
   bool is_away = false;
+  bool is_denied = false;
   bool is_stuck = false;
   bool is_quorum = true;
-  std::int64_t clock_ns = 0;
+  std::optional<std::int64_t> stopped_clock_ns;
+
+  [[nodiscard]] std::int64_t wall_ns() const {
+    if (stopped_clock_ns) return *stopped_clock_ns;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
 
   // The epoch isn't compared again: a database did that when the statement began.
   void land(std::optional<ChainLink> link) {
@@ -86,6 +95,11 @@ void MemoryChain::set_away(bool away) {
   state_->changed.notify_all();
 }
 
+void MemoryChain::set_denied(bool denied) {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_denied = denied;
+}
+
 void MemoryChain::set_stuck(bool stuck) {
   const std::lock_guard lock(state_->mutex);
   state_->is_stuck = stuck;
@@ -111,7 +125,7 @@ void MemoryChain::set_quorum(bool quorum) {
 
 void MemoryChain::set_clock_ns(std::int64_t now_ns) {
   const std::lock_guard lock(state_->mutex);
-  state_->clock_ns = now_ns;
+  state_->stopped_clock_ns = now_ns;
 }
 
 std::vector<ChainLink> MemoryChain::links() const {
@@ -128,6 +142,9 @@ struct MemorySharedLog::Call {
       return store_failure(StoreError::Kind::away, log.is_interrupted_
                                                        ? "the shared log was interrupted"
                                                        : "the shared log is away");
+    }
+    if (state.is_denied) {
+      return store_failure(StoreError::Kind::denied, "the shared log refuses the role");
     }
     return {};
   }
@@ -179,6 +196,7 @@ Stored<CellState> MemorySharedLog::state() {
   TRY(call.find_cell());
   CellState cell = call.state.cell;
   cell.is_attended = !call.state.attending.empty();
+  cell.database_wall_ns = call.state.wall_ns();
   return cell;
 }
 
@@ -272,8 +290,12 @@ Stored<void> MemorySharedLog::report(const ReplicaReport& report) {
   const Call call(*this);
   TRY(call.find_cell());
   ReplicaReport& kept = call.state.replicas[report.server.name];
+  if (!kept.server.identity.empty() && kept.server.identity != report.server.identity) {
+    return store_failure(StoreError::Kind::in_use,
+                         "another server is called " + report.server.name);
+  }
   kept = report;
-  kept.seen_ns = call.state.clock_ns;
+  kept.seen_ns = call.state.wall_ns();
   return {};
 }
 
@@ -283,6 +305,15 @@ Stored<std::vector<ReplicaReport>> MemorySharedLog::replicas() {
   std::vector<ReplicaReport> reports;
   for (const auto& [name, report] : call.state.replicas) reports.push_back(report);
   return reports;
+}
+
+Stored<void> MemorySharedLog::forget(const CellServer& server) {
+  const Call call(*this);
+  TRY(call.find_cell());
+  const auto found = call.state.replicas.find(server.name);
+  if (found == call.state.replicas.end()) return {};
+  if (found->second.server.identity == server.identity) call.state.replicas.erase(found);
+  return {};
 }
 
 Stored<SharedDurability> MemorySharedLog::durability() {

@@ -39,6 +39,8 @@ class MemoryChain {
   void acknowledge_through(Position last);
   // While it is away all calls fail so, and nobody attends the cell.
   void set_away(bool away);
+  // While it is denied, all calls fail so, unless it is away.
+  void set_denied(bool denied);
   // While it is stuck, as without standbys, a write blocks for its deadline and is `unknown` then,
   // even if it was sent: an append lands later, anything else vanishes. Reads go on.
   void set_stuck(bool stuck);
@@ -48,7 +50,7 @@ class MemoryChain {
   void lose_connections();
   // Without it, is_quorum is false, append() and take() are away, and all else works.
   void set_quorum(bool quorum);
-  // The database's clock, for ReplicaReport::seen_ns; it stands still otherwise.
+  // Stops the database's clock at this time; before, it is that of this machine.
   void set_clock_ns(std::int64_t now_ns);
 
   [[nodiscard]] std::vector<ChainLink> links() const;
@@ -75,6 +77,7 @@ class MemorySharedLog final : public SharedLog {
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
+  Stored<void> forget(const CellServer& server) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
   void interrupt() override;
 

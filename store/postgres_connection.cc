@@ -150,14 +150,14 @@ PostgresConnection::Wait PostgresConnection::wait(short events, Deadline deadlin
 Stored<void> PostgresConnection::parse_hosts() {
   if (!hosts_.empty()) return {};
   const auto library = libpq_library();
-  if (!library) return store_failure(StoreError::Kind::away, library.error());
+  if (!library) return store_failure(StoreError::Kind::unsupported, library.error());
   library_ = *library;
   char* problem = nullptr;
   PQconninfoOption* const options = library_->conninfoParse(url_.c_str(), &problem);
   library_->freemem(problem);
   if (options == nullptr) {
-    return store_failure(StoreError::Kind::away,
-                         "the URL of the shared log's database can't be understood");
+    return store_failure(StoreError::Kind::unsupported,
+                         "the URL of the shared log's database can't be understood: correct it");
   }
   const auto list = [&](const char* keyword) {
     for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
@@ -202,20 +202,46 @@ Stored<bool> PostgresConnection::connect(Deadline deadline) {
   close();
   TRY(parse_hosts());
   std::string problems;
+  std::size_t denied = 0;
   const std::size_t first = next_host_;
   for (std::size_t tried = 0; tried < hosts_.size(); ++tried) {
     next_host_ = (first + tried) % hosts_.size();
     const auto now = std::chrono::steady_clock::now();
     const auto share = (deadline - now) / static_cast<int>(hosts_.size() - tried);
-    const std::string problem = start(hosts_[next_host_], now + share);
-    if (problem.empty()) return true;
+    const Problem problem = start(hosts_[next_host_], now + share);
+    if (problem.text.empty()) return true;
     close();
-    problems += (problems.empty() ? "" : "; ") + problem;
+    problems += (problems.empty() ? "" : "; ") + problem.text;
+    denied += problem.is_denied ? 1 : 0;
   }
-  return store_failure(StoreError::Kind::away, problems);
+  // One that is being made anew may not know the role or the database yet.
+  const bool all_deny = denied == hosts_.size();
+  return store_failure(all_deny ? StoreError::Kind::denied : StoreError::Kind::away, problems);
 }
 
-std::string PostgresConnection::start(const Host& host, Deadline deadline) {
+// libpq tells the code of a refused connection in the text only, and there if it is to be verbose.
+// A host may have been tried several times, at each of its addresses, with TLS and without.
+PostgresConnection::Problem PostgresConnection::connection_problem() const {
+  Problem problem;
+  std::string_view rest = library_->errorMessage(connection_);
+  std::size_t tries = 0;
+  std::size_t denials = library_->connectionNeedsPassword(connection_) != 0 ? 1 : 0;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.starts_with("LOCATION:")) continue;
+    if (line.starts_with("connection to server")) ++tries;
+    for (const std::string_view code : {":  28", ":  3D000"}) {
+      if (line.find(code) != std::string_view::npos) ++denials;
+    }
+    problem.text += std::string(line) + "\n";
+  }
+  problem.text = in_one_line(problem.text.c_str());
+  problem.is_denied = denials > 0 && denials >= tries;
+  return problem;
+}
+
+PostgresConnection::Problem PostgresConnection::start(const Host& host, Deadline deadline) {
   // What comes before `dbname` is for what the URL doesn't say, what comes after it is for all.
   // A network that swallows packets is noticed within a quarter minute, also by the server, which
   // has no part in the client's deadlines.
@@ -242,7 +268,8 @@ std::string PostgresConnection::start(const Host& host, Deadline deadline) {
   keywords.push_back(nullptr);
   texts.push_back(nullptr);
   connection_ = library_->connectStartParams(keywords.data(), texts.data(), 1);
-  if (connection_ == nullptr) return "there is no memory for a connection";
+  if (connection_ == nullptr) return {"there is no memory for a connection", false};
+  library_->setErrorVerbosity(connection_, PQERRORS_VERBOSE);
   const auto receive_warning = [](void* self, const PGresult* notice) {
     auto& own = *static_cast<PostgresConnection*>(self);
     const auto field = [&](int name) { return error_field(*own.library_, notice, name); };
@@ -255,22 +282,24 @@ std::string PostgresConnection::start(const Host& host, Deadline deadline) {
   auto step = PGRES_POLLING_WRITING;
   if (library_->status(connection_) == CONNECTION_BAD) step = PGRES_POLLING_FAILED;
   while (step != PGRES_POLLING_OK) {
-    if (step == PGRES_POLLING_FAILED) return error_text();
+    if (step == PGRES_POLLING_FAILED) return connection_problem();
     const auto waited = wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
     if (waited != Wait::ready) {
       const std::string place = host.name.empty() ? host.address : host.name;
-      return place + (place.empty() ? "the database" : "") +
-             (waited == Wait::interrupted ? ": interrupted" : " doesn't answer");
+      return {place + (place.empty() ? "the database" : "") +
+                  (waited == Wait::interrupted ? ": interrupted" : " doesn't answer"),
+              false};
     }
     step = library_->connectPoll(connection_);
   }
   library_->setnonblocking(connection_, 1);
-  return run(Effect::reads, session_settings, {}, deadline).message;
+  library_->setErrorVerbosity(connection_, PQERRORS_DEFAULT);
+  return {run(Effect::reads, session_settings, {}, deadline).message, false};
 }
 
 PostgresAnswer PostgresConnection::run(Effect effect, const std::string& statement,
-                                       const std::vector<PostgresValue>& values,
-                                       Deadline deadline) {
+                                       const std::vector<PostgresValue>& values, Deadline deadline,
+                                       Deadline latest) {
   PostgresAnswer answer;
   if (connection_ == nullptr) {
     answer.outcome = PostgresAnswer::Outcome::unsent;
@@ -290,7 +319,7 @@ PostgresAnswer PostgresConnection::run(Effect effect, const std::string& stateme
   const bool is_sent =
       library_->sendQueryParams(connection_, statement.c_str(), static_cast<int>(values.size()),
                                 types.data(), bytes.data(), lengths.data(), formats.data(), 1);
-  std::string problem = is_sent ? receive(answer, deadline) : error_text();
+  std::string problem = is_sent ? receive(answer, deadline, latest) : error_text();
   if (problem.empty() && effect == Effect::writes && !warning_.empty()) problem = warning_;
   if (problem.empty()) return answer;
   close();
@@ -302,7 +331,9 @@ PostgresAnswer PostgresConnection::run(Effect effect, const std::string& stateme
   return answer;
 }
 
-std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadline) {
+std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadline,
+                                        Deadline latest) {
+  const auto patience = deadline - std::chrono::steady_clock::now();
   for (;;) {
     const int unsent = library_->flush(connection_);
     if (unsent < 0) return error_text();
@@ -337,6 +368,8 @@ std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadlin
     if (waited == Wait::interrupted) return "the connection was interrupted";
     if (waited == Wait::timed_out) return "the database doesn't answer in time";
     if (library_->consumeInput(connection_) == 0) return error_text();
+    const Deadline renewed = std::min(latest, std::chrono::steady_clock::now() + patience);
+    if (unsent == 0) deadline = std::max(deadline, renewed);
   }
 }
 

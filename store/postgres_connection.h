@@ -74,15 +74,20 @@ class PostgresConnection {
 
   // Connects unless there is a connection that isn't known to be lost. Tries the hosts in turn,
   // beginning with the one that was connected last, each for its share of the time that is left.
-  // Returns true if the connection is a new one. Fails with `away`; blocks on names of hosts, which
-  // libpq looks up itself.
+  // Returns true if the connection is a new one. Fails with `away`; with `denied` if each host
+  // refuses the role, its password or the database; with `unsupported` without libpq, or if the URL
+  // can't be understood. Blocks on names of hosts, which libpq looks up itself.
   Stored<bool> connect(Deadline deadline);
 
   // Runs one statement. After anything but an answer the connection is closed, so that a
   // transaction that is open ends without a commit. A statement that writes is unknown if the
   // server warned: PostgreSQL answers so if the wait for the standbys was cancelled.
+  //
+  // With `latest`, an answer that is on its way isn't given up: whenever a part of it has come, the
+  // call has again as long as it had at first, until then.
   PostgresAnswer run(Effect effect, const std::string& statement,
-                     const std::vector<PostgresValue>& values, Deadline deadline);
+                     const std::vector<PostgresValue>& values, Deadline deadline,
+                     Deadline latest = {});
 
   void close();
   [[nodiscard]] int server_version() const;  // e.g. 150018; 0: not connected
@@ -96,13 +101,19 @@ class PostgresConnection {
     std::string port;
   };
   enum class Wait { ready, timed_out, interrupted };
+  // Why a host can't be used.
+  struct Problem {
+    std::string text;        // empty: it can
+    bool is_denied = false;  // it refuses the role, its password or the database
+  };
 
   Stored<void> parse_hosts();
-  [[nodiscard]] std::string start(const Host& host, Deadline deadline);
+  [[nodiscard]] Problem start(const Host& host, Deadline deadline);
   [[nodiscard]] Wait wait(short events, Deadline deadline) const;
   // Returns why the answer can't be had, or "".
-  [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline);
+  [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline, Deadline latest);
   [[nodiscard]] std::string error_text() const;
+  [[nodiscard]] Problem connection_problem() const;
   [[nodiscard]] bool is_lost();
 
   const std::string url_;

@@ -14,6 +14,10 @@ using Effect = PostgresConnection::Effect;
 // Nobody loses a standby and takes it off the list in less, and a write that takes longer for other
 // reasons has one more question to wait for.
 constexpr auto waited_time_min = std::chrono::milliseconds(10);
+// The slowest network that a cell is for, and the longest that a link may take on it: one that
+// could never be sent, or read, within a call would stop the cell for good.
+constexpr std::size_t bytes_per_second_min = 1024 * 1024;
+constexpr auto large_link_time_max = std::chrono::milliseconds(60'000);
 constexpr int server_version_min = 150'000;
 
 constexpr const char* no_partition_state =
@@ -33,8 +37,10 @@ bool has_waited(std::chrono::steady_clock::time_point begun) {
 PostgresLog::PostgresLog(Options options)
     : options_(std::move(options)), connection_(options_.url) {}
 
-PostgresLog::Deadline PostgresLog::deadline() const {
-  return std::chrono::steady_clock::now() + options_.deadline;
+PostgresLog::Deadline PostgresLog::deadline(std::size_t bytes) const {
+  const std::chrono::milliseconds sending(bytes * 1000 / bytes_per_second_min);
+  return std::chrono::steady_clock::now() + options_.deadline +
+         std::min(sending, large_link_time_max);
 }
 
 Stored<void> PostgresLog::connect(Deadline deadline) {
@@ -57,8 +63,8 @@ Stored<void> PostgresLog::reach(Deadline deadline) {
 
 PostgresLog::Rows PostgresLog::read_rows(const std::string& statement,
                                          const std::vector<PostgresValue>& values,
-                                         Deadline deadline) {
-  return run_statement(connection_, Effect::reads, statement, values, deadline);
+                                         Deadline deadline, Deadline latest) {
+  return run_statement(connection_, Effect::reads, statement, values, deadline, latest);
 }
 
 PostgresLog::Rows PostgresLog::write_rows(const std::string& statement,
@@ -94,7 +100,8 @@ Stored<CellState> PostgresLog::state() {
                     " WHERE locktype = 'advisory' AND granted AND objsubid = 2"
                     " AND classid = $2::bigint::oid AND objid = c.cell::bigint::oid"
                     " AND database = (SELECT oid FROM pg_database WHERE datname ="
-                    " current_database())), pg_backend_pid()"
+                    " current_database())), pg_backend_pid(),"
+                    " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
                     " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
                     {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
   if (rows.empty()) {
@@ -113,6 +120,7 @@ Stored<CellState> PostgresLog::state() {
   state.successor = row.bytes(9);
   state.is_attended = row.boolean(10);
   state.session = row.integer(11);
+  state.database_wall_ns = row.integer(12) * 1000;
   return state;
 }
 
@@ -176,7 +184,7 @@ Stored<void> PostgresLog::attend(Deadline deadline) {
 }
 
 SharedAppend PostgresLog::append(const ChainLink& link) {
-  const Deadline end = deadline();
+  const Deadline end = deadline(link.bytes.size());
   auto ready = reach(end);
   if (ready) ready = require_durability(end);
   if (!ready) return {SharedAppend::Status::away, ready.error().message};
@@ -277,7 +285,7 @@ Stored<std::vector<ChainLink>> PostgresLog::read_links(const std::string& which,
   const auto rows =
       TRY(read_rows("SELECT prev, last, before, epoch, epoch_before, head, bytes FROM " +
                         postgres_cell_table(*cell_) + " WHERE cell = $1 " + which,
-                    values, deadline));
+                    values, deadline, deadline + large_link_time_max));
   std::vector<ChainLink> links;
   for (const PostgresRow& row : rows) {
     ChainLink& link = links.emplace_back();
@@ -320,16 +328,29 @@ Stored<ChainLink> PostgresLog::last() {
 Stored<void> PostgresLog::report(const ReplicaReport& report) {
   const Deadline end = deadline();
   TRY(reach(end));
-  TRY(read_rows(
-      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp()"
+  const auto told = TRY(read_rows(
+      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8"
       " FROM set_config('synchronous_commit', 'local', true)"
       " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
       " version = excluded.version, applied = excluded.applied, root = excluded.root,"
-      " seen = excluded.seen",
+      " seen = excluded.seen, identity = excluded.identity"
+      " WHERE sb_replica.identity IN ('', excluded.identity) RETURNING cell",
       {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
        PostgresValue::text(report.server.address), PostgresValue::text(report.role),
-       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root)},
+       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root),
+       PostgresValue::text(report.server.identity)},
       end));
+  if (!told.empty()) return {};
+  return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
+}
+
+Stored<void> PostgresLog::forget(const CellServer& server) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(write_rows("DELETE FROM sb_replica WHERE cell = $1 AND name = $2 AND identity = $3",
+                 {PostgresValue::int4(*cell_), PostgresValue::text(server.name),
+                  PostgresValue::text(server.identity)},
+                 end));
   return {};
 }
 
@@ -338,11 +359,12 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   TRY(reach(end));
   const auto rows = TRY(read_rows(
       "SELECT name, address, role, version, applied, root,"
-      " (extract(epoch FROM seen) * 1000000)::bigint FROM sb_replica WHERE cell = $1 ORDER BY name",
+      " (extract(epoch FROM seen) * 1000000)::bigint, identity FROM sb_replica WHERE cell = $1"
+      " ORDER BY name",
       {PostgresValue::int4(*cell_)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {
-    reports.push_back({{row.bytes(0), row.bytes(1)},
+    reports.push_back({{row.bytes(0), row.bytes(1), row.bytes(7)},
                        row.bytes(2),
                        row.bytes(3),
                        from_database(row.integer(4)),

@@ -21,7 +21,9 @@ class PostgresLog final : public SharedLog {
   struct Options {
     std::string url;   // a connection string of libpq, with all hosts
     std::string cell;  // its name
-    std::chrono::milliseconds deadline = std::chrono::seconds(3);  // of each call
+    // Of each call. That of an append is later by a second for each MiB of its link, and that of a
+    // read as long as links come: both by a minute at most.
+    std::chrono::milliseconds deadline = std::chrono::seconds(3);
     Durability durability = Durability::quorum;
     // Positions of the log that one table has. For tests; all servers of a cell need the same.
     Position partition_positions = Position{1} << 20;
@@ -40,6 +42,7 @@ class PostgresLog final : public SharedLog {
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
+  Stored<void> forget(const CellServer& server) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
   void interrupt() override { connection_.interrupt(); }
 
@@ -47,7 +50,8 @@ class PostgresLog final : public SharedLog {
   using Deadline = PostgresConnection::Deadline;
   using Rows = Stored<std::vector<PostgresRow>>;
 
-  [[nodiscard]] Deadline deadline() const;
+  // Returns when a call that begins now and sends so many bytes has to be over.
+  [[nodiscard]] Deadline deadline(std::size_t bytes = 0) const;
   // Connects, and forgets what it knew of a connection before.
   Stored<void> connect(Deadline deadline);
   // Connects and finds the cell.
@@ -65,7 +69,7 @@ class PostgresLog final : public SharedLog {
                                                           std::vector<PostgresValue> values,
                                                           Deadline deadline);
   Rows read_rows(const std::string& statement, const std::vector<PostgresValue>& values,
-                 Deadline deadline);
+                 Deadline deadline, Deadline latest = {});
   Rows write_rows(const std::string& statement, const std::vector<PostgresValue>& values,
                   Deadline deadline);
 

@@ -29,7 +29,7 @@ constexpr const char* tables_text = R"(
     CREATE TABLE sb_replica (
       cell int, name text, address text NOT NULL, role text NOT NULL, version text NOT NULL,
       applied bigint NOT NULL, root text NOT NULL, seen timestamptz NOT NULL,
-      PRIMARY KEY (cell, name));
+      identity text NOT NULL DEFAULT '', PRIMARY KEY (cell, name));
     COMMENT ON TABLE sb_cell IS 'signalbox shared log, version )";
 
 // Returns a statement that makes changes of tables one at a time.
@@ -49,6 +49,15 @@ std::string partition_text(std::int32_t cell, const std::string& suffix, std::in
          " ALTER bytes SET STORAGE EXTERNAL; ALTER TABLE " + table + " ATTACH PARTITION " +
          partition + " FOR VALUES FROM (" + std::to_string(from) + ") TO (" + std::to_string(to) +
          "); END IF; ";
+}
+
+// Returns what adds the column that tables made by an earlier program don't have. Such a program
+// goes on with it: its statements name the columns, or have those before it. Nothing depends on the
+// commit, so it waits for no standby.
+std::string add_identity() {
+  return locked_block(
+      "PERFORM set_config('synchronous_commit', 'local', true); ALTER TABLE sb_replica ADD COLUMN"
+      " IF NOT EXISTS identity text NOT NULL DEFAULT '';");
 }
 
 std::string partitions_text(std::int32_t cell, Position prev, Position positions) {
@@ -77,8 +86,8 @@ StoreError postgres_error(const PostgresAnswer& answer, Effect effect) {
 Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection, Effect effect,
                                                const std::string& statement,
                                                const std::vector<PostgresValue>& values,
-                                               Deadline deadline) {
-  PostgresAnswer answer = connection.run(effect, statement, values, deadline);
+                                               Deadline deadline, Deadline latest) {
+  PostgresAnswer answer = connection.run(effect, statement, values, deadline, latest);
   if (answer.is_ok()) return std::move(answer.rows);
   connection.close();
   return tl::unexpected(postgres_error(answer, effect));
@@ -90,7 +99,9 @@ Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const st
       TRY(run_statement(connection, Effect::reads,
                         "SELECT to_regclass('sb_cell') IS NOT NULL,"
                         " coalesce(substring(obj_description(to_regclass('sb_cell'), 'pg_class')"
-                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int",
+                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int,"
+                        " EXISTS (SELECT FROM pg_attribute WHERE attrelid ="
+                        " to_regclass('sb_replica') AND attname = 'identity' AND NOT attisdropped)",
                         {}, deadline));
   if (!tables.at(0).boolean(0)) {
     return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
@@ -105,6 +116,8 @@ Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const st
                                                             std::to_string(version) +
                                                             ", which a newer Signalbox made");
   }
+  if (!tables.at(0).boolean(2))
+    TRY(run_statement(connection, Effect::reads, add_identity(), {}, deadline));
   const auto cells =
       TRY(run_statement(connection, Effect::reads, "SELECT cell FROM sb_cell WHERE name = $1",
                         {PostgresValue::text(name)}, deadline));

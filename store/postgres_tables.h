@@ -36,13 +36,14 @@ std::string postgres_cell_table(std::int32_t cell);
 // if it wrote and its outcome is unknown.
 StoreError postgres_error(const PostgresAnswer& answer, PostgresConnection::Effect effect);
 
-// Runs a statement and returns its rows. Closes the connection if it isn't ok, which ends a
-// transaction.
+// Runs a statement as PostgresConnection::run() and returns its rows. Closes the connection if it
+// isn't ok, which ends a transaction.
 Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection,
                                                PostgresConnection::Effect effect,
                                                const std::string& statement,
                                                const std::vector<PostgresValue>& values,
-                                               PostgresConnection::Deadline deadline);
+                                               PostgresConnection::Deadline deadline,
+                                               PostgresConnection::Deadline latest = {});
 
 // Returns the number of the cell of this name. Fails with `not_found` if it, or the tables, aren't
 // there, and with `unsupported` if they are of a newer version.

@@ -1,5 +1,6 @@
 #include "store/replicated_event_log.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "domain/check.h"
@@ -83,12 +84,18 @@ AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const 
   AppendResult result{AppendStatus::ok, expected_tail, {}};
   // Most batches are one link. Of a larger one the first links may be durable and the next not: its
   // commits are then as unknown to those who wait as after a lost answer.
+  // A link's commits are encoded before it is known how many fit in, so that each is offered no
+  // more than twice what fitted into the one before.
+  std::size_t offered = commits.size();
   while (!commits.empty() && result.status == AppendStatus::ok) {
-    result = append_link(commits);
+    result = append_link(commits.first(std::min(offered, commits.size())));
     const auto is_written = [&](const Commit& commit) {
       return commit.back().position <= result.tail;
     };
-    while (!commits.empty() && is_written(commits.front())) commits = commits.subspan(1);
+    std::size_t written = 0;
+    while (written < commits.size() && is_written(commits[written])) ++written;
+    commits = commits.subspan(written);
+    offered = 2 * written;
   }
   return result;
 }
@@ -127,7 +134,9 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
   last_prev_ = link.prev;
   AppendResult kept = replica_.append_entries(link.prev, entries, std::move(next));
   if (kept.status != AppendStatus::ok) {
-    kept.status = AppendStatus::unknown;
+    // Without space it stays a beginning of the chain, and follows once there is some.
+    const bool is_full = kept.status == AppendStatus::full;
+    kept.status = is_full ? AppendStatus::conflict : AppendStatus::unknown;
     kept.message = "the cell's log has it, and this server's replica can't: " + kept.message;
   }
   return kept;

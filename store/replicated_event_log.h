@@ -40,7 +40,7 @@ class ReplicatedEventLog final : public EventLog {
   // Appends to the replica what another writer appended, after it has recomputed the tree over it.
   // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
   // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; and as
-  // the replica's writing fails. Not together with append().
+  // the replica's writing fails: after `full` it can be tried again. Not together with append().
   Stored<FollowedLink> follow(const ChainLink& link);
 
   // From now on append() writes in this epoch, after `last`, the chain's last link, which must end
@@ -48,7 +48,8 @@ class ReplicatedEventLog final : public EventLog {
   void begin_epoch(std::uint64_t epoch, const ChainLink& last);
 
   // Blocks until the shared log has acknowledged the commits: while it is away the append is tried
-  // again. `conflict`: another server has taken the log, and nothing may be appended any more.
+  // again. `conflict`: this server can't be the writer any more, and nothing may be appended in this
+  // epoch: another server has taken the log, or the replica has no space for what the log has.
   // `unknown`: interrupt() was called, or the replica can't be written.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 

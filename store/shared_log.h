@@ -24,7 +24,7 @@
 
 namespace signalbox {
 
-// The position that the chain's first link follows; a database has -1 for it.
+// The position that the chain's first link follows.
 inline constexpr Position before_chain = std::numeric_limits<Position>::max();
 
 // One link: the commits that one append made durable together.
@@ -44,6 +44,9 @@ struct ChainLink {
 struct CellServer {
   std::string name;     // unique in the cell
   std::string address;  // where clients reach it, e.g. tls://host:port
+  // Of its data directory: tells it from another server of that name. Empty: any. Only reports have
+  // it.
+  std::string identity{};
 };
 
 // What the shared log knows of its writer.
@@ -62,6 +65,7 @@ struct CellState {
   // a failover of the database nobody has one. Hastens a takeover and proves nothing.
   bool is_attended = false;
   std::int64_t session = 0;  // of the connection that this was read by; another one after a loss
+  std::int64_t database_wall_ns = 0;  // UTC, by the database's clock, when this was read
 };
 
 struct Beat {
@@ -76,7 +80,7 @@ struct Beat {
 // What a server of the cell tells of itself, for people: a row of `signalbox cell status`.
 struct ReplicaReport {
   CellServer server;
-  std::string role;          // active or standby
+  std::string role;          // active, standby, or unfit: a standby that doesn't take the cell
   std::string version;       // of the program
   Position applied = 0;      // what its replica has durably
   std::string root;          // of the tree there, 64 hexadecimal digits
@@ -101,12 +105,14 @@ struct SharedAppend {
   std::string message;  // the reason, unless ok
 };
 
-// A connection to the shared log. Each call blocks for at most the deadline it was opened with, and
-// connects again if the connection is gone. One thread at a time uses it, except interrupt().
+// A connection to the shared log. Each call blocks for at most the deadline it was opened with, or
+// for a minute longer while it moves large links, and connects again if the connection is gone. One
+// thread at a time uses it, except interrupt().
 //
-// Errors: `away` if the log can't be reached or isn't fit to be written, and nothing was sent; `io`
-// if a write's outcome is unknown; `not_found` if there is no cell of this name; `unsupported` if
-// the database is too old or its tables are of a newer version; `damaged` for rows that can't be.
+// Errors: `away` if the log can't be reached or isn't fit to be written, and nothing was sent;
+// `denied` likewise, if it refuses the credentials; `io` if a write's outcome is unknown;
+// `not_found` if there is no cell of this name; `unsupported` if the database is too old, its
+// tables are of a newer version, or its URL isn't one; `damaged` for rows that can't be.
 class SharedLog {
  public:
   SharedLog() = default;
@@ -144,8 +150,12 @@ class SharedLog {
   [[nodiscard]] virtual Stored<ChainLink> last() = 0;
 
   // Writes and reads what servers tell of themselves. Not durable beyond the database's primary.
+  // report() fails with `in_use` if a server of that name and another identity has reported.
   virtual Stored<void> report(const ReplicaReport& report) = 0;
   [[nodiscard]] virtual Stored<std::vector<ReplicaReport>> replicas() = 0;
+  // Removes the report of the server of this name and identity, if there is one: another one may
+  // have its name.
+  virtual Stored<void> forget(const CellServer& server) = 0;
 
   // Returns what durability the log's settings give at the moment.
   [[nodiscard]] virtual Stored<SharedDurability> durability() = 0;

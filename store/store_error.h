@@ -15,14 +15,14 @@ struct StoreError {
   enum class Kind {
     damaged,      // bytes are not what was written: nothing may be served from them (exit 78)
     in_use,       // another process has locked the directory (exit 75)
-    unsupported,  // written by a newer version (exit 78)
+    unsupported,  // written by a newer version, or nothing that this one can open (exit 78)
     full,         // no space left
     io,           // the outcome of the operation is unknown (exit 74)
     not_found,
     dropped,     // the record existed and was dropped; an archive has it
     rebuilding,  // a projection that is being computed from the log again: try again soon
     away,        // a store of objects that can't be reached or is overloaded: try again
-    denied,      // a store of objects refuses the request, or its credentials
+    denied,      // a store of objects, or a cell, refuses the request, its credentials or its name
   };
 
   Kind kind = Kind::io;

@@ -1,5 +1,7 @@
 #include "server/cell/cell_mark.h"
 
+#include <charconv>
+
 #include "domain/try.h"
 #include "store/durable_file.h"
 
@@ -30,6 +32,33 @@ Stored<void> require_replica_of(const std::filesystem::path& data, const std::st
                                          : ", not of " + cell + ": set cell.name") +
                            ". To take it out of its cell for good, remove " + mark,
                        mark);
+}
+
+std::filesystem::path seen_file(const std::filesystem::path& data) { return data / "cell_seen"; }
+
+Stored<void> note_seen(const std::filesystem::path& data, const std::string& cell,
+                       Position position) {
+  return replace_file(seen_file(data), std::to_string(position) + " " + cell);
+}
+
+Stored<std::optional<Position>> read_seen(const std::filesystem::path& data,
+                                          const std::string& cell) {
+  const auto found = read_file(seen_file(data), mark_bytes_max);
+  if (!found && found.error().kind == StoreError::Kind::not_found) return std::nullopt;
+  if (!found) return tl::unexpected(found.error());
+  Position position = 0;
+  const char* const end = found->data() + found->size();
+  const auto [after, error] = std::from_chars(found->data(), end, position);
+  if (error != std::errc() || after == end || *after != ' ') {
+    const std::string file = seen_file(data).string();
+    return store_failure(StoreError::Kind::damaged,
+                         file +
+                             " isn't what a server of a cell writes: restore it, or remove it if "
+                             "you are sure that the cell's database has lost nothing",
+                         file);
+  }
+  if (std::string_view(after + 1, end) != cell) return std::nullopt;
+  return position;
 }
 
 }  // namespace signalbox

@@ -1,10 +1,12 @@
 #include "server/cell/cell_member.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
+#include "server/cell/cell_join.h"
 #include "server/limits.h"
 #include "store/head.h"
 
@@ -16,23 +18,6 @@ constexpr std::size_t links_at_once = 16;
 
 constexpr std::int64_t trouble_interval_ms = 5 * 60 * 1000;
 constexpr std::int64_t trouble_settled_ms = 1000;
-
-std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
-  switch (cause) {
-    case TakeoverWatch::Cause::none:
-      return {};
-    case TakeoverWatch::Cause::first:
-      return "nobody has had it before";
-    case TakeoverWatch::Cause::released:
-      return state.holder.name + " has let go of it";
-    case TakeoverWatch::Cause::crashed:
-      return "the connection of " + state.holder.name + " has ended";
-    case TakeoverWatch::Cause::silent:
-      return state.holder.name + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
-             " ms";
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -121,9 +106,8 @@ void CellMember::run() {
   bool goes_on = true;
   while (goes_on) {
     goes_on = is_active_ ? beat() : stand_by();
-    if (!goes_on) break;
-    report();
-    goes_on = wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
+    goes_on = goes_on && report() &&
+              wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
   }
   if (is_active_ && lets_go_) let_go(successor_);
 }
@@ -133,16 +117,17 @@ void CellMember::run() {
 void CellMember::note_trouble(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    if (view_.trouble == why) return;
+    // What wasn't logged at first is once it has lasted.
+    if (view_.trouble == why && is_noted_ != why.empty()) return;
     view_.trouble = why;
   }
   if (!why.empty() && !is_noted_ && is_older(noted_at_ns_, trouble_interval_ms)) {
     is_noted_ = true;
     noted_at_ns_ = waiter_->monotonic_ns();
-    hooks_.note(false, "the cell's log can't be used: " + why);
+    hooks_.note(false, "trouble in the cell: " + why);
   } else if (why.empty() && is_noted_ && is_older(noted_at_ns_, trouble_settled_ms)) {
     is_noted_ = false;
-    hooks_.note(true, "the cell's log can be used again");
+    hooks_.note(true, "there is no trouble in the cell any more");
   }
 }
 
@@ -156,9 +141,15 @@ bool CellMember::tolerate(const StoreError& error) {
       compared_at_ns_.reset();
       note_trouble(error.message);
       return true;
+    case StoreError::Kind::full:
+      // Of the replica. Whoever can't even follow doesn't take the cell, and goes on once there is
+      // space.
+      is_unfit_ = true;
+      watch_.note_away();
+      note_trouble(error.message);
+      return true;
     case StoreError::Kind::damaged:
     case StoreError::Kind::unsupported:
-    case StoreError::Kind::full:
     case StoreError::Kind::not_found:
     case StoreError::Kind::dropped:
     case StoreError::Kind::rebuilding:
@@ -172,15 +163,18 @@ bool CellMember::stand_by() {
   const std::int64_t read_ns = waiter_->wall_ns();
   const auto state = shared_->state();
   if (!state) return tolerate(state.error());
+  const std::int64_t ahead_ms =
+      clock_ahead_ms(read_ns, state->database_wall_ns, waiter_->wall_ns());
   {
     const std::lock_guard lock(mutex_);
     view_.epoch = state->epoch;
     view_.holder = state->holder;
   }
+  note_lag(state->acked);
   const auto followed = follow(*state);
   if (!followed) return tolerate(followed.error());
   if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
-  note_trouble({});
+  const bool fit = is_fit(ahead_ms);
   if (*followed) {
     {
       const std::lock_guard lock(mutex_);
@@ -189,7 +183,26 @@ bool CellMember::stand_by() {
     hooks_.current(read_ns);
   }
   const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
-  return cause == TakeoverWatch::Cause::none || take(*state, cause);
+  return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
+}
+
+bool CellMember::is_fit(std::int64_t ahead_ms) {
+  std::string why = hooks_.unfit();
+  if (std::abs(ahead_ms) > limits::cell_clock_ms_max) {
+    why = "its clock is " + std::to_string(std::abs(ahead_ms) / 1000) + " s " +
+          (ahead_ms > 0 ? "ahead of" : "behind") +
+          " the database's: have NTP set whichever is wrong";
+  }
+  is_unfit_ = !why.empty();
+  note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
+  return !is_unfit_;
+}
+
+// The replica's own tail is evidence enough of what it has.
+void CellMember::note_lag(Position acked) {
+  if (acked < std::max(log_.tail(), lag_noted_) + limits::cell_lag_noted_min) return;
+  lag_noted_ = acked;
+  hooks_.lags(acked);
 }
 
 // Also while it runs: a database may be restored, or fail over with a loss, at any time.
@@ -259,17 +272,6 @@ bool CellMember::begin_applying() {
 }
 
 bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
-  const std::int64_t apart_ms = std::abs(waiter_->wall_ns() - state.beat_wall_ns) / ns_per_ms;
-  // An old beat is as old as the outage. A clock that is behind shows for certain.
-  const bool is_behind = waiter_->wall_ns() < state.beat_wall_ns;
-  if (is_behind && apart_ms > limits::cell_clock_ms_max) {
-    if (!std::exchange(is_clock_noted_, true)) {
-      hooks_.note(false, "this server doesn't take the cell: its clock is " +
-                             std::to_string(apart_ms / 1000) + " s behind that of " +
-                             state.holder.name);
-    }
-    return true;
-  }
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto epoch = shared_->take(state.epoch, settings_.server);
   if (!epoch) {
@@ -349,7 +351,7 @@ void CellMember::let_go(const std::string& successor) {
 
 // For people: whatever fails is tried again soon. Each call has little time and is made in a turn
 // of its own, so that none holds up a beat.
-void CellMember::report() {
+bool CellMember::report() {
   const auto is_due = [this](std::optional<std::int64_t>& done_at_ns, std::int64_t interval_ms) {
     if (!is_older(done_at_ns, interval_ms)) return false;
     done_at_ns = waiter_->monotonic_ns();
@@ -358,14 +360,18 @@ void CellMember::report() {
   if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
     ReplicaReport own;
     own.server = settings_.server;
-    own.role = is_active_ ? "active" : "standby";
+    own.role = is_active_ ? "active" : is_unfit_ ? "unfit" : "standby";
     own.version = version_;
     own.applied = log_.tail();
     if (!is_active_) {  // the writer's tree belongs to its appending thread
       Sha256 sha256;
       own.root = to_hex(merkle_root(log_.frontier(), sha256));
     }
-    (void)reports_->report(own);
+    const auto told = reports_->report(own);
+    if (!told && told.error().kind == StoreError::Kind::in_use) {
+      hooks_.failed(name_taken(settings_.server));
+      return false;
+    }
   } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {
     if (auto servers = reports_->replicas()) {
       const std::lock_guard lock(mutex_);
@@ -377,6 +383,7 @@ void CellMember::report() {
       view_.durability = std::move(durability->message);
     }
   }
+  return true;
 }
 
 }  // namespace signalbox

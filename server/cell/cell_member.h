@@ -35,6 +35,11 @@ class CellMember {
     std::function<void(const StoreError&)> failed;
     // For the log of the service; `ok` is false for troubles.
     std::function<void(bool ok, const std::string& text)> note;
+    // The replica ends long before `acked`, which was acknowledged. Called from time to time while
+    // it is so.
+    std::function<void(Position acked)> lags = [](Position) {};
+    // Returns why this server can't be the writer at present; empty: it can.
+    std::function<std::string()> unfit = [] { return std::string(); };
   };
 
   // The connections of the member's thread. What is for people has one of its own, with a short
@@ -83,11 +88,16 @@ class CellMember {
   bool begin_applying();
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
+  void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   Stored<void> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
-  void report();
+  // Returns false to end the thread.
+  bool report();
   void note_trouble(const std::string& why);
+  // Returns false if this server shall not take the cell now, and says why. Its clock is so far
+  // ahead of the database's.
+  bool is_fit(std::int64_t ahead_ms);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
   bool wait(std::int64_t ms);
@@ -109,11 +119,12 @@ class CellMember {
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
   Position acked_max_ = 0;  // of all beats that were read
+  Position lag_noted_ = 0;  // what hooks_.lags was called with
   std::optional<std::int64_t> reported_at_ns_;
   std::optional<std::int64_t> read_at_ns_;     // the reports of all servers
   std::optional<std::int64_t> checked_at_ns_;  // the durability
-  bool is_clock_noted_ = false;
-  bool is_noted_ = false;  // a trouble, in the log of the service
+  bool is_unfit_ = false;                      // to take the cell
+  bool is_noted_ = false;                      // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;

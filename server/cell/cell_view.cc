@@ -42,6 +42,9 @@ json::object to_json(const CellView& view) {
   result["active"] = view.holder.name.empty() ? json::value(nullptr)
                                               : json::value{{"server", view.holder.name},
                                                             {"address", view.holder.address}};
+  const bool is_known = view.role == CellRole::standby && view.current_ns != 0;
+  result["current_at"] =
+      is_known ? json::value(format_time(view.current_ns)) : json::value(nullptr);
   result["trouble"] = text_or_null(view.trouble);
   result["durability"] = text_or_null(view.durability);
   result["servers"] = std::move(servers);

@@ -19,7 +19,7 @@ struct CellView {
   CellServer server;  // this one
   std::uint64_t epoch = 0;
   CellServer holder;                   // the writer of that epoch, as far as is known
-  std::int64_t current_ns = 0;         // UTC: what this server has was all that the log had then
+  std::int64_t current_ns = 0;         // UTC: what a standby has was all that the log had then
   std::string taken_because;           // as the writer: one sentence
   std::string trouble;                 // why the log can't be read or written; empty: it can
   std::string durability;              // what is missing for a quorum; empty: nothing

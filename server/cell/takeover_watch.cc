@@ -1,5 +1,6 @@
 #include "server/cell/takeover_watch.h"
 
+#include "domain/nanoseconds.h"
 #include "server/limits.h"
 
 namespace signalbox {
@@ -32,5 +33,28 @@ TakeoverWatch::Cause TakeoverWatch::judge(const CellState& state, std::int64_t n
 }
 
 void TakeoverWatch::note_away() { seen_.reset(); }
+
+std::int64_t clock_ahead_ms(std::int64_t before_ns, std::int64_t database_ns,
+                            std::int64_t after_ns) {
+  if (before_ns > database_ns) return (before_ns - database_ns) / ns_per_ms;
+  return after_ns < database_ns ? -((database_ns - after_ns) / ns_per_ms) : 0;
+}
+
+std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
+  switch (cause) {
+    case TakeoverWatch::Cause::none:
+      return {};
+    case TakeoverWatch::Cause::first:
+      return "nobody has had it before";
+    case TakeoverWatch::Cause::released:
+      return state.holder.name + " has let go of it";
+    case TakeoverWatch::Cause::crashed:
+      return "the connection of " + state.holder.name + " has ended";
+    case TakeoverWatch::Cause::silent:
+      return state.holder.name + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
+             " ms";
+  }
+  return {};
+}
 
 }  // namespace signalbox

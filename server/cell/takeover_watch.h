@@ -47,4 +47,12 @@ class TakeoverWatch {
   std::optional<Seen> seen_;
 };
 
+// Returns by how many ms a clock is ahead of the database's (behind, if negative), which showed
+// `database_ns` at a moment between its `before_ns` and `after_ns`; 0 if they may be the same.
+std::int64_t clock_ahead_ms(std::int64_t before_ns, std::int64_t database_ns,
+                            std::int64_t after_ns);
+
+// Returns why the cell was taken, as part of a sentence, from the state that was judged.
+std::string text_of(TakeoverWatch::Cause cause, const CellState& state);
+
 }  // namespace signalbox

@@ -10,14 +10,13 @@ namespace {
 
 constexpr std::chrono::seconds check_interval{1};
 
-bool has_space(const std::filesystem::path& directory) {
+}  // namespace
+
+bool SpaceWatch::has_space(const std::filesystem::path& directory) {
   struct statvfs space {};
   return statvfs(directory.c_str(), &space) == 0 &&
-         std::uint64_t{space.f_bavail} * space.f_frsize >=
-             SpaceWatch::mebibytes_needed * 1024 * 1024;
+         std::uint64_t{space.f_bavail} * space.f_frsize >= mebibytes_needed * 1024 * 1024;
 }
-
-}  // namespace
 
 void SpaceWatch::wait(std::function<void()> enough) {
   timer_.expires_after(check_interval);

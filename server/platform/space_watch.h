@@ -15,6 +15,8 @@ class SpaceWatch {
   // Larger than one batch of commits, so that the server doesn't leave the full state and enter it
   // again at once.
   static constexpr std::uint64_t mebibytes_needed = 64;
+  // Returns whether the directory's file system has as much now.
+  static bool has_space(const std::filesystem::path& directory);
 
   SpaceWatch(boost::asio::io_context& io, std::filesystem::path directory)
       : timer_(io), directory_(std::move(directory)) {}

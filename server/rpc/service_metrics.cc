@@ -155,7 +155,8 @@ struct ServiceMetrics::Families {
   Family<Gauge>& cell_epoch =
       gauge("signalbox_cell_epoch", "How often a server took the cell; 0: in no cell");
   Family<Gauge>& cell_failing =
-      gauge("signalbox_cell_log_failing", "1 while this server can't use its cell's log");
+      gauge("signalbox_cell_log_failing",
+            "1 while this server can't use its cell's log, or wouldn't take the cell");
   Family<Gauge>& paused =
       gauge("signalbox_paused", "1 while the service is paused: nothing new begins");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",

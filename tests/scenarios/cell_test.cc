@@ -39,6 +39,8 @@ TEST_F(CellTest, AStandbyAnswersAndSendsCommandsOn) {  // K6
   const auto here = b_.rpc("run.get", {{"run_id", run_id}});
   EXPECT_EQ(shown_run(b_, run_id), shown_run(a_, run_id));
   EXPECT_FALSE(text_at(here, "as_of").empty());
+  EXPECT_TRUE(a_.rpc("cell.get").at("current_at").is_null());
+  EXPECT_FALSE(text_at(b_.rpc("cell.get"), "current_at").empty());
 
   const Output refused = b_.ask({"rpc", "run.start", R"({"goal":"g"})"});
   EXPECT_EQ(refused.exit_code, 75);
@@ -295,6 +297,57 @@ TEST_F(CellTest, BeginsWithTheLogOfAServerThatWasAlone) {
   await_role(b_, "active");
   EXPECT_EQ(text_at(b_.rpc("run.get", {{"run_id", run_id}}).at("run").as_object(), "goal"),
             "before");
+}
+
+// As a data directory that was copied to another machine, with its settings.
+TEST_F(CellTest, RefusesASecondServerOfTheSameName) {  // K10
+  start_both();
+  CellPeer copy("b", nodes_.url());
+  copy.server().launch();
+  EXPECT_TRUE(eventually([&] { return !copy.server().running(); }));
+  EXPECT_EQ(copy.server().stop(), 78);  // how it has ended
+  EXPECT_NE(copy.server().messages().find("give this one a name of its own"), std::string::npos)
+      << copy.server().messages();
+  EXPECT_EQ(b_.role(), "standby");
+  // The one that has the name needs no wait to start again.
+  b_.server().kill();
+  b_.server().start();
+  EXPECT_EQ(b_.server().messages().find("was called b"), std::string::npos);
+  // And one that replaces it does, until it is gone.
+  b_.server().kill();
+  copy.server().start();
+  await_role(copy, "standby");
+  EXPECT_NE(copy.server().messages().find("takes the place of another one"), std::string::npos)
+      << copy.server().messages();
+}
+
+TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {  // K12
+  start_both();
+  const auto set_version = [this](const char* version) {
+    (void)nodes_.query(std::string("comment on table sb_cell is 'signalbox shared log, version ") +
+                       version + "'");
+    // Whoever connects looks at it.
+    (void)nodes_.query(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = "
+        "'signalbox'");
+  };
+  set_version("2");
+  EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
+  EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
+  EXPECT_NE(b_.server().messages().find("which a newer Signalbox made"), std::string::npos)
+      << b_.server().messages();
+  set_version("1");
+  EXPECT_FALSE(start_run("g", "one").empty());  // the active one has waited
+}
+
+TEST_F(CellTest, EndsIfNoHostOfTheDatabaseLetsItIn) {  // K12
+  CellPeer c("c", nodes_.url() + "_of_another_name");
+  c.server().launch();
+  EXPECT_TRUE(eventually([&] { return !c.server().running(); }));
+  EXPECT_EQ(c.server().stop(), 78);  // how it has ended
+  EXPECT_NE(c.server().messages().find("correct the role or the database in cell.engine"),
+            std::string::npos)
+      << c.server().messages();
 }
 
 TEST_F(CellTest, TwoThatStartAtOnceAgreeOnOne) {  // K3

@@ -38,6 +38,14 @@ class TakeoverWatchTest : public testing::Test {
   std::int64_t now_ms_ = 1'000'000;
 };
 
+TEST(ClockAhead, CountsFromTheNearestMomentThatMayBeTheSame) {
+  constexpr std::int64_t ms = 1'000'000;
+  EXPECT_EQ(clock_ahead_ms(100 * ms, 100 * ms, 100 * ms), 0);
+  EXPECT_EQ(clock_ahead_ms(100 * ms, 350 * ms, 400 * ms), 0);
+  EXPECT_EQ(clock_ahead_ms(100 * ms, 30 * ms, 400 * ms), 70);
+  EXPECT_EQ(clock_ahead_ms(100 * ms, 500 * ms, 400 * ms), -100);
+}
+
 TEST_F(TakeoverWatchTest, TakesACellThatNobodyHasHad) {
   EXPECT_EQ(watch_.judge({}, now_ms_), Cause::first);
 }

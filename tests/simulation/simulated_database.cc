@@ -146,6 +146,7 @@ Stored<CellState> SimulatedSharedLog::state() {
   auto state = connection_->state();
   if (!state) return state;
   state->session = session_;
+  state->database_wall_ns = environment_.schedule.wall_ns();
   if (environment_.mutant == Mutant::follower_reads_unacked) {
     if (const auto last = connection_->last()) state->acked = last->last;
   }

@@ -1,104 +1,25 @@
 // An append when the disk fails: no space or an I/O error, at any of its operations.
 #include <gtest/gtest.h>
-#include <rocksdb/env.h>
-#include <rocksdb/file_system.h>
 
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <ostream>
 #include <thread>
 #include <vector>
 
 #include "store/purge_watch.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/store/faulty_disk.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
 
 namespace signalbox::test {
 namespace {
 
-// How writes to the disk fail, until it is set to none.
-enum class Fault { none, append_fails, append_is_cut_short, sync_fails };
-
-// Shows a fault by its name, where googletest would show bytes.
-void PrintTo(Fault fault, std::ostream* out) {
-  switch (fault) {
-    case Fault::none:
-      *out << "none";
-      return;
-    case Fault::append_fails:
-      *out << "append_fails";
-      return;
-    case Fault::append_is_cut_short:
-      *out << "append_is_cut_short";
-      return;
-    case Fault::sync_fails:
-      *out << "sync_fails";
-      return;
-  }
-}
-
-struct Disk {
-  std::atomic<Fault> fault = Fault::none;
-  rocksdb::IOStatus status = rocksdb::IOStatus::NoSpace("as the test wishes");
-};
-
-class FaultyFile final : public rocksdb::FSWritableFileOwnerWrapper {
- public:
-  FaultyFile(std::unique_ptr<rocksdb::FSWritableFile> file, Disk& disk)
-      : FSWritableFileOwnerWrapper(std::move(file)), disk_(disk) {}
-
-  using FSWritableFileOwnerWrapper::Append;
-  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
-                           rocksdb::IODebugContext* context) override {
-    if (disk_.fault == Fault::append_fails) return disk_.status;
-    if (disk_.fault == Fault::append_is_cut_short) {
-      const rocksdb::Slice half(data.data(), data.size() / 2);
-      const auto written = FSWritableFileOwnerWrapper::Append(half, options, context);
-      return written.ok() ? disk_.status : written;
-    }
-    return FSWritableFileOwnerWrapper::Append(data, options, context);
-  }
-  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
-                         rocksdb::IODebugContext* context) override {
-    if (disk_.fault != Fault::none) return disk_.status;
-    return FSWritableFileOwnerWrapper::Sync(options, context);
-  }
-  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
-                          rocksdb::IODebugContext* context) override {
-    if (disk_.fault != Fault::none) return disk_.status;
-    return FSWritableFileOwnerWrapper::Fsync(options, context);
-  }
-
- private:
-  Disk& disk_;
-};
-
-class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
- public:
-  explicit FaultyFileSystem(Disk& disk)
-      : FileSystemWrapper(rocksdb::FileSystem::Default()), disk_(disk) {}
-
-  const char* Name() const override { return "FaultyFileSystem"; }
-
-  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
-                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
-                                    rocksdb::IODebugContext* context) override {
-    if (disk_.fault != Fault::none) return disk_.status;
-    const auto opened = FileSystemWrapper::NewWritableFile(name, options, file, context);
-    if (opened.ok()) *file = std::make_unique<FaultyFile>(std::move(*file), disk_);
-    return opened;
-  }
-
- private:
-  Disk& disk_;
-};
-
-class DiskFailure : public testing::TestWithParam<Fault> {
+class DiskFailure : public testing::TestWithParam<WriteFault> {
  protected:
-  std::unique_ptr<RocksEventLog> open() { return open_log(data_.path(), {.env = env_.get()}); }
+  std::unique_ptr<RocksEventLog> open() { return open_log(data_.path(), {.env = disk_.env()}); }
 
   AppendResult append(EventLog& log) {
     const Commit commit = sample_commit(log.tail() + 1, 3);
@@ -115,14 +36,12 @@ class DiskFailure : public testing::TestWithParam<Fault> {
   }
 
   TemporaryDirectory data_;
-  Disk disk_;
-  std::unique_ptr<rocksdb::Env> env_ =
-      rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(disk_));
+  FaultyDisk disk_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Faults, DiskFailure,
-                         testing::Values(Fault::append_fails, Fault::append_is_cut_short,
-                                         Fault::sync_fails));
+                         testing::Values(WriteFault::append_fails, WriteFault::append_is_cut_short,
+                                         WriteFault::sync_fails));
 
 TEST(PurgeWatch, EndsARewritingForEitherOfTwo) {  // P7
   for (const bool by_caller : {true, false}) {
@@ -182,7 +101,7 @@ TEST_P(DiskFailure, WithoutSpaceLeavesTheLogReadableAndWritesOnceThereIsSome) {
   EXPECT_EQ(log->read_commit(4)->size(), 3U);
   EXPECT_EQ(append(*log).status, AppendStatus::full);
 
-  disk_.fault = Fault::none;
+  disk_.fault = WriteFault::none;
   EXPECT_EQ(append_once_writable(*log).status, AppendStatus::ok);
   EXPECT_EQ(log->tail(), 9U);
   EXPECT_EQ(*all_records(*log), sample_commit(1, 9));
@@ -213,7 +132,7 @@ TEST_P(DiskFailure, OfTheOtherKindLeavesTheOutcomeUnknown) {
   disk_.fault = GetParam();
   EXPECT_EQ(append(*log).status, AppendStatus::unknown);
   EXPECT_EQ(log->tail(), 6U);
-  disk_.fault = Fault::none;
+  disk_.fault = WriteFault::none;
   const AppendResult later = append(*log);
   EXPECT_EQ(later.status, AppendStatus::unknown);
   EXPECT_NE(later.message.find("as the test wishes"), std::string::npos) << later.message;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/eventually.h"
+#include "tests/fixtures/slow_relay.h"
 #include "tests/store/postgres_cell.h"
 #include "tests/store/shared_log_conformance.h"
 
@@ -248,15 +249,65 @@ TEST_F(PostgresLogTest, RefusesTablesOfANewerVersion) {
   EXPECT_TRUE(PostgresLog(options).state());
 }
 
+TEST_F(PostgresLogTest, GoesOnWithTablesThatKnowNoIdentities) {
+  PostgresLog log(options);
+  begin_cell(log);
+  nodes.query("ALTER TABLE sb_replica DROP COLUMN identity");
+  PostgresLog later(options);
+  ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0}));
+  EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
+}
+
+// A network on which the link takes longer than a call may otherwise.
+TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
+  PostgresLog maker(options);
+  begin_cell(maker);
+  const std::string url = nodes.url();
+  std::string hosts = url.substr(url.find('@') + 1);
+  for (std::size_t node = 0; node < nodes.primary(); ++node) hosts.erase(0, hosts.find(',') + 1);
+  const int port = std::stoi(hosts.substr(hosts.find(':') + 1));
+  const SlowRelay network(static_cast<std::uint16_t>(port), 2 * 1024 * 1024);
+  PostgresLog::Options slow = with_deadline(std::chrono::milliseconds(1'500));
+  slow.url = "postgresql://signalbox@127.0.0.1:" + std::to_string(network.port()) + "/postgres";
+  PostgresLog log(slow);
+  ASSERT_TRUE(log.state());
+  ChainLink link = link_after(first_link(), 1);
+  append_link_entry(std::string(8 * 1024 * 1024, 'x'), link.bytes);
+  const SharedAppend appended = log.append(link);
+  ASSERT_EQ(appended.status, AppendOutcome::ok) << appended.message;
+  const auto read = log.read(link.prev, 16);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(*read == std::vector{link});
+}
+
+TEST_F(PostgresLogTest, SaysThatAllHostsRefuseIt) {
+  const std::string url = nodes.url();
+  const std::size_t database = url.rfind('/');
+  ASSERT_NE(database, std::string::npos) << url;
+  PostgresLog::Options wrong = options;
+  wrong.url = url.substr(0, database) + "/no_such_database" +
+              url.substr(std::min(url.size(), url.find('?', database)));
+  const auto refused = PostgresLog(wrong).state();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("no_such_database"), std::string::npos);
+  EXPECT_EQ(refused.error().message.find("LOCATION"), std::string::npos) << refused.error().message;
+  // One of them may be away, and know it.
+  wrong.url = "postgresql://nobody@127.0.0.1:1/none";
+  EXPECT_EQ(PostgresLog(wrong).state().error().kind, StoreError::Kind::away);
+}
+
 TEST_F(PostgresLogTest, KeepsPasswordsToItself) {
-  for (const char* const url :
-       {"postgresql://me:sesame@[broken/db", "postgresql://me:sesame@127.0.0.1:1/db",
-        "host=127.0.0.1 port=1 password=sesame nonsense"}) {
+  for (const auto& [url, kind] :
+       {std::pair{"postgresql://me:sesame@[broken/db", StoreError::Kind::unsupported},
+        std::pair{"postgresql://me:sesame@127.0.0.1:1/db", StoreError::Kind::away},
+        std::pair{"host=127.0.0.1 port=1 password=sesame nonsense",
+                  StoreError::Kind::unsupported}}) {
     PostgresLog::Options wrong = options;
     wrong.url = url;
     const auto state = PostgresLog(wrong).state();
     ASSERT_FALSE(state);
-    EXPECT_EQ(state.error().kind, StoreError::Kind::away);
+    EXPECT_EQ(state.error().kind, kind) << url;
     EXPECT_EQ(state.error().message.find("sesame"), std::string::npos) << state.error().message;
   }
 }

@@ -8,7 +8,9 @@
 
 #include "store/memory_shared_log.h"
 #include "store/rocks_event_log.h"
+#include "tests/eventually.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/store/faulty_disk.h"
 #include "tests/store/sample_events.h"
 
 namespace signalbox::test {
@@ -17,6 +19,7 @@ namespace {
 // A server of the cell: its replica, and its log over it.
 struct Member {
   TemporaryDirectory directory;
+  FaultyDisk disk;
   std::unique_ptr<RocksEventLog> replica;
   std::unique_ptr<ReplicatedEventLog> log;
   std::unique_ptr<MemorySharedLog> reader;
@@ -30,7 +33,10 @@ struct Member {
         [this](const std::string& why) { notes.push_back(why); });
   }
   void open() {
-    auto opened = RocksEventLog::open(directory.path(), {});
+    RocksEventLog::Options options;
+    options.env = disk.env();
+    options.full_pause = std::chrono::milliseconds(1);
+    auto opened = RocksEventLog::open(directory.path(), std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     replica = std::move(*opened);
   }
@@ -196,6 +202,30 @@ TEST_F(ReplicatedLog, BeginsACellWithALogThatIsThere) {
   EXPECT_EQ(first.last, 5U);
   EXPECT_EQ(first.prev, before_chain);
   EXPECT_TRUE(first.bytes.empty());
+}
+
+// What the shared log has acknowledged stays there: another server follows it and takes over. This
+// one follows once there is space.
+TEST_F(ReplicatedLog, IsDeposedByAFullDisk) {  // K3
+  ASSERT_EQ(first_.append(1).status, AppendStatus::ok);
+  first_.disk.fault = WriteFault::append_fails;
+  const AppendResult refused = first_.append(2);
+  EXPECT_EQ(refused.status, AppendStatus::conflict);
+  EXPECT_NE(refused.message.find("replica"), std::string::npos) << refused.message;
+  EXPECT_EQ(first_.log->tail(), 1U);
+  EXPECT_EQ(chain_->links().back().last, 3U);
+  Member second(chain_);
+  second.take();
+  ASSERT_EQ(second.append(1).status, AppendStatus::ok);
+  const auto links = first_.reader->read(1, 10);
+  ASSERT_TRUE(links) << links.error().message;
+  const auto full = first_.log->follow(links->front());
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().kind, StoreError::Kind::full) << full.error().message;
+  first_.disk.fault = WriteFault::none;
+  EXPECT_TRUE(eventually([&] { return first_.log->follow(links->front()).has_value(); }));
+  first_.follow();
+  EXPECT_EQ(first_.log->frontier(), second.log->frontier());
 }
 
 TEST_F(ReplicatedLog, RedactsNothing) {

@@ -215,6 +215,42 @@ TEST_P(SharedLogConformance, KeepsWhatItsServersTellOfThemselves) {
   EXPECT_EQ(replicas->at(1).root, std::string(64, 'a'));
 }
 
+TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {
+  const auto log = open_writer();
+  const CellServer before{"two", "b", "an identity"};
+  const CellServer other{"two", "c", "another identity"};
+  const auto report = [&](const CellServer& server, Position applied) {
+    return open()->report({server, "standby", "1.2", applied, "", 0});
+  };
+  ASSERT_TRUE(report({"two", "a"}, 6)) << "an earlier program reports without an identity";
+  ASSERT_TRUE(report(before, 7));
+  ASSERT_TRUE(report(before, 8));
+  EXPECT_EQ(report(other, 9).error().kind, StoreError::Kind::in_use);
+  ASSERT_TRUE(log->forget(other)) << "it isn't the one that is there";
+  ASSERT_EQ(log->replicas()->size(), 1U);
+  EXPECT_EQ(log->replicas()->at(0).server.identity, "an identity");
+  EXPECT_EQ(log->replicas()->at(0).applied, 8U);
+  ASSERT_TRUE(log->forget(before));
+  EXPECT_TRUE(log->replicas()->empty());
+  ASSERT_TRUE(report(other, 9));
+  EXPECT_EQ(log->replicas()->at(0).server.address, "c");
+  EXPECT_EQ(report(before, 10).error().kind, StoreError::Kind::in_use);
+}
+
+TEST_P(SharedLogConformance, TellsTheTime) {
+  const auto log = open_writer();
+  const auto now_ns = [] {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  const std::int64_t before_ns = now_ns();
+  const auto state = log->state();
+  ASSERT_TRUE(state) << state.error().message;
+  EXPECT_GE(state->database_wall_ns, before_ns / 1000 * 1000);  // it is of this machine
+  EXPECT_LE(state->database_wall_ns, now_ns());
+}
+
 TEST_P(SharedLogConformance, SaysThatItHasAQuorum) {
   const auto durability = open()->durability();
   ASSERT_TRUE(durability) << durability.error().message;

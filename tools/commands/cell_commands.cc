@@ -22,10 +22,11 @@ namespace {
 
 namespace json = boost::json;
 
-std::string seen(const json::object& server) {
-  const auto seen_ns = parse_time(text_at(server, "seen_at"));
-  if (!seen_ns) return "-";
-  return short_duration(std::max<std::int64_t>(SystemClock().wall_ns() - *seen_ns, 0)) + " ago";
+// Returns how long ago the time in this field was.
+std::string ago(const json::object& object, const char* field) {
+  const auto time_ns = parse_time(text_at(object, field));
+  if (!time_ns) return "-";
+  return short_duration(std::max<std::int64_t>(SystemClock().wall_ns() - *time_ns, 0)) + " ago";
 }
 
 std::string status_view(const json::object& result, const Terminal& terminal) {
@@ -38,6 +39,9 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
                            printable(text_at(active->as_object(), "address"))
                      : std::string("no server takes commands");
   text += " (epoch " + std::to_string(number_at(result, "epoch")) + ")\n";
+  if (!text_at(result, "current_at").empty()) {
+    text += "this server: stands by, with all that the log had " + ago(result, "current_at") + "\n";
+  }
   for (const char* const field : {"trouble", "durability"}) {
     if (const std::string why = text_at(result, field); !why.empty()) {
       text += std::string(field) + ": " + printable(why) + "\n";
@@ -54,7 +58,7 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
     table.add({{text_at(server, "server")},
                {text_at(server, "role")},
                {std::to_string(number_at(server, "applied"))},
-               {seen(server)},
+               {ago(server, "seen_at")},
                {text_at(server, "version")},
                {text_at(server, "address")}});
   }

@@ -18,9 +18,6 @@ struct SwitchCell {
 };
 BOOST_DESCRIBE_STRUCT(SwitchCell, (), (to))
 
-// A server that hasn't reported for so long is taken for gone.
-constexpr std::int64_t gone_ms = 3 * limits::cell_report_ms_default;
-
 void get_cell(Api& /*api*/, Call& call, const CellParts& parts) {
   const auto view = parts.view();
   call.responder.result_at_once(view ? to_json(*view) : json::object{{"cell", nullptr}});
@@ -30,7 +27,7 @@ void get_cell(Api& /*api*/, Call& call, const CellParts& parts) {
 std::vector<std::string> ready_standbys(const CellView& view, std::int64_t now_ns) {
   std::vector<std::string> names;
   for (const ReplicaReport& each : view.servers) {
-    const bool is_gone = now_ns - each.seen_ns > gone_ms * 1'000'000;
+    const bool is_gone = now_ns - each.seen_ns > limits::cell_gone_ms_max * 1'000'000;
     if (each.role == "standby" && each.server.name != view.server.name && !is_gone) {
       names.push_back(each.server.name);
     }

@@ -1,0 +1,170 @@
+#include "server/cell/cell_join.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/try.h"
+#include "server/cell/cell_mark.h"
+#include "server/limits.h"
+#include "store/base64.h"
+#include "store/replicated_event_log.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t note_again_ms = 30'000;
+
+// A wrong password, role or database is the operator's to correct, and a start that waited for that
+// would look like one that waits for the database. But such an answer may also be that of a node
+// that is set up at this moment: PostgreSQL takes connections before its orchestrator has written
+// pg_hba.conf or made the role. So it counts only if all hosts give it, and go on giving it. A
+// server that runs waits without end: a password that is changed comes to its servers one by one.
+struct Denial {
+  std::optional<std::int64_t> since_ms;
+
+  // Returns whether to try again after this error.
+  bool passes(const StoreError& error, std::int64_t now_ms) {
+    if (error.kind != StoreError::Kind::denied) {
+      since_ms.reset();
+      return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::io;
+    }
+    if (!since_ms) since_ms = now_ms;
+    return now_ms - *since_ms < limits::cell_denied_ms_max;
+  }
+};
+
+// Returns the cell's state, after it was made if there was none. A cell that this server was one of
+// isn't made again: its log would be the one of whichever server starts first.
+Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key) {
+  auto state = join.shared.state();
+  if (state || state.error().kind != StoreError::Kind::not_found) return state;
+  if (const auto seen = TRY(read_seen(join.data, join.settings.name))) {
+    const std::string file = seen_file(join.data).string();
+    return store_failure(
+        StoreError::Kind::damaged,
+        state.error().message + ", and this server was one of the cell " + join.settings.name +
+            ", up to " + std::to_string(*seen) +
+            ": the database is another one, or lost the cell. Correct cell.engine, or restore the "
+            "database. To make the cell anew, from the server whose log reaches furthest, remove " +
+            file + " there and start it first",
+        file);
+  }
+  TRY(join.shared.create(first_link(join.replica), to_base64(own_key)));
+  join.note(true, "made the cell " + join.settings.name + "; its log begins at " +
+                      std::to_string(join.replica.tail()));
+  return join.shared.state();
+}
+
+// Only here can it be found that the database lost what this server never had, as its replica was
+// behind when it stopped.
+Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
+  const auto seen = TRY(read_seen(join.data, join.settings.name));
+  const Position last = TRY(join.shared.last()).last;
+  if (seen && last < *seen) {
+    const std::string file = seen_file(join.data).string();
+    return store_failure(
+        StoreError::Kind::damaged,
+        "the cell's log ends at " + std::to_string(last) + ", and this server has seen " +
+            std::to_string(*seen) +
+            " acknowledged: the database lost acknowledged records, or is another cell's. "
+            "`signalbox cell repair`, at the server whose log reaches furthest, puts them back. If "
+            "no server has them any more, remove " +
+            file + " to go on without",
+        file);
+  }
+  if (seen && state.acked <= *seen) return {};
+  return note_seen(join.data, join.settings.name, state.acked);
+}
+
+// The server that had this one's name, as long as it may still be there.
+struct Namesake {
+  std::string identity;
+  std::int64_t reported_ns = 0;  // UTC, by the database's clock
+  std::int64_t since_ms = 0;     // when that report was seen first
+  std::int64_t read_ms = 0;      // and last
+};
+
+// A server that starts again has the identity that it had. Any other one waits until that has
+// missed three reports, by this server's clock and while the database could be read: a server whose
+// connection was lost for as long isn't taken for gone.
+Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake) {
+  const CellServer& own = join.settings.server;
+  const auto servers = TRY(join.shared.replicas());
+  const auto found = std::ranges::find(servers, own.name,
+                                       [](const ReplicaReport& each) { return each.server.name; });
+  if (found == servers.end() || found->server.identity.empty() ||
+      found->server.identity == own.identity) {
+    return {};
+  }
+  const std::int64_t now_ms = join.now_ms();
+  const bool is_known = namesake && namesake->identity == found->server.identity &&
+                        now_ms - namesake->read_ms <= limits::cell_report_ms_default;
+  if (!is_known) namesake = Namesake{found->server.identity, found->seen_ns, now_ms, now_ms};
+  namesake->read_ms = now_ms;
+  if (found->seen_ns != namesake->reported_ns) {
+    return store_failure(StoreError::Kind::in_use, "another server is called " + own.name);
+  }
+  if (now_ms - namesake->since_ms > limits::cell_gone_ms_max) {
+    join.note(true, "this server takes the place of another one that was called " + own.name);
+    return join.shared.forget(found->server);
+  }
+  return store_failure(StoreError::Kind::away,
+                       "a server with another data directory was called " + own.name +
+                           "; it is replaced by this one unless it reports within " +
+                           std::to_string(limits::cell_gone_ms_max / 1000) + " s");
+}
+
+Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
+                                std::optional<Namesake>& namesake) {
+  const CellState state = TRY(find_or_make(join, own_key));
+  auto key = from_base64(state.secret);
+  if (!key) {
+    return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
+                                                        " in its database isn't one");
+  }
+  TRY(compare_with_seen(join, state));
+  TRY(claim_name(join, namesake));
+  return *std::move(key);
+}
+
+// Returns what ends the start, with what to do.
+StoreError refusal(const CellJoin& join, StoreError error) {
+  if (error.kind == StoreError::Kind::in_use) return name_taken(join.settings.server);
+  if (error.kind == StoreError::Kind::denied) {
+    error.message +=
+        ": correct the role or the database in cell.engine, or make them, and give the role's "
+        "password in ~/.pgpass or PGPASSWORD of this service's user; pg_hba.conf has to let it in";
+  }
+  return error;
+}
+
+}  // namespace
+
+StoreError name_taken(const CellServer& server) {
+  return {StoreError::Kind::denied,
+          "another server of the cell, with another data directory, is called " + server.name +
+              ": give this one a name of its own (cell.server in signalbox.toml). If it is to "
+              "replace the other one, stop that first, and start this one again",
+          {},
+          {}};
+}
+
+Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
+  std::optional<std::int64_t> noted_ms;
+  std::optional<Namesake> namesake;
+  Denial denial;
+  do {
+    auto key = try_to_join(join, own_key, namesake);
+    if (key) return *std::move(key);
+    const std::int64_t now_ms = join.now_ms();
+    if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));
+    if (!noted_ms || now_ms - *noted_ms >= note_again_ms) {
+      noted_ms = now_ms;
+      join.note(false, "waiting for the log of the cell " + join.settings.name + ": " +
+                           key.error().message);
+    }
+  } while (join.wait(limits::cell_beat_ms_default));
+  return std::nullopt;
+}
+
+}  // namespace signalbox

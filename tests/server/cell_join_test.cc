@@ -1,0 +1,206 @@
+// The start of a server in its cell: what it makes, waits for and refuses.
+#include "server/cell/cell_join.h"
+
+#include <fstream>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/cell/cell_mark.h"
+#include "server/limits.h"
+#include "store/base64.h"
+#include "store/memory_event_log.h"
+#include "store/memory_shared_log.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/shared_log_conformance.h"
+
+namespace signalbox {
+namespace {
+
+class CellJoinTest : public testing::Test {
+ protected:
+  CellJoinTest() {
+    settings_.name = "main";
+    settings_.server = {"b", "tcp://b:1", "this one"};
+  }
+
+  // Joins, and calls `waited` whenever it waits; the clock goes on by what it waits for. Stops
+  // after ten minutes.
+  Stored<std::optional<std::string>> join(const std::function<void()>& waited = [] {}) {
+    return join_with(shared_, waited);
+  }
+  Stored<std::optional<std::string>> join_with(
+      SharedLog& shared, const std::function<void()>& waited = [] {}) {
+    const std::int64_t until_ms = now_ms_ + 600'000;
+    return join_cell({settings_, replica_, directory_.path(), shared, [this] { return now_ms_; },
+                      [&](std::int64_t ms) {
+                        now_ms_ += ms;
+                        waited();
+                        return now_ms_ < until_ms;
+                      },
+                      [this](bool, const std::string& text) { notes_.push_back(text); }},
+                     "the key");
+  }
+
+  // Takes the cell as another server, and has `positions` acknowledged in it.
+  void append_elsewhere(Position positions) {
+    MemorySharedLog writer(chain_);
+    const auto state = writer.state();
+    ASSERT_TRUE(state.has_value());
+    const auto epoch = writer.take(state->epoch, {"a", "tcp://a:1"});
+    ASSERT_TRUE(epoch.has_value());
+    const ChainLink link = test::link_after(*writer.last(), *epoch, positions);
+    ASSERT_EQ(writer.append(link).status, SharedAppend::Status::ok);
+    ASSERT_TRUE(*writer.beat({*epoch, 1, link.last, 0, false, ""}));
+  }
+
+  TemporaryDirectory directory_;
+  std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
+  MemorySharedLog shared_{chain_};
+  MemoryEventLog replica_;
+  CellSettings settings_;
+  std::int64_t now_ms_ = 1'000;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(CellJoinTest, MakesTheCellWithItsLogAndKey) {
+  const std::vector<Commit> commits = {test::sample_commit(1, 5)};
+  ASSERT_EQ(replica_.append(0, commits).status, AppendStatus::ok);
+  const auto key = join();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_EQ(*key, "the key");
+  ASSERT_EQ(chain_->links().size(), 1U);
+  EXPECT_EQ(chain_->links().front().last, 5U);
+}
+
+TEST_F(CellJoinTest, TakesTheKeyOfACellThatIsThere) {
+  ASSERT_TRUE(shared_.create(ChainLink{}, to_base64("another key")));
+  const auto key = join();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_EQ(*key, "another key");
+}
+
+TEST_F(CellJoinTest, WaitsForADatabaseThatIsAway) {
+  chain_->set_away(true);
+  const auto key = join([this] { chain_->set_away(now_ms_ < 90'000); });
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_EQ(*key, "the key");
+  EXPECT_EQ(notes_.size(),
+            4U);  // three of a wait of a minute and a half, and that it made the cell
+}
+
+TEST_F(CellJoinTest, StopsWhileItWaits) {
+  chain_->set_away(true);
+  const auto key = join();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_FALSE(key->has_value());
+}
+
+// An old backup was restored while all servers were down, and the one that starts first is one
+// whose replica never had what is lost.
+TEST_F(CellJoinTest, EndsIfTheDatabaseGoesOnRefusingIt) {  // K12
+  const std::int64_t begun_ms = now_ms_;
+  chain_->set_denied(true);
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied);
+  EXPECT_NE(refused.error().message.find("pgpass"), std::string::npos) << refused.error().message;
+  EXPECT_GE(now_ms_ - begun_ms, limits::cell_denied_ms_max);
+  EXPECT_EQ(notes_.size(), 1U);
+}
+
+// One that is being set up refuses at first, and one that is away meanwhile may be another.
+TEST_F(CellJoinTest, JoinsADatabaseThatRefusedItForAMoment) {
+  const std::int64_t begun_ms = now_ms_;
+  chain_->set_denied(true);
+  const auto key = join([&] {
+    chain_->set_away(now_ms_ == begun_ms + limits::cell_denied_ms_max / 2);
+    chain_->set_denied(now_ms_ < begun_ms + limits::cell_denied_ms_max + 1'000);
+  });
+  EXPECT_TRUE(key.has_value()) << key.error().message;
+}
+
+TEST_F(CellJoinTest, RefusesADatabaseThatEndsBeforeWhatItHasSeen) {  // K5
+  ASSERT_TRUE(join().has_value());
+  append_elsewhere(30);
+  ASSERT_TRUE(join().has_value());
+  EXPECT_EQ(*read_seen(directory_.path(), "main"), 30U);
+  chain_ = std::make_shared<MemoryChain>();
+  MemorySharedLog restored(chain_);
+  ASSERT_TRUE(restored.create(test::first_link(), "c2VjcmV0"));
+  append_elsewhere(29);
+  const auto refused = join_with(restored);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("signalbox cell repair"), std::string::npos)
+      << refused.error().message;
+  append_elsewhere(1);  // as a repair does
+  EXPECT_TRUE(join_with(restored).has_value());
+}
+
+TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
+  ASSERT_TRUE(join().has_value());
+  chain_ = std::make_shared<MemoryChain>();
+  MemorySharedLog other(chain_);
+  const auto refused = join_with(other);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("cell.engine"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(chain_->links().empty());
+  // A person decides that it is to be made anew; and in a cell of another name nothing was seen.
+  ASSERT_TRUE(note_seen(directory_.path(), "another", 7));
+  EXPECT_TRUE(join_with(other).has_value());
+}
+
+TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
+  ASSERT_TRUE(join().has_value());
+  const auto other_reports = [this] {
+    chain_->set_clock_ns(now_ms_ * 1'000'000);
+    EXPECT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  };
+  other_reports();
+  const std::int64_t begun_ms = now_ms_;
+  const auto refused = join([&] {
+    if ((now_ms_ - begun_ms) % limits::cell_report_ms_default == 0) other_reports();
+  });
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied);
+  EXPECT_NE(refused.error().message.find("cell.server"), std::string::npos)
+      << refused.error().message;
+  EXPECT_LE(now_ms_ - begun_ms, 2 * limits::cell_report_ms_default);
+}
+
+TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
+  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  const std::int64_t begun_ms = now_ms_;
+  // Only time in which the database could be read counts.
+  const std::int64_t back_ms = begun_ms + 10 * limits::cell_gone_ms_max;
+  const auto key = join([&] {
+    chain_->set_away(now_ms_ > begun_ms + limits::cell_report_ms_default && now_ms_ < back_ms);
+  });
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_GT(now_ms_, back_ms + limits::cell_gone_ms_max);
+  EXPECT_TRUE(shared_.replicas()->empty());
+}
+
+TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10
+  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.report({settings_.server, "standby", "1.2", 0, "", 0}));
+  const std::int64_t begun_ms = now_ms_;
+  ASSERT_TRUE(join().has_value());
+  EXPECT_EQ(now_ms_, begun_ms);
+}
+
+TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {
+  std::ofstream(seen_file(directory_.path())) << "12";
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("cell_seen"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace signalbox

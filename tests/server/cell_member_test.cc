@@ -1,0 +1,186 @@
+// A server as a member of its cell, on its own thread, over a shared log in memory: what it does
+// when it may not, or can't, take the cell.
+#include "server/cell/cell_member.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/limits.h"
+#include "server/platform/clock.h"
+#include "store/memory_shared_log.h"
+#include "store/rocks_event_log.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/store/faulty_disk.h"
+#include "tests/store/sample_events.h"
+
+namespace signalbox {
+namespace {
+
+std::int64_t machine_wall_ns() { return SystemClock().wall_ns(); }
+
+class CellMemberTest : public testing::Test {
+ protected:
+  CellMemberTest() {
+    settings_.name = "main";
+    settings_.server = {"b", "tcp://b:1", "this one"};
+    RocksEventLog::Options options;
+    options.env = disk_.env();
+    options.full_pause = std::chrono::milliseconds(1);
+    auto opened = RocksEventLog::open(directory_.path(), std::move(options));
+    EXPECT_TRUE(opened.has_value());
+    replica_ = std::move(*opened);
+    MemorySharedLog maker(chain_);
+    EXPECT_TRUE(maker.create(first_link(*replica_), "secret"));
+  }
+  ~CellMemberTest() override { member_.reset(); }
+
+  void start() {
+    log_ = std::make_unique<ReplicatedEventLog>(*replica_, shared(), [](const std::string&) {});
+    member_ = std::make_unique<CellMember>(settings_, "1.2", *log_,
+                                           CellMember::Connections{shared(), shared()}, hooks());
+    member_->start();
+  }
+  [[nodiscard]] std::unique_ptr<SharedLog> shared() const {
+    return std::make_unique<MemorySharedLog>(chain_);
+  }
+  CellMember::Hooks hooks() {
+    return {[this](const FollowedLink&) { member_->note_applied(); },
+            [](std::int64_t) {},
+            [this] { is_active_ = true; },
+            [](const std::string&) {},
+            [this](const StoreError& error) {
+              const std::lock_guard lock(mutex_);
+              failure_ = error;
+            },
+            [](bool, const std::string&) {},
+            [this](Position acked) { lag_ = acked; },
+            [this]() -> std::string { return is_unfit_ ? "it may not" : ""; }};
+  }
+  // Waits until the member has failed, and returns why.
+  StoreError failure() {
+    std::optional<StoreError> failure;
+    EXPECT_TRUE(eventually([&] {
+      const std::lock_guard lock(mutex_);
+      failure = failure_;
+      return failure.has_value();
+    }));
+    return failure.value_or(StoreError{});
+  }
+
+  const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
+  TemporaryDirectory directory_;
+  test::FaultyDisk disk_;
+  std::unique_ptr<RocksEventLog> replica_;
+  CellSettings settings_;
+  std::atomic<bool> is_active_ = false;
+  std::atomic<bool> is_unfit_ = false;
+  std::atomic<Position> lag_ = 0;
+  std::mutex mutex_;
+  std::optional<StoreError> failure_;
+  std::unique_ptr<ReplicatedEventLog> log_;
+  std::unique_ptr<CellMember> member_;
+};
+
+TEST_F(CellMemberTest, TakesACellThatNobodyHasHad) {  // K3
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(member_->view().role, CellRole::active);
+}
+
+TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItIsUnfit) {
+  is_unfit_ = true;
+  start();
+  EXPECT_TRUE(eventually([&] {
+    const auto servers = shared()->replicas();
+    return servers && servers->size() == 1 && servers->front().role == "unfit";
+  }));
+  EXPECT_EQ(member_->view().trouble, "this server doesn't take the cell: it may not");
+  EXPECT_EQ(shared()->state()->epoch, 0U);
+  is_unfit_ = false;
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(member_->view().trouble, "");
+}
+
+TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItsClockIsWrong) {  // K11
+  const std::int64_t apart_ns = (limits::cell_clock_ms_max + 60'000) * 1'000'000;
+  for (const bool is_ahead : {true, false}) {
+    chain_->set_clock_ns(machine_wall_ns() + (is_ahead ? -apart_ns : apart_ns));
+    start();
+    const char* const why = is_ahead ? "s ahead of the database's" : "s behind the database's";
+    EXPECT_TRUE(eventually([&] { return member_->view().trouble.find(why) != std::string::npos; }))
+        << member_->view().trouble;
+    EXPECT_EQ(shared()->state()->epoch, 0U);
+    member_.reset();
+  }
+  chain_->set_clock_ns(machine_wall_ns());
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+}
+
+TEST_F(CellMemberTest, TakesTheCellFromAWriterWhoseClockWasAhead) {
+  MemorySharedLog writer(chain_);
+  ASSERT_TRUE(writer.take(0, {"a", "tcp://a:1"}).has_value());
+  ASSERT_TRUE(*writer.beat({1, 1, 0, machine_wall_ns() + 3'600'000'000'000, true, ""}));
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+}
+
+// The former writer has let go, so that nothing else keeps this server from taking the cell.
+TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  // K11
+  TemporaryDirectory other_directory;
+  auto other = RocksEventLog::open(other_directory.path(), {});
+  ASSERT_TRUE(other.has_value());
+  {
+    MemorySharedLog reader(chain_);
+    ReplicatedEventLog writer(**other, shared(), [](const std::string&) {});
+    const auto epoch = reader.take(0, {"a", "tcp://a:1"});
+    ASSERT_TRUE(epoch.has_value());
+    writer.begin_epoch(*epoch, *reader.last());
+    const std::vector<Commit> commits = {test::sample_commit(1, 3)};
+    ASSERT_EQ(writer.append(0, commits).status, AppendStatus::ok);
+    Beat beat = writer.next_beat(*epoch, 3);
+    beat.is_released = true;
+    ASSERT_TRUE(*reader.beat(beat));
+  }
+  disk_.fault = test::WriteFault::append_fails;
+  start();
+  EXPECT_TRUE(eventually([&] {
+    return member_->view().trouble.find("the replica can't be written") != std::string::npos;
+  }));
+  EXPECT_TRUE(eventually([&] {
+    const auto servers = shared()->replicas();
+    return servers && servers->size() == 1 && servers->front().role == "unfit";
+  }));
+  EXPECT_EQ(shared()->state()->epoch, 1U);
+  disk_.fault = test::WriteFault::none;
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(log_->tail(), 3U);
+  const std::lock_guard lock(mutex_);
+  EXPECT_FALSE(failure_.has_value());
+}
+
+TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
+  ASSERT_TRUE(shared()->report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  start();
+  const StoreError why = failure();
+  EXPECT_EQ(why.kind, StoreError::Kind::denied);
+  EXPECT_NE(why.message.find("cell.server"), std::string::npos) << why.message;
+}
+
+// A replica that is far behind says how far it would have to go, before the database loses it.
+TEST_F(CellMemberTest, SaysThatItLags) {  // K5
+  MemorySharedLog writer(chain_);
+  ASSERT_TRUE(writer.take(0, {"a", "tcp://a:1"}).has_value());
+  ASSERT_TRUE(*writer.beat({1, 1, 2 * limits::cell_lag_noted_min, 0, false, ""}));
+  start();
+  EXPECT_EQ(failure().kind, StoreError::Kind::damaged);
+  EXPECT_EQ(lag_, 2 * limits::cell_lag_noted_min);
+}
+
+}  // namespace
+}  // namespace signalbox
