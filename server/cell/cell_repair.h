@@ -5,6 +5,7 @@
 
 #include "server/cell/cell_settings.h"
 #include "store/replicated_event_log.h"
+#include "store/rocks_event_log.h"
 
 namespace signalbox {
 
