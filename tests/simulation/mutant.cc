@@ -87,6 +87,8 @@ std::optional<Mutant> mutant_of(const std::string& name) {
   return static_cast<Mutant>(place - mutant_names.begin());
 }
 
+bool is_of_cell(Mutant mutant) { return mutant >= Mutant::reads_believed; }
+
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> mutants;
   for (std::size_t number = 1; number < mutant_names.size(); ++number) {

@@ -83,6 +83,8 @@ enum class Mutant : std::uint8_t {
 const char* name_of(Mutant mutant);
 // Returns nullopt if there is no such mutant.
 std::optional<Mutant> mutant_of(const std::string& name);
+// Returns whether the bug shows only where several servers share a log.
+bool is_of_cell(Mutant mutant);
 // Returns all mutants except `none`.
 std::vector<Mutant> all_mutants();
 

@@ -86,6 +86,7 @@ SimulationOptions mutant_options(const MutantFinding& row, std::uint64_t seed) {
   SimulationOptions options;
   options.mutant = row.mutant;
   options.seed = seed;
+  if (is_of_cell(row.mutant)) options.servers = cell_servers;
   return options;
 }
 

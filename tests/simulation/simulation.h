@@ -14,6 +14,9 @@
 
 namespace signalbox::simulation {
 
+// How many servers the cells of tests have: one that writes, and two of which one may fail.
+inline constexpr std::size_t cell_servers = 3;
+
 struct SimulationOptions {
   std::uint64_t seed = 1;
   std::uint64_t steps = 5000;  // with faults; after them everything has to come to rest
