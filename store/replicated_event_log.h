@@ -48,8 +48,8 @@ class ReplicatedEventLog final : public EventLog {
   void begin_epoch(std::uint64_t epoch, const ChainLink& last);
 
   // Blocks until the shared log has acknowledged the commits: while it is away the append is tried
-  // again. `conflict`: this server can't be the writer any more, and nothing may be appended in this
-  // epoch: another server has taken the log, or the replica has no space for what the log has.
+  // again. `conflict`: this server can't be the writer any more, and nothing may be appended in
+  // this epoch: another server has taken the log, or the replica has no space for what the log has.
   // `unknown`: interrupt() was called, or the replica can't be written.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 
