@@ -20,16 +20,17 @@ constexpr std::int64_t note_again_ms = 30'000;
 // pg_hba.conf or made the role. So it counts only if all hosts give it, and go on giving it. A
 // server that runs waits without end: a password that is changed comes to its servers one by one.
 struct Denial {
-  std::optional<std::int64_t> since_ms;
+  bool is_denied = false;
+  std::int64_t since_ms = 0;
 
   // Returns whether to try again after this error.
   bool passes(const StoreError& error, std::int64_t now_ms) {
     if (error.kind != StoreError::Kind::denied) {
-      since_ms.reset();
+      is_denied = false;
       return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::io;
     }
-    if (!since_ms) since_ms = now_ms;
-    return now_ms - *since_ms < limits::cell_denied_ms_max;
+    if (!std::exchange(is_denied, true)) since_ms = now_ms;
+    return now_ms - since_ms < limits::cell_denied_ms_max;
   }
 };
 
