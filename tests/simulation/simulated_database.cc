@@ -265,6 +265,11 @@ Stored<std::vector<ReplicaReport>> SimulatedSharedLog::replicas() {
   return connection_->replicas();
 }
 
+Stored<void> SimulatedSharedLog::forget(const CellServer& server) {
+  TRY(travel());
+  return connection_->forget(server);
+}
+
 Stored<SharedDurability> SimulatedSharedLog::durability() {
   TRY(travel());
   return connection_->durability();

@@ -102,6 +102,7 @@ class SimulatedSharedLog final : public SharedLog {
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
+  Stored<void> forget(const CellServer& server) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
   void interrupt() override { is_interrupted_ = true; }
 
