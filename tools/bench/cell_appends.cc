@@ -18,17 +18,52 @@ using Effect = PostgresConnection::Effect;
 
 constexpr std::chrono::seconds append_time{30};
 
-AppendSpeed speed_of(Quantiles& latencies, std::size_t count, AppendClock::duration took) {
-  const std::chrono::duration<double> seconds = took;
-  return {static_cast<double>(count) / seconds.count(), latencies.us(0.5), latencies.us(0.99)};
-}
-
 Called<std::vector<PostgresRow>> run_on(PostgresConnection& connection, Effect effect,
                                         const std::string& statement,
                                         const std::vector<PostgresValue>& values = {}) {
   return called(
       run_statement(connection, effect, statement, values, AppendClock::now() + append_time));
 }
+
+// A new table with the columns of a cell's. It isn't a temporary one, whose rows aren't in the
+// write-ahead log.
+class BareTable {
+ public:
+  explicit BareTable(const CellDatabase& database) : connection_(database.url()) {}
+
+  Called<void> make() {
+    TRY(called(connection_.connect(AppendClock::now() + append_time)));
+    TRY(run_on(connection_, Effect::writes, "DROP TABLE IF EXISTS signalbox_bench_append"));
+    TRY(run_on(connection_, Effect::writes,
+               "CREATE TABLE signalbox_bench_append (cell int NOT NULL, prev bigint NOT NULL,"
+               " last bigint NOT NULL, before bigint NOT NULL, epoch bigint NOT NULL,"
+               " epoch_before bigint NOT NULL, head bytea NOT NULL, bytes bytea NOT NULL,"
+               " PRIMARY KEY (cell, prev))"));
+    TRY(run_on(connection_, Effect::writes,
+               "ALTER TABLE signalbox_bench_append ALTER bytes SET STORAGE EXTERNAL"));
+    return {};
+  }
+  // Returns the time that it took.
+  Called<AppendClock::duration> append(const ChainLink& link) {
+    const auto begin = AppendClock::now();
+    TRY(run_on(connection_, Effect::writes,
+               "INSERT INTO signalbox_bench_append VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+               " RETURNING last",
+               {PostgresValue::int4(1), PostgresValue::int8(prev_), PostgresValue::int8(prev_ + 1),
+                PostgresValue::int8(prev_ - 1), PostgresValue::int8(1), PostgresValue::int8(1),
+                PostgresValue::bytea(link.head), PostgresValue::bytea(link.bytes)}));
+    ++prev_;
+    return AppendClock::now() - begin;
+  }
+  Called<void> drop() {
+    TRY(run_on(connection_, Effect::writes, "DROP TABLE signalbox_bench_append"));
+    return {};
+  }
+
+ private:
+  PostgresConnection connection_;
+  std::int64_t prev_ = 0;
+};
 
 // A session with an open transaction that sees the tables as they were when it began.
 class HeldSnapshot {
@@ -45,80 +80,87 @@ class HeldSnapshot {
   PostgresConnection connection_;
 };
 
-Called<void> append_link(PostgresLog& log, const ChainLink& link) {
-  const SharedAppend answer = log.append(link);
-  if (answer.status == SharedAppend::Status::ok) return {};
-  return tl::unexpected(io_error("the append to the cell: " + answer.message));
-}
+// The writer of a new cell, without the server around it.
+class CellWriter {
+ public:
+  explicit CellWriter(CellDatabase& database)
+      : log_(database.log_options(database.new_cell_name())) {}
+
+  Called<void> begin(const std::string& head) {
+    link_.head = head;
+    TRY(called(log_.create(link_, "bench")));
+    beat_.epoch = TRY(called(log_.take(0, {"bench", "tcp://127.0.0.1:1"})));
+    beat_at_ = AppendClock::now() + beat_interval;
+    return {};
+  }
+  // Returns the time that the append took, without a beat that was due.
+  Called<AppendClock::duration> append(const ChainLink& copied) {
+    link_ = {beat_.epoch,    link_.epoch, link_.prev,  link_.last,
+             link_.last + 1, copied.head, copied.bytes};
+    const auto begin = AppendClock::now();
+    const SharedAppend answer = log_.append(link_);
+    const auto end = AppendClock::now();
+    if (answer.status != SharedAppend::Status::ok) {
+      return tl::unexpected(io_error("the append to the cell: " + answer.message));
+    }
+    if (end >= beat_at_) {
+      ++beat_.beat;
+      beat_.acked = link_.last;
+      TRY(called(log_.beat(beat_)));
+      beat_at_ = end + beat_interval;
+    }
+    return end - begin;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds beat_interval{limits::cell_beat_ms_default};
+
+  PostgresLog log_;
+  ChainLink link_;
+  Beat beat_;
+  AppendClock::time_point beat_at_;
+};
 
 }  // namespace
 
-// The table isn't a temporary one, whose rows aren't in the write-ahead log.
 Called<AppendSpeed> append_bare(const CellDatabase& database, const std::vector<ChainLink>& links,
                                 std::chrono::nanoseconds duration) {
-  PostgresConnection connection(database.url());
-  TRY(called(connection.connect(AppendClock::now() + append_time)));
-  TRY(run_on(connection, Effect::writes, "DROP TABLE IF EXISTS signalbox_bench_append"));
-  TRY(run_on(connection, Effect::writes,
-             "CREATE TABLE signalbox_bench_append (cell int NOT NULL, prev bigint NOT NULL,"
-             " last bigint NOT NULL, before bigint NOT NULL, epoch bigint NOT NULL,"
-             " epoch_before bigint NOT NULL, head bytea NOT NULL, bytes bytea NOT NULL,"
-             " PRIMARY KEY (cell, prev))"));
-  TRY(run_on(connection, Effect::writes,
-             "ALTER TABLE signalbox_bench_append ALTER bytes SET STORAGE EXTERNAL"));
+  BareTable table(database);
+  TRY(table.make());
   Quantiles latencies;
   const auto begin = AppendClock::now();
-  auto before = begin;
-  for (std::int64_t prev = 0; before - begin < duration; ++prev) {
-    const ChainLink& link = links[static_cast<std::size_t>(prev) % links.size()];
-    TRY(run_on(connection, Effect::writes,
-               "INSERT INTO signalbox_bench_append VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-               " RETURNING last",
-               {PostgresValue::int4(1), PostgresValue::int8(prev), PostgresValue::int8(prev + 1),
-                PostgresValue::int8(prev - 1), PostgresValue::int8(1), PostgresValue::int8(1),
-                PostgresValue::bytea(link.head), PostgresValue::bytea(link.bytes)}));
-    const auto after = AppendClock::now();
-    latencies.add(after - before);
-    before = after;
+  while (AppendClock::now() - begin < duration) {
+    latencies.add(TRY(table.append(links[latencies.count() % links.size()])));
   }
-  const AppendSpeed speed = speed_of(latencies, latencies.count(), before - begin);
-  TRY(run_on(connection, Effect::writes, "DROP TABLE signalbox_bench_append"));
-  return speed;
+  const std::chrono::duration<double> took = AppendClock::now() - begin;
+  TRY(table.drop());
+  return AppendSpeed{static_cast<double>(latencies.count()) / took.count(), latencies.us(0.5),
+                     latencies.us(0.99)};
 }
 
-Called<AppendSpeed> append_to_cell(CellDatabase& database, const std::vector<ChainLink>& links,
-                                   bool is_held, std::chrono::nanoseconds duration) {
-  PostgresLog log(database.log_options(database.new_cell_name()));
-  ChainLink link;
-  link.head = links.front().head;
-  TRY(called(log.create(link, "bench")));
-  const auto epoch = TRY(called(log.take(0, {"bench", "tcp://127.0.0.1:1"})));
+Called<double> append_to_cell(CellDatabase& database, const std::vector<ChainLink>& links,
+                              bool is_held, std::chrono::nanoseconds duration) {
+  CellWriter writer(database);
+  TRY(writer.begin(links.front().head));
+  BareTable table(database);
+  TRY(table.make());
   std::optional<HeldSnapshot> snapshot;
   if (is_held) TRY(snapshot.emplace(database).begin());
-
-  constexpr std::chrono::milliseconds beat_interval{limits::cell_beat_ms_default};
-  Quantiles latencies;
-  Beat beat{epoch, 0, 0, 0, false, {}};
-  std::size_t count = 0;
+  Quantiles of_cell;
+  Quantiles bare;
   const auto begin = AppendClock::now();
-  auto beat_at = begin + beat_interval;
-  AppendClock::duration appending{};
-  for (auto now = begin; now - begin < duration; ++count) {
-    const ChainLink& copied = links[count % links.size()];
-    link = {epoch, link.epoch, link.prev, link.last, link.last + 1, copied.head, copied.bytes};
-    TRY(append_link(log, link));
-    const auto after = AppendClock::now();
-    appending += after - now;
-    if (after - begin > duration / 2) latencies.add(after - now);
-    if (after >= beat_at) {
-      ++beat.beat;
-      beat.acked = link.last;
-      TRY(called(log.beat(beat)));
-      beat_at = after + beat_interval;
-    }
-    now = AppendClock::now();
+  for (std::size_t count = 0; AppendClock::now() - begin < duration; ++count) {
+    const ChainLink& link = links[count % links.size()];
+    const auto appended = TRY(writer.append(link));
+    const auto appended_bare = TRY(table.append(link));
+    if (AppendClock::now() - begin < duration / 2) continue;
+    of_cell.add(appended);
+    bare.add(appended_bare);
   }
-  return speed_of(latencies, count, appending);
+  snapshot.reset();
+  TRY(table.drop());
+  if (bare.count() == 0) return tl::unexpected(io_error("no append ended in time"));
+  return of_cell.us(0.5) / bare.us(0.5);
 }
 
 }  // namespace signalbox

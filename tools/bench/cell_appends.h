@@ -24,11 +24,12 @@ struct AppendSpeed {
 Called<AppendSpeed> append_bare(const CellDatabase& database, const std::vector<ChainLink>& links,
                                 std::chrono::nanoseconds duration);
 
-// Appends such links to a new cell for `duration`, as its writer does, with a beat at the writer's
-// pace. The quantiles are those of the second half, when there is most to hold the statement up.
+// Appends such links to a new cell for `duration`, as its writer does and with a beat at the
+// writer's pace, and makes a bare append after each. Returns the median of the cell's appends, in
+// medians of the bare ones: both of the second half, when there is most to hold the statement up.
 // With `is_held`, another session holds a snapshot from before the first append to the end, as
 // pg_dump does.
-Called<AppendSpeed> append_to_cell(CellDatabase& database, const std::vector<ChainLink>& links,
-                                   bool is_held, std::chrono::nanoseconds duration);
+Called<double> append_to_cell(CellDatabase& database, const std::vector<ChainLink>& links,
+                              bool is_held, std::chrono::nanoseconds duration);
 
 }  // namespace signalbox
