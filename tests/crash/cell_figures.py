@@ -7,7 +7,8 @@ First `signalbox bench --part cell`: commits, latencies, lag and idle writes, as
 the same database. Then takeovers after a kill, after a hang and by a switch: from the signal, or the
 request, to the first command that the other server has acknowledged. Needs PostgreSQL 15's programs, root
 or the user that they run as, and signalbox-bench beside the program. Exits 1 if a figure misses its target;
-with --smoke, which only sees that the bench measures everything and leaves nothing, no target counts.
+with --smoke, which only sees that the bench measures everything, leaves nothing and refuses what it must, no
+target counts.
 """
 import argparse
 import json
@@ -224,12 +225,16 @@ def takeovers(servers, kind, rounds):
     return times
 
 
+def run_bench(binary, base, *options):
+    command = [binary.parent / "signalbox-bench", "--json", "--data", base, "--part", "cell", *options]
+    finished = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    return finished.returncode, json.loads(finished.stdout)
+
+
 def bench(binary, nodes, base, seconds):
     """Prints what the bench measures. Returns whether each figure meets its target."""
     nodes.query("create database bench")
-    command = [binary.parent / "signalbox-bench", "--json", "--data", base, "--part", "cell", "--engine",
-               nodes.url("bench"), "--seconds", str(seconds)]
-    answer = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout)
+    _, answer = run_bench(binary, base, "--engine", nodes.url("bench"), "--seconds", str(seconds))
     if not answer["ok"]:
         sys.exit(answer["error"]["message"])
     for each in answer["result"]["measurements"]:
@@ -239,6 +244,18 @@ def bench(binary, nodes, base, seconds):
     if nodes.query("select count(*) from pg_class where relname ~ '^(sb_|signalbox)'", "bench") != "0":
         sys.exit("the bench left its tables in the database")
     return answer["result"]["targets_met"]
+
+
+def expect_refusals(binary, nodes, base):
+    """Ends the program unless the bench needs a database, and leaves one alone that has a cell of others."""
+    if run_bench(binary, base)[0] != 2:
+        sys.exit("the bench measures a cell without a database")
+    nodes.query("create table sb_cell (name text); insert into sb_cell values ('main')", "bench")
+    code, answer = run_bench(binary, base, "--engine", nodes.url("bench"))
+    if code != 2 or "has a cell" not in answer["error"]["message"]:
+        sys.exit(f"the bench uses a database that has a cell: {answer}")
+    if nodes.query("select name from sb_cell", "bench") != "main":
+        sys.exit("the bench removed a cell of others")
 
 
 def main():
@@ -252,6 +269,7 @@ def main():
     try:
         are_met = bench(binary, nodes, base, 0.2 if options.smoke else options.seconds)
         if options.smoke:
+            expect_refusals(binary, nodes, base)
             return 0
         for server in servers:
             server.start()
