@@ -134,8 +134,7 @@ Called<AppendSpeed> append_bare(const CellDatabase& database, const std::vector<
   }
   const std::chrono::duration<double> took = AppendClock::now() - begin;
   TRY(table.drop());
-  return AppendSpeed{static_cast<double>(latencies.count()) / took.count(), latencies.us(0.5),
-                     latencies.us(0.99)};
+  return AppendSpeed{static_cast<double>(latencies.count()) / took.count(), latencies.us(0.99)};
 }
 
 Called<double> append_to_cell(CellDatabase& database, const std::vector<ChainLink>& links,

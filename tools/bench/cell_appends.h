@@ -14,7 +14,6 @@ namespace signalbox {
 
 struct AppendSpeed {
   double per_second = 0;
-  double p50_us = 0;
   double p99_us = 0;
 };
 
