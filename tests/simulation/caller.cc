@@ -92,7 +92,10 @@ void Caller::receive(const std::string& line) {
   if (code == "NOT_ACTIVE") {
     network_.turn(name_, std::string(details->at("server").as_string()));
   }
-  if (is_of_any_request(code))
+  // A server that takes no commands may not have what the request is about, yet.
+  const bool is_past = details != nullptr && details->as_object().contains("as_of");
+  if (is_past) network_.turn(name_, {});
+  if (is_of_any_request(code) || is_past)
     return send_later(environment_.random.between(100, 1000) * ns_per_ms);
   if (is_about_dropped(environment_.dropped, code, book_.find(id_)->params)) {
     return finish({"GAVE_UP", {}, {}});
