@@ -213,7 +213,7 @@ Engine::Hooks SimulatedServer::hooks() {
         post([this] { stop_when_idle(); });  // it gave its last append up itself
       },
       [this](const std::string&) { return roll_back(); },
-      [this](const std::string& why) { step_down(why); },
+      [this](const std::string& why) { deposed(why); },
   };
 }
 
