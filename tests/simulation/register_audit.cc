@@ -114,12 +114,13 @@ void RegisterAudit::read_command(const Record& record) {
   if (record.actor != who && !record.actor.starts_with("token:")) {
     wrong(record, who + " has asked for it, and it is recorded as the doing of " + record.actor);
   }
-  // A completion may also grant the next claim, which is about another attempt; and a released lock
-  // ends the attempts and ticks that need it.
+  // A completion may also grant the next claim, which is about another attempt; a released lock
+  // ends the attempts and ticks that need it; and the end of an attempt ends its steps.
   const bool of_another =
       event_as<StationClaimed>(record.event) != nullptr ||
       event_as<CardVerificationStarted>(record.event) != nullptr ||
-      (sent->method == "lock.release" && record.stream.kind != StreamKind::lock);
+      (sent->method == "lock.release" && record.stream.kind != StreamKind::lock) ||
+      (sent->method == "station.settle" && event_as<StepAttemptFailed>(record.event) != nullptr);
   if (sent->token != 0 && !of_another && record.cause != sent->token) {
     wrong(record, "command " + record.command_id + " showed token " + std::to_string(sent->token) +
                       " and was taken for that of " + std::to_string(record.cause));

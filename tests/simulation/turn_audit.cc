@@ -49,11 +49,13 @@ void TurnAudit::claim(const Record& record, AuditedRun& run) {
 }
 
 void TurnAudit::end(const Record& record, AuditedRun& run) {
-  if (event_as<StationSucceeded>(record.event) != nullptr && !run.job_id.empty()) {
+  const SentCommand* sent = book_.find(record.command_id);
+  // Whoever settles an attempt knows how its job ended, and no more.
+  const bool is_settled = sent != nullptr && sent->method == "station.settle";
+  if (event_as<StationSucceeded>(record.event) != nullptr && !run.job_id.empty() && !is_settled) {
     job_usages_.try_emplace(run.job_id);
   }
   if (!run.job_id.empty() && is_quota_failure(record.event)) blamed_jobs_.insert(run.job_id);
-  const SentCommand* sent = book_.find(record.command_id);
   if (sent == nullptr || sent->method != "station.complete") return;
   const auto usage = usage_in(sent->params);
   if (usage && *usage != Usage{} && run.usage_of != run.holder) {
