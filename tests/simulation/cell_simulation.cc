@@ -143,6 +143,9 @@ class CellSimulation {
 
   // The server takes the log: what it has is what counts from now on.
   void became_present(Host& host) {
+    // It may have hung since it took the cell.
+    const auto state = MemorySharedLog(database_.chain()).state();
+    if (!state || state->holder.name != host.name) return;
     environment_.note(host.name + " takes commands");
     present_ = &host;
     environment_.expect(host.disk.log().tail() >= oracle_.audit().tail(),
@@ -302,7 +305,7 @@ class CellSimulation {
       if (at_rest()) break;
     }
     if (environment_.violation) return;
-    environment_.expect(at_rest(), "the cell never comes to rest");
+    environment_.expect(at_rest(), "the cell never comes to rest: " + unrest());
     oracle_.finished();
     compare_replicas();
     for (const auto& host : hosts_) {
@@ -323,6 +326,23 @@ class CellSimulation {
     const World& world = present_->server->engine().world();
     return is_followed && world.runs.empty() && world.locks.empty() && world.ticks.empty() &&
            machine_.running() == 0;
+  }
+
+  // Returns what isn't at rest, for people.
+  [[nodiscard]] std::string unrest() const {
+    if (!is_able()) return "no server takes commands";
+    const World& world = present_->server->engine().world();
+    std::string text = present_->name + " at " + std::to_string(world.position) + " has " +
+                       std::to_string(world.runs.size()) + " runs, " +
+                       std::to_string(world.locks.size()) + " locks, " +
+                       std::to_string(world.ticks.size()) + " ticks";
+    for (const auto& host : hosts_) {
+      text += ", " + host->name + " is " +
+              (host->server == nullptr
+                   ? "down"
+                   : "at " + std::to_string(host->server->engine().world().position));
+    }
+    return text;
   }
 
   SimulationResult result() {
