@@ -98,10 +98,12 @@ class SimulatedSharedLog final : public SharedLog {
   Stored<void> attend() override;
   SharedAppend append(const ChainLink& link) override;
   Stored<bool> beat(const Beat& beat) override;
+  Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) override;
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
+  Stored<void> forget(const CellServer& server) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
   void interrupt() override { is_interrupted_ = true; }
 
