@@ -114,6 +114,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"runner.evict", R"({"runner":"runner:build1-0"})"},
     {"cell.get", R"({})"},
     {"cell.switch", R"({"to":"b"})"},
+    {"cell.upgrade", R"({})"},
     {"audit.adopt_key", R"({"verifier_key":"signalbox.example+00000000+AAAA"})"},
     {"audit.checkpoint", R"({})"},
     {"audit.tile", R"({"path":"tile/0/000"})"},
