@@ -369,7 +369,6 @@ TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
       result_of(connection->call("run.start", {{"goal", "be fuzzed"}})).at("run_id").as_string());
   const std::vector<std::string> lines = valid_lines(run_id);
   expect_each_method(*connection, lines);
-
   Tally tally;
   send_damaged(*connection, lines, lines_count, seed, tally);
   ASSERT_FALSE(HasFatalFailure()) << server.log();
