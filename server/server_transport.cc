@@ -64,7 +64,7 @@ void Server::open_artifact(const Digest& sha256, std::uint64_t bytes, const Open
         if (auto found = artifacts_.open(sha256, bytes)) {
           opened = std::make_shared<const OpenedBlob>(*std::move(found));
         } else {
-          opened = tl::unexpected(unreadable_artifact(name, found.error()));
+          opened = tl::unexpected(unreadable_artifact(api_, name, found.error()));
         }
         return [then, opened = std::move(opened)] { then(opened); };
       });

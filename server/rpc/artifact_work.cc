@@ -23,6 +23,15 @@ Rejection store_is_away(const std::string& name, const StoreError& error) {
           {"signalbox status"}};
 }
 
+Rejection kept_elsewhere(const std::string& name) {
+  return {
+      ErrorCode::ARTIFACT_NOT_FOUND,
+      "the artifact isn't at this server: the one that took it for the cell has it in its own "
+      "directory. Ask that one, and keep artifacts in a store of objects, which all servers use",
+      {{"artifact", name}},
+      {"signalbox cell status"}};
+}
+
 }  // namespace
 
 void run_artifact_work(const Api& api, const std::string& name,
@@ -33,9 +42,11 @@ void run_artifact_work(const Api& api, const std::string& name,
   api.artifact_store->run(std::move(lane), std::move(work));
 }
 
-Rejection unreadable_artifact(const std::string& name, const StoreError& error) {
+Rejection unreadable_artifact(const Api& api, const std::string& name, const StoreError& error) {
   if (is_store_away(error)) return store_is_away(name, error);
   if (error.kind == StoreError::Kind::full) return unstored_artifact(name, error);
+  const bool is_of_a_cell = api.refuses_commands && !api.artifact_store;
+  if (error.kind == StoreError::Kind::not_found && is_of_a_cell) return kept_elsewhere(name);
   return {ErrorCode::STORAGE_DAMAGED,
           error.message,
           {{"artifact", name}, {"path", error.file}},

@@ -82,6 +82,11 @@ std::string line_of(const std::string& id_text, const Request& request) {
 
 bool engine_is_stuck(const Engine& engine) { return engine.is_held() && !engine.idle(); }
 
+// Whoever asks how the cell is has to be able to say who they are, also while its log is away.
+bool answers_at_once(const Method& method) {
+  return method.name == "cell.get" || method.name == "server.authenticate";
+}
+
 // Returns the origin of a command of `principal`, without a command id.
 Origin origin_of(const std::string& actor, const Principal* principal) {
   if (principal == nullptr) return {actor, {}, {}};
@@ -186,7 +191,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   }
   if (api_.refuses_commands) {
     // While the log is away, an answer couldn't be sent before what was applied is durable.
-    const bool must_wait = engine_is_stuck(api_.engine) && method.name != "cell.get";
+    const bool must_wait = engine_is_stuck(api_.engine) && !answers_at_once(method);
     if (needs_writer(method) || must_wait) {
       if (const auto refusal = api_.refuses_commands()) return responder.refuse_at_once(*refusal);
     }

@@ -163,6 +163,13 @@ void Responder::reject(const Rejection& rejection) const {
   }
   if (id_text_.empty()) return send({});
   boost::json::object error = rejection_to_json(rejection);
+  // What isn't there may be there at the server that takes commands. That one takes none is true
+  // now.
+  const bool is_of_state =
+      rejection.code != ErrorCode::NOT_ACTIVE && rejection.code != ErrorCode::STORAGE_AWAY;
+  if (const auto as_of_ns = engine_.as_of_ns(); as_of_ns && is_of_state) {
+    error["data"].as_object()["details"].as_object()["as_of"] = format_time(*as_of_ns);
+  }
   if (hides_tokens_) signalbox::hide_tokens(error);
   send(error_line(id_text_, error));
 }

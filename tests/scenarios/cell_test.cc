@@ -4,6 +4,7 @@
 
 #include "tests/scenarios/cell_fixture.h"
 #include "tests/scenarios/http_client.h"
+#include "tools/cli/client.h"
 
 namespace signalbox {
 namespace {
@@ -195,6 +196,56 @@ TEST_F(CellTest, GoesOnWhenTheDatabaseWasFailedOver) {  // K3, trap 2
   EXPECT_FALSE(start_run("g", "two").empty());
   const auto attempts = result({"run", "get", run_id}).at("run").at("stations").as_array();
   EXPECT_EQ(attempts[0].at("attempts").as_array().size(), 1U) << "a worker lost its claim";
+}
+
+TEST_F(CellTest, AnArtifactInTheOtherServersDirectoryIsNotDamaged) {  // K6
+  start_both();
+  const std::string run_id = start_run("g", "one");
+  const auto claimed = result({"station", "claim", "--worker", "w", "--run", run_id});
+  const auto token = boost::json::serialize(claimed.at("claim").at("token"));
+  write_text(scratch_.path() / "plan.md", "a plan");
+  (void)result({"station", "complete", "--run", run_id, "--station", "work", "--token", token,
+                "--outcome", "succeeded", "--artifact",
+                "plan.md=" + (scratch_.path() / "plan.md").string()});
+  await_position(b_, a_.rpc("cell.get").at("position").to_number<std::uint64_t>());
+  const boost::json::object asked{{"run_id", run_id}, {"name", "plan.md"}};
+  EXPECT_EQ(text_at(a_.rpc("run.artifact", asked), "content"), "a plan");
+  const Output refused = b_.ask({"rpc", "run.artifact", boost::json::serialize(asked)});
+  EXPECT_EQ(code_of(refused), "ARTIFACT_NOT_FOUND") << refused.out;
+  HttpClient http(static_cast<std::uint16_t>(std::stoi(b_.address().substr(16))));
+  EXPECT_EQ(http.get("/v1/runs/" + run_id + "/artifacts/plan.md").status, 404U);
+}
+
+// An append whose fate is unknown keeps every answer back that came after it, but for this one.
+TEST_F(CellTest, SaysHowItIsToATokenWhileItsLogIsAway) {  // K3
+  start_both();
+  const std::string token = (scratch_.path() / "token").string();
+  write_text(token, a_.server().cli({"access", "issue", "one", "--role", "viewer"}).out);
+  auto client = Client::connect(*ServerAddress::parse(a_.address()), std::chrono::seconds(60));
+  ASSERT_TRUE(client);
+  nodes_.freeze_standbys();
+  bool is_taken = false;
+  std::thread asks([&] {
+    const auto one = boost::json::parse(R"({"name":"one","station":[{"name":"work"}]})");
+    is_taken = client->call("run.start", {{"goal", "late"}, {"pipeline", one}}).has_value();
+  });
+  nodes_.kill(nodes_.primary());
+  nodes_.thaw_standbys();
+  EXPECT_TRUE(eventually([&] {
+    return a_.server().messages().find("hasn't acknowledged anything") != std::string::npos;
+  }));
+  EXPECT_EQ(code_of(a_.ask({"rpc", "run.list"})), "STORAGE_AWAY");
+  const std::vector<std::string> status = {SIGNALBOX_BINARY, "cell",       "status",       "--json",
+                                           "--server",       a_.address(), "--token-file", token};
+  const Output shown = run_process(status);
+  EXPECT_EQ(shown.exit_code, 0) << shown.out << shown.err;
+  EXPECT_NE(shown.out.find("\"trouble\":\""), std::string::npos) << shown.out;
+  // Whoever is unknown can't be recorded, and isn't kept waiting either.
+  write_text(token, std::string("sbx_") + std::string(64, '0') + "\n");
+  EXPECT_EQ(code_of(run_process(status)), "STORAGE_AWAY");
+  nodes_.promote();
+  asks.join();
+  EXPECT_TRUE(is_taken);
 }
 
 TEST_F(CellTest, ADatabaseThatLostRecordsIsRepairedFromAReplica) {  // K5

@@ -1,4 +1,7 @@
-// How tools/quickstart offers the console: to who sits at a terminal, and nobody else.
+// How tools/quickstart offers the console: to who sits at a terminal, and nobody else. And its
+// help.
+#include <regex>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -83,6 +86,29 @@ TEST_F(QuickstartTest, AsksNobodyWithoutATerminal) {
   const Output run = shell("sh script.sh");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "at its end\n");
+}
+
+// The help is the head of the script, whose end a line number says.
+TEST(QuickstartHelp, IsWholeAndNamesEveryOption) {
+  const std::string path = std::string(SIGNALBOX_SOURCE_DIR) + "/tools/quickstart";
+  const Output help = run_process({"sh", path, "--help"});
+  EXPECT_EQ(help.exit_code, 0) << help.err;
+  std::istringstream lines(content_of(path));
+  std::string line;
+  std::getline(lines, line);  // #!/bin/sh
+  std::string head;
+  while (std::getline(lines, line) && line.starts_with("#")) {
+    head += (line.size() > 1 ? line.substr(2) : "") + "\n";
+  }
+  EXPECT_EQ(help.out, head);
+  const std::regex option("^    (--[a-z]+)\\) .*");
+  std::size_t options = 0;
+  for (std::smatch found; std::getline(lines, line);) {
+    if (!std::regex_match(line, found, option)) continue;
+    ++options;
+    EXPECT_NE(head.find(found[1].str()), std::string::npos) << found[1];
+  }
+  EXPECT_GE(options, 7U);
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST(Readme, EveryBlockSaysWhatItIs) {
     const std::string text = content_of(document_path(document));
     ASSERT_EQ(occurrences(text, "\n```") % 2, 0u) << document;
     std::size_t known = 0;
-    for (const char* kind : {"sh", "text", "console", "toml", "markdown", "json"}) {
+    for (const char* kind : {"sh", "text", "console", "toml", "yaml", "markdown", "json"}) {
       known += occurrences(text, "\n```" + std::string(kind) + "\n");
     }
     EXPECT_EQ(known, occurrences(text, "\n```") / 2) << document;

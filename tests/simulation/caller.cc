@@ -84,7 +84,12 @@ void Caller::receive(const std::string& line) {
   if (answer_ == nullptr || answer.at("id").as_string() != id_)
     return;  // an answer to an earlier request, or a duplicate
   if (const json::value* result = answer.if_contains("result")) {
-    return finish({{}, result->as_object(), {}});
+    // Who asks wants to know how it is now, not how it was.
+    const bool is_past =
+        result->as_object().contains("as_of") && !reports_events(method_, result->as_object());
+    if (!is_past) return finish({{}, result->as_object(), {}});
+    network_.turn(name_, {});
+    return send_later(environment_.random.between(100, 1000) * ns_per_ms);
   }
   const json::object& data = answer.at("error").at("data").as_object();
   const std::string code(data.at("code").as_string());
@@ -92,7 +97,10 @@ void Caller::receive(const std::string& line) {
   if (code == "NOT_ACTIVE") {
     network_.turn(name_, std::string(details->at("server").as_string()));
   }
-  if (is_of_any_request(code))
+  // A server that takes no commands may not have what the request is about, yet.
+  const bool is_past = details != nullptr && details->as_object().contains("as_of");
+  if (is_past) network_.turn(name_, {});
+  if (is_of_any_request(code) || is_past)
     return send_later(environment_.random.between(100, 1000) * ns_per_ms);
   if (is_about_dropped(environment_.dropped, code, book_.find(id_)->params)) {
     return finish({"GAVE_UP", {}, {}});

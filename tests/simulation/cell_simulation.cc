@@ -145,6 +145,8 @@ class CellSimulation {
   void became_present(Host& host) {
     environment_.note(host.name + " takes commands");
     present_ = &host;
+    environment_.expect(host.disk.log().tail() >= oracle_.audit().tail(),
+                        host.name + " takes commands without what was acknowledged");
     oracle_.look_at(host.files);
     oracle_.recovered(host.disk.log());
     oracle_.clock().excused();
@@ -264,6 +266,8 @@ class CellSimulation {
 
   void compare(const Host& host, const std::vector<ChainLink>& links) {
     const MemoryEventLog& replica = host.disk.log();
+    environment_.expect(replica.tail() <= links.back().last,
+                        "the replica of " + host.name + " has what the log doesn't have");
     for (const ChainLink& link : links) {
       if (link.bytes.empty() || link.last > replica.tail()) continue;
       std::string bytes;

@@ -12,9 +12,26 @@
 namespace signalbox::simulation {
 namespace {
 
-// Returns true if the result acknowledges events. A command that changed nothing leaves no event,
-// so it may be answered differently each time. (A start or a cancellation is `replayed`, too, if
-// another command did it before.)
+// Returns whether the answers are the same but for texts that were redacted between them.
+bool same_but_for_redactions(const boost::json::value& one, const boost::json::value& other) {
+  if (one == other) return true;
+  if (one.is_string() && other.is_string()) {
+    return is_blank(one.get_string()) || is_blank(other.get_string());
+  }
+  if (one.is_array() && other.is_array()) {
+    return std::ranges::equal(one.get_array(), other.get_array(), same_but_for_redactions);
+  }
+  if (!one.is_object() || !other.is_object()) return false;
+  const boost::json::object& members = other.get_object();
+  return one.get_object().size() == members.size() &&
+         std::ranges::all_of(one.get_object(), [&members](const auto& member) {
+           const boost::json::value* same = members.if_contains(member.key());
+           return same != nullptr && same_but_for_redactions(member.value(), *same);
+         });
+}
+
+}  // namespace
+
 bool reports_events(const std::string& method, const boost::json::object& result) {
   static const std::set<std::string> queries{
       "run.get",     "run.list",      "events.subscribe", "lock.get",
@@ -44,26 +61,6 @@ bool reports_events(const std::string& method, const boost::json::object& result
   return true;
 }
 
-// Returns whether the answers are the same but for texts that were redacted between them.
-bool same_but_for_redactions(const boost::json::value& one, const boost::json::value& other) {
-  if (one == other) return true;
-  if (one.is_string() && other.is_string()) {
-    return is_blank(one.get_string()) || is_blank(other.get_string());
-  }
-  if (one.is_array() && other.is_array()) {
-    return std::ranges::equal(one.get_array(), other.get_array(), same_but_for_redactions);
-  }
-  if (!one.is_object() || !other.is_object()) return false;
-  const boost::json::object& members = other.get_object();
-  return one.get_object().size() == members.size() &&
-         std::ranges::all_of(one.get_object(), [&members](const auto& member) {
-           const boost::json::value* same = members.if_contains(member.key());
-           return same != nullptr && same_but_for_redactions(member.value(), *same);
-         });
-}
-
-}  // namespace
-
 void CommandBook::sent(const std::string& id, const std::string& method,
                        const boost::json::object& params, bool has_id) {
   SentCommand command{method, params, 0, std::nullopt, has_id};
@@ -88,9 +85,10 @@ bool CommandBook::answered(const std::string& id, boost::json::object result) {
     return false;
   }
   SentCommand& command = place->second;
-  // A repeated command gets the first result, except for `position`, `replayed`, and a secret,
-  // which is given once.
+  // A repeated command gets the first result, except for `position`, `as_of`, `replayed`, and a
+  // secret, which is given once.
   result.erase("position");
+  result.erase("as_of");
   const auto* secret = result.if_contains("secret");
   if (secret != nullptr && !secret->is_null() && command.result) {
     environment_.violate("the secret of " + id + " was told twice");

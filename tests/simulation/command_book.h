@@ -21,6 +21,9 @@ struct SentCommand {
   bool has_id = true;                         // its records name the id
 };
 
+// Returns whether the result of a command acknowledges events.
+[[nodiscard]] bool reports_events(const std::string& method, const boost::json::object& result);
+
 class CommandBook {
  public:
   explicit CommandBook(Environment& environment) : environment_(environment) {}

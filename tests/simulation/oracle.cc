@@ -20,6 +20,16 @@ std::string code_in(const json::object& error) {
   return data == nullptr ? "" : std::string(data->at("code").as_string());
 }
 
+// What shows an earlier state says so.
+bool is_past(const json::object& answer) {
+  if (const json::value* result = answer.if_contains("result")) {
+    return result->as_object().contains("as_of");
+  }
+  const json::value* data = answer.at("error").as_object().if_contains("data");
+  const json::value* details = data == nullptr ? nullptr : data->as_object().if_contains("details");
+  return details != nullptr && details->as_object().contains("as_of");
+}
+
 }  // namespace
 
 void Oracle::applied(const World& world, std::span<const Record> records) {
@@ -123,9 +133,7 @@ std::string Oracle::answered(const std::string& line, bool is_present) {
   std::string id(answer.at("id").as_string());
   const json::value* result = answer.if_contains("result");
   access_.answered(id, result != nullptr ? "" : code_in(answer.at("error").as_object()));
-  // What shows an earlier state says so.
-  const bool is_past = result != nullptr && result->as_object().contains("as_of");
-  if (!is_past) answers_.answered(id, answer);
+  if (!is_past(answer)) answers_.answered(id, answer);
   if (result == nullptr) return id;
   const Position position = position_in(result->as_object());
   environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +

@@ -61,10 +61,16 @@ void ReaderClient::receive(const std::string& line) {
   const std::string id(answer.at("id").as_string());
   if (open_.erase(id) == 0) return;  // a repetition, or of an earlier burst
   if (const json::value* error = answer.if_contains("error")) {
-    const std::string code(error->at("data").at("code").as_string());
+    const json::object& data = error->at("data").as_object();
+    const std::string code(data.at("code").as_string());
+    // A server that takes no commands may not have what the request is about, yet.
+    const json::value* details = data.if_contains("details");
+    const bool is_past = details != nullptr && details->as_object().contains("as_of");
+    if (is_past) context_.network.turn(name(), {});
     const bool is_gone =
         is_about_dropped(environment_.dropped, code, context_.book.find(id)->params);
-    environment_.expect(is_of_any_request(code) || is_gone, id + " was refused: " + code);
+    environment_.expect(is_of_any_request(code) || is_gone || is_past,
+                        id + " was refused: " + code);
   }
   if (open_.empty()) look_again();
 }

@@ -209,10 +209,11 @@ Engine::Hooks SimulatedServer::hooks() {
         if (stopping_) post([this] { stop_when_idle(); });
       },
       [this](const std::string& why) {
-        if (!stands_by_) environment_.crash("fatal: " + why);
+        if (!stands_by_) return environment_.crash("fatal: " + why);
+        post([this] { stop_when_idle(); });  // it gave its last append up itself
       },
       [this](const std::string&) { return roll_back(); },
-      [this](const std::string& why) { step_down(why); },
+      [this](const std::string& why) { deposed(why); },
   };
 }
 

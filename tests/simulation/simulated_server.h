@@ -132,6 +132,8 @@ class SimulatedServer {
   void stand_by();
   CellMember::Hooks cell_hooks();
   void take_over();
+  // Another server has taken the log, as this one hears.
+  void deposed(const std::string& why);
   void step_down(const std::string& why);
   void look_at_cell();
   void watch_cell();
@@ -210,6 +212,7 @@ class SimulatedServer {
   bool is_cell_away_ = false;            // as the writer: nothing it sends is acknowledged
   std::int64_t cell_away_since_ns_ = 0;  // monotonic
   std::string successor_;                // see switch_over()
+  std::uint64_t epoch_ = 0;              // as the writer
   std::uint64_t incarnation_ = 0;
   bool projection_scheduled_ = false;
   std::int64_t board_files_busy_until_ns_ = 0;  // monotonic; the pool has one thread

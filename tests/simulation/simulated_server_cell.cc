@@ -41,7 +41,7 @@ CellMember::Hooks SimulatedServer::cell_hooks() {
         });
       },
       [this] { post([this] { take_over(); }); },
-      [this](const std::string& why) { post([this, why] { step_down(why); }); },
+      [this](const std::string& why) { post([this, why] { deposed(why); }); },
       [this](const StoreError& error) {
         // Nothing of what the database of a simulation does may be taken for a loss.
         environment_.violate(site_->server + " can't go on: " + error.message);
@@ -58,10 +58,20 @@ void SimulatedServer::take_over() {
   engine_.lead(last_recorded_ns(disk_.log()));
   begin_serving();
   const CellView view = seat_->member().view();
+  epoch_ = view.epoch;
   (void)engine_.begin(by_the_service)
       .apply(NoteCellTaken{view.cell, view.server.name, view.epoch, view.taken_because});
   schedule_turn();
   watch_cell();
+}
+
+void SimulatedServer::deposed(const std::string& why) {
+  if (!stands_by_) {
+    const auto state = MemorySharedLog(site_->database.chain()).state();
+    environment_.expect(state && state->epoch > epoch_,
+                        site_->server + " is deposed, and nobody took the cell");
+  }
+  step_down(why);
 }
 
 void SimulatedServer::step_down(const std::string& why) {

@@ -74,10 +74,12 @@ Called<LoadResult> run_load(const Load& load) {
     return {};
   };
   TRY(run_for(load.warm_up));
+  if (load.mark) TRY(load.mark());
   count.measuring = true;
   const auto start = SteadyClock::now();
   TRY(run_for(load.duration));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
+  if (load.mark) TRY(load.mark());
   return LoadResult{static_cast<double>(count.stations) / elapsed.count(),
                     count.stations,
                     count.completes.us(0.5),

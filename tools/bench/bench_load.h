@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "tools/cli/call_error.h"
@@ -18,6 +19,8 @@ struct Load {
   std::size_t runs_ahead = 0;  // started before the measurement, so that claims find work
   std::chrono::nanoseconds warm_up{};
   std::chrono::nanoseconds duration{};
+  // Called when the measurement begins and when it has ended; nothing is received meanwhile.
+  std::function<Called<void>()> mark = {};
 };
 
 // Counts of the time after the warm-up; only acknowledged operations are counted.

@@ -17,6 +17,7 @@ struct BenchPlan {
   std::chrono::nanoseconds duration{};  // of one measurement
   std::size_t rounds = 3;
   std::uint64_t events = 0;                        // in each generated log
+  std::string engine;                              // URL of the cell's database; or empty
   std::function<void(const std::string&)> report;  // prints progress for a person
 };
 
@@ -50,6 +51,9 @@ Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan);
 
 // Measures how long the engine takes to give a ready job to one of many runners.
 Called<std::vector<Measured>> bench_runners(const BenchPlan& plan);
+
+// Measures a cell over the database plan.engine, against bare appends to the same database.
+Called<std::vector<Measured>> bench_cell(const BenchPlan& plan);
 
 // Measures how far forecasts of `replay --what-if` are from doing the work under the other policy.
 Called<std::vector<Measured>> bench_what_if(const BenchPlan& plan);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <boost/json/parse.hpp>
 
 #include "domain/try.h"
 
@@ -36,6 +37,19 @@ std::string_view text_between(std::string_view text, std::size_t& at, std::strin
   if (last == std::string_view::npos) return {};
   at = last;
   return text.substr(first, last - first);
+}
+
+// Returns the error of an answer that isn't a result.
+CallError refusal_in(std::string_view line) {
+  boost::json::error_code malformed;
+  boost::json::value answer = boost::json::parse(line, malformed);
+  if (!malformed && answer.is_object()) {
+    boost::json::value* const error = answer.get_object().if_contains("error");
+    if (error != nullptr && error->is_object()) {
+      return refused_by_server(std::move(error->get_object()));
+    }
+  }
+  return io_error("the server answered: " + std::string(line));
 }
 
 }  // namespace
@@ -113,7 +127,7 @@ Called<void> BenchWorker::on_answer(std::string_view line, LoadCount& count) {
   constexpr std::size_t id_at = std::string_view(R"({"jsonrpc":"2.0","id":)").size();
   constexpr std::string_view result = R"(,"result":{)";
   if (line.size() < id_at + 1 || line.substr(id_at + 1, result.size()) != result) {
-    return tl::unexpected(io_error("the server answered: " + std::string(line)));
+    return tl::unexpected(refusal_in(line));
   }
   --unanswered_;
   const char id = line[id_at];

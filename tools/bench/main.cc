@@ -56,6 +56,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   const auto at_length = [&](const char* name) {
     return options.parts.empty() ? options.full : wanted(name);
   };
+  if (!options.engine.empty()) parts.push_back(bench_cell);
   if (at_length("jobs")) parts.push_back(bench_jobs);
   if (at_length("night")) parts.push_back(bench_night);
   if (at_length("past")) parts.push_back(bench_past);
@@ -66,7 +67,28 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   return parts;
 }
 
+// A database is named if and only if its part is measured.
+Called<void> check_engine(const BenchOptions& options) {
+  const bool is_named = !options.engine.empty();
+  const bool is_asked =
+      std::find(options.parts.begin(), options.parts.end(), "cell") != options.parts.end();
+  if (is_asked && !is_named) {
+    return tl::unexpected(
+        usage_error("--part cell needs --engine, the URL of a PostgreSQL database with no cell",
+                    {"signalbox bench --part cell --engine postgresql://signalbox@db1,db2/bench"}));
+  }
+  if (is_named && !is_asked && !options.parts.empty()) {
+    return tl::unexpected(usage_error("--engine is for --part cell, which isn't asked for"));
+  }
+  if (is_named && !options.engine.starts_with("postgresql://") &&
+      !options.engine.starts_with("postgres://")) {
+    return tl::unexpected(usage_error("--engine is a URL, such as postgresql://me@db1,db2/bench"));
+  }
+  return {};
+}
+
 Called<json::object> bench(const Invocation& invocation, const BenchOptions& options) {
+  TRY(check_engine(options));
   const std::filesystem::path parent = invocation.data.empty() ? "/var/tmp" : invocation.data;
   const auto scratch = TRY(ScratchDirectory::make(parent));
   const double seconds = options.seconds.value_or(options.quick ? 1 : 4);
@@ -74,6 +96,7 @@ Called<json::object> bench(const Invocation& invocation, const BenchOptions& opt
   plan.directory = scratch->path();
   plan.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   plan.events = options.events.value_or(options.quick ? 200'000 : 1'000'000);
+  plan.engine = options.engine;
   plan.report = [](const std::string& text) {
     if (terminal_of(STDERR_FILENO).columns) write_message(text + "\n");
   };

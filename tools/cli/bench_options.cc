@@ -18,9 +18,12 @@ void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOption
       .range(0.05, 3600.0);
   command.add_option("--events", options->events, "The number of events in the generated logs");
   command.add_option("--part", options->parts, "Only this part; repeatable")
-      .one_of({"socket", "engine", "board", "audit", "jobs", "night", "past", "retention",
+      .one_of({"socket", "engine", "board", "audit", "cell", "jobs", "night", "past", "retention",
                "runners", "scale", "what_if"})
       .repeatable();
+  command.add_option("--engine", options->engine,
+                     "Also measure a cell over this PostgreSQL database, which has none: "
+                     "postgresql://…");
   command.footer(
       "Creates a directory under --data (default: /var/tmp), which decides which disk\n"
       "is measured, starts a server there, and removes it at the end. A missed target\n"
@@ -31,9 +34,13 @@ void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOption
       "events, and lists an inbox of 10,000 items; `jobs` runs a thousand at the same\n"
       "time; `retention` keeps a month of a year; `runners` gives jobs to a thousand of\n"
       "them; `what_if` compares forecasts with what is done.\n\n"
+      "With --engine, `cell` makes cells in that database, compares them with bare\n"
+      "appends to it, and removes its tables at the end. Give it a database of its own\n"
+      "on the server to be measured: whatever else that serves is held up meanwhile.\n\n"
       "Examples:\n"
       "  signalbox bench --quick\n"
-      "  signalbox bench --data /mnt/fast --full --json");
+      "  signalbox bench --data /mnt/fast --full --json\n"
+      "  signalbox bench --part cell --engine postgresql://signalbox@db1,db2/bench");
   command.action([options, bench = std::move(bench)] { return bench(*options); });
 }
 

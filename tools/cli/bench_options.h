@@ -20,6 +20,7 @@ struct BenchOptions {
   std::optional<double> seconds;        // of one measurement
   std::optional<std::uint64_t> events;  // in each generated log
   std::vector<std::string> parts;       // empty: those of the default set
+  std::string engine;                   // URL of a database for `cell`, or empty
 };
 
 // Adds `bench` to `app`; its action calls `bench` with the options of the command line.

@@ -251,8 +251,12 @@ Called<void> RunnerLink::send_result(const EndedJob& job) {
   for (const Artifact& artifact : job.result.result.artifacts) TRY(upload(artifact));
   for (const char* stream : output_streams) {
     const auto sent = send_output(results_, job.job_id, stream, false);
-    // Output that isn't taken holds up no result.
-    if (!sent && sent.error().exit_code == ExitCode::unreachable) return sent;
+    // Output that isn't taken holds up no result. But of a cell another server may take the result
+    // by now, which hasn't got the uploads and would refuse it for good: all of it is sent anew.
+    if (!sent && (sent.error().exit_code == ExitCode::unreachable ||
+                  sent.error().exit_code == ExitCode::try_again)) {
+      return sent;
+    }
   }
   TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
                                       {"key", work_.identity().key},

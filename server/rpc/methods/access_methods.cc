@@ -110,8 +110,11 @@ struct Authenticate {
 BOOST_DESCRIBE_STRUCT(Authenticate, (), (secret))
 
 // Rejects a secret and records the denial, as for any other denied request, so that guessing of
-// secrets shows in the log.
+// secrets shows in the log. While the log takes nothing, neither is possible.
 void refuse_secret(Api& api, Call& call, const Rejection& why) {
+  if (api.engine.is_held() && !api.engine.idle() && api.refuses_commands) {
+    if (const auto away = api.refuses_commands()) return call.responder.refuse_at_once(*away);
+  }
   (void)api.engine.begin({call.origin.actor, {}, {}})
       .apply(NoteAccessDenied{call.origin.actor, "server.authenticate", {}, Role::viewer});
   call.responder.reject(with_needed_role(why, Role::viewer));
@@ -124,13 +127,15 @@ void refuse_http(const Call& call) {
                          {"signalbox access list"}});
 }
 
+// A secret that is known here was given to somebody, so what it is of is durable: the answer waits
+// for nothing that was applied since.
 void authenticate_job(Api& api, Call& call, const Decided<AccessParts::KnownJob>& job) {
   if (!job) return refuse_secret(api, call, job.error());
   if (!call.responder.peer()->use_job(job->job_id)) return refuse_http(call);
   json::object result;
   result["actor"] = job->actor;
   result["role"] = name_of(Role::job);
-  call.responder.result(std::move(result));
+  call.responder.result_at_once(std::move(result));
 }
 
 void authenticate(Api& api, Call& call, const AccessParts& parts) {
@@ -150,7 +155,7 @@ void authenticate(Api& api, Call& call, const AccessParts& parts) {
   result["id"] = to_string(*id);
   result["role"] = name_of(token.role);
   result["expires_at"] = optional_time(token.expires_at_ns);
-  call.responder.result(std::move(result));
+  call.responder.result_at_once(std::move(result));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& q
   }
   const auto content = api.artifacts.get(*question.patch);
   if (!content && is_store_away(content.error())) {
-    return tl::unexpected(unreadable_artifact("change.patch", content.error()));
+    return tl::unexpected(unreadable_artifact(api, "change.patch", content.error()));
   }
   if (!content) return tl::unexpected(no_change(question, content.error().message));
   json::object result;

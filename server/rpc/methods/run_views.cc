@@ -90,7 +90,7 @@ Decided<json::object> artifact_content(const Api& api, const RunId& run_id,
                   {"signalbox run get " + to_string(run_id)});
   }
   if (!content) {
-    return tl::unexpected(unreadable_artifact(artifact.name, content.error()));
+    return tl::unexpected(unreadable_artifact(api, artifact.name, content.error()));
   }
   if (is_short && is_utf8(*content)) result["content"] = *content;
   return result;

@@ -206,8 +206,9 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
         for (const Artifact& artifact : asked.result.result.artifacts) {
           const auto stored = api.artifacts.size_of(artifact.sha256);
           if (!stored) {
-            return
-                [refuse, why = unreadable_artifact(artifact.name, stored.error())] { refuse(why); };
+            return [refuse, why = unreadable_artifact(api, artifact.name, stored.error())] {
+              refuse(why);
+            };
           }
           if (*stored == artifact.bytes) continue;
           const std::string content =
