@@ -174,7 +174,7 @@ class Engine {
 
   [[nodiscard]] Decided<void> accepts_events() const;
   [[nodiscard]] Decided<void> accepts_event(const Event& event) const;
-  // Decides `command` for a transaction of `sender`.
+  // Decides `command`, unless its events can't be written now.
   [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Now& now) const;
   [[nodiscard]] std::int64_t now_ns() const;
   void gather(Commit records);
