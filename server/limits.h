@@ -314,6 +314,9 @@ inline constexpr std::int64_t cell_clock_ms_max = 60'000;
 inline constexpr std::int64_t cell_report_ms_default = 5'000;
 // A server that hasn't reported for so long is taken for gone, and another one may have its name.
 inline constexpr std::int64_t cell_gone_ms_max = 3 * cell_report_ms_default;
+// An upgrade of the cell counts every server that has reported within this time: also one that is
+// being restarted.
+inline constexpr std::int64_t cell_upgrade_report_ms_max = 60'000;
 // Between two looks at the reports of all.
 inline constexpr std::int64_t cell_look_ms_default = 1'000;
 // So long a start goes on trying while each host of the database refuses the role, its password or

@@ -131,6 +131,8 @@ class Server {
   void step_down(const std::string& why);
   // Ends run() so that `successor`, or any other server if it is empty, takes the cell.
   Decided<void> switch_over(const std::string& successor);
+  // Has the cell's feature level raised, and `then` called on this thread.
+  void upgrade_cell(const CellUpgraded& then);
   // Looks whether the cell's log can still be written, now and every few moments.
   void look_at_cell();
   void watch_cell();
@@ -222,7 +224,8 @@ class Server {
   // Returns how the board has worktrees at runners removed.
   RemoveAtRunner removal_at_runner();
   // Records what operators had decided about runners when only this server kept that, and removes
-  // the file. Only the writer of the log may; a standby does it once it takes over.
+  // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
+  // it once it takes over, and a writer once the level was raised.
   void take_former_decisions();
   [[nodiscard]] std::filesystem::path former_decisions_file() const {
     return config_.data / "runners.json";

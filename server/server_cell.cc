@@ -77,9 +77,10 @@ void Server::take_over() {
   stands_by_ = false;
   const auto recorded_ns = last_recorded_at(log_);
   if (!recorded_ns) return fail(78, recorded_ns.error().message);
+  const CellView view = member_->view();
+  engine_.set_feature_level(view.feature_level);
   engine_.lead(*recorded_ns);
   const bool begun = begin_serving();
-  const CellView view = member_->view();
   (void)engine_.begin(by_the_service)
       .apply(NoteCellTaken{view.cell, view.server.name, view.epoch, view.taken_because});
   if (!begun) return;
@@ -89,6 +90,12 @@ void Server::take_over() {
   watch_cell();
   logger_.info("{} takes commands for the cell {}, in epoch {}", view.server.name, view.cell,
                view.epoch);
+  if (view.feature_level < feature_level_newest) {
+    logger_.info(
+        "the cell is at feature level {}, and this version knows {}: once all its servers do, "
+        "`signalbox cell upgrade` raises it",
+        view.feature_level, feature_level_newest);
+  }
 }
 
 void Server::step_down(const std::string& why) {
@@ -113,6 +120,22 @@ Decided<void> Server::switch_over(const std::string& successor) {
     stop("the cell is switched to " + (successor_.empty() ? "another server" : successor_));
   });
   return {};
+}
+
+// No event says so: a server of before couldn't read it.
+void Server::upgrade_cell(const CellUpgraded& then) {
+  member_->upgrade([this, then](const Decided<CellUpgrade>& outcome) {
+    asio::post(io_, [this, then, outcome] {
+      if (stands_by_) return then(tl::unexpected(not_active()));
+      if (outcome) {
+        engine_.set_feature_level(outcome->to);
+        logger_.info("the cell {} is at feature level {} now; it was at {}", cell_->settings.name,
+                     outcome->to, outcome->from);
+        if (!stopping_) take_former_decisions();
+      }
+      then(outcome);
+    });
+  });
 }
 
 void Server::watch_cell() {
@@ -203,6 +226,7 @@ CellParts Server::cell_parts() {
     return std::nullopt;
   };
   parts.switch_over = [this](const std::string& successor) { return switch_over(successor); };
+  parts.upgrade = [this](const CellUpgraded& then) { upgrade_cell(then); };
   return parts;
 }
 

@@ -65,6 +65,8 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
 
 void Server::take_former_decisions() {
   if (!former_decisions_ || !*former_decisions_) return;
+  // They hold at this server meanwhile.
+  if (engine_.feature_level() < feature_level_of(RunnerEvicted::tag)) return;
   FormerDecisionsTaken taken;
   {
     auto transaction = engine_.begin(by_the_service);

@@ -128,6 +128,11 @@ void MemoryChain::set_clock_ns(std::int64_t now_ns) {
   state_->stopped_clock_ns = now_ns;
 }
 
+void MemoryChain::set_feature_level(FeatureLevel level) {
+  const std::lock_guard lock(state_->mutex);
+  state_->cell.feature_level = level;
+}
+
 std::vector<ChainLink> MemoryChain::links() const {
   const std::lock_guard lock(state_->mutex);
   return state_->links;
@@ -186,6 +191,7 @@ Stored<void> MemorySharedLog::create(const ChainLink& first, const std::string& 
   TRY(call.write());
   if (std::exchange(call.state.is_created, true)) return {};
   call.state.cell.secret = secret;
+  call.state.cell.feature_level = feature_level_newest;
   call.state.links = {first};
   call.state.acknowledge();
   return {};
@@ -266,6 +272,18 @@ Stored<bool> MemorySharedLog::beat(const Beat& beat) {
   cell.beat_wall_ns = beat.wall_ns;
   cell.is_released = beat.is_released;
   cell.successor = beat.successor;
+  call.state.acknowledge();
+  return true;
+}
+
+Stored<bool> MemorySharedLog::raise_level(std::uint64_t epoch, FeatureLevel level) {
+  Call call(*this);
+  TRY(call.find_cell());
+  TRY(call.require_quorum());
+  if (call.state.cell.epoch == epoch) TRY(call.write());
+  CellState& cell = call.state.cell;
+  if (cell.epoch != epoch) return false;
+  cell.feature_level = std::max(cell.feature_level, level);
   call.state.acknowledge();
   return true;
 }

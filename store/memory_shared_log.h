@@ -50,6 +50,8 @@ class MemoryChain {
   void lose_connections();
   // Without it, is_quorum is false, append() and take() are away, and all else works.
   void set_quorum(bool quorum);
+  // Gives the cell this feature level, as if servers of another version had.
+  void set_feature_level(FeatureLevel level);
   // Stops the database's clock at this time; before, it is that of this machine.
   void set_clock_ns(std::int64_t now_ns);
 
@@ -73,6 +75,7 @@ class MemorySharedLog final : public SharedLog {
   Stored<void> attend() override;
   SharedAppend append(const ChainLink& link) override;
   Stored<bool> beat(const Beat& beat) override;
+  Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) override;
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;

@@ -101,7 +101,7 @@ Stored<CellState> PostgresLog::state() {
                     " AND classid = $2::bigint::oid AND objid = c.cell::bigint::oid"
                     " AND database = (SELECT oid FROM pg_database WHERE datname ="
                     " current_database())), pg_backend_pid(),"
-                    " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+                    " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, c.feature_level"
                     " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
                     {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
   if (rows.empty()) {
@@ -121,6 +121,7 @@ Stored<CellState> PostgresLog::state() {
   state.is_attended = row.boolean(10);
   state.session = row.integer(11);
   state.database_wall_ns = row.integer(12) * 1000;
+  state.feature_level = static_cast<FeatureLevel>(row.integer(13));
   return state;
 }
 
@@ -322,56 +323,6 @@ Stored<ChainLink> PostgresLog::last() {
     return store_failure(StoreError::Kind::damaged, "the shared log has no link of its cell");
   }
   return std::move(links.front());
-}
-
-// The commit waits for no standby: nothing depends on it, and it is repeated soon.
-Stored<void> PostgresLog::report(const ReplicaReport& report) {
-  const Deadline end = deadline();
-  TRY(reach(end));
-  const auto told = TRY(read_rows(
-      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8"
-      " FROM set_config('synchronous_commit', 'local', true)"
-      " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
-      " version = excluded.version, applied = excluded.applied, root = excluded.root,"
-      " seen = excluded.seen, identity = excluded.identity"
-      " WHERE sb_replica.identity IN ('', excluded.identity) RETURNING cell",
-      {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
-       PostgresValue::text(report.server.address), PostgresValue::text(report.role),
-       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root),
-       PostgresValue::text(report.server.identity)},
-      end));
-  if (!told.empty()) return {};
-  return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
-}
-
-Stored<void> PostgresLog::forget(const CellServer& server) {
-  const Deadline end = deadline();
-  TRY(reach(end));
-  TRY(write_rows("DELETE FROM sb_replica WHERE cell = $1 AND name = $2 AND identity = $3",
-                 {PostgresValue::int4(*cell_), PostgresValue::text(server.name),
-                  PostgresValue::text(server.identity)},
-                 end));
-  return {};
-}
-
-Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
-  const Deadline end = deadline();
-  TRY(reach(end));
-  const auto rows = TRY(read_rows(
-      "SELECT name, address, role, version, applied, root,"
-      " (extract(epoch FROM seen) * 1000000)::bigint, identity FROM sb_replica WHERE cell = $1"
-      " ORDER BY name",
-      {PostgresValue::int4(*cell_)}, end));
-  std::vector<ReplicaReport> reports;
-  for (const PostgresRow& row : rows) {
-    reports.push_back({{row.bytes(0), row.bytes(1), row.bytes(7)},
-                       row.bytes(2),
-                       row.bytes(3),
-                       from_database(row.integer(4)),
-                       row.bytes(5),
-                       row.integer(6) * 1000});
-  }
-  return reports;
 }
 
 }  // namespace signalbox

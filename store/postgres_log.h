@@ -38,6 +38,7 @@ class PostgresLog final : public SharedLog {
   SharedAppend append(const ChainLink& link) override;
   // Also makes the next partition ahead of time.
   Stored<bool> beat(const Beat& beat) override;
+  Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) override;
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;

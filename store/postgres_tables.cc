@@ -29,7 +29,8 @@ constexpr const char* tables_text = R"(
     CREATE TABLE sb_replica (
       cell int, name text, address text NOT NULL, role text NOT NULL, version text NOT NULL,
       applied bigint NOT NULL, root text NOT NULL, seen timestamptz NOT NULL,
-      identity text NOT NULL DEFAULT '', PRIMARY KEY (cell, name));
+      identity text NOT NULL DEFAULT '', feature_level int NOT NULL DEFAULT 1,
+      level_seen timestamptz, PRIMARY KEY (cell, name));
     COMMENT ON TABLE sb_cell IS 'signalbox shared log, version )";
 
 // Returns a statement that makes changes of tables one at a time.
@@ -51,13 +52,15 @@ std::string partition_text(std::int32_t cell, const std::string& suffix, std::in
          "); END IF; ";
 }
 
-// Returns what adds the column that tables made by an earlier program don't have. Such a program
-// goes on with it: its statements name the columns, or have those before it. Nothing depends on the
-// commit, so it waits for no standby.
-std::string add_identity() {
+// Returns what adds the columns that tables made by an earlier program don't have. Such a program
+// goes on with them: its statements name the columns, or have those before them. Nothing depends on
+// the commit, so it waits for no standby.
+std::string add_columns() {
   return locked_block(
-      "PERFORM set_config('synchronous_commit', 'local', true); ALTER TABLE sb_replica ADD COLUMN"
-      " IF NOT EXISTS identity text NOT NULL DEFAULT '';");
+      "PERFORM set_config('synchronous_commit', 'local', true); ALTER TABLE sb_replica"
+      " ADD COLUMN IF NOT EXISTS identity text NOT NULL DEFAULT '',"
+      " ADD COLUMN IF NOT EXISTS feature_level int NOT NULL DEFAULT 1,"
+      " ADD COLUMN IF NOT EXISTS level_seen timestamptz;");
 }
 
 std::string partitions_text(std::int32_t cell, Position prev, Position positions) {
@@ -100,8 +103,9 @@ Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const st
                         "SELECT to_regclass('sb_cell') IS NOT NULL,"
                         " coalesce(substring(obj_description(to_regclass('sb_cell'), 'pg_class')"
                         " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int,"
-                        " EXISTS (SELECT FROM pg_attribute WHERE attrelid ="
-                        " to_regclass('sb_replica') AND attname = 'identity' AND NOT attisdropped)",
+                        " (SELECT count(*) FROM pg_attribute WHERE attrelid ="
+                        " to_regclass('sb_replica') AND NOT attisdropped AND attname IN"
+                        " ('identity', 'feature_level', 'level_seen')) = 3",
                         {}, deadline));
   if (!tables.at(0).boolean(0)) {
     return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
@@ -117,7 +121,7 @@ Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const st
                                                             ", which a newer Signalbox made");
   }
   if (!tables.at(0).boolean(2))
-    TRY(run_statement(connection, Effect::reads, add_identity(), {}, deadline));
+    TRY(run_statement(connection, Effect::reads, add_columns(), {}, deadline));
   const auto cells =
       TRY(run_statement(connection, Effect::reads, "SELECT cell FROM sb_cell WHERE name = $1",
                         {PostgresValue::text(name)}, deadline));
@@ -142,8 +146,9 @@ Stored<void> create_postgres_cell(PostgresConnection& connection, const NewCell&
   const auto made =
       TRY(run(Effect::reads,
               "INSERT INTO sb_cell SELECT (SELECT coalesce(max(cell), 0) + 1 FROM sb_cell), $1,"
-              " $2, 0, '', '', 1 ON CONFLICT (name) DO NOTHING RETURNING cell",
-              {PostgresValue::text(new_cell.name), PostgresValue::text(new_cell.secret)}));
+              " $2, 0, '', '', $3 ON CONFLICT (name) DO NOTHING RETURNING cell",
+              {PostgresValue::text(new_cell.name), PostgresValue::text(new_cell.secret),
+               PostgresValue::int4(feature_level_newest)}));
   if (made.empty()) {
     TRY(run(Effect::reads, "ROLLBACK"));
     return {};

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/feature_level.h"
 #include "domain/ids.h"
 #include "store/store_error.h"
 
@@ -51,9 +52,10 @@ struct CellServer {
 
 // What the shared log knows of its writer.
 struct CellState {
-  std::uint64_t epoch = 0;  // 0: nobody has taken the log yet
-  CellServer holder;        // of that epoch
-  std::string secret;       // of the cell, given with its first link: the servers' common key
+  std::uint64_t epoch = 0;                         // 0: nobody has taken the log yet
+  CellServer holder;                               // of that epoch
+  FeatureLevel feature_level = feature_level_min;  // of what its writers may write
+  std::string secret;  // of the cell, given with its first link: the servers' common key
   // The latest beat.
   std::uint64_t beat_epoch = 0;
   std::uint64_t beat = 0;
@@ -85,6 +87,8 @@ struct ReplicaReport {
   Position applied = 0;      // what its replica has durably
   std::string root;          // of the tree there, 64 hexadecimal digits
   std::int64_t seen_ns = 0;  // UTC, by the database's clock; set by replicas()
+  // The newest that its program knows.
+  FeatureLevel feature_level = feature_level_min;
 };
 
 // How many copies a write has before it is acknowledged.
@@ -120,9 +124,9 @@ class SharedLog {
   SharedLog& operator=(const SharedLog&) = delete;
   virtual ~SharedLog() = default;
 
-  // Makes the cell with its first link, which has no bytes: its head and `last` are those of the
-  // log that the cell begins with. `secret` is what state() tells every server of it, and nobody
-  // else. Does nothing if the cell is there.
+  // Makes the cell, at the newest feature level of this program, with its first link, which has no
+  // bytes: its head and `last` are those of the log that the cell begins with. `secret` is what
+  // state() tells every server of it, and nobody else. Does nothing if the cell is there.
   virtual Stored<void> create(const ChainLink& first, const std::string& secret) = 0;
 
   // Returns what the log knows of its writer. A read: it proves nothing about what is durable.
@@ -142,6 +146,11 @@ class SharedLog {
   // Writes a beat, durably: returns true if everything that this connection could read before is
   // durable, and false if the writer's epoch isn't that of the cell.
   virtual Stored<bool> beat(const Beat& beat) = 0;
+
+  // Raises the cell's feature level to `level`, durably, unless it is there already: returns true
+  // if the cell has it now, and false if the writer's epoch isn't that of the cell. Whoever takes
+  // the cell later sees it. After an error it may be repeated.
+  virtual Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) = 0;
 
   // Returns up to `count` links from the one with this `prev` on, in order; none if there is none.
   // Those after what was acknowledged may vanish (acknowledged_count()).

@@ -5,6 +5,7 @@
 
 #include "domain/try.h"
 #include "server/cell/cell_mark.h"
+#include "server/cell/cell_upgrade.h"
 #include "server/limits.h"
 #include "store/base64.h"
 #include "store/replicated_event_log.h"
@@ -123,6 +124,7 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
     return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
                                                         " in its database isn't one");
   }
+  TRY(require_known_level(join.settings.name, state.feature_level));
   TRY(compare_with_seen(join, state));
   TRY(claim_name(join, namesake));
   return *std::move(key);

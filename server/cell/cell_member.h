@@ -12,9 +12,11 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/cell/cell_settings.h"
+#include "server/cell/cell_upgrade.h"
 #include "server/cell/cell_view.h"
 #include "server/cell/takeover_watch.h"
 #include "store/replicated_event_log.h"
@@ -69,6 +71,11 @@ class CellMember {
   // each is kept in memory. Any thread.
   void note_applied();
 
+  // Has the writer raise the cell's feature level, as upgrade_cell() says, and `then` called with
+  // what became of it, on the member's thread or this one: NOT_ACTIVE for a member that isn't the
+  // writer, or has ended. Any thread.
+  void upgrade(CellUpgraded then) { upgrades_.ask(std::move(then)); }
+
   // Any thread.
   [[nodiscard]] CellView view() const;
   // Returns whether this server is the writer and has proved it so lately that no other can have
@@ -90,8 +97,10 @@ class CellMember {
   Stored<void> compare_with_chain(const CellState& state);
   void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
-  Stored<void> become_writer(std::uint64_t epoch);
+  // Returns the cell's feature level.
+  Stored<FeatureLevel> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
+  void do_upgrades();
   // Returns false to end the thread.
   bool report();
   void note_trouble(const std::string& why);
@@ -105,6 +114,9 @@ class CellMember {
   // Returns whether `interval_ms` have passed since `done_at_ns` (monotonic), if that was ever.
   [[nodiscard]] bool is_older(const std::optional<std::int64_t>& done_at_ns,
                               std::int64_t interval_ms) const;
+
+  // Links that are read at once: 16 MiB at most, but for single commits that are larger.
+  static constexpr std::size_t links_at_once = 16;
 
   const CellSettings settings_;
   const std::string version_;
@@ -128,6 +140,8 @@ class CellMember {
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;
+
+  CellUpgrades upgrades_;
 
   mutable std::mutex mutex_;
   CellView view_;

@@ -29,6 +29,7 @@ json::object to_json(const CellView& view) {
                        {"address", each.server.address},
                        {"role", each.role},
                        {"version", each.version},
+                       {"feature_level", each.feature_level},
                        {"applied", each.applied},
                        {"root", text_or_null(each.root)},
                        {"seen_at", format_time(each.seen_ns)}});
@@ -39,6 +40,8 @@ json::object to_json(const CellView& view) {
   result["address"] = view.server.address;
   result["role"] = name_of(view.role);
   result["epoch"] = view.epoch;
+  result["feature_level"] = view.feature_level;
+  result["feature_level_newest"] = feature_level_newest;
   result["active"] = view.holder.name.empty() ? json::value(nullptr)
                                               : json::value{{"server", view.holder.name},
                                                             {"address", view.holder.address}};

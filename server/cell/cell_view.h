@@ -18,7 +18,8 @@ struct CellView {
   std::string cell;
   CellServer server;  // this one
   std::uint64_t epoch = 0;
-  CellServer holder;                   // the writer of that epoch, as far as is known
+  FeatureLevel feature_level = feature_level_min;  // of the cell
+  CellServer holder;                               // the writer of that epoch, as far as is known
   std::int64_t current_ns = 0;         // UTC: what a standby has was all that the log had then
   std::string taken_because;           // as the writer: one sentence
   std::string trouble;                 // why the log can't be read or written; empty: it can

@@ -36,10 +36,23 @@ Decided<void> Engine::accepts_events() const {
   return {};
 }
 
+Decided<void> Engine::accepts_event(const Event& event) const {
+  const EventTag tag = tag_of(event);
+  if (feature_level_of(tag) <= feature_level_) return {};
+  return tl::unexpected(feature_level_refusal(tag, feature_level_));
+}
+
+Decided<NewEvents> Engine::decide_now(const Command& command, const Now& now) const {
+  TRY(accepts_events());
+  auto decided = decide(world_, command, now);
+  if (!decided || feature_level_ >= feature_level_newest) return decided;
+  for (const NewEvent& event : *decided) TRY(accepts_event(event.event));
+  return decided;
+}
+
 Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
-  TRY(engine_.accepts_events());
   const std::int64_t now_ns = engine_.now_ns();
-  auto decided = TRY(decide(engine_.world_, command, Now{now_ns, origin_.sender()}));
+  auto decided = TRY(engine_.decide_now(command, Now{now_ns, origin_.sender()}));
   // Records are large and growth would move them, so reserve the size of nearly all commits.
   if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
   for (NewEvent& event : decided) {
@@ -62,12 +75,13 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
 }
 
 bool Engine::takes(const Origin& origin, const Command& command) const {
-  return accepts_events() && decide(world_, command, Now{now_ns(), origin.sender()}).has_value();
+  return decide_now(command, Now{now_ns(), origin.sender()}).has_value();
 }
 
 Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
                                   LogWrite write, Position cause) {
   TRY(accepts_events());
+  TRY(accepts_event(event));
   SIGNALBOX_CHECK(!special_.has_value());
   Record record;
   record.position = world_.position + 1;

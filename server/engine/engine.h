@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "domain/decide.h"
+#include "domain/feature_level.h"
 #include "domain/world.h"
 #include "server/engine/committer.h"
 #include "server/platform/clock.h"
@@ -89,6 +90,10 @@ class Engine {
   // Accepts commands again: this process writes the log from now on. Nothing is recorded as earlier
   // than `recorded_min_ns` (UTC), what the writer before recorded last, whatever the clock says.
   void lead(std::int64_t recorded_min_ns);
+  // Refuses commands from now on whose events need more than `level`, that of the cell: servers of
+  // it may not know them. Before the first call, nothing is refused for that.
+  void set_feature_level(FeatureLevel level) { feature_level_ = level; }
+  [[nodiscard]] FeatureLevel feature_level() const { return feature_level_; }
   // Refuses commands with `refusal` until go_on(): the log is away, and nothing could become
   // durable. What is due by the clock waits, too.
   void hold(Rejection refusal) { held_ = std::move(refusal); }
@@ -168,6 +173,9 @@ class Engine {
   };
 
   [[nodiscard]] Decided<void> accepts_events() const;
+  [[nodiscard]] Decided<void> accepts_event(const Event& event) const;
+  // Decides `command`, unless its events can't be written now.
+  [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Now& now) const;
   [[nodiscard]] std::int64_t now_ns() const;
   void gather(Commit records);
   void release(Position through, Durability durability);
@@ -184,6 +192,7 @@ class Engine {
   bool failed_ = false;
   std::optional<Rejection> held_;
   std::int64_t recorded_min_ns_ = 0;  // see lead()
+  FeatureLevel feature_level_ = feature_level_newest;
   static constexpr std::int64_t present = -1;
   std::atomic<std::int64_t> as_of_ns_ = present;
   std::optional<Rejection> closed_;

@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 11> present_only = {
     "audit.records",    "state.diff",     "cell.get"};
 
 // Methods without a command id that act for the log.
-constexpr std::array<std::string_view, 3> acting = {"run.rebuild_artifacts", "loop.trigger",
-                                                    "cell.switch"};
+constexpr std::array<std::string_view, 4> acting = {"run.rebuild_artifacts", "loop.trigger",
+                                                    "cell.switch", "cell.upgrade"};
 
 // Of a command that a refusal names.
 constexpr std::size_t named_params_bytes_max = 4096;

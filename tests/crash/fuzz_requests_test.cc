@@ -114,6 +114,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"runner.evict", R"({"runner":"runner:build1-0"})"},
     {"cell.get", R"({})"},
     {"cell.switch", R"({"to":"b"})"},
+    {"cell.upgrade", R"({})"},
     {"audit.adopt_key", R"({"verifier_key":"signalbox.example+00000000+AAAA"})"},
     {"audit.checkpoint", R"({})"},
     {"audit.tile", R"({"path":"tile/0/000"})"},
@@ -368,7 +369,6 @@ TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
       result_of(connection->call("run.start", {{"goal", "be fuzzed"}})).at("run_id").as_string());
   const std::vector<std::string> lines = valid_lines(run_id);
   expect_each_method(*connection, lines);
-
   Tally tally;
   send_damaged(*connection, lines, lines_count, seed, tally);
   ASSERT_FALSE(HasFatalFailure()) << server.log();

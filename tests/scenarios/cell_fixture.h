@@ -119,6 +119,31 @@ class CellTest : public testing::Test {
   [[nodiscard]] std::string status_of(const std::string& run_id) const {
     return std::string(result({"run", "get", run_id}).at("run").at("status").as_string());
   }
+  static std::string text_at(const boost::json::object& object, const char* name) {
+    const boost::json::value* const value = object.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->as_string()) : "";
+  }
+
+  static boost::json::object error_of(const Output& output) {
+    const auto answer = boost::json::parse(output.out).as_object();
+    return answer.contains("error") ? answer.at("error").as_object() : boost::json::object{};
+  }
+
+  static std::string code_of(const Output& output) {
+    const auto error = error_of(output);
+    return error.contains("data") ? text_at(error.at("data").as_object(), "code") : "";
+  }
+  // The params of a report of a runner, of which `registered` has the id and the key.
+  static std::string report_of(const boost::json::object& registered, int number) {
+    return boost::json::serialize(boost::json::object{{"runner", registered.at("runner")},
+                                                      {"key", registered.at("key")},
+                                                      {"start", 1},
+                                                      {"number", number},
+                                                      {"instance", "i"},
+                                                      {"labels", boost::json::array{"gpu"}},
+                                                      {"slots", 1},
+                                                      {"lease_ms", 60'000}});
+  }
   [[nodiscard]] std::string pipeline() const { return (scratch_.path() / "one.toml").string(); }
 
   static constexpr const char* one_station = "name = \"one\"\n[[station]]\nname = \"work\"\n";

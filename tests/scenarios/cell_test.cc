@@ -9,21 +9,6 @@
 namespace signalbox {
 namespace {
 
-std::string text_at(const boost::json::object& object, const char* name) {
-  const boost::json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : "";
-}
-
-boost::json::object error_of(const Output& output) {
-  const auto answer = boost::json::parse(output.out).as_object();
-  return answer.contains("error") ? answer.at("error").as_object() : boost::json::object{};
-}
-
-std::string code_of(const Output& output) {
-  const auto error = error_of(output);
-  return error.contains("data") ? text_at(error.at("data").as_object(), "code") : "";
-}
-
 // Returns the run as a server shows it, but for its run root, which is in that server's directory.
 boost::json::object shown_run(const CellPeer& peer, const std::string& run_id) {
   boost::json::object run = peer.rpc("run.get", {{"run_id", run_id}}).at("run").as_object();
@@ -127,18 +112,6 @@ TEST_F(CellTest, IsSwitchedByAPerson) {  // K4
   EXPECT_EQ(a_.server().stop(), 0);
   await_role(b_, "active");
   EXPECT_EQ(b_.server().stop(), 0);
-}
-
-// The params of a report of a runner, of which `registered` has the id and the key.
-std::string report_of(const boost::json::object& registered, int number) {
-  return boost::json::serialize(boost::json::object{{"runner", registered.at("runner")},
-                                                    {"key", registered.at("key")},
-                                                    {"start", 1},
-                                                    {"number", number},
-                                                    {"instance", "i"},
-                                                    {"labels", boost::json::array{"gpu"}},
-                                                    {"slots", 1},
-                                                    {"lease_ms", 60'000}});
 }
 
 TEST_F(CellTest, WhatIsDecidedAboutRunnersHoldsAtTheNextServer) {  // K3, K4, N3

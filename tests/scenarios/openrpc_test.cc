@@ -18,8 +18,9 @@ namespace json = boost::json;
 
 // The conversations of transcripts/ have the other methods. Those without a result here: what they
 // need isn't there.
-const std::set<std::string> without_result = {"audit.checkpoint", "audit.tile", "cell.switch",
-                                              "loop.plan_files", "station.settle"};
+const std::set<std::string> without_result = {"audit.checkpoint", "audit.tile",
+                                              "cell.switch",      "cell.upgrade",
+                                              "loop.plan_files",  "station.settle"};
 constexpr const char* tour_of_methods = R"tour(
 > {"method":"run.start","params":{"goal":"g","input":{"x":1},"labels":{"a":"b"},"project":"web","pipeline":{"name":"one","station":[{"name":"work","retry":{"backoff":"30m"}}]}}}
 = run result.run_id

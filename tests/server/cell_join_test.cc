@@ -194,6 +194,18 @@ TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10
   EXPECT_EQ(now_ms_, begun_ms);
 }
 
+TEST_F(CellJoinTest, EndsIfTheCellNeedsANewerProgram) {  // K9
+  ASSERT_TRUE(join().has_value());
+  chain_->set_feature_level(feature_level_newest + 1);
+  const std::int64_t begun_ms = now_ms_;
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::unsupported);
+  EXPECT_NE(refused.error().message.find("install the version"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(now_ms_, begun_ms);
+}
+
 TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {
   std::ofstream(seen_file(directory_.path())) << "12";
   const auto refused = join();

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -70,6 +72,18 @@ class CellMemberTest : public testing::Test {
       return failure.has_value();
     }));
     return failure.value_or(StoreError{});
+  }
+
+  // Has the member raise the cell's level, and returns what became of it.
+  Decided<CellUpgrade> upgrade() {
+    const auto done = std::make_shared<std::promise<Decided<CellUpgrade>>>();
+    auto outcome = done->get_future();
+    member_->upgrade([done](const Decided<CellUpgrade>& what) { done->set_value(what); });
+    const bool is_done = eventually([&] {
+      return outcome.wait_for(std::chrono::milliseconds(0)) == std::future_status::ready;
+    });
+    if (is_done) return outcome.get();
+    return reject(ErrorCode::INTERNAL, "nothing became of it");
   }
 
   const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
@@ -170,6 +184,74 @@ TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
   const StoreError why = failure();
   EXPECT_EQ(why.kind, StoreError::Kind::denied);
   EXPECT_NE(why.message.find("cell.server"), std::string::npos) << why.message;
+}
+
+TEST_F(CellMemberTest, RaisesTheLevelOfTheCellOnceAllItsServersKnowIt) {  // K9
+  chain_->set_feature_level(feature_level_min);
+  // As a server of an earlier version reports itself.
+  ASSERT_TRUE(shared()->report({{"old", "tcp://c:1"}, "standby", "1.1", 0, "", 0}));
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(member_->view().feature_level, feature_level_min);
+  EXPECT_TRUE(eventually([&] {
+    const auto servers = shared()->replicas();
+    return servers && servers->size() == 2 &&
+           servers->front().feature_level == feature_level_newest;
+  }));
+  const auto refused = upgrade();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::NOT_ALLOWED);
+  EXPECT_NE(refused.error().message.find("old (version 1.1, feature level 1)"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(shared()->state()->feature_level, feature_level_min);
+
+  chain_->set_clock_ns(machine_wall_ns() +
+                       (limits::cell_upgrade_report_ms_max + 60'000) * 1'000'000);
+  const auto upgraded = upgrade();
+  ASSERT_TRUE(upgraded.has_value()) << upgraded.error().message;
+  EXPECT_EQ(upgraded->from, feature_level_min);
+  EXPECT_EQ(upgraded->to, feature_level_newest);
+  EXPECT_EQ(shared()->state()->feature_level, feature_level_newest);
+  EXPECT_EQ(member_->view().feature_level, feature_level_newest);
+  const auto again = upgrade();
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_EQ(again->from, feature_level_newest);
+}
+
+// Its answer is lost, and it is asked again.
+TEST_F(CellMemberTest, SaysThatAnUpgradeMayHaveCome) {  // K9
+  chain_->set_feature_level(feature_level_min);
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  chain_->set_stuck(true);
+  const auto unknown = upgrade();
+  chain_->set_stuck(false);
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code, ErrorCode::UNKNOWN_OUTCOME) << unknown.error().message;
+  EXPECT_EQ(member_->view().feature_level, feature_level_min);
+  EXPECT_TRUE(upgrade().has_value());
+}
+
+TEST_F(CellMemberTest, RefusesAnUpgradeOnceItIsNotTheWriter) {
+  start();
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  member_->stop(/*lets_go=*/true, {});
+  const auto refused = upgrade();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::NOT_ACTIVE);
+}
+
+TEST_F(CellMemberTest, EndsWhenTheCellIsRaisedAboveWhatItKnows) {  // K9
+  is_unfit_ = true;                                                // it stays a standby
+  start();
+  EXPECT_TRUE(eventually([&] {
+    const auto servers = shared()->replicas();
+    return servers && servers->size() == 1;
+  }));
+  chain_->set_feature_level(feature_level_newest + 1);
+  const StoreError why = failure();
+  EXPECT_EQ(why.kind, StoreError::Kind::unsupported);
+  EXPECT_NE(why.message.find("install the version"), std::string::npos) << why.message;
 }
 
 // A replica that is far behind says how far it would have to go, before the database loses it.

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "domain/feature_level.h"
 #include "domain/free_text.h"
+#include "domain/placement.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -86,6 +88,27 @@ TEST_F(EngineCommit, ARefusedCommandAddsNothing) {
   EXPECT_FALSE(start_run(""));
   EXPECT_TRUE(engine.idle());
   EXPECT_EQ(engine.world().position, 0U);
+}
+
+TEST_F(EngineCommit, RefusesWhatTheLevelOfTheCellDoesNotAllow) {  // K9
+  const Origin origin{"uid:1", {}, {}};
+  const Command drain{DrainRunner{runner_id("one", "0123456789abcdef"), {}}};
+  engine.set_feature_level(feature_level_min);
+  const auto refused = engine.begin(origin).apply(drain);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::CELL_UPGRADE_NEEDED);
+  EXPECT_FALSE(engine.takes(origin, drain));
+  const auto unwritten = engine.write_event(origin, Stream::server(),
+                                            Event(RunnerEvent(RunnerDrained{"one"})), nullptr);
+  ASSERT_FALSE(unwritten.has_value());
+  EXPECT_EQ(unwritten.error().code, ErrorCode::CELL_UPGRADE_NEEDED);
+  EXPECT_TRUE(engine.idle());
+  EXPECT_EQ(engine.world().position, 0U);
+  EXPECT_TRUE(engine.world().runners.empty());
+  ASSERT_TRUE(start_run("what an older server can read"));
+  engine.set_feature_level(feature_level_newest);
+  EXPECT_TRUE(engine.takes(origin, drain));
+  EXPECT_EQ(engine.begin(origin).apply(drain), 1U);
 }
 
 TEST_F(EngineCommit, OneTransactionIsOneCommit) {

@@ -239,6 +239,12 @@ Stored<bool> SimulatedSharedLog::beat(const Beat& beat) {
   return is_writer;
 }
 
+Stored<bool> SimulatedSharedLog::raise_level(std::uint64_t epoch, FeatureLevel level) {
+  TRY(travel());
+  if (!await_standbys()) return no_answer_came();
+  return connection_->raise_level(epoch, level);
+}
+
 Stored<std::vector<ChainLink>> SimulatedSharedLog::read(Position prev, std::size_t count) {
   TRY(travel());
   auto links = connection_->read(prev, count);

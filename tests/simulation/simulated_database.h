@@ -98,6 +98,7 @@ class SimulatedSharedLog final : public SharedLog {
   Stored<void> attend() override;
   SharedAppend append(const ChainLink& link) override;
   Stored<bool> beat(const Beat& beat) override;
+  Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) override;
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;

@@ -54,6 +54,7 @@ void SimulatedServer::take_over() {
   if (stopping_) return;
   stands_by_ = false;
   site_->takes_over();
+  engine_.set_feature_level(seat_->member().view().feature_level);
   engine_.lead(last_recorded_ns(disk_.log()));
   begin_serving();
   const CellView view = seat_->member().view();

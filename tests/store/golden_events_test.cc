@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "domain/feature_level.h"
 #include "store/codec.h"
 #include "tests/store/hexadecimal.h"
 #include "tests/store/sample_events.h"
@@ -95,6 +96,22 @@ TEST_F(GoldenEvents, LeaveOutNoVersion) {
       EXPECT_TRUE(rows_.contains({tag.number, version})) << tag.name << " version " << version;
     }
   }
+}
+
+// Level 1 is what servers understand that know of no levels, so nothing joins it any more.
+TEST_F(GoldenEvents, HaveTheLevelThatTheyCameWith) {  // K9
+  int of_first_level = 0;
+  for (const auto& [key, golden] : rows_) {
+    const EventTag tag{static_cast<std::uint16_t>(key.first),
+                       static_cast<std::uint16_t>(key.second), golden.name};
+    const FeatureLevel level = feature_level_of(tag);
+    EXPECT_GE(level, feature_level_min) << golden.name << " version " << key.second;
+    EXPECT_LE(level, feature_level_newest) << golden.name << " version " << key.second;
+    if (level == feature_level_min) ++of_first_level;
+  }
+  EXPECT_EQ(of_first_level, 101)
+      << "a new event, or a new version of one, needs a level above that of the latest release: "
+         "see later_events in domain/feature_level.cc";
 }
 
 }  // namespace

@@ -249,13 +249,39 @@ TEST_F(PostgresLogTest, RefusesTablesOfANewerVersion) {
   EXPECT_TRUE(PostgresLog(options).state());
 }
 
-TEST_F(PostgresLogTest, GoesOnWithTablesThatKnowNoIdentities) {
+TEST_F(PostgresLogTest, GoesOnWithTablesOfEarlierPrograms) {  // K9
   PostgresLog log(options);
   begin_cell(log);
-  nodes.query("ALTER TABLE sb_replica DROP COLUMN identity");
-  PostgresLog later(options);
-  ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0}));
-  EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
+  for (const char* missing : {"DROP COLUMN feature_level, DROP COLUMN level_seen",
+                              "DROP COLUMN identity, DROP COLUMN feature_level,"
+                              " DROP COLUMN level_seen"}) {
+    nodes.query(std::string("ALTER TABLE sb_replica ") + missing);
+    PostgresLog later(options);
+    ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0, 2}));
+    EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
+    EXPECT_EQ(later.replicas()->at(0).feature_level, 2);
+  }
+  nodes.query("UPDATE sb_cell SET feature_level = 1 WHERE name = '" + options.cell + "'");
+  EXPECT_EQ(log.state()->feature_level, 1) << "as in a cell that such a program made";
+}
+
+// It reports over its own row of before, after somebody installed it again.
+TEST_F(PostgresLogTest, TakesAReportWithoutALevelForTheFirst) {  // K9
+  PostgresLog log(options);
+  begin_cell(log);
+  const ReplicaReport report{{"one", "a", "an identity"}, "standby", "1.2", 9, "", 0, 2};
+  ASSERT_TRUE(log.report(report));
+  EXPECT_EQ(log.replicas()->at(0).feature_level, 2);
+  EXPECT_EQ(nodes.query("INSERT INTO sb_replica SELECT cell, 'one', 'a', 'standby', '1.1', 9, '',"
+                        " clock_timestamp(), 'an identity' FROM sb_cell WHERE name = '" +
+                        options.cell +
+                        "' ON CONFLICT (cell, name) DO UPDATE SET version = excluded.version,"
+                        " seen = excluded.seen, identity = excluded.identity RETURNING version"),
+            "1.1");
+  EXPECT_EQ(log.replicas()->at(0).version, "1.1");
+  EXPECT_EQ(log.replicas()->at(0).feature_level, feature_level_min);
+  ASSERT_TRUE(log.report(report));
+  EXPECT_EQ(log.replicas()->at(0).feature_level, 2);
 }
 
 // A network on which the link takes longer than a call may otherwise.

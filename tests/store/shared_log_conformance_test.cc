@@ -76,6 +76,7 @@ TEST_P(SharedLogConformance, HasNothingOfACellThatNobodyMade) {
   EXPECT_EQ(log->read(before_chain, 1).error().kind, StoreError::Kind::not_found);
   EXPECT_EQ(log->take(0, {"one", "a"}).error().kind, StoreError::Kind::not_found);
   EXPECT_EQ(log->beat(beat_of(1, 1)).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log->raise_level(1, feature_level_newest).error().kind, StoreError::Kind::not_found);
   EXPECT_EQ(log->append(first_link()).status, Status::away);
 }
 
@@ -87,6 +88,7 @@ TEST_P(SharedLogConformance, IsMadeOnce) {
   EXPECT_EQ(made->epoch, 0U);
   EXPECT_FALSE(made->secret.empty());
   EXPECT_FALSE(made->is_attended);
+  EXPECT_EQ(made->feature_level, feature_level_newest);
   ASSERT_TRUE(open()->create(first_link(18), "secret"));
   EXPECT_EQ(*log->last(), first_link(17));
   EXPECT_EQ(log->state()->secret, made->secret);
@@ -105,6 +107,21 @@ TEST_P(SharedLogConformance, IsTakenByWhoSawTheLatestEpoch) {
   EXPECT_EQ(state->holder.name, "other");
   EXPECT_EQ(state->beat_epoch, 2U);
   EXPECT_EQ(state->beat, 0U);
+}
+
+TEST_P(SharedLogConformance, HasALevelThatItsWriterRaises) {  // K9
+  const auto one = open_writer();
+  const auto other = open();
+  const auto level = [&] { return other->state()->feature_level; };
+  EXPECT_TRUE(one->raise_level(1, feature_level_newest + 1).value());
+  EXPECT_EQ(level(), feature_level_newest + 1);
+  EXPECT_TRUE(one->raise_level(1, feature_level_newest + 1).value()) << "it may be repeated";
+  EXPECT_TRUE(one->raise_level(1, feature_level_newest).value());
+  EXPECT_EQ(level(), feature_level_newest + 1) << "it is never lowered";
+  EXPECT_FALSE(one->raise_level(2, feature_level_newest + 2).value()) << "nobody has this epoch";
+  ASSERT_EQ(*other->take(1, {"other", "b"}), 2U);
+  EXPECT_FALSE(one->raise_level(1, feature_level_newest + 2).value()) << "it was deposed";
+  EXPECT_EQ(level(), feature_level_newest + 1);
 }
 
 TEST_P(SharedLogConformance, GrowsByOneChain) {
@@ -204,6 +221,7 @@ TEST_P(SharedLogConformance, KeepsWhatItsServersTellOfThemselves) {
   ASSERT_TRUE(log->report(report));
   ASSERT_TRUE(log->report({{"one", "a"}, "active", "1.2", 9, std::string(64, 'b'), 0}));
   report.applied = 8;
+  report.feature_level = 7;
   ASSERT_TRUE(open()->report(report));
   const auto replicas = log->replicas();
   ASSERT_EQ(replicas->size(), 2U);
@@ -213,6 +231,8 @@ TEST_P(SharedLogConformance, KeepsWhatItsServersTellOfThemselves) {
   EXPECT_EQ(replicas->at(1).version, "1.2");
   EXPECT_EQ(replicas->at(1).applied, 8U);
   EXPECT_EQ(replicas->at(1).root, std::string(64, 'a'));
+  EXPECT_EQ(replicas->at(0).feature_level, feature_level_min);
+  EXPECT_EQ(replicas->at(1).feature_level, 7);
 }
 
 TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {

@@ -1,5 +1,5 @@
-// `signalbox cell status|switch|repair`: the servers that share one log, and which of them takes
-// commands.
+// `signalbox cell status|switch|upgrade|repair`: the servers that share one log, and which of them
+// takes commands.
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,11 +47,18 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
       text += std::string(field) + ": " + printable(why) + "\n";
     }
   }
+  const auto level = number_at(result, "feature_level");
+  const auto newest = number_at(result, "feature_level_newest");
+  if (level < newest) {
+    text += "feature level " + std::to_string(level) + ": once all servers know " +
+            std::to_string(newest) + ", `signalbox cell upgrade` raises it\n";
+  }
   TextTable table({{"SERVER"},
                    {"ROLE"},
                    {"APPLIED", TextTable::Align::right},
                    TextTable::spare(1, "SEEN"),
                    {"VERSION"},
+                   {"LEVEL", TextTable::Align::right},
                    {"ADDRESS"}});
   for (const json::value& each : array_at(result, "servers")) {
     const json::object& server = each.as_object();
@@ -60,6 +67,7 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
                {std::to_string(number_at(server, "applied"))},
                {ago(server, "seen_at")},
                {text_at(server, "version")},
+               {std::to_string(number_at(server, "feature_level"))},
                {text_at(server, "address")}});
   }
   return text + table.text(terminal);
@@ -85,6 +93,28 @@ void add_switch(ToolCommand cell, Invocation& invocation) {
                                     " takes it\n";
                            });
   });
+}
+
+std::string upgrade_view(const json::object& result, const Terminal&) {
+  const auto from = number_at(result, "from");
+  const auto level = number_at(result, "feature_level");
+  const std::string cell = "the cell " + printable(text_at(result, "cell"));
+  if (from == level) return cell + " is at feature level " + std::to_string(level) + " already\n";
+  return cell + " is at feature level " + std::to_string(level) + " now; it was at " +
+         std::to_string(from) + "\n";
+}
+
+void add_upgrade(ToolCommand cell, Invocation& invocation) {
+  ToolCommand command =
+      cell.add_subcommand("upgrade", "Allow what only servers of the new version understand");
+  command.footer(
+      "After the new version was installed at all servers of the cell, one by one. Until\n"
+      "then they write nothing that an older one couldn't read, and commands that need\n"
+      "that are refused (CELL_UPGRADE_NEEDED). Refused while a server that reported in\n"
+      "the last minute is older. There is no way back: an older server can't join any\n"
+      "more.");
+  command.action(
+      [&invocation] { return call_and_answer(invocation, "cell.upgrade", {}, upgrade_view); });
 }
 
 Called<json::object> repair(const Invocation& invocation) {
@@ -142,6 +172,7 @@ void add_cell_commands(ToolCommand app, Invocation& invocation) {
   status.footer("Any server of the cell answers; SEEN and APPLIED are some seconds old.");
   status.action([&invocation] { return call_and_answer(invocation, "cell.get", {}, status_view); });
   add_switch(cell, invocation);
+  add_upgrade(cell, invocation);
   add_repair(cell, invocation);
 }
 

@@ -23,6 +23,10 @@ void get_cell(Api& /*api*/, Call& call, const CellParts& parts) {
   call.responder.result_at_once(view ? to_json(*view) : json::object{{"cell", nullptr}});
 }
 
+Rejection in_no_cell() {
+  return {ErrorCode::NOT_ALLOWED, "this server is in no cell: it alone writes its log", {}, {}};
+}
+
 // Returns the standbys that could take the cell now.
 std::vector<std::string> ready_standbys(const CellView& view, std::int64_t now_ns) {
   std::vector<std::string> names;
@@ -39,10 +43,7 @@ void switch_cell(Api& api, Call& call, const CellParts& parts) {
   const auto asked = from_json<SwitchCell>(call.params);
   if (!asked) return call.responder.reject(asked.error());
   const auto view = parts.view();
-  if (!view) {
-    return call.responder.reject(
-        {ErrorCode::NOT_ALLOWED, "this server is in no cell: it alone writes its log", {}, {}});
-  }
+  if (!view) return call.responder.reject(in_no_cell());
   const auto standbys = ready_standbys(*view, api.clock.wall_ns());
   const std::string to = asked->to.value_or("");
   const bool is_known =
@@ -64,6 +65,19 @@ void switch_cell(Api& api, Call& call, const CellParts& parts) {
                          {"to", to.empty() ? json::value(nullptr) : json::value(to)}});
 }
 
+void upgrade(Api& /*api*/, Call& call, const CellParts& parts) {
+  const auto view = parts.view();
+  if (!view) return call.responder.reject(in_no_cell());
+  parts.upgrade(
+      [responder = call.responder, cell = view->cell](const Decided<CellUpgrade>& outcome) {
+        if (!outcome) return responder.reject(outcome.error());
+        responder.result({{"cell", cell},
+                          {"from", outcome->from},
+                          {"feature_level", outcome->to},
+                          {"changed", outcome->from != outcome->to}});
+      });
+}
+
 Handler of_cell(const CellParts& parts, void (*handle)(Api&, Call&, const CellParts&)) {
   return [parts, handle](Api& api, Call& call) { handle(api, call, parts); };
 }
@@ -71,9 +85,10 @@ Handler of_cell(const CellParts& parts, void (*handle)(Api&, Call&, const CellPa
 }  // namespace
 
 std::vector<Method> cell_methods(const CellParts& parts) {
-  return {{"cell.get", false, Role::viewer, params_of<NoParams>(), of_cell(parts, get_cell)},
-          {"cell.switch", false, Role::operator_, params_of<SwitchCell>(),
-           of_cell(parts, switch_cell)}};
+  return {
+      {"cell.get", false, Role::viewer, params_of<NoParams>(), of_cell(parts, get_cell)},
+      {"cell.switch", false, Role::operator_, params_of<SwitchCell>(), of_cell(parts, switch_cell)},
+      {"cell.upgrade", false, Role::operator_, params_of<NoParams>(), of_cell(parts, upgrade)}};
 }
 
 }  // namespace signalbox

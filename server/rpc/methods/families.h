@@ -18,6 +18,7 @@
 #include "domain/project.h"
 #include "server/board/board_settings.h"
 #include "server/board/repository_check.h"
+#include "server/cell/cell_upgrade.h"
 #include "server/cell/cell_view.h"
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/askers.h"
@@ -158,6 +159,8 @@ struct CellParts {
   // Has this server let go of the cell, for the one of this name, or any other if it is empty.
   // Called on the engine's thread; the caller is answered before the service ends.
   std::function<Decided<void>(const std::string& successor)> switch_over = nullptr;
+  // Has the cell's feature level raised. `then` is called on the engine's thread, as is this.
+  std::function<void(const CellUpgraded& then)> upgrade = nullptr;
 };
 
 struct MethodParts {

@@ -190,10 +190,14 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_lease_ms_max);
   SIGNALBOX_LIMIT(cell_silence_ms_max);
   SIGNALBOX_LIMIT(cell_reading_gap_ms_max);
+  SIGNALBOX_LIMIT(cell_lag_noted_min);
   SIGNALBOX_LIMIT(cell_successor_ms_max);
   SIGNALBOX_LIMIT(cell_clock_ms_max);
   SIGNALBOX_LIMIT(cell_report_ms_default);
+  SIGNALBOX_LIMIT(cell_gone_ms_max);
+  SIGNALBOX_LIMIT(cell_upgrade_report_ms_max);
   SIGNALBOX_LIMIT(cell_look_ms_default);
+  SIGNALBOX_LIMIT(cell_denied_ms_max);
   SIGNALBOX_LIMIT(cell_call_ms_max);
   SIGNALBOX_LIMIT(cell_report_call_ms_max);
   SIGNALBOX_LIMIT(runners_max);

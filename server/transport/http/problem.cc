@@ -95,6 +95,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::REDACTION_IMPOSSIBLE:
     case ErrorCode::REDACTION_NEEDS_STOP:
     case ErrorCode::AMBIGUOUS_ID:
+    case ErrorCode::CELL_UPGRADE_NEEDED:
       return 409;
     case ErrorCode::OVERLOADED:
       return 429;

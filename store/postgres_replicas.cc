@@ -1,0 +1,84 @@
+// What the servers of a cell tell of themselves, and what they may write: the parts of PostgresLog
+// that its chain doesn't need.
+#include "domain/try.h"
+#include "store/postgres_log.h"
+#include "store/postgres_tables.h"
+
+namespace signalbox {
+
+// Always written, also if the cell has the level: only a write that is acknowledged proves that an
+// earlier one, whose answer was lost, is durable. Whoever takes the cell waits for this row.
+Stored<bool> PostgresLog::raise_level(std::uint64_t epoch, FeatureLevel level) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(require_durability(end));
+  const auto rows =
+      TRY(write_rows("UPDATE sb_cell SET feature_level = greatest(feature_level, $3) WHERE cell = "
+                     "$1 AND epoch = $2"
+                     " RETURNING epoch",
+                     {PostgresValue::int4(*cell_), PostgresValue::int8(to_database(epoch)),
+                      PostgresValue::int4(level)},
+                     end));
+  return !rows.empty();
+}
+
+// The commit waits for no standby: nothing depends on it, and it is repeated soon.
+//
+// A program that knows of no levels leaves that of a row alone. So the time of the report goes with
+// the level: after one of such a program they differ.
+Stored<void> PostgresLog::report(const ReplicaReport& report) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  const auto told = TRY(read_rows(
+      "INSERT INTO sb_replica (cell, name, address, role, version, applied, root, seen, identity,"
+      " feature_level, level_seen) SELECT $1, $2, $3, $4, $5, $6, $7, n.moment, $8, $9, n.moment"
+      " FROM set_config('synchronous_commit', 'local', true),"
+      " (SELECT clock_timestamp() AS moment) n"
+      " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
+      " version = excluded.version, applied = excluded.applied, root = excluded.root,"
+      " seen = excluded.seen, identity = excluded.identity,"
+      " feature_level = excluded.feature_level, level_seen = excluded.level_seen"
+      " WHERE sb_replica.identity IN ('', excluded.identity) RETURNING cell",
+      {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
+       PostgresValue::text(report.server.address), PostgresValue::text(report.role),
+       PostgresValue::text(report.version), PostgresValue::int8(to_database(report.applied)),
+       PostgresValue::text(report.root), PostgresValue::text(report.server.identity),
+       PostgresValue::int4(report.feature_level)},
+      end));
+  if (!told.empty()) return {};
+  return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
+}
+
+Stored<void> PostgresLog::forget(const CellServer& server) {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  TRY(write_rows("DELETE FROM sb_replica WHERE cell = $1 AND name = $2 AND identity = $3",
+                 {PostgresValue::int4(*cell_), PostgresValue::text(server.name),
+                  PostgresValue::text(server.identity)},
+                 end));
+  return {};
+}
+
+Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
+  const Deadline end = deadline();
+  TRY(reach(end));
+  const auto rows =
+      TRY(read_rows("SELECT name, address, role, version, applied, root,"
+                    " (extract(epoch FROM seen) * 1000000)::bigint, identity,"
+                    " CASE WHEN level_seen = seen THEN feature_level ELSE $2 END"
+                    " FROM sb_replica WHERE cell = $1 ORDER BY name",
+                    {PostgresValue::int4(*cell_), PostgresValue::int4(feature_level_min)}, end));
+  std::vector<ReplicaReport> reports;
+  for (const PostgresRow& row : rows) {
+    reports.push_back({{row.bytes(0), row.bytes(1), row.bytes(7)},
+                       row.bytes(2),
+                       row.bytes(3),
+                       from_database(row.integer(4)),
+                       row.bytes(5),
+                       row.integer(6) * 1000,
+                       static_cast<FeatureLevel>(row.integer(8))});
+  }
+  return reports;
+}
+
+}  // namespace signalbox
