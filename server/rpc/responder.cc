@@ -109,7 +109,7 @@ std::string Responder::result_line(boost::json::object object, Position shown) c
   if (id_text_.empty()) return {};
   if (hides_tokens_) signalbox::hide_tokens(object);
   object["position"] = shown;
-  if (const auto as_of_ns = engine_.as_of_ns()) object.emplace("as_of", format_time(*as_of_ns));
+  if (const auto as_of_ns = this->as_of_ns()) object.emplace("as_of", format_time(*as_of_ns));
   std::string line = R"({"jsonrpc":"2.0","id":)";
   line += id_text_;
   line += R"(,"result":)";
@@ -137,7 +137,7 @@ void Responder::result_text(std::string object, Position shown) const {
   line += object;
   line += R"(,"position":)";
   line += std::to_string(shown);
-  if (const auto as_of_ns = engine_.as_of_ns()) {
+  if (const auto as_of_ns = this->as_of_ns()) {
     line += R"(,"as_of":")" + format_time(*as_of_ns) + '"';
   }
   line += "}}";
@@ -167,7 +167,7 @@ void Responder::reject(const Rejection& rejection) const {
   // now.
   const bool is_of_state =
       rejection.code != ErrorCode::NOT_ACTIVE && rejection.code != ErrorCode::STORAGE_AWAY;
-  if (const auto as_of_ns = engine_.as_of_ns(); as_of_ns && is_of_state) {
+  if (const auto as_of_ns = this->as_of_ns(); as_of_ns && is_of_state) {
     error["data"].as_object()["details"].as_object()["as_of"] = format_time(*as_of_ns);
   }
   if (hides_tokens_) signalbox::hide_tokens(error);

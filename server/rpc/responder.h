@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,7 +30,8 @@ class Responder {
         peer_(std::move(peer)),
         id_text_(std::move(id_text)),
         weight_(weight),
-        rollbacks_(engine.rollbacks()) {
+        rollbacks_(engine.rollbacks()),
+        as_of_ns_(engine.as_of_ns()) {
     peer_->expect_answer(weight_);
   }
 
@@ -76,6 +78,12 @@ class Responder {
   [[nodiscard]] const std::shared_ptr<Peer>& peer() const { return peer_; }
 
  private:
+  // Returns the moment (UTC, ns) of which the answer shows the state; nullopt: the present. What
+  // was asked of a server that didn't have the present may show what it had then, though it has
+  // since taken over.
+  [[nodiscard]] std::optional<std::int64_t> as_of_ns() const {
+    return as_of_ns_ ? as_of_ns_ : engine_.as_of_ns();
+  }
   [[nodiscard]] std::string result_line(boost::json::object object, Position shown) const;
   void send(std::string line) const;
 
@@ -83,7 +91,8 @@ class Responder {
   std::shared_ptr<Peer> peer_;
   std::string id_text_;
   std::size_t weight_;
-  std::uint64_t rollbacks_;  // of the engine, when the request came
+  std::uint64_t rollbacks_;               // of the engine, when the request came
+  std::optional<std::int64_t> as_of_ns_;  // likewise
   bool hides_tokens_ = false;
   std::string_view method_;  // empty: denials aren't recorded here
   std::string actor_;

@@ -26,6 +26,7 @@ void WatchdogLoop::apply(std::span<const Record> records) {
 void WatchdogLoop::run_if_due() {
   if (!due_ns_ || clock_.monotonic_ns() < *due_ns_) return;
   due_ns_.reset();
+  end_again();
   if (!has_work_(engine_.world())) return;
   arm();
   tick();
@@ -56,7 +57,8 @@ void WatchdogLoop::tick() {
 }
 
 void WatchdogLoop::work(Token token) {
-  EndTick end;
+  EndTick& end = last_end_;
+  end = {};
   end.loop = watchdog_loop_name;
   end.token = token;
   try {
@@ -65,8 +67,15 @@ void WatchdogLoop::work(Token token) {
     end.outcome = TickOutcome::failed;
     end.error = shortened(failure.what(), limits::reason_bytes_max);
   }
-  // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine.
+  // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine. If the
+  // log takes nothing now, end_again() follows.
   (void)engine_.begin(by_the_service).apply(end);
+}
+
+void WatchdogLoop::end_again() {
+  const auto tick = engine_.world().ticks.find(std::string(watchdog_loop_name));
+  if (tick == engine_.world().ticks.end() || tick->second.token != last_end_.token) return;
+  (void)engine_.begin(by_the_service).apply(last_end_);
 }
 
 }  // namespace signalbox

@@ -46,6 +46,8 @@ class WatchdogLoop {
  private:
   void tick();
   void work(Token token);
+  // Ends a tick again whose end the log didn't take.
+  void end_again();
 
   Engine& engine_;
   const Clock& clock_;
@@ -53,6 +55,7 @@ class WatchdogLoop {
   HasWork has_work_;
   Sweep sweep_;
   std::optional<std::int64_t> due_ns_;
+  EndTick last_end_;  // of the latest tick whose work is done
 };
 
 }  // namespace signalbox
