@@ -9,12 +9,11 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "tests/simulation/cell_host.h"
 #include "tests/simulation/client.h"
 #include "tests/simulation/deep_job.h"
-#include "tests/simulation/host_machine.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/settling_client.h"
-#include "tests/simulation/simulated_server.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -26,28 +25,13 @@ constexpr std::int64_t takeover_ns_max = 30 * ns_per_s;
 constexpr std::int64_t long_stall_ns = 2'001 * ns_per_ms;
 constexpr std::uint64_t steps_between_comparisons = 500;
 
-// A machine with a server of the cell.
-struct Host {
-  Host(Environment& environment, SimulatedMachine& jobs, std::string name_of_it)
-      : name(std::move(name_of_it)), disk(environment), machine(jobs), files(environment) {}
-
-  const std::string name;
-  SimulatedDisk disk;  // with the replica
-  HostMachine machine;
-  RunRootFiles files;
-  DatabaseWay way;
-  std::unique_ptr<Witness> witness;
-  std::unique_ptr<CellSite> site;
-  std::unique_ptr<SimulatedServer> server;  // nullptr: down
-  Owner life = outside;
-};
-
 class CellSimulation {
  public:
   explicit CellSimulation(const SimulationOptions& options)
       : options_(options),
-        // Without what only some seeds of a single server have.
-        environment_(options.seed * 160, options.mutant, options.trace_lines, false, false,
+        // Without what only some seeds of a single server have: those decide by the remainder.
+        environment_((options.seed & 0x00ff'ffff'ffff'ffff) * 160, options.mutant,
+                     options.trace_lines, false, false,
                      /*in_cell=*/true) {
     for (std::size_t number = 1; number <= options.servers; ++number) add_host(number);
     MemorySharedLog made(database_.chain());
@@ -81,7 +65,7 @@ class CellSimulation {
   // Tells the oracle what the present server does, and of each what is durable.
   class HostWitness final : public Witness {
    public:
-    HostWitness(CellSimulation& simulation, const Host& host)
+    HostWitness(CellSimulation& simulation, const CellHost& host)
         : simulation_(simulation), host_(host) {}
 
     void applied(const World& world, std::span<const Record> records) override {
@@ -103,13 +87,14 @@ class CellSimulation {
     [[nodiscard]] bool is_present() const { return simulation_.present_ == &host_; }
 
     CellSimulation& simulation_;
-    const Host& host_;
+    const CellHost& host_;
   };
 
   [[nodiscard]] std::int64_t now_ns() const { return environment_.schedule.monotonic_ns(); }
 
   void add_host(std::size_t number) {
-    auto host = std::make_unique<Host>(environment_, machine_, "server-" + std::to_string(number));
+    auto host =
+        std::make_unique<CellHost>(environment_, machine_, "server-" + std::to_string(number));
     host->witness = std::make_unique<HostWitness>(*this, *host);
     host->site =
         std::make_unique<CellSite>(CellSite{host->name, database_, host->way, host->machine,
@@ -120,7 +105,7 @@ class CellSimulation {
     hosts_.push_back(std::move(host));
   }
 
-  Host& target_of(const std::string& client) { return *hosts_[targets_[client]]; }
+  CellHost& target_of(const std::string& client) { return *hosts_[targets_[client]]; }
 
   void turn(const std::string& client, const std::string& server) {
     std::size_t& target = targets_[client];
@@ -130,7 +115,7 @@ class CellSimulation {
     if (server.empty()) target = (target + 1) % hosts_.size();
   }
 
-  void start(Host& host) {
+  void start(CellHost& host) {
     host.life = ++lives_;
     host.disk.reopen();
     environment_.note(host.name + " starts, life " + std::to_string(host.life) + ", at " +
@@ -142,7 +127,7 @@ class CellSimulation {
   }
 
   // The server takes the log: what it has is what counts from now on.
-  void became_present(Host& host) {
+  void became_present(CellHost& host) {
     // It may have hung since it took the cell.
     const auto state = MemorySharedLog(database_.chain()).state();
     if (!state || state->holder.name != host.name) return;
@@ -164,7 +149,7 @@ class CellSimulation {
     oracle_.due().disturbed(now_ns());
   }
 
-  void end(Host& host) {
+  void end(CellHost& host) {
     environment_.note(host.name + " is gone");
     if (present_ == &host) present_ = nullptr;
     network_.disconnect(host.server.get());
@@ -249,7 +234,7 @@ class CellSimulation {
     }
   }
 
-  void hang(Host& host) {
+  void hang(CellHost& host) {
     const std::int64_t ns = environment_.random.between(50, 6000) * ns_per_ms;
     environment_.note(host.name + " hangs");
     environment_.schedule.stall(host.life, ns);
@@ -267,7 +252,7 @@ class CellSimulation {
     for (const auto& host : hosts_) compare(*host, links);
   }
 
-  void compare(const Host& host, const std::vector<ChainLink>& links) {
+  void compare(const CellHost& host, const std::vector<ChainLink>& links) {
     const MemoryEventLog& replica = host.disk.log();
     environment_.expect(replica.tail() <= links.back().last,
                         "the replica of " + host.name + " has what the log doesn't have");
@@ -384,8 +369,8 @@ class CellSimulation {
   DeepJobs deep_jobs_{context_, machine_};
   std::vector<std::unique_ptr<Client>> clients_;
   std::map<std::string, std::size_t> targets_;  // of clients: the host that they ask
-  std::vector<std::unique_ptr<Host>> hosts_;
-  Host* present_ = nullptr;  // whose server takes commands
+  std::vector<std::unique_ptr<CellHost>> hosts_;
+  CellHost* present_ = nullptr;  // whose server takes commands
   Owner lives_ = outside;
   std::uint64_t steps_ = 0;
   Position checked_position_ = 0;

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace signalbox::simulation {
 namespace {
 
 constexpr std::uint64_t sixths = 6;
+constexpr std::uint64_t cell_seeds = 16;
 constexpr std::uint64_t fresh_parts = 2;  // so that ctest runs them in parallel
 
 const std::string found_seeds_path = SIGNALBOX_SOURCE_DIR "/tests/simulation/found_seeds.txt";
@@ -57,6 +59,53 @@ TEST(SimulatedSeeds, KeepAllPromises) {
   for (std::uint64_t sixth = rotation.first; sixth < sixths && !::testing::Test::HasFailure();
        sixth += rotation.stride) {
     expect_promises_kept(1 + sixth * seeds, seeds);
+  }
+}
+
+// The same for cells of several servers. Each fault of a cell strikes in these seeds.
+// K8
+TEST(SimulatedCells, KeepAllPromises) {
+  SimulationOptions options;
+  options.servers = cell_servers;
+  std::map<std::string, std::uint64_t> faults;
+  std::uint64_t acknowledged = 0;
+  std::uint64_t taken = 0;
+  for (options.seed = 1; options.seed <= cell_seeds; ++options.seed) {
+    announce(options);
+    const SimulationResult result = simulate(options);
+    ASSERT_FALSE(result.violation) << failure_text(options, result);
+    acknowledged += result.acknowledged;
+    result.event_counts.for_each([&taken](std::string_view name, std::uint64_t count) {
+      if (name == "CellTaken") taken += count;
+    });
+    for (const auto& [name, count] : result.cell_faults) faults[name] += count;
+  }
+  EXPECT_GT(acknowledged, cell_seeds * 20);
+  EXPECT_GT(taken, cell_seeds * 3);
+  for (const auto& entry : faults) EXPECT_GT(entry.second, 0U) << entry.first << " never struck";
+}
+
+TEST(SimulatedCells, TakeTheSameCourseForTheSameSeed) {
+  SimulationOptions options;
+  options.servers = cell_servers;
+  options.seed = 3;
+  announce(options);
+  const SimulationResult one = simulate(options);
+  const SimulationResult other = simulate(options);
+  EXPECT_EQ(one.trace_digest, other.trace_digest);
+  EXPECT_EQ(one.steps, other.steps);
+}
+
+// Seeds that most probably nobody has tried before.
+TEST(FreshSimulatedCells, KeepAllPromises) {
+  const std::uint64_t seeds = number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / 6;
+  SimulationOptions options;
+  options.servers = cell_servers;
+  options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED"));
+  for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
+    announce(options);
+    const SimulationResult result = simulate(options);
+    ASSERT_FALSE(result.violation) << failure_text(options, result);
   }
 }
 
