@@ -11,6 +11,7 @@ with --smoke, which only sees that the bench measures everything, leaves nothing
 target counts.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -58,6 +59,12 @@ def programs_for(base):
     return base / "usr" / programs.relative_to(unpacked)
 
 
+def ends_with_this(number):
+    """Returns what a child does before it begins, so that it gets that signal however this program ends."""
+    library = ctypes.CDLL(None)
+    return lambda: library.prctl(1, number)  # PR_SET_PDEATHSIG
+
+
 class Nodes:
     def __init__(self, base):
         self.base = base
@@ -103,7 +110,7 @@ class Nodes:
                                             f"cluster_name=n{node}"])
         log = open(self.base / f"n{node}.log", "ab")
         self.processes.append(subprocess.Popen(command, user=self.user, cwd="/", env=self.environment, stdout=log,
-                                               stderr=log))
+                                               stderr=log, preexec_fn=ends_with_this(signal.SIGQUIT)))
         ready = self.command("pg_isready", ["-h", self.base, "-p", self.ports[node]])
         while subprocess.run(ready, env=self.environment, stdout=subprocess.DEVNULL).returncode != 0:
             time.sleep(0.02)
@@ -159,7 +166,7 @@ class Server:
     def start(self):
         log = open(self.data.with_suffix(".log"), "ab")
         self.process = subprocess.Popen([self.binary, "--data", self.data, "serve"], stdout=log, stderr=log,
-                                        stdin=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL, preexec_fn=ends_with_this(signal.SIGKILL))
 
     def role(self):
         try:
@@ -176,10 +183,10 @@ class Server:
 
 
 def roles(servers):
+    """Waits until one is active and the other one stands by: one that hung may still take itself for active."""
     while True:
         for server, other in (servers, servers[::-1]):
-            if server.role() == "active":
-                other.await_role("standby")
+            if server.role() == "active" and other.role() == "standby":
                 return server, other
         time.sleep(0.01)
 
@@ -260,6 +267,7 @@ def expect_refusals(binary, nodes, base):
 
 def main():
     options = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended
     binary = options.binary.resolve()
     base = pathlib.Path(tempfile.mkdtemp(prefix="cell-figures-"))
     base.chmod(0o755)
