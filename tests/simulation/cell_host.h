@@ -23,6 +23,7 @@ struct CellHost {
   std::unique_ptr<CellSite> site;
   std::unique_ptr<SimulatedServer> server;  // nullptr: down
   Owner life = outside;
+  std::int64_t hangs_until_ns = 0;  // monotonic
 };
 
 }  // namespace signalbox::simulation

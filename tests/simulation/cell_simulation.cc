@@ -117,6 +117,7 @@ class CellSimulation {
 
   void start(CellHost& host) {
     host.life = ++lives_;
+    host.hangs_until_ns = 0;
     host.disk.reopen();
     environment_.note(host.name + " starts, life " + std::to_string(host.life) + ", at " +
                       std::to_string(host.disk.log().tail()));
@@ -235,8 +236,10 @@ class CellSimulation {
   }
 
   void hang(CellHost& host) {
+    if (now_ns() < host.hangs_until_ns) return;
     const std::int64_t ns = environment_.random.between(50, 6000) * ns_per_ms;
     environment_.note(host.name + " hangs");
+    host.hangs_until_ns = now_ns() + ns;
     environment_.schedule.stall(host.life, ns);
     environment_.reading.stall(host.life, ns);
     if (present_ != &host) return;
