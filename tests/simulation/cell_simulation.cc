@@ -119,6 +119,7 @@ class CellSimulation {
     host.life = ++lives_;
     host.hangs_until_ns = 0;
     host.disk.reopen();
+    oracle_.durable(host.disk.log());  // it may have been killed before it heard
     environment_.note(host.name + " starts, life " + std::to_string(host.life) + ", at " +
                       std::to_string(host.disk.log().tail()));
     host.server = std::make_unique<SimulatedServer>(
