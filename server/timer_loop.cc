@@ -20,7 +20,7 @@ TimerLoop::TimerLoop(const Parts& parts, std::int64_t watchdog_interval_ms, Repo
                 [this] { end_overdue(); }) {}
 
 void TimerLoop::apply(std::span<const Record> records) {
-  timers_.apply(parts_.engine.world(), records, parts_.clock.wall_ns(),
+  timers_.apply(parts_.engine.world(), records, parts_.engine.now_ns(),
                 parts_.clock.monotonic_ns());
   parts_.locks.apply(records);
   sweep_.apply(records);
@@ -30,7 +30,8 @@ void TimerLoop::apply(std::span<const Record> records) {
 void TimerLoop::arm() {
   // A server that stood by until now didn't look at the clocks.
   clock_watch_ = ClockWatch(parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
-  timers_.arm_all(parts_.engine.world(), parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
+  // By the time of the log: a wait isn't longer because this server's clock is behind.
+  timers_.arm_all(parts_.engine.world(), parts_.engine.now_ns(), parts_.clock.monotonic_ns());
   sweep_.forget();
   watchdog_.arm();
 }

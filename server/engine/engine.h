@@ -109,6 +109,9 @@ class Engine {
   }
   void show_as_of(std::int64_t utc_ns) { as_of_ns_ = utc_ns; }
   void show_present() { as_of_ns_ = present; }
+  // Returns the time at which an event is recorded now (UTC, ns): that of the clock, or that of the
+  // latest event before lead() while the clock is behind it.
+  [[nodiscard]] std::int64_t now_ns() const;
   // Returns true if all applied events are durable.
   [[nodiscard]] bool idle() const { return !committing_ && gathered_.empty(); }
 
@@ -176,7 +179,6 @@ class Engine {
   [[nodiscard]] Decided<void> accepts_event(const Event& event) const;
   // Decides `command`, unless its events can't be written now.
   [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Now& now) const;
-  [[nodiscard]] std::int64_t now_ns() const;
   void gather(Commit records);
   void release(Position through, Durability durability);
 

@@ -101,6 +101,9 @@ void Oracle::recovered(const EventLog& log) {
   accepted_.clear();
   leases_.begin_anew();
   lateness_.begin_anew();
+  if (environment_.is_cell && log.tail() > 0) {
+    waits_.take_for_now_at_least(recorded_at(log, log.tail()).value());
+  }
   waits_.begin_anew();
   access_.begin_anew();
   answers_.server_gone();

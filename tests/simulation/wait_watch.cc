@@ -21,7 +21,8 @@ std::optional<std::string> ready_by(const Event& event) {
 
 WaitWatch::Wait WaitWatch::until(std::int64_t until_ns) const {
   const Schedule& schedule = environment_.schedule;
-  const std::int64_t left_ns = std::max<std::int64_t>(until_ns - schedule.wall_ns(), 0);
+  const std::int64_t left_ns =
+      std::max<std::int64_t>(until_ns - std::max(schedule.wall_ns(), now_min_ns_), 0);
   return {until_ns, schedule.monotonic_ns() + left_ns};
 }
 

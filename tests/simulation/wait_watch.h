@@ -27,6 +27,8 @@ class WaitWatch {
   void examine(std::int64_t excused_until_ns);
   // Measures all waits that the log knows from now, as a new life of the server does.
   void begin_anew();
+  // The server takes no time for earlier than this (UTC, ns), whatever the clock says.
+  void take_for_now_at_least(std::int64_t utc_ns) { now_min_ns_ = utc_ns; }
 
  private:
   // A run's station (empty) or the id of one of its steps.
@@ -46,6 +48,7 @@ class WaitWatch {
   bool begins(const Record& record, std::map<Key, Wait>& waits) const;
 
   Environment& environment_;
+  std::int64_t now_min_ns_ = 0;
   std::map<Key, Wait> applied_;  // as the server has them
   std::map<Key, Wait> durable_;  // as the log has them
 };
