@@ -23,6 +23,8 @@ constexpr std::int64_t cell_rest_ns_max = 20 * 60 * ns_per_s;
 // Within this time a cell that nothing ails has a server that takes commands.
 constexpr std::int64_t takeover_ns_max = 30 * ns_per_s;
 constexpr std::int64_t long_stall_ns = 2'001 * ns_per_ms;
+// Covers what a server does after something ailed it.
+constexpr std::int64_t disturbance_ns = 4 * ns_per_s;
 constexpr std::uint64_t steps_between_comparisons = 500;
 
 class CellSimulation {
@@ -40,6 +42,7 @@ class CellSimulation {
         [this](const std::string& client) { return target_of(client).server.get(); });
     network_.when_turned(
         [this](const std::string& client, const std::string& server) { turn(client, server); });
+    database_.when_taken([this](const std::string& server) { taken_by(server); });
     network_.when_judged([this](const SimulatedServer* server) {
       return present_ != nullptr && present_->server.get() == server;
     });
@@ -145,6 +148,14 @@ class CellSimulation {
                         host.name + " takes commands without all that the log has");
   }
 
+  // Nobody takes the log from a server that nothing ails.
+  void taken_by(const std::string& server) {
+    const bool is_needless = present_ != nullptr && present_->server->is_current() &&
+                             now_ns() > disturbed_until_ns_ + disturbance_ns;
+    environment_.expect(!is_needless, server + " took the log from a server that nothing ails");
+  }
+  void disturb_until(std::int64_t ns) { disturbed_until_ns_ = std::max(disturbed_until_ns_, ns); }
+
   // Nothing is late that can't be recorded now.
   void excuse() {
     oracle_.stalled_until(now_ns());
@@ -202,32 +213,43 @@ class CellSimulation {
       if (host->server == nullptr) continue;
       if (database_.strikes(CellFault::server_killed)) {
         environment_.note("killed: " + host->name);
+        disturb_until(now_ns());
         end(*host);
         continue;
       }
-      if (database_.strikes(CellFault::server_stopped)) host->server->stop();
+      if (database_.strikes(CellFault::server_stopped)) {
+        disturb_until(now_ns());
+        host->server->stop();
+      }
       if (database_.strikes(CellFault::server_hangs)) hang(*host);
       if (database_.strikes(CellFault::server_cut_off)) {
         environment_.note(host->name + " is cut off");
         host->way.cut_until_ns = now_ns() + random.between(100, 20'000) * ns_per_ms;
+        disturb_until(host->way.cut_until_ns);
         ++host->way.losses;
       }
     }
     if (present_ != nullptr && database_.strikes(CellFault::cell_switched)) {
+      disturb_until(now_ns());
       present_->server->switch_over(random.one_in(2) ? random.any_of(hosts_)->name : "");
     }
     if (database_.strikes(CellFault::database_away)) {
       environment_.note("the database is away");
-      database_.go_away(random.between(100, random.one_in(3) ? 60'000 : 5'000) * ns_per_ms);
+      const std::int64_t ns = random.between(100, random.one_in(3) ? 60'000 : 5'000) * ns_per_ms;
+      disturb_until(now_ns() + ns);
+      database_.go_away(ns);
       if (random.one_in(2)) database_.fail_over();
     }
     if (database_.strikes(CellFault::database_fails_over)) {
       environment_.note("the database fails over");
+      disturb_until(now_ns());
       database_.fail_over();
     }
     if (database_.strikes(CellFault::standbys_away)) {
       environment_.note("the database has no standbys");
-      database_.lose_standbys(random.between(100, 20'000) * ns_per_ms);
+      const std::int64_t ns = random.between(100, 20'000) * ns_per_ms;
+      disturb_until(now_ns() + ns);
+      database_.lose_standbys(ns);
     }
     if (environment_.faults.strikes(Fault::clock_jump)) {
       environment_.note("the clocks jump");
@@ -241,6 +263,7 @@ class CellSimulation {
     const std::int64_t ns = environment_.random.between(50, 6000) * ns_per_ms;
     environment_.note(host.name + " hangs");
     host.hangs_until_ns = now_ns() + ns;
+    disturb_until(host.hangs_until_ns);
     environment_.schedule.stall(host.life, ns);
     environment_.reading.stall(host.life, ns);
     if (present_ != &host) return;
@@ -378,7 +401,8 @@ class CellSimulation {
   Owner lives_ = outside;
   std::uint64_t steps_ = 0;
   Position checked_position_ = 0;
-  std::int64_t stalled_until_ns_ = 0;  // the present server
+  std::int64_t stalled_until_ns_ = 0;    // the present server
+  std::int64_t disturbed_until_ns_ = 0;  // something ails a server or the database
 };
 
 }  // namespace

@@ -6,6 +6,10 @@
 namespace signalbox::simulation {
 namespace {
 
+bool is_of_step(const Event& event) {
+  return event_as<StepAttemptFailed>(event) != nullptr || event_as<StepReady>(event) != nullptr;
+}
+
 // Adds the tokens of the steps that outside workers do.
 void insert_leased_steps(const AuditedRun& run, std::set<Token>& tokens) {
   if (run.terminal || !run.plan) return;
@@ -120,7 +124,7 @@ void RegisterAudit::read_command(const Record& record) {
       event_as<StationClaimed>(record.event) != nullptr ||
       event_as<CardVerificationStarted>(record.event) != nullptr ||
       (sent->method == "lock.release" && record.stream.kind != StreamKind::lock) ||
-      (sent->method == "station.settle" && event_as<StepAttemptFailed>(record.event) != nullptr);
+      (sent->method == "station.settle" && is_of_step(record.event));
   if (sent->token != 0 && !of_another && record.cause != sent->token) {
     wrong(record, "command " + record.command_id + " showed token " + std::to_string(sent->token) +
                       " and was taken for that of " + std::to_string(record.cause));

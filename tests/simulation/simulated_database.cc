@@ -169,7 +169,10 @@ Stored<std::uint64_t> SimulatedSharedLog::take(std::uint64_t seen, const CellSer
     environment_.schedule.after(any_us(100, 5000), outside,
                                 [chain = database_.chain()] { chain->land_delayed(); });
   }
-  if (epoch) environment_.note("epoch " + std::to_string(*epoch) + " is " + server.name + "'s");
+  if (epoch) {
+    environment_.note("epoch " + std::to_string(*epoch) + " is " + server.name + "'s");
+    database_.note_taken(server.name);
+  }
   thread_.sleep(any_us(50, 800));
   if (epoch && database_.strikes(CellFault::take_untold)) return no_answer_came();
   return epoch;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,11 @@ class SimulatedDatabase {
   void lose_standbys(std::int64_t ns);
   [[nodiscard]] bool is_away() const { return now_ns() < away_until_ns_; }
   [[nodiscard]] bool has_standbys() const { return now_ns() >= alone_until_ns_; }
+  // Sets what is called when a server has taken the log, with its name.
+  void when_taken(std::function<void(const std::string& server)> taken) {
+    taken_ = std::move(taken);
+  }
+  void note_taken(const std::string& server) const { taken_(server); }
   // Returns how often all connections were lost.
   [[nodiscard]] std::uint64_t losses() const { return losses_; }
 
@@ -83,6 +89,7 @@ class SimulatedDatabase {
   std::int64_t away_until_ns_ = 0;
   std::int64_t alone_until_ns_ = 0;
   std::uint64_t losses_ = 0;
+  std::function<void(const std::string& server)> taken_ = [](const std::string&) {};
 };
 
 // A connection of one thread of a server.
