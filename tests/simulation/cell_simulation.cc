@@ -65,40 +65,13 @@ class CellSimulation {
   }
 
  private:
-  // Tells the oracle what the present server does, and of each what is durable.
-  class HostWitness final : public Witness {
-   public:
-    HostWitness(CellSimulation& simulation, const CellHost& host)
-        : simulation_(simulation), host_(host) {}
-
-    void applied(const World& world, std::span<const Record> records) override {
-      if (is_present()) simulation_.oracle_.applied(world, records);
-    }
-    void durable(const EventLog& log) override { simulation_.oracle_.durable(log); }
-    void renewed(Token token) override {
-      if (is_present()) simulation_.oracle_.renewed(token);
-    }
-    void handled(const std::string&, const std::optional<Uuid>&) override {}
-    void rolled_back() override {
-      if (is_present()) simulation_.oracle_.rolled_back();
-    }
-    void has_space() override {
-      if (is_present()) simulation_.oracle_.has_space();
-    }
-
-   private:
-    [[nodiscard]] bool is_present() const { return simulation_.present_ == &host_; }
-
-    CellSimulation& simulation_;
-    const CellHost& host_;
-  };
-
   [[nodiscard]] std::int64_t now_ns() const { return environment_.schedule.monotonic_ns(); }
 
   void add_host(std::size_t number) {
     auto host =
         std::make_unique<CellHost>(environment_, machine_, "server-" + std::to_string(number));
-    host->witness = std::make_unique<HostWitness>(*this, *host);
+    host->witness = std::make_unique<PresentWitness>(
+        oracle_, [this, raw = host.get()] { return present_ == raw; });
     host->site =
         std::make_unique<CellSite>(CellSite{host->name, database_, host->way, host->machine,
                                             [this, raw = host.get()] { became_present(*raw); },

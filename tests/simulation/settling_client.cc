@@ -16,6 +16,7 @@ void SettlingClient::look() {
     const Run& run = *entry.second;
     if (!run.attempt || run.attempt->job_id.empty()) continue;
     if (!is_job_elsewhere(run, machine_id_(), /*has_directory=*/false)) continue;
+    machine_.end_what_is_left(run.attempt->job_id);
     if (machine_.is_running(run.attempt->job_id)) continue;
     const bool succeeded = machine_.has_succeeded(run.attempt->job_id);
     return ask("station.settle",

@@ -13,7 +13,7 @@ namespace signalbox::simulation {
 class SettlingClient final : public Client {
  public:
   // `world` returns what the present server has, or nullptr; `machine` returns its machine's id.
-  SettlingClient(Context& context, const SimulatedMachine& machine, std::string name,
+  SettlingClient(Context& context, SimulatedMachine& machine, std::string name,
                  std::function<const World*()> world, std::function<std::string()> machine_id)
       : Client(context, std::move(name)),
         machine_(machine),
@@ -26,7 +26,7 @@ class SettlingClient final : public Client {
   void look();
   void on_settled(const Reply& reply);
 
-  const SimulatedMachine& machine_;
+  SimulatedMachine& machine_;
   const std::function<const World*()> world_;
   const std::function<std::string()> machine_id_;
 };

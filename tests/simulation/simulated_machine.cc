@@ -203,6 +203,13 @@ std::size_t SimulatedMachine::running() const {
       jobs_.begin(), jobs_.end(), [this](const auto& entry) { return is_running(entry.first); }));
 }
 
+void SimulatedMachine::end_what_is_left(const std::string& job_id) {
+  const auto place = jobs_.find(job_id);
+  if (place != jobs_.end() && state_of(place->second) == JobState::lost) {
+    place->second.cleaned = true;
+  }
+}
+
 bool SimulatedMachine::is_running(const std::string& job_id) const {
   const auto place = jobs_.find(job_id);
   if (place == jobs_.end()) return false;

@@ -42,6 +42,8 @@ class SimulatedMachine final : public Executor {
   [[nodiscard]] const std::map<std::string, Token>& started() const { return started_; }
   // Returns true if the job has finished as succeeded.
   [[nodiscard]] bool has_succeeded(const std::string& job_id) const;
+  // Ends what a lost job has left behind, as a person does who looks at the machine.
+  void end_what_is_left(const std::string& job_id);
   // Returns true if the job has processes now.
   [[nodiscard]] bool is_running(const std::string& job_id) const;
   // Returns what the job used up; zeros if it was never submitted.
