@@ -57,7 +57,10 @@ Stored<void> PostgresLog::connect(Deadline deadline) {
 
 Stored<void> PostgresLog::reach(Deadline deadline) {
   TRY(connect(deadline));
-  if (!cell_) cell_ = TRY(find_postgres_cell(connection_, options_.cell, deadline));
+  if (cell_) return {};
+  const PostgresCell found = TRY(find_postgres_cell(connection_, options_.cell, deadline));
+  cell_ = found.number;
+  has_identities_ = found.has_identities;
   return {};
 }
 
@@ -324,22 +327,39 @@ Stored<ChainLink> PostgresLog::last() {
   return std::move(links.front());
 }
 
+// Tried again at each report. No beat, and nothing of the chain, waits for it.
+Stored<bool> PostgresLog::require_identities(Deadline deadline) {
+  if (has_identities_) return true;
+  auto completed = complete_postgres_tables(connection_, deadline);
+  has_identities_ = completed && *completed;
+  return completed;
+}
+
 // The commit waits for no standby: nothing depends on it, and it is repeated soon.
 Stored<void> PostgresLog::report(const ReplicaReport& report) {
   const Deadline end = deadline();
   TRY(reach(end));
+  const bool has_identities = TRY(require_identities(end));
+  std::vector<PostgresValue> values = {PostgresValue::int4(*cell_),
+                                       PostgresValue::text(report.server.name),
+                                       PostgresValue::text(report.server.address),
+                                       PostgresValue::text(report.role),
+                                       PostgresValue::text(report.version),
+                                       int8(report.applied),
+                                       PostgresValue::text(report.root)};
+  if (has_identities) values.push_back(PostgresValue::text(report.server.identity));
   const auto told = TRY(read_rows(
-      "INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $8"
-      " FROM set_config('synchronous_commit', 'local', true)"
-      " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
-      " version = excluded.version, applied = excluded.applied, root = excluded.root,"
-      " seen = excluded.seen, identity = excluded.identity"
-      " WHERE sb_replica.identity IN ('', excluded.identity) RETURNING cell",
-      {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
-       PostgresValue::text(report.server.address), PostgresValue::text(report.role),
-       PostgresValue::text(report.version), int8(report.applied), PostgresValue::text(report.root),
-       PostgresValue::text(report.server.identity)},
-      end));
+      std::string("INSERT INTO sb_replica SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp()") +
+          (has_identities ? ", $8" : "") +
+          " FROM set_config('synchronous_commit', 'local', true)"
+          " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address,"
+          " role = excluded.role, version = excluded.version, applied = excluded.applied,"
+          " root = excluded.root, seen = excluded.seen" +
+          (has_identities ? ", identity = excluded.identity"
+                            " WHERE sb_replica.identity IN ('', excluded.identity)"
+                          : "") +
+          " RETURNING cell",
+      values, end));
   if (!told.empty()) return {};
   return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
 }
@@ -347,6 +367,7 @@ Stored<void> PostgresLog::report(const ReplicaReport& report) {
 Stored<void> PostgresLog::forget(const CellServer& server) {
   const Deadline end = deadline();
   TRY(reach(end));
+  if (!has_identities_) return {};  // it has reported none
   TRY(write_rows("DELETE FROM sb_replica WHERE cell = $1 AND name = $2 AND identity = $3",
                  {PostgresValue::int4(*cell_), PostgresValue::text(server.name),
                   PostgresValue::text(server.identity)},
@@ -357,11 +378,11 @@ Stored<void> PostgresLog::forget(const CellServer& server) {
 Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   const Deadline end = deadline();
   TRY(reach(end));
-  const auto rows = TRY(read_rows(
-      "SELECT name, address, role, version, applied, root,"
-      " (extract(epoch FROM seen) * 1000000)::bigint, identity FROM sb_replica WHERE cell = $1"
-      " ORDER BY name",
-      {PostgresValue::int4(*cell_)}, end));
+  const auto rows = TRY(read_rows(std::string("SELECT name, address, role, version, applied, root,"
+                                              " (extract(epoch FROM seen) * 1000000)::bigint, ") +
+                                      (has_identities_ ? "identity" : "''::text") +
+                                      " FROM sb_replica WHERE cell = $1 ORDER BY name",
+                                  {PostgresValue::int4(*cell_)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {
     reports.push_back({{row.bytes(0), row.bytes(1), row.bytes(7)},

@@ -56,6 +56,8 @@ class PostgresLog final : public SharedLog {
   Stored<void> connect(Deadline deadline);
   // Connects and finds the cell.
   Stored<void> reach(Deadline deadline);
+  // Returns whether the reports have identities, which tables of an earlier program don't.
+  Stored<bool> require_identities(Deadline deadline);
   // Fails with `away` unless the durability is as asked for. Asks every few seconds.
   Stored<void> require_durability(Deadline deadline);
   Stored<SharedDurability> check_durability(Deadline deadline);
@@ -77,6 +79,7 @@ class PostgresLog final : public SharedLog {
   PostgresConnection connection_;
   // Of the present connection.
   std::optional<std::int32_t> cell_;
+  bool has_identities_ = false;  // if there is a cell_
   bool is_attending_ = false;
   std::optional<std::chrono::steady_clock::time_point> durable_at_;  // when it was checked
   // The partition that was made last, in this object's life.

@@ -1,6 +1,8 @@
 #include "store/postgres_tables.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 
 #include "domain/try.h"
@@ -32,10 +34,10 @@ constexpr const char* tables_text = R"(
       identity text NOT NULL DEFAULT '', PRIMARY KEY (cell, name));
     COMMENT ON TABLE sb_cell IS 'signalbox shared log, version )";
 
-// Returns a statement that makes changes of tables one at a time.
-std::string locked_block(const std::string& body) {
-  return "DO $$ BEGIN PERFORM pg_advisory_xact_lock(" + std::to_string(postgres_lock_key) +
-         ", 0); " + body + " END $$";
+// Returns a statement that makes changes of tables one at a time; `settings` are set before.
+std::string locked_block(const std::string& body, const std::string& settings = "") {
+  return "DO $$ BEGIN " + settings + "PERFORM pg_advisory_xact_lock(" +
+         std::to_string(postgres_lock_key) + ", 0); " + body + " END $$";
 }
 
 // Returns what makes a partition of the cell's table, unless it is there. A table that is made
@@ -54,10 +56,14 @@ std::string partition_text(std::int32_t cell, const std::string& suffix, std::in
 // Returns what adds the column that tables made by an earlier program don't have. Such a program
 // goes on with it: its statements name the columns, or have those before it. Nothing depends on the
 // commit, so it waits for no standby.
-std::string add_identity() {
+//
+// Whoever has read the table in a transaction that is still open, a dump for instance, keeps others
+// from changing it, and whoever waits to change it keeps others from reading it: so it gives up.
+std::string add_identity(std::chrono::milliseconds lock_wait) {
   return locked_block(
-      "PERFORM set_config('synchronous_commit', 'local', true); ALTER TABLE sb_replica ADD COLUMN"
-      " IF NOT EXISTS identity text NOT NULL DEFAULT '';");
+      "ALTER TABLE sb_replica ADD COLUMN IF NOT EXISTS identity text NOT NULL DEFAULT '';",
+      "SET LOCAL synchronous_commit = local; SET LOCAL lock_timeout = " +
+          std::to_string(lock_wait.count()) + "; ");
 }
 
 std::string partitions_text(std::int32_t cell, Position prev, Position positions) {
@@ -93,7 +99,7 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection, E
   return tl::unexpected(postgres_error(answer, effect));
 }
 
-Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const std::string& name,
+Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const std::string& name,
                                         Deadline deadline) {
   const auto tables =
       TRY(run_statement(connection, Effect::reads,
@@ -116,15 +122,25 @@ Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const st
                                                             std::to_string(version) +
                                                             ", which a newer Signalbox made");
   }
-  if (!tables.at(0).boolean(2))
-    TRY(run_statement(connection, Effect::reads, add_identity(), {}, deadline));
   const auto cells =
       TRY(run_statement(connection, Effect::reads, "SELECT cell FROM sb_cell WHERE name = $1",
                         {PostgresValue::text(name)}, deadline));
   if (cells.empty()) {
     return store_failure(StoreError::Kind::not_found, "the database has no cell " + name);
   }
-  return static_cast<std::int32_t>(cells.at(0).integer(0));
+  return PostgresCell{static_cast<std::int32_t>(cells.at(0).integer(0)), tables.at(0).boolean(2)};
+}
+
+Stored<bool> complete_postgres_tables(PostgresConnection& connection, Deadline deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  const auto lock_wait =
+      std::clamp(left / 2, std::chrono::milliseconds(1), std::chrono::milliseconds(1'000));
+  const PostgresAnswer answer =
+      connection.run(Effect::reads, add_identity(lock_wait), {}, deadline);
+  if (answer.outcome == PostgresAnswer::Outcome::refused) return false;
+  if (answer.is_ok()) return true;
+  return tl::unexpected(postgres_error(answer, Effect::reads));
 }
 
 Stored<void> create_postgres_cell(PostgresConnection& connection, const NewCell& new_cell,

@@ -45,10 +45,21 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection,
                                                PostgresConnection::Deadline deadline,
                                                PostgresConnection::Deadline latest = {});
 
-// Returns the number of the cell of this name. Fails with `not_found` if it, or the tables, aren't
-// there, and with `unsupported` if they are of a newer version.
-Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const std::string& name,
+struct PostgresCell {
+  std::int32_t number = 0;
+  // The tables have what an earlier program of their version didn't make.
+  bool has_identities = false;
+};
+
+// Returns the cell of this name. Fails with `not_found` if it, or the tables, aren't there, and
+// with `unsupported` if they are of a newer version.
+Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const std::string& name,
                                         PostgresConnection::Deadline deadline);
+
+// Adds to the tables what an earlier program didn't make. Returns false if that can't be done at
+// present, because somebody has read them in a transaction that is open, or the role may not.
+Stored<bool> complete_postgres_tables(PostgresConnection& connection,
+                                      PostgresConnection::Deadline deadline);
 
 struct NewCell {
   std::string name;

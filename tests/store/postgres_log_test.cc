@@ -258,6 +258,34 @@ TEST_F(PostgresLogTest, GoesOnWithTablesThatKnowNoIdentities) {
   EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
 }
 
+// A dump, or a transaction that somebody forgot, keeps the table from being changed, for hours
+// perhaps: nobody stands in a line behind whoever would change it.
+TEST_F(PostgresLogTest, ReportsWithoutAnIdentityWhileTheTableIsRead) {
+  PostgresLog log(options);
+  begin_cell(log);
+  nodes.query("ALTER TABLE sb_replica DROP COLUMN identity");
+  PostgresConnection reader(options.url);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  using Effect = PostgresConnection::Effect;
+  ASSERT_TRUE(reader.connect(deadline));
+  ASSERT_TRUE(reader.run(Effect::reads, "BEGIN", {}, deadline).is_ok());
+  ASSERT_TRUE(reader.run(Effect::reads, "SELECT FROM sb_replica", {}, deadline).is_ok());
+
+  PostgresLog later(with_deadline(std::chrono::seconds(2)));
+  const ReplicaReport report{{"one", "a", "an identity"}, "active", "1.2", 9, "", 0};
+  const auto told = later.report(report);
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(later.replicas()->at(0).server.identity, "");
+  EXPECT_TRUE(*later.beat(beat_of(1, 1)));
+  EXPECT_EQ(nodes.query("SELECT count(*) FROM pg_locks WHERE NOT granted"), "0");
+
+  reader.close();
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(later.report(report));
+    return later.replicas()->at(0).server.identity == "an identity";
+  }));
+}
+
 // A network on which the link takes longer than a call may otherwise.
 TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
   PostgresLog maker(options);
