@@ -13,9 +13,6 @@
 namespace signalbox {
 namespace {
 
-// Links that are read at once: 16 MiB at most, but for single commits that are larger.
-constexpr std::size_t links_at_once = 16;
-
 constexpr std::int64_t trouble_interval_ms = 5 * 60 * 1000;
 constexpr std::int64_t trouble_settled_ms = 1000;
 
@@ -269,84 +266,6 @@ bool CellMember::begin_applying() {
     }
     waiter_->wait(limits::cell_look_ms_default * ns_per_ms);
   }
-}
-
-bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
-  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
-  const auto epoch = shared_->take(state.epoch, settings_.server);
-  if (!epoch) {
-    if (epoch.error().kind == StoreError::Kind::in_use) return true;  // another one was first
-    return tolerate(epoch.error());
-  }
-  // Everything that can be read now is durable, as take() has written after it.
-  if (auto writer = become_writer(*epoch); !writer) return tolerate(writer.error());
-  hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
-  beat_proved_at_ns_ = sent_at_ns;
-  {
-    const std::lock_guard lock(mutex_);
-    view_.role = CellRole::active;
-    view_.taken_because = text_of(cause, state);
-    view_.epoch = *epoch;
-    view_.holder = settings_.server;
-  }
-  epoch_ = *epoch;
-  is_active_ = true;
-  reported_at_ns_.reset();
-  hooks_.active();
-  return true;
-}
-
-Stored<void> CellMember::become_writer(std::uint64_t epoch) {
-  for (;;) {
-    const auto links = TRY(shared_->read(log_.tail(), links_at_once));
-    if (links.empty()) break;
-    TRY(follow_links(links, links.size()));
-  }
-  const auto last = TRY(shared_->last());
-  if (last.last < log_.tail()) {
-    return store_failure(StoreError::Kind::damaged,
-                         "the cell's log lost what this server's replica has, from " +
-                             std::to_string(last.last + 1) + " on");
-  }
-  if (last.last != log_.tail()) {
-    return store_failure(StoreError::Kind::away,
-                         "an entry came between, at " + std::to_string(last.last));
-  }
-  log_.begin_epoch(epoch, last);
-  return {};
-}
-
-bool CellMember::beat() {
-  const Beat beat = log_.next_beat(epoch_, log_.tail());
-  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
-  const auto is_writer = shared_->beat(beat);
-  if (!is_writer) {
-    note_trouble(is_writer.error().message);
-    return true;
-  }
-  if (!*is_writer) {
-    if (const auto state = shared_->state()) {
-      const std::lock_guard lock(mutex_);
-      view_.epoch = state->epoch;
-      view_.holder = state->holder;
-    }
-    hooks_.deposed("another server has taken the cell");
-    return false;
-  }
-  beat_proved_at_ns_ = sent_at_ns;
-  note_trouble({});
-  if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
-  return true;
-}
-
-void CellMember::let_go(const std::string& successor) {
-  Beat beat = log_.next_beat(epoch_, log_.tail());
-  beat.is_released = true;
-  beat.successor = successor;
-  const auto told = shared_->beat(beat);
-  if (told && !*told) return;  // another server has it already
-  hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
-                                     : "the cell couldn't be let go of: " + told.error().message);
 }
 
 // For people: whatever fails is tried again soon. Each call has little time and is made in a turn

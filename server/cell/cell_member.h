@@ -106,6 +106,9 @@ class CellMember {
   [[nodiscard]] bool is_older(const std::optional<std::int64_t>& done_at_ns,
                               std::int64_t interval_ms) const;
 
+  // Links that are read at once: 16 MiB at most, but for single commits that are larger.
+  static constexpr std::size_t links_at_once = 16;
+
   const CellSettings settings_;
   const std::string version_;
   ReplicatedEventLog& log_;

@@ -1,0 +1,86 @@
+// A member of a cell as its writer: takes the cell, beats, and lets go of it.
+#include "domain/try.h"
+#include "server/cell/cell_member.h"
+#include "server/limits.h"
+
+namespace signalbox {
+
+bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
+  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
+  const auto epoch = shared_->take(state.epoch, settings_.server);
+  if (!epoch) {
+    if (epoch.error().kind == StoreError::Kind::in_use) return true;  // another one was first
+    return tolerate(epoch.error());
+  }
+  // Everything that can be read now is durable, as take() has written after it.
+  if (auto writer = become_writer(*epoch); !writer) return tolerate(writer.error());
+  hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
+  beat_proved_at_ns_ = sent_at_ns;
+  {
+    const std::lock_guard lock(mutex_);
+    view_.role = CellRole::active;
+    view_.taken_because = text_of(cause, state);
+    view_.epoch = *epoch;
+    view_.holder = settings_.server;
+  }
+  epoch_ = *epoch;
+  is_active_ = true;
+  reported_at_ns_.reset();
+  hooks_.active();
+  return true;
+}
+
+Stored<void> CellMember::become_writer(std::uint64_t epoch) {
+  for (;;) {
+    const auto links = TRY(shared_->read(log_.tail(), links_at_once));
+    if (links.empty()) break;
+    TRY(follow_links(links, links.size()));
+  }
+  const auto last = TRY(shared_->last());
+  if (last.last < log_.tail()) {
+    return store_failure(StoreError::Kind::damaged,
+                         "the cell's log lost what this server's replica has, from " +
+                             std::to_string(last.last + 1) + " on");
+  }
+  if (last.last != log_.tail()) {
+    return store_failure(StoreError::Kind::away,
+                         "an entry came between, at " + std::to_string(last.last));
+  }
+  log_.begin_epoch(epoch, last);
+  return {};
+}
+
+bool CellMember::beat() {
+  const Beat beat = log_.next_beat(epoch_, log_.tail());
+  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
+  const auto is_writer = shared_->beat(beat);
+  if (!is_writer) {
+    note_trouble(is_writer.error().message);
+    return true;
+  }
+  if (!*is_writer) {
+    if (const auto state = shared_->state()) {
+      const std::lock_guard lock(mutex_);
+      view_.epoch = state->epoch;
+      view_.holder = state->holder;
+    }
+    hooks_.deposed("another server has taken the cell");
+    return false;
+  }
+  beat_proved_at_ns_ = sent_at_ns;
+  note_trouble({});
+  if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
+  return true;
+}
+
+void CellMember::let_go(const std::string& successor) {
+  Beat beat = log_.next_beat(epoch_, log_.tail());
+  beat.is_released = true;
+  beat.successor = successor;
+  const auto told = shared_->beat(beat);
+  if (told && !*told) return;  // another server has it already
+  hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
+                                     : "the cell couldn't be let go of: " + told.error().message);
+}
+
+}  // namespace signalbox
