@@ -41,9 +41,11 @@ void CellMember::start() {
 void CellMember::ask_to_stop(bool lets_go, const std::string& successor) {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    lets_go_ = lets_go;
-    successor_ = successor;
+    if (!std::exchange(stopping_, true)) {
+      lets_go_ = lets_go;
+      successor_ = successor;
+    }
+    lets_go = lets_go_;
   }
   waiter_->wake();
   if (!lets_go) shared_->interrupt();
@@ -106,7 +108,14 @@ void CellMember::run() {
     goes_on = goes_on && report() &&
               wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
   }
-  if (is_active_ && lets_go_) let_go(successor_);
+  bool lets_go = false;
+  std::string successor;
+  {
+    const std::lock_guard lock(mutex_);
+    lets_go = lets_go_;
+    successor = successor_;
+  }
+  if (is_active_ && lets_go) let_go(successor);
 }
 
 // A line when a trouble begins and one when it has ended, both a few times an hour at most if it

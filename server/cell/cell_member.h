@@ -61,7 +61,8 @@ class CellMember {
   // What the thread does, until ask_to_stop().
   void run();
   // Has run() end. With `lets_go`, a writer, whose last commit must be durable, lets go of the cell
-  // then: the next one needs no silence to take it. `successor` names a server, or is empty.
+  // then: the next one needs no silence to take it. `successor` names a server, or is empty. Of
+  // several calls the first counts.
   void ask_to_stop(bool lets_go, const std::string& successor);
   // The same, and waits for the thread.
   void stop(bool lets_go, const std::string& successor);
@@ -92,6 +93,8 @@ class CellMember {
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   Stored<void> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
+  // Shows in the view who the writer is.
+  void look_for_writer();
   // Returns false to end the thread.
   bool report();
   void note_trouble(const std::string& why);

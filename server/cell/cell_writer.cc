@@ -59,11 +59,7 @@ bool CellMember::beat() {
     return true;
   }
   if (!*is_writer) {
-    if (const auto state = shared_->state()) {
-      const std::lock_guard lock(mutex_);
-      view_.epoch = state->epoch;
-      view_.holder = state->holder;
-    }
+    look_for_writer();
     hooks_.deposed("another server has taken the cell");
     return false;
   }
@@ -73,12 +69,20 @@ bool CellMember::beat() {
   return true;
 }
 
+void CellMember::look_for_writer() {
+  const auto state = shared_->state();
+  if (!state) return;
+  const std::lock_guard lock(mutex_);
+  view_.epoch = state->epoch;
+  view_.holder = state->holder;
+}
+
 void CellMember::let_go(const std::string& successor) {
   Beat beat = log_.next_beat(epoch_, log_.tail());
   beat.is_released = true;
   beat.successor = successor;
   const auto told = shared_->beat(beat);
-  if (told && !*told) return;  // another server has it already
+  if (told && !*told) return look_for_writer();  // another server has it already
   hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
                                      : "the cell couldn't be let go of: " + told.error().message);
 }

@@ -164,6 +164,18 @@ TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  
   EXPECT_FALSE(failure_.has_value());
 }
 
+// As when its disk is full: the stop that follows has nothing to let go of.
+TEST_F(CellMemberTest, LetsGoOfTheCellWhateverIsAskedLater) {  // K11
+  start();
+  ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+  member_->ask_to_stop(/*lets_go=*/true, "c");
+  member_->stop(/*lets_go=*/false, {});
+  const auto state = shared()->state();
+  ASSERT_TRUE(state.has_value());
+  EXPECT_TRUE(state->is_released);
+  EXPECT_EQ(state->successor, "c");
+}
+
 TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
   ASSERT_TRUE(shared()->report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
   start();
