@@ -14,7 +14,8 @@ class ReplicaLog : public RedactableLog {
   // Appends entries as another log has them, byte for byte, as one atomic write. They lead from
   // expected_tail to `next`, the tree over the log after them, which the caller has computed from
   // them or encoded with them. Doesn't wait for the disk: a crash of the machine may take entries
-  // of the last second, which the other log has. Otherwise as append().
+  // of the last second, which the other log has. After `unknown` the log may have them, and shall
+  // not be read on. Otherwise as append().
   virtual AppendResult append_entries(Position expected_tail,
                                       std::span<const std::string_view> entries,
                                       MerkleFrontier next) = 0;

@@ -39,8 +39,9 @@ class ReplicatedEventLog final : public EventLog {
 
   // Appends to the replica what another writer appended, after it has recomputed the tree over it.
   // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
-  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; and as
-  // the replica's writing fails: after `full` it can be tried again. Not together with append().
+  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; with
+  // `full`, after which it can be tried again; and with `io` if the replica can't be written until
+  // it was opened again: it may have the link then, or not. Not together with append().
   Stored<FollowedLink> follow(const ChainLink& link);
 
   // From now on append() writes in this epoch, after `last`, the chain's last link, which must end

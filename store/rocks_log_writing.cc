@@ -121,8 +121,13 @@ AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
   // The records are durable whether or not the anchor is: it only serves to detect their loss. An
   // anchor must not claim more than what is durable.
   if (Clock::now() - anchored_at >= anchor_interval) {
-    if (!sync_entries()) return refuse(AppendStatus::unknown);
-    static_cast<void>(anchor_tail());
+    if (sync_entries()) {
+      static_cast<void>(anchor_tail());
+    } else if (writing != Writing::full) {
+      return refuse(AppendStatus::unknown);
+    }
+    // Without space for their sync the entries are in the log that was opened again: the next
+    // append is refused.
   }
   return {AppendStatus::ok, tail, {}};
 }

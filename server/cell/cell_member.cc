@@ -138,6 +138,10 @@ void CellMember::note_trouble(const std::string& why) {
 }
 
 bool CellMember::tolerate(const StoreError& error) {
+  if (has_replica_failed_) {  // only another start finds out what it has
+    hooks_.failed(error);
+    return false;
+  }
   switch (error.kind) {
     case StoreError::Kind::away:
     case StoreError::Kind::io:
@@ -256,9 +260,13 @@ Stored<bool> CellMember::follow(const CellState& state) {
 
 Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::size_t count) {
   for (std::size_t index = 0; index < count; ++index) {
-    auto followed = TRY(log_.follow(links[index]));
+    auto followed = log_.follow(links[index]);
+    if (!followed) {
+      has_replica_failed_ = followed.error().kind == StoreError::Kind::io;
+      return tl::unexpected(followed.error());
+    }
     if (!begin_applying()) return {};
-    hooks_.followed(std::move(followed));
+    hooks_.followed(*std::move(followed));
   }
   return {};
 }

@@ -130,6 +130,7 @@ class CellMember {
   std::optional<std::int64_t> read_at_ns_;     // the reports of all servers
   std::optional<std::int64_t> checked_at_ns_;  // the durability
   bool is_unfit_ = false;                      // to take the cell
+  bool has_replica_failed_ = false;            // what it has isn't known
   bool is_noted_ = false;                      // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;

@@ -72,6 +72,23 @@ class CellMemberTest : public testing::Test {
     return failure.value_or(StoreError{});
   }
 
+  // Appends three records as another server, which lets go of the cell then.
+  void append_elsewhere() {
+    TemporaryDirectory directory;
+    auto replica = RocksEventLog::open(directory.path(), {});
+    ASSERT_TRUE(replica.has_value());
+    MemorySharedLog reader(chain_);
+    ReplicatedEventLog writer(**replica, shared(), [](const std::string&) {});
+    const auto epoch = reader.take(0, {"a", "tcp://a:1"});
+    ASSERT_TRUE(epoch.has_value());
+    writer.begin_epoch(*epoch, *reader.last());
+    const std::vector<Commit> commits = {test::sample_commit(1, 3)};
+    ASSERT_EQ(writer.append(0, commits).status, AppendStatus::ok);
+    Beat beat = writer.next_beat(*epoch, 3);
+    beat.is_released = true;
+    ASSERT_TRUE(*reader.beat(beat));
+  }
+
   const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
   TemporaryDirectory directory_;
   test::FaultyDisk disk_;
@@ -130,23 +147,8 @@ TEST_F(CellMemberTest, TakesTheCellFromAWriterWhoseClockWasAhead) {
   EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
 }
 
-// The former writer has let go, so that nothing else keeps this server from taking the cell.
 TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  // K11
-  TemporaryDirectory other_directory;
-  auto other = RocksEventLog::open(other_directory.path(), {});
-  ASSERT_TRUE(other.has_value());
-  {
-    MemorySharedLog reader(chain_);
-    ReplicatedEventLog writer(**other, shared(), [](const std::string&) {});
-    const auto epoch = reader.take(0, {"a", "tcp://a:1"});
-    ASSERT_TRUE(epoch.has_value());
-    writer.begin_epoch(*epoch, *reader.last());
-    const std::vector<Commit> commits = {test::sample_commit(1, 3)};
-    ASSERT_EQ(writer.append(0, commits).status, AppendStatus::ok);
-    Beat beat = writer.next_beat(*epoch, 3);
-    beat.is_released = true;
-    ASSERT_TRUE(*reader.beat(beat));
-  }
+  append_elsewhere();
   disk_.fault = test::WriteFault::append_fails;
   start();
   EXPECT_TRUE(eventually([&] {
@@ -182,6 +184,19 @@ TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
   const StoreError why = failure();
   EXPECT_EQ(why.kind, StoreError::Kind::denied);
   EXPECT_NE(why.message.find("cell.server"), std::string::npos) << why.message;
+}
+
+// What it has then isn't known, and an answer from it might not be of this log.
+TEST_F(CellMemberTest, EndsIfItsDiskFails) {
+  append_elsewhere();
+  disk_.status = rocksdb::IOStatus::IOError("as the test wishes");
+  disk_.fault = test::WriteFault::sync_fails;
+  start();
+  const StoreError why = failure();
+  EXPECT_EQ(why.kind, StoreError::Kind::io);
+  EXPECT_NE(why.message.find("the replica"), std::string::npos) << why.message;
+  EXPECT_EQ(shared()->state()->epoch, 1U);
+  disk_.fault = test::WriteFault::none;
 }
 
 // A replica that is far behind says how far it would have to go, before the database loses it.
