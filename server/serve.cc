@@ -180,7 +180,8 @@ Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
        [&signals](std::int64_t ms) { return signals.wait(ms); },
        [&logger](bool ok, const std::string& text) {
          logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-       }},
+       },
+       SIGNALBOX_VERSION},
       own_key);
   if (note_stop(signals, logger)) return std::nullopt;
   return key;

@@ -7,6 +7,7 @@
 #include "server/cell/cell_mark.h"
 #include "server/limits.h"
 #include "store/base64.h"
+#include "store/merkle_tree.h"
 #include "store/replicated_event_log.h"
 
 namespace signalbox {
@@ -93,9 +94,12 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
   const auto servers = TRY(join.shared.replicas());
   const auto found = std::ranges::find(servers, own.name,
                                        [](const ReplicaReport& each) { return each.server.name; });
+  const auto report = [&] {
+    return join.shared.report(standby_report(own, join.version, "unfit", join.replica));
+  };
   if (found == servers.end() || found->server.identity.empty() ||
       found->server.identity == own.identity) {
-    return {};
+    return report();
   }
   const std::int64_t now_ms = join.now_ms();
   const bool is_known = namesake && namesake->identity == found->server.identity &&
@@ -106,8 +110,9 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
     return store_failure(StoreError::Kind::in_use, "another server is called " + own.name);
   }
   if (now_ms - namesake->since_ms > limits::cell_gone_ms_max) {
+    TRY(join.shared.take_name(*found, own.identity));
     join.note(true, "this server takes the place of another one that was called " + own.name);
-    return join.shared.forget(found->server);
+    return report();
   }
   return store_failure(StoreError::Kind::away,
                        "a server with another data directory was called " + own.name +
@@ -140,6 +145,18 @@ StoreError refusal(const CellJoin& join, StoreError error) {
 }
 
 }  // namespace
+
+ReplicaReport standby_report(const CellServer& server, const std::string& version,
+                             const std::string& role, const EventLog& replica) {
+  ReplicaReport report;
+  report.server = server;
+  report.role = role;
+  report.version = version;
+  report.applied = replica.tail();
+  Sha256 sha256;
+  report.root = to_hex(merkle_root(replica.frontier(), sha256));
+  return report;
+}
 
 StoreError name_taken(const CellServer& server) {
   return {StoreError::Kind::denied,

@@ -95,14 +95,16 @@ class CellMember {
   void let_go(const std::string& successor);
   // Shows in the view who the writer is.
   void look_for_writer();
-  // Returns false to end the thread.
-  bool report();
+  void report();
+  void report_itself();
   void note_trouble(const std::string& why);
   // Returns false if this server shall not take the cell now, and says why. Its clock is so far
   // ahead of the database's.
   bool is_fit(std::int64_t ahead_ms);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
+  // Calls hooks_.failed; returns false, to end the thread.
+  bool fail(const StoreError& error);
   bool wait(std::int64_t ms);
   [[nodiscard]] bool is_stopping() const;
   // Returns whether `interval_ms` have passed since `done_at_ns` (monotonic), if that was ever.
@@ -131,6 +133,8 @@ class CellMember {
   std::optional<std::int64_t> checked_at_ns_;  // the durability
   bool is_unfit_ = false;                      // to take the cell
   bool has_replica_failed_ = false;            // what it has isn't known
+  bool has_failed_ = false;                    // hooks_.failed was called
+  std::string name_trouble_;                   // why its reports aren't taken, as the writer
   bool is_noted_ = false;                      // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;

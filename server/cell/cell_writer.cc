@@ -64,7 +64,7 @@ bool CellMember::beat() {
     return false;
   }
   beat_proved_at_ns_ = sent_at_ns;
-  note_trouble({});
+  note_trouble(name_trouble_);
   if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
   return true;
 }

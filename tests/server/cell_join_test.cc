@@ -39,7 +39,7 @@ class CellJoinTest : public testing::Test {
                         waited();
                         return now_ms_ < until_ms;
                       },
-                      [this](bool, const std::string& text) { notes_.push_back(text); }},
+                      [this](bool, const std::string& text) { notes_.push_back(text); }, "1.2"},
                      "the key");
   }
 
@@ -155,7 +155,7 @@ TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
 }
 
 TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
-  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   const auto other_reports = [this] {
     chain_->set_clock_ns(now_ms_ * 1'000'000);
     EXPECT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
@@ -173,7 +173,7 @@ TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
 }
 
 TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
-  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   ASSERT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
   const std::int64_t begun_ms = now_ms_;
   // Only time in which the database could be read counts.
@@ -183,7 +183,21 @@ TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
   });
   ASSERT_TRUE(key.has_value()) << key.error().message;
   EXPECT_GT(now_ms_, back_ms + limits::cell_gone_ms_max);
-  EXPECT_TRUE(shared_.replicas()->empty());
+  const auto servers = shared_.replicas();
+  ASSERT_EQ(servers->size(), 1U);
+  EXPECT_EQ(servers->front().server.identity, "this one");
+  EXPECT_EQ(servers->front().server.address, "tcp://b:1");
+}
+
+// Long before it first reports as a member: it may have much to read until then.
+TEST_F(CellJoinTest, HasItsNameFromTheMomentThatItJoins) {  // K10
+  ASSERT_TRUE(join().has_value());
+  const auto servers = shared_.replicas();
+  ASSERT_EQ(servers->size(), 1U);
+  EXPECT_EQ(servers->front().role, "unfit");
+  EXPECT_EQ(servers->front().version, "1.2");
+  EXPECT_EQ(servers->front().root.size(), 64U);
+  EXPECT_FALSE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
 }
 
 TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10

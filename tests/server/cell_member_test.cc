@@ -199,6 +199,26 @@ TEST_F(CellMemberTest, EndsIfItsDiskFails) {
   disk_.fault = test::WriteFault::none;
 }
 
+// Its name was given to another one while it didn't report. The cell has its writer all the same.
+TEST_F(CellMemberTest, GoesOnAsTheWriterWhenAnotherServerHasItsName) {  // K10
+  start();
+  ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+  const auto own = [this]() -> std::optional<ReplicaReport> {
+    const auto servers = shared()->replicas();
+    if (!servers || servers->size() != 1) return std::nullopt;
+    return servers->front();
+  };
+  ASSERT_TRUE(eventually([&] {
+    const auto former = own();
+    return former && shared()->take_name(*former, "another one").has_value();
+  }));
+  EXPECT_TRUE(
+      eventually([&] { return member_->view().trouble.find("cell.server") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return member_->is_current(); }));
+  const std::lock_guard lock(mutex_);
+  EXPECT_FALSE(failure_.has_value());
+}
+
 // A replica that is far behind says how far it would have to go, before the database loses it.
 TEST_F(CellMemberTest, SaysThatItLags) {  // K5
   MemorySharedLog writer(chain_);
