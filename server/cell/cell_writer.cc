@@ -50,22 +50,23 @@ Stored<void> CellMember::become_writer(std::uint64_t epoch) {
   return {};
 }
 
+// Attends first, if the connection is a new one: a standby that sees that nobody does takes the
+// cell, which a beat before would have proved to be this server's for the time of a lease. A beat
+// is tried all the same: without any the cell is taken, too.
 bool CellMember::beat() {
+  const auto attending = shared_->attend();
   const Beat beat = log_.next_beat(epoch_, log_.tail());
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto is_writer = shared_->beat(beat);
-  if (!is_writer) {
-    note_trouble(is_writer.error().message);
-    return true;
-  }
-  if (!*is_writer) {
+  if (is_writer && !*is_writer) {
     look_for_writer();
     hooks_.deposed("another server has taken the cell");
     return false;
   }
-  beat_proved_at_ns_ = sent_at_ns;
-  note_trouble(name_trouble_);
-  if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
+  if (is_writer) beat_proved_at_ns_ = sent_at_ns;
+  note_trouble(!is_writer   ? is_writer.error().message
+               : !attending ? attending.error().message
+                            : name_trouble_);
   return true;
 }
 

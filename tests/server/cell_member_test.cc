@@ -199,6 +199,19 @@ TEST_F(CellMemberTest, EndsIfItsDiskFails) {
   disk_.fault = test::WriteFault::none;
 }
 
+// Before the next beat proves that it has the cell, others have to see that its connection is back.
+TEST_F(CellMemberTest, AttendsTheCellAgainBeforeItsNextBeat) {  // K3
+  start();
+  ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+  chain_->set_stuck(true);  // no beat comes through
+  chain_->lose_connections();
+  EXPECT_TRUE(eventually([&] {
+    const auto state = shared()->state();
+    return state && state->is_attended;
+  }));
+  chain_->set_stuck(false);
+}
+
 // Its name was given to another one while it didn't report. The cell has its writer all the same.
 TEST_F(CellMemberTest, GoesOnAsTheWriterWhenAnotherServerHasItsName) {  // K10
   start();
