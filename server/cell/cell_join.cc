@@ -37,10 +37,11 @@ struct Denial {
 
 // Returns the cell's state, after it was made if there was none. A cell that this server was one of
 // isn't made again: its log would be the one of whichever server starts first.
-Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key) {
+Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key,
+                               const std::optional<Position>& seen) {
   auto state = join.shared.state();
   if (state || state.error().kind != StoreError::Kind::not_found) return state;
-  if (const auto seen = TRY(read_seen(join.data, join.settings.name))) {
+  if (seen) {
     const std::string file = seen_file(join.data).string();
     return store_failure(
         StoreError::Kind::damaged,
@@ -59,8 +60,8 @@ Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key)
 
 // Only here can it be found that the database lost what this server never had, as its replica was
 // behind when it stopped.
-Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
-  const auto seen = TRY(read_seen(join.data, join.settings.name));
+Stored<void> compare_with_seen(const CellJoin& join, const CellState& state,
+                               std::optional<Position>& seen) {
   const Position last = TRY(join.shared.last()).last;
   if (seen && last < *seen) {
     const std::string file = seen_file(join.data).string();
@@ -75,7 +76,12 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
         file);
   }
   if (seen && state.acked <= *seen) return {};
-  return note_seen(join.data, join.settings.name, state.acked);
+  seen = state.acked;
+  // A disk that is full keeps no server from standing by.
+  if (auto noted = note_seen(join.data, join.settings.name, state.acked); !noted) {
+    join.note(false, "how far the cell's log goes can't be noted: " + noted.error().message);
+  }
+  return {};
 }
 
 // The server that had this one's name, as long as it may still be there.
@@ -121,14 +127,14 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
 }
 
 Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
-                                std::optional<Namesake>& namesake) {
-  const CellState state = TRY(find_or_make(join, own_key));
+                                std::optional<Position>& seen, std::optional<Namesake>& namesake) {
+  const CellState state = TRY(find_or_make(join, own_key, seen));
   auto key = from_base64(state.secret);
   if (!key) {
     return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
                                                         " in its database isn't one");
   }
-  TRY(compare_with_seen(join, state));
+  TRY(compare_with_seen(join, state, seen));
   TRY(claim_name(join, namesake));
   return *std::move(key);
 }
@@ -168,11 +174,12 @@ StoreError name_taken(const CellServer& server) {
 }
 
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
+  std::optional<Position> seen = TRY(read_seen(join.data, join.settings.name));
   std::optional<std::int64_t> noted_ms;
   std::optional<Namesake> namesake;
   Denial denial;
   do {
-    auto key = try_to_join(join, own_key, namesake);
+    auto key = try_to_join(join, own_key, seen, namesake);
     if (key) return *std::move(key);
     const std::int64_t now_ms = join.now_ms();
     if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));

@@ -40,7 +40,7 @@ StoreError name_taken(const CellServer& server);
 // Blocks until the shared log can be reached, and while another server that had this one's name may
 // still be there. Fails with `damaged` if the database lost what this server has seen acknowledged,
 // or the whole cell; with `denied` if another server has the name, or the database goes on refusing
-// this one.
+// this one; and with `io` if what it has seen can't be read.
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key);
 
 }  // namespace signalbox

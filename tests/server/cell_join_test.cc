@@ -208,6 +208,25 @@ TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10
   EXPECT_EQ(now_ms_, begun_ms);
 }
 
+// What is noted there is for a later start.
+TEST_F(CellJoinTest, JoinsThoughItCannotNoteWhatItHasSeen) {  // K11
+  std::filesystem::create_directory(seen_file(directory_.path()).string() + ".tmp");
+  ASSERT_TRUE(join().has_value());
+  append_elsewhere(30);
+  const auto key = join();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_NE(notes_.back().find("can't be noted"), std::string::npos) << notes_.back();
+}
+
+// It isn't the database that is waited for then.
+TEST_F(CellJoinTest, EndsIfItCannotReadWhatItHasSeen) {
+  std::filesystem::create_directory(seen_file(directory_.path()));
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::io);
+  EXPECT_TRUE(notes_.empty());
+}
+
 TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {
   std::ofstream(seen_file(directory_.path())) << "12";
   const auto refused = join();
