@@ -1,6 +1,7 @@
 // An event log that can be a replica of another one: it takes that one's entries as they are.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -19,6 +20,11 @@ class ReplicaLog : public RedactableLog {
   virtual AppendResult append_entries(Position expected_tail,
                                       std::span<const std::string_view> entries,
                                       MerkleFrontier next) = 0;
+
+  // Returns for how long the next write must be expected to find no space, since one found none: 0
+  // if none did. The longer, the more writes found none lately, so that a quota, which shows itself
+  // only in writes, isn't tried again and again. Any thread.
+  [[nodiscard]] virtual std::chrono::milliseconds full_for() const = 0;
 
   // Like scan(), but passes each entry that begins at `from` or later as its bytes, and where it
   // begins; the view lasts until the visitor returns.

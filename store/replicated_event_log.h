@@ -72,6 +72,10 @@ class ReplicatedEventLog final : public EventLog {
   // thread.
   Beat next_beat(std::uint64_t epoch, Position acked);
 
+  // Returns for how long the replica must be expected to have no space: 0 if it has some, as far as
+  // is known. Any thread.
+  [[nodiscard]] std::chrono::milliseconds full_for() const { return replica_.full_for(); }
+
   [[nodiscard]] Position tail() const override { return replica_.tail(); }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
     return replica_.scan(from, to, visit);

@@ -1,6 +1,7 @@
 #include "server/cell/cell_member.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -202,6 +203,12 @@ bool CellMember::stand_by() {
 
 bool CellMember::is_fit(std::int64_t ahead_ms) {
   std::string why = hooks_.unfit();
+  const std::chrono::milliseconds full_for = log_.full_for();
+  if (full_for.count() > 0) {
+    why = "its disk had no space for the log, and is tried again in " +
+          std::to_string(std::chrono::ceil<std::chrono::seconds>(full_for).count()) +
+          " s: free some, also of the quota and the inodes";
+  }
   if (std::abs(ahead_ms) > limits::cell_clock_ms_max) {
     why = "its clock is " + std::to_string(std::abs(ahead_ms) / 1000) + " s " +
           (ahead_ms > 0 ? "ahead of" : "behind") +

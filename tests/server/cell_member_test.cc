@@ -178,6 +178,30 @@ TEST_F(CellMemberTest, LetsGoOfTheCellWhateverIsAskedLater) {  // K11
   EXPECT_EQ(state->successor, "c");
 }
 
+// A quota leaves space for what it follows, and none for what it would write.
+TEST_F(CellMemberTest, DoesNotTakeTheCellSoonAfterItsDiskWasFull) {  // K11
+  append_elsewhere();
+  {
+    RocksEventLog::Options options;
+    options.env = disk_.env();
+    options.full_pause = std::chrono::milliseconds(1'500);
+    replica_.reset();
+    auto opened = RocksEventLog::open(directory_.path(), std::move(options));
+    ASSERT_TRUE(opened.has_value());
+    replica_ = std::move(*opened);
+  }
+  disk_.fault = test::WriteFault::append_fails;
+  start();
+  EXPECT_TRUE(eventually([&] { return replica_->full_for().count() > 0; }));
+  disk_.fault = test::WriteFault::none;
+  EXPECT_TRUE(eventually([&] { return log_->tail() == 3; }));
+  EXPECT_TRUE(eventually(
+      [&] { return is_active_ || member_->view().trouble.find("quota") != std::string::npos; }));
+  EXPECT_FALSE(is_active_);
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(replica_->full_for().count(), 0);
+}
+
 TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
   ASSERT_TRUE(shared()->report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
   start();
