@@ -39,8 +39,9 @@ class ReplicatedEventLog final : public EventLog {
 
   // Appends to the replica what another writer appended, after it has recomputed the tree over it.
   // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
-  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; and as
-  // the replica's writing fails: after `full` it can be tried again. Not together with append().
+  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; with
+  // `full`, after which it can be tried again; and with `io` if the replica can't be written until
+  // it was opened again: it may have the link then, or not. Not together with append().
   Stored<FollowedLink> follow(const ChainLink& link);
 
   // From now on append() writes in this epoch, after `last`, the chain's last link, which must end
@@ -70,6 +71,10 @@ class ReplicatedEventLog final : public EventLog {
   // Returns the next beat of the writer with this epoch; each differs from those before. Any
   // thread.
   Beat next_beat(std::uint64_t epoch, Position acked);
+
+  // Returns for how long the replica must be expected to have no space: 0 if it has some, as far as
+  // is known. Any thread.
+  [[nodiscard]] std::chrono::milliseconds full_for() const { return replica_.full_for(); }
 
   [[nodiscard]] Position tail() const override { return replica_.tail(); }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {

@@ -8,6 +8,7 @@
 #include "server/cell/cell_upgrade.h"
 #include "server/limits.h"
 #include "store/base64.h"
+#include "store/merkle_tree.h"
 #include "store/replicated_event_log.h"
 
 namespace signalbox {
@@ -37,10 +38,11 @@ struct Denial {
 
 // Returns the cell's state, after it was made if there was none. A cell that this server was one of
 // isn't made again: its log would be the one of whichever server starts first.
-Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key) {
+Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key,
+                               const std::optional<Position>& seen) {
   auto state = join.shared.state();
   if (state || state.error().kind != StoreError::Kind::not_found) return state;
-  if (const auto seen = TRY(read_seen(join.data, join.settings.name))) {
+  if (seen) {
     const std::string file = seen_file(join.data).string();
     return store_failure(
         StoreError::Kind::damaged,
@@ -59,8 +61,8 @@ Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key)
 
 // Only here can it be found that the database lost what this server never had, as its replica was
 // behind when it stopped.
-Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
-  const auto seen = TRY(read_seen(join.data, join.settings.name));
+Stored<void> compare_with_seen(const CellJoin& join, const CellState& state,
+                               std::optional<Position>& seen) {
   const Position last = TRY(join.shared.last()).last;
   if (seen && last < *seen) {
     const std::string file = seen_file(join.data).string();
@@ -75,7 +77,12 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
         file);
   }
   if (seen && state.acked <= *seen) return {};
-  return note_seen(join.data, join.settings.name, state.acked);
+  seen = state.acked;
+  // A disk that is full keeps no server from standing by.
+  if (auto noted = note_seen(join.data, join.settings.name, state.acked); !noted) {
+    join.note(false, "how far the cell's log goes can't be noted: " + noted.error().message);
+  }
+  return {};
 }
 
 // The server that had this one's name, as long as it may still be there.
@@ -94,9 +101,12 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
   const auto servers = TRY(join.shared.replicas());
   const auto found = std::ranges::find(servers, own.name,
                                        [](const ReplicaReport& each) { return each.server.name; });
+  const auto report = [&] {
+    return join.shared.report(standby_report(own, join.version, "unfit", join.replica));
+  };
   if (found == servers.end() || found->server.identity.empty() ||
       found->server.identity == own.identity) {
-    return {};
+    return report();
   }
   const std::int64_t now_ms = join.now_ms();
   const bool is_known = namesake && namesake->identity == found->server.identity &&
@@ -107,8 +117,9 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
     return store_failure(StoreError::Kind::in_use, "another server is called " + own.name);
   }
   if (now_ms - namesake->since_ms > limits::cell_gone_ms_max) {
+    TRY(join.shared.take_name(*found, own.identity));
     join.note(true, "this server takes the place of another one that was called " + own.name);
-    return join.shared.forget(found->server);
+    return report();
   }
   return store_failure(StoreError::Kind::away,
                        "a server with another data directory was called " + own.name +
@@ -117,15 +128,15 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
 }
 
 Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
-                                std::optional<Namesake>& namesake) {
-  const CellState state = TRY(find_or_make(join, own_key));
+                                std::optional<Position>& seen, std::optional<Namesake>& namesake) {
+  const CellState state = TRY(find_or_make(join, own_key, seen));
   auto key = from_base64(state.secret);
   if (!key) {
     return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
                                                         " in its database isn't one");
   }
   TRY(require_known_level(join.settings.name, state.feature_level));
-  TRY(compare_with_seen(join, state));
+  TRY(compare_with_seen(join, state, seen));
   TRY(claim_name(join, namesake));
   return *std::move(key);
 }
@@ -143,6 +154,19 @@ StoreError refusal(const CellJoin& join, StoreError error) {
 
 }  // namespace
 
+ReplicaReport standby_report(const CellServer& server, const std::string& version,
+                             const std::string& role, const EventLog& replica) {
+  ReplicaReport report;
+  report.server = server;
+  report.role = role;
+  report.version = version;
+  report.applied = replica.tail();
+  report.feature_level = feature_level_newest;
+  Sha256 sha256;
+  report.root = to_hex(merkle_root(replica.frontier(), sha256));
+  return report;
+}
+
 StoreError name_taken(const CellServer& server) {
   return {StoreError::Kind::denied,
           "another server of the cell, with another data directory, is called " + server.name +
@@ -153,11 +177,12 @@ StoreError name_taken(const CellServer& server) {
 }
 
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
+  std::optional<Position> seen = TRY(read_seen(join.data, join.settings.name));
   std::optional<std::int64_t> noted_ms;
   std::optional<Namesake> namesake;
   Denial denial;
   do {
-    auto key = try_to_join(join, own_key, namesake);
+    auto key = try_to_join(join, own_key, seen, namesake);
     if (key) return *std::move(key);
     const std::int64_t now_ms = join.now_ms();
     if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));

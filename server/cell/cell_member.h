@@ -63,7 +63,8 @@ class CellMember {
   // What the thread does, until ask_to_stop().
   void run();
   // Has run() end. With `lets_go`, a writer, whose last commit must be durable, lets go of the cell
-  // then: the next one needs no silence to take it. `successor` names a server, or is empty.
+  // then: the next one needs no silence to take it. `successor` names a server, or is empty. Of
+  // several calls the first counts.
   void ask_to_stop(bool lets_go, const std::string& successor);
   // The same, and waits for the thread.
   void stop(bool lets_go, const std::string& successor);
@@ -101,14 +102,18 @@ class CellMember {
   Stored<FeatureLevel> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
   void do_upgrades();
-  // Returns false to end the thread.
-  bool report();
+  // Shows in the view who the writer is.
+  void look_for_writer();
+  void report();
+  void report_itself();
   void note_trouble(const std::string& why);
   // Returns false if this server shall not take the cell now, and says why. Its clock is so far
   // ahead of the database's.
   bool is_fit(std::int64_t ahead_ms);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
+  // Calls hooks_.failed; returns false, to end the thread.
+  bool fail(const StoreError& error);
   bool wait(std::int64_t ms);
   [[nodiscard]] bool is_stopping() const;
   // Returns whether `interval_ms` have passed since `done_at_ns` (monotonic), if that was ever.
@@ -136,6 +141,9 @@ class CellMember {
   std::optional<std::int64_t> read_at_ns_;     // the reports of all servers
   std::optional<std::int64_t> checked_at_ns_;  // the durability
   bool is_unfit_ = false;                      // to take the cell
+  bool has_replica_failed_ = false;            // what it has isn't known
+  bool has_failed_ = false;                    // hooks_.failed was called
+  std::string name_trouble_;                   // why its reports aren't taken, as the writer
   bool is_noted_ = false;                      // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;

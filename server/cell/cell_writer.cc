@@ -56,27 +56,32 @@ Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
   return level;
 }
 
+// Attends first, if the connection is a new one: a standby that sees that nobody does takes the
+// cell, which a beat before would have proved to be this server's for the time of a lease. A beat
+// is tried all the same: without any the cell is taken, too.
 bool CellMember::beat() {
+  const auto attending = shared_->attend();
   const Beat beat = log_.next_beat(epoch_, log_.tail());
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto is_writer = shared_->beat(beat);
-  if (!is_writer) {
-    note_trouble(is_writer.error().message);
-    return true;
-  }
-  if (!*is_writer) {
-    if (const auto state = shared_->state()) {
-      const std::lock_guard lock(mutex_);
-      view_.epoch = state->epoch;
-      view_.holder = state->holder;
-    }
+  if (is_writer && !*is_writer) {
+    look_for_writer();
     hooks_.deposed("another server has taken the cell");
     return false;
   }
-  beat_proved_at_ns_ = sent_at_ns;
-  note_trouble({});
-  if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
+  if (is_writer) beat_proved_at_ns_ = sent_at_ns;
+  note_trouble(!is_writer   ? is_writer.error().message
+               : !attending ? attending.error().message
+                            : name_trouble_);
   return true;
+}
+
+void CellMember::look_for_writer() {
+  const auto state = shared_->state();
+  if (!state) return;
+  const std::lock_guard lock(mutex_);
+  view_.epoch = state->epoch;
+  view_.holder = state->holder;
 }
 
 void CellMember::let_go(const std::string& successor) {
@@ -84,7 +89,7 @@ void CellMember::let_go(const std::string& successor) {
   beat.is_released = true;
   beat.successor = successor;
   const auto told = shared_->beat(beat);
-  if (told && !*told) return;  // another server has it already
+  if (told && !*told) return look_for_writer();  // another server has it already
   hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
                                      : "the cell couldn't be let go of: " + told.error().message);
 }

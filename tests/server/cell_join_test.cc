@@ -39,7 +39,7 @@ class CellJoinTest : public testing::Test {
                         waited();
                         return now_ms_ < until_ms;
                       },
-                      [this](bool, const std::string& text) { notes_.push_back(text); }},
+                      [this](bool, const std::string& text) { notes_.push_back(text); }, "1.2"},
                      "the key");
   }
 
@@ -155,7 +155,7 @@ TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
 }
 
 TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
-  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   const auto other_reports = [this] {
     chain_->set_clock_ns(now_ms_ * 1'000'000);
     EXPECT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
@@ -173,7 +173,7 @@ TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
 }
 
 TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
-  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   ASSERT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
   const std::int64_t begun_ms = now_ms_;
   // Only time in which the database could be read counts.
@@ -183,7 +183,22 @@ TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
   });
   ASSERT_TRUE(key.has_value()) << key.error().message;
   EXPECT_GT(now_ms_, back_ms + limits::cell_gone_ms_max);
-  EXPECT_TRUE(shared_.replicas()->empty());
+  const auto servers = shared_.replicas();
+  ASSERT_EQ(servers->size(), 1U);
+  EXPECT_EQ(servers->front().server.identity, "this one");
+  EXPECT_EQ(servers->front().server.address, "tcp://b:1");
+}
+
+// Long before it first reports as a member: it may have much to read until then.
+TEST_F(CellJoinTest, HasItsNameFromTheMomentThatItJoins) {  // K10
+  ASSERT_TRUE(join().has_value());
+  const auto servers = shared_.replicas();
+  ASSERT_EQ(servers->size(), 1U);
+  EXPECT_EQ(servers->front().role, "unfit");
+  EXPECT_EQ(servers->front().version, "1.2");
+  EXPECT_EQ(servers->front().feature_level, feature_level_newest);
+  EXPECT_EQ(servers->front().root.size(), 64U);
+  EXPECT_FALSE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
 }
 
 TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10
@@ -204,6 +219,25 @@ TEST_F(CellJoinTest, EndsIfTheCellNeedsANewerProgram) {  // K9
   EXPECT_NE(refused.error().message.find("install the version"), std::string::npos)
       << refused.error().message;
   EXPECT_EQ(now_ms_, begun_ms);
+}
+
+// What is noted there is for a later start.
+TEST_F(CellJoinTest, JoinsThoughItCannotNoteWhatItHasSeen) {  // K11
+  std::filesystem::create_directory(seen_file(directory_.path()).string() + ".tmp");
+  ASSERT_TRUE(join().has_value());
+  append_elsewhere(30);
+  const auto key = join();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_NE(notes_.back().find("can't be noted"), std::string::npos) << notes_.back();
+}
+
+// It isn't the database that is waited for then.
+TEST_F(CellJoinTest, EndsIfItCannotReadWhatItHasSeen) {
+  std::filesystem::create_directory(seen_file(directory_.path()));
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::io);
+  EXPECT_TRUE(notes_.empty());
 }
 
 TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {
