@@ -293,9 +293,13 @@ inline constexpr std::size_t agent_log_outgoing_bytes_max = 256 * 1024;
 static_assert(agent_log_excerpt_bytes_max <= agent_log_subscriber_bytes_per_second_max);
 
 // Cells (server/cell): servers that share one log.
-// Between two beats of the writer, and between two looks of a standby.
+// Between two beats of the writer. One that says what was acknowledged last comes earlier, once no
+// append has followed that for so long: a link that follows it says the same.
 inline constexpr std::int64_t cell_beat_ms_default = 250;
-inline constexpr std::int64_t cell_poll_ms_default = 50;
+inline constexpr std::int64_t cell_beat_after_ms_default = 10;
+// Between two looks of a standby, each of two short queries: together with the time above, most of
+// what a standby is behind.
+inline constexpr std::int64_t cell_poll_ms_default = 20;
 // Without a write that the log has acknowledged for so long, counted from when it was sent, a
 // server no longer answers for the present.
 inline constexpr std::int64_t cell_lease_ms_max = 1'000;
@@ -327,6 +331,7 @@ inline constexpr std::int64_t cell_call_ms_max = 3'000;
 inline constexpr std::int64_t cell_report_call_ms_max = 400;
 static_assert(cell_lease_ms_max < cell_silence_ms_max);
 static_assert(cell_beat_ms_default + cell_report_call_ms_max < cell_lease_ms_max);
+static_assert(cell_beat_after_ms_default < cell_beat_ms_default);
 
 // Runners (server/runners): programs on other machines that execute jobs.
 inline constexpr std::size_t runners_max = 4096;

@@ -31,9 +31,15 @@ CellMember::CellMember(CellSettings settings, std::string version, ReplicatedEve
       watch_(settings_.server.name) {
   view_.cell = settings_.name;
   view_.server = settings_.server;
+  log_.when_acknowledged([this] {
+    if (is_idle_.exchange(false)) waiter_->wake();
+  });
 }
 
-CellMember::~CellMember() { stop(/*lets_go=*/false, {}); }
+CellMember::~CellMember() {
+  stop(/*lets_go=*/false, {});
+  log_.when_acknowledged({});
+}
 
 void CellMember::start() {
   thread_ = std::thread([this] { run(); });
@@ -109,7 +115,7 @@ void CellMember::run() {
     if (goes_on && is_active_) do_upgrades();
     if (goes_on) report();
     goes_on = goes_on && !has_failed_ &&
-              wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
+              (is_active_ ? wait_to_beat() : wait(limits::cell_poll_ms_default));
   }
   upgrades_.refuse_all(upgraded_elsewhere(settings_.name));
   bool lets_go = false;

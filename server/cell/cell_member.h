@@ -115,6 +115,9 @@ class CellMember {
   // Calls hooks_.failed; returns false, to end the thread.
   bool fail(const StoreError& error);
   bool wait(std::int64_t ms);
+  // The same until the next beat: for the usual time, or until standbys have to be told what was
+  // acknowledged.
+  bool wait_to_beat();
   [[nodiscard]] bool is_stopping() const;
   // Returns whether `interval_ms` have passed since `done_at_ns` (monotonic), if that was ever.
   [[nodiscard]] bool is_older(const std::optional<std::int64_t>& done_at_ns,
@@ -133,6 +136,7 @@ class CellMember {
   // Of the thread. Moments are monotonic.
   TakeoverWatch watch_;
   std::uint64_t epoch_ = 0;
+  Position beaten_ = 0;                         // what the latest beat said to be acknowledged
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
   Position acked_max_ = 0;  // of all beats that were read
@@ -148,6 +152,7 @@ class CellMember {
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;
+  std::atomic<bool> is_idle_ = false;  // the next append that is acknowledged has to wake it
 
   CellUpgrades upgrades_;
 

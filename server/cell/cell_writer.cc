@@ -1,4 +1,7 @@
 // A member of a cell as its writer: takes the cell, beats, raises its level, and lets go of it.
+#include <algorithm>
+
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/cell/cell_member.h"
 #include "server/limits.h"
@@ -61,7 +64,8 @@ Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
 // is tried all the same: without any the cell is taken, too.
 bool CellMember::beat() {
   const auto attending = shared_->attend();
-  const Beat beat = log_.next_beat(epoch_, log_.tail());
+  beaten_ = log_.tail();
+  const Beat beat = log_.next_beat(epoch_, beaten_);
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto is_writer = shared_->beat(beat);
   if (is_writer && !*is_writer) {
@@ -73,6 +77,28 @@ bool CellMember::beat() {
   note_trouble(!is_writer   ? is_writer.error().message
                : !attending ? attending.error().message
                             : name_trouble_);
+  return true;
+}
+
+// A standby believes a link once the next one follows it, or a beat says that it was acknowledged.
+// So a beat is due early only after the last append of a burst: while others follow, it would be a
+// write for nothing. Whether an append comes is looked for by a wait as short as that.
+bool CellMember::wait_to_beat() {
+  constexpr std::int64_t quiet_ns = limits::cell_beat_after_ms_default * ns_per_ms;
+  const std::int64_t until_ns = waiter_->monotonic_ns() + limits::cell_beat_ms_default * ns_per_ms;
+  for (;;) {
+    if (is_stopping()) return false;
+    is_idle_ = true;  // before it looks: what is acknowledged after that wakes it
+    const bool is_shown = log_.tail() == beaten_;
+    if (!is_shown) is_idle_ = false;
+    const std::int64_t now_ns = waiter_->monotonic_ns();
+    std::int64_t due_ns = until_ns;
+    if (!is_shown) {
+      due_ns = std::min(due_ns, (log_.is_appending() ? now_ns : log_.answered_at_ns()) + quiet_ns);
+    }
+    if (due_ns <= now_ns) break;
+    waiter_->wait(due_ns - now_ns);
+  }
   return true;
 }
 
