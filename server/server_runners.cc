@@ -63,8 +63,23 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   return std::make_shared<RunnerParts>(std::move(parts));
 }
 
+std::string Server::without_former_decisions() const {
+  const StoreError& error = former_decisions_.error();
+  return "which runners were drained or evicted can't be read: " + error.message +
+         (error.kind == StoreError::Kind::damaged
+              ? "; repair the file, or remove it: then those that it names may come back"
+              : "; nothing was found to be wrong with the file itself: see what keeps the service "
+                "from it");
+}
+
 void Server::take_former_decisions() {
   if (!former_decisions_ || !*former_decisions_) return;
+  if (engine_.committing()) {  // what is decided meanwhile would be in their batch
+    engine_.release_when_durable([this](Durability durability) {
+      if (durability == Durability::durable) take_former_decisions();
+    });
+    return;
+  }
   FormerDecisionsTaken taken;
   {
     auto transaction = engine_.begin(by_the_service);
