@@ -224,6 +224,8 @@ class Server {
   // Records what operators had decided about runners when only this server kept that, and removes
   // the file. Only the writer of the log may; a standby does it once it takes over.
   void take_former_decisions();
+  // See RunnerParts::undo_unrecorded.
+  bool undo_former_decision(const std::string& runner, bool evicted);
   // Returns why the service can't do without them, and what to do, if they can't be read.
   [[nodiscard]] std::string without_former_decisions() const;
   [[nodiscard]] std::filesystem::path former_decisions_file() const {
