@@ -323,9 +323,12 @@ inline constexpr std::int64_t cell_gone_ms_max = 3 * cell_report_ms_default;
 inline constexpr std::int64_t cell_upgrade_report_ms_max = 60'000;
 // Between two looks at the reports of all.
 inline constexpr std::int64_t cell_look_ms_default = 1'000;
+// So long a database has to show, over new connections, that it ends before what was acknowledged:
+// one that was the primary and hung shows what was there before, until it is told that it isn't.
+inline constexpr std::int64_t cell_loss_ms_min = 10'000;
 // So long a start goes on trying while each host of the database refuses the role, its password or
 // the database: longer than a node takes to get its settings or its first role.
-inline constexpr std::int64_t cell_denied_ms_max = 10'000;
+inline constexpr std::int64_t cell_denied_ms_max = 60'000;
 // Within which a call to the log has to be answered, and one that only people read of.
 inline constexpr std::int64_t cell_call_ms_max = 3'000;
 inline constexpr std::int64_t cell_report_call_ms_max = 400;

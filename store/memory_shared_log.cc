@@ -348,6 +348,11 @@ Stored<SharedDurability> MemorySharedLog::durability() {
   return SharedDurability{quorum.has_value(), quorum ? "" : quorum.error().message};
 }
 
+void MemorySharedLog::disconnect() {
+  const Call call(*this);
+  call.state.attending.erase(this);
+}
+
 void MemorySharedLog::interrupt() {
   const Call call(*this);
   is_interrupted_ = true;

@@ -82,6 +82,7 @@ class MemorySharedLog final : public SharedLog {
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
   Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
+  void disconnect() override;
   void interrupt() override;
 
  private:

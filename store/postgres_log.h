@@ -46,6 +46,7 @@ class PostgresLog final : public SharedLog {
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
   Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
+  void disconnect() override { connection_.move_on(); }
   void interrupt() override { connection_.interrupt(); }
 
  private:

@@ -170,6 +170,10 @@ class SharedLog {
   // Returns what durability the log's settings give at the moment.
   [[nodiscard]] virtual Stored<SharedDurability> durability() = 0;
 
+  // Has the next call make a new connection, if it can be to another machine of the database than
+  // the present one.
+  virtual void disconnect() = 0;
+
   // Ends the call under way, and all later ones, soon, as if the log were away. Any thread.
   virtual void interrupt() = 0;
 };

@@ -59,15 +59,37 @@ Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key,
   return join.shared.state();
 }
 
+// The server that had this one's name, as long as it may still be there.
+struct Namesake {
+  std::string identity;
+  std::int64_t reported_ns = 0;  // UTC, by the database's clock
+  std::int64_t since_ms = 0;     // when that report was seen first
+  std::int64_t read_ms = 0;      // and last
+};
+
+// What the attempts to join know of those before.
+struct Joining {
+  std::optional<Position> seen;               // acknowledged, as noted
+  std::optional<std::int64_t> lost_since_ms;  // since when the cell's log ends before that
+  std::optional<Namesake> namesake;
+};
+
+// A server of the database that was its primary and hung shows what was there before, for as long
+// as nobody tells it: so a loss isn't believed at once, and other connections are asked.
+//
 // Only here can it be found that the database lost what this server never had, as its replica was
 // behind when it stopped.
-Stored<void> compare_with_seen(const CellJoin& join, const CellState& state,
-                               std::optional<Position>& seen) {
+Stored<void> compare_with_seen(const CellJoin& join, const CellState& state, Joining& joining) {
+  std::optional<Position>& seen = joining.seen;
   const Position last = TRY(join.shared.last()).last;
   if (seen && last < *seen) {
+    const std::int64_t now_ms = join.now_ms();
+    if (!joining.lost_since_ms) joining.lost_since_ms = now_ms;
+    const bool is_believed = now_ms - *joining.lost_since_ms >= limits::cell_loss_ms_min;
+    if (!is_believed) join.shared.disconnect();
     const std::string file = seen_file(join.data).string();
     return store_failure(
-        StoreError::Kind::damaged,
+        is_believed ? StoreError::Kind::damaged : StoreError::Kind::away,
         "the cell's log ends at " + std::to_string(last) + ", and this server has seen " +
             std::to_string(*seen) +
             " acknowledged: the database lost acknowledged records, or is another cell's. "
@@ -76,6 +98,7 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state,
             file + " to go on without",
         file);
   }
+  joining.lost_since_ms.reset();
   if (seen && state.acked <= *seen) return {};
   seen = state.acked;
   // A disk that is full keeps no server from standing by.
@@ -84,14 +107,6 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state,
   }
   return {};
 }
-
-// The server that had this one's name, as long as it may still be there.
-struct Namesake {
-  std::string identity;
-  std::int64_t reported_ns = 0;  // UTC, by the database's clock
-  std::int64_t since_ms = 0;     // when that report was seen first
-  std::int64_t read_ms = 0;      // and last
-};
 
 // A server that starts again has the identity that it had. Any other one waits until that has
 // missed three reports, by this server's clock and while the database could be read: a server whose
@@ -128,16 +143,16 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
 }
 
 Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
-                                std::optional<Position>& seen, std::optional<Namesake>& namesake) {
-  const CellState state = TRY(find_or_make(join, own_key, seen));
+                                Joining& joining) {
+  const CellState state = TRY(find_or_make(join, own_key, joining.seen));
   auto key = from_base64(state.secret);
   if (!key) {
     return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
                                                         " in its database isn't one");
   }
   TRY(require_known_level(join.settings.name, state.feature_level));
-  TRY(compare_with_seen(join, state, seen));
-  TRY(claim_name(join, namesake));
+  TRY(compare_with_seen(join, state, joining));
+  TRY(claim_name(join, joining.namesake));
   return *std::move(key);
 }
 
@@ -177,12 +192,12 @@ StoreError name_taken(const CellServer& server) {
 }
 
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
-  std::optional<Position> seen = TRY(read_seen(join.data, join.settings.name));
+  Joining joining;
+  joining.seen = TRY(read_seen(join.data, join.settings.name));
   std::optional<std::int64_t> noted_ms;
-  std::optional<Namesake> namesake;
   Denial denial;
   do {
-    auto key = try_to_join(join, own_key, seen, namesake);
+    auto key = try_to_join(join, own_key, joining);
     if (key) return *std::move(key);
     const std::int64_t now_ms = join.now_ms();
     if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));

@@ -200,7 +200,8 @@ bool CellMember::stand_by() {
   const auto followed = follow(*state);
   if (!followed) return tolerate(followed.error());
   if (has_failed_) return false;
-  if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
+  if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
+  lost_since_ns_.reset();
   const bool fit = is_fit(ahead_ms);
   if (*followed) {
     {
@@ -236,6 +237,21 @@ void CellMember::note_lag(Position acked) {
   if (acked < std::max(log_.tail(), lag_noted_) + limits::cell_lag_noted_min) return;
   lag_noted_ = acked;
   hooks_.lags(acked);
+}
+
+// A server of the database that was its primary and hung shows what was there before, for as long
+// as nobody tells it.
+bool CellMember::believe_loss(StoreError error) {
+  if (error.kind == StoreError::Kind::damaged) {
+    if (!lost_since_ns_) lost_since_ns_ = waiter_->monotonic_ns();
+    if (is_older(lost_since_ns_, limits::cell_loss_ms_min)) return tolerate(error);
+    if (is_older(disconnected_at_ns_, limits::cell_look_ms_default)) {
+      disconnected_at_ns_ = waiter_->monotonic_ns();
+      shared_->disconnect();
+    }
+    error.kind = StoreError::Kind::away;
+  }
+  return tolerate(error);
 }
 
 // Also while it runs: a database may be restored, or fail over with a loss, at any time.

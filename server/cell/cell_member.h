@@ -96,6 +96,8 @@ class CellMember {
   bool begin_applying();
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
+  // Returns false to end the thread: the database has shown such an error for long.
+  bool believe_loss(StoreError error);
   void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   // Returns the cell's feature level.
@@ -139,6 +141,8 @@ class CellMember {
   Position beaten_ = 0;                         // what the latest beat said to be acknowledged
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
+  std::optional<std::int64_t> lost_since_ns_;  // when the comparison first failed
+  std::optional<std::int64_t> disconnected_at_ns_;
   Position acked_max_ = 0;  // of all beats that were read
   Position lag_noted_ = 0;  // what hooks_.lags was called with
   std::optional<std::int64_t> reported_at_ns_;

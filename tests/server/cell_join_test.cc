@@ -130,13 +130,28 @@ TEST_F(CellJoinTest, RefusesADatabaseThatEndsBeforeWhatItHasSeen) {  // K5
   MemorySharedLog restored(chain_);
   ASSERT_TRUE(restored.create(test::first_link(), "c2VjcmV0"));
   append_elsewhere(29);
+  const std::int64_t begun_ms = now_ms_;
   const auto refused = join_with(restored);
+  EXPECT_GE(now_ms_, begun_ms + limits::cell_loss_ms_min);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
   EXPECT_NE(refused.error().message.find("signalbox cell repair"), std::string::npos)
       << refused.error().message;
   append_elsewhere(1);  // as a repair does
   EXPECT_TRUE(join_with(restored).has_value());
+}
+
+// As of a database that was the primary, hung, and doesn't know yet that another one is.
+TEST_F(CellJoinTest, BelievesNoLossAtOnce) {  // K5
+  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(note_seen(directory_.path(), "main", 30));
+  const std::int64_t begun_ms = now_ms_;
+  const auto key = join([&] {
+    if (now_ms_ < begun_ms + limits::cell_loss_ms_min / 2 || shared_.last()->last > 0) return;
+    append_elsewhere(30);
+  });
+  EXPECT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_LT(now_ms_, begun_ms + limits::cell_loss_ms_min);
 }
 
 TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5

@@ -93,7 +93,7 @@ class CellMemberTest : public testing::Test {
     ASSERT_TRUE(replica.has_value());
     MemorySharedLog reader(chain_);
     ReplicatedEventLog writer(**replica, shared(), [](const std::string&) {});
-    const auto epoch = reader.take(0, {"a", "tcp://a:1"});
+    const auto epoch = reader.take(reader.state()->epoch, {"a", "tcp://a:1"});
     ASSERT_TRUE(epoch.has_value());
     writer.begin_epoch(*epoch, *reader.last());
     const std::vector<Commit> commits = {test::sample_commit(1, 3)};
@@ -334,6 +334,22 @@ TEST_F(CellMemberTest, GoesOnAsTheWriterWhenAnotherServerHasItsName) {  // K10
   EXPECT_TRUE(
       eventually([&] { return member_->view().trouble.find("cell.server") != std::string::npos; }));
   EXPECT_TRUE(eventually([&] { return member_->is_current(); }));
+  const std::lock_guard lock(mutex_);
+  EXPECT_FALSE(failure_.has_value());
+}
+
+// As of a database that was the primary, hung, and doesn't know yet that another one is.
+TEST_F(CellMemberTest, BelievesNoLossAtOnce) {  // K5
+  MemorySharedLog writer(chain_);
+  ASSERT_TRUE(writer.take(0, {"a", "tcp://a:1"}).has_value());
+  ASSERT_TRUE(*writer.beat({1, 1, 3, 0, false, ""}));
+  start();
+  EXPECT_TRUE(eventually([&] {
+    return member_->view().trouble.find("lost acknowledged records") != std::string::npos;
+  }));
+  append_elsewhere();
+  EXPECT_TRUE(eventually([&] { return log_->tail() == 3; }));
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
   const std::lock_guard lock(mutex_);
   EXPECT_FALSE(failure_.has_value());
 }

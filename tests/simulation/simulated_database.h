@@ -105,6 +105,7 @@ class SimulatedSharedLog final : public SharedLog {
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
   Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
+  void disconnect() override { connect(); }
   void interrupt() override { is_interrupted_ = true; }
 
  private:
