@@ -293,9 +293,13 @@ inline constexpr std::size_t agent_log_outgoing_bytes_max = 256 * 1024;
 static_assert(agent_log_excerpt_bytes_max <= agent_log_subscriber_bytes_per_second_max);
 
 // Cells (server/cell): servers that share one log.
-// Between two beats of the writer, and between two looks of a standby.
+// Between two beats of the writer. One that says what was acknowledged last comes earlier, once no
+// append has followed that for so long: a link that follows it says the same.
 inline constexpr std::int64_t cell_beat_ms_default = 250;
-inline constexpr std::int64_t cell_poll_ms_default = 50;
+inline constexpr std::int64_t cell_beat_after_ms_default = 10;
+// Between two looks of a standby, each of two short queries: together with the time above, most of
+// what a standby is behind.
+inline constexpr std::int64_t cell_poll_ms_default = 20;
 // Without a write that the log has acknowledged for so long, counted from when it was sent, a
 // server no longer answers for the present.
 inline constexpr std::int64_t cell_lease_ms_max = 1'000;
@@ -319,14 +323,18 @@ inline constexpr std::int64_t cell_gone_ms_max = 3 * cell_report_ms_default;
 inline constexpr std::int64_t cell_upgrade_report_ms_max = 60'000;
 // Between two looks at the reports of all.
 inline constexpr std::int64_t cell_look_ms_default = 1'000;
+// So long a database has to show, over new connections, that it ends before what was acknowledged:
+// one that was the primary and hung shows what was there before, until it is told that it isn't.
+inline constexpr std::int64_t cell_loss_ms_min = 10'000;
 // So long a start goes on trying while each host of the database refuses the role, its password or
 // the database: longer than a node takes to get its settings or its first role.
-inline constexpr std::int64_t cell_denied_ms_max = 10'000;
+inline constexpr std::int64_t cell_denied_ms_max = 60'000;
 // Within which a call to the log has to be answered, and one that only people read of.
 inline constexpr std::int64_t cell_call_ms_max = 3'000;
 inline constexpr std::int64_t cell_report_call_ms_max = 400;
 static_assert(cell_lease_ms_max < cell_silence_ms_max);
 static_assert(cell_beat_ms_default + cell_report_call_ms_max < cell_lease_ms_max);
+static_assert(cell_beat_after_ms_default < cell_beat_ms_default);
 
 // Runners (server/runners): programs on other machines that execute jobs.
 inline constexpr std::size_t runners_max = 4096;

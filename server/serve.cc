@@ -41,6 +41,8 @@ namespace signalbox {
 namespace {
 
 constexpr std::int64_t space_check_ms = 1'000;
+// So long the service manager waits for a start after each word that it waits for something.
+constexpr std::int64_t wait_extension_us = 60'000'000;
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
@@ -177,10 +179,14 @@ Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
   const SystemClock clock;
   auto key = join_cell(
       {cell, replica, data, *shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
-       [&signals](std::int64_t ms) { return signals.wait(ms); },
+       [&signals](std::int64_t ms) {
+         notify_starting("waiting for the cell's log", wait_extension_us);
+         return signals.wait(ms);
+       },
        [&logger](bool ok, const std::string& text) {
          logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-       }},
+       },
+       SIGNALBOX_VERSION},
       own_key);
   if (note_stop(signals, logger)) return std::nullopt;
   return key;
@@ -196,10 +202,23 @@ bool await_space(const std::filesystem::path& data, const StoreError& full,
   StopSignals signals([] {});
   do {
     notify_alive();
+    notify_starting("waiting for space", wait_extension_us);
     if (!signals.wait(space_check_ms)) return !note_stop(signals, logger);
   } while (!SpaceWatch::has_space(data));
   logger.info("there is space again");
   return true;
+}
+
+// Calls `attempt` until it doesn't fail for want of space. Returns its result; nullopt if a signal
+// came, which has been logged.
+template <class Attempt>
+auto once_there_is_space(const std::filesystem::path& data, spdlog::logger& logger,
+                         const Attempt& attempt) -> std::optional<decltype(attempt())> {
+  for (;;) {
+    auto result = attempt();
+    if (result || result.error().kind != StoreError::Kind::full) return result;
+    if (!await_space(data, result.error(), logger)) return std::nullopt;
+  }
 }
 
 // Serves as one of a cell: stands by again whenever another server has taken it.
@@ -207,7 +226,10 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                           std::unique_ptr<StartProgress> progress,
                           std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("joining the cell");
-  TRY(mark_as_replica(config.data, config.cell->name));
+  const auto marked = once_there_is_space(
+      config.data, logger, [&] { return mark_as_replica(config.data, config.cell->name); });
+  if (!marked) return 0;
+  if (!*marked) return tl::unexpected(marked->error());
   if (!given.machine) return tl::unexpected(given.machine.error());
   CellSettings cell = *config.cell;
   cell.server.identity = given.machine->id;
@@ -256,11 +278,11 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   const auto fits = require_replica_of(config.data, config.cell ? config.cell->name : "");
   if (!fits) return refuse(logger, fits.error());
   auto progress = std::make_unique<StartProgress>();
-  auto recovered = recover_log(config, *progress, logger);
-  while (!recovered && config.cell && recovered.error().kind == StoreError::Kind::full) {
-    if (!await_space(config.data, recovered.error(), logger)) return 0;
-    recovered = recover_log(config, *progress, logger);
-  }
+  const auto attempt = [&] { return recover_log(config, *progress, logger); };
+  auto recovery =
+      config.cell ? once_there_is_space(config.data, logger, attempt) : std::optional(attempt());
+  if (!recovery) return 0;
+  Stored<Recovered>& recovered = *recovery;
   if (!recovered) return refuse(logger, recovered.error());
   std::optional<StopDeadline> stop_deadline;
   Server::Given given{reload_source,

@@ -9,6 +9,7 @@
 #include "server/access/access_settings.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
+#include "server/platform/exit_code.h"
 #include "server/platform/logging.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
@@ -160,11 +161,11 @@ int Server::run() {
     return 74;
   }
   if (!former_decisions_) {
-    logger_.error(
-        "which runners were drained or evicted can't be read: {}; repair the file, or remove it: "
-        "then those that it names may come back",
-        former_decisions_.error().message);
-    return 78;
+    if (cell_ == nullptr) {
+      logger_.error("{}", without_former_decisions());
+      return exit_code_of(former_decisions_.error());
+    }
+    logger_.warn("{}; this server can't take the cell until then", without_former_decisions());
   }
   if (!machine_->copied_from.empty()) {
     logger_.warn(

@@ -227,6 +227,10 @@ class Server {
   // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
   // it once it takes over, and a writer once the level was raised.
   void take_former_decisions();
+  // See RunnerParts::undo_unrecorded.
+  bool undo_former_decision(const std::string& runner, bool evicted);
+  // Returns why the service can't do without them, and what to do, if they can't be read.
+  [[nodiscard]] std::string without_former_decisions() const;
   [[nodiscard]] std::filesystem::path former_decisions_file() const {
     return config_.data / "runners.json";
   }

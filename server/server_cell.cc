@@ -8,6 +8,7 @@
 #include "domain/nanoseconds.h"
 #include "server/cell/cell_mark.h"
 #include "server/limits.h"
+#include "server/platform/exit_code.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
@@ -77,6 +78,12 @@ void Server::take_over() {
   stands_by_ = false;
   const auto recorded_ns = last_recorded_at(log_);
   if (!recorded_ns) return fail(78, recorded_ns.error().message);
+  // They may have been put right since the start.
+  if (!former_decisions_) former_decisions_ = read_former_decisions(former_decisions_file());
+  if (!former_decisions_) {
+    member_->ask_to_stop(/*lets_go=*/true, {});  // nothing was written
+    return fail(exit_code_of(former_decisions_.error()), without_former_decisions());
+  }
   const CellView view = member_->view();
   engine_.set_feature_level(view.feature_level);
   engine_.lead(*recorded_ns);

@@ -60,13 +60,31 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
     if (jobs_) jobs_->look_again(job_id);
   };
   parts.offers_changed = [this] { schedule_turn(); };
+  parts.undo_unrecorded = [this](const std::string& runner, bool evicted) {
+    return undo_former_decision(runner, evicted);
+  };
   return std::make_shared<RunnerParts>(std::move(parts));
+}
+
+std::string Server::without_former_decisions() const {
+  const StoreError& error = former_decisions_.error();
+  return "which runners were drained or evicted can't be read: " + error.message +
+         (error.kind == StoreError::Kind::damaged
+              ? "; repair the file, or remove it: then those that it names may come back"
+              : "; nothing was found to be wrong with the file itself: see what keeps the service "
+                "from it");
 }
 
 void Server::take_former_decisions() {
   if (!former_decisions_ || !*former_decisions_) return;
   // They hold at this server meanwhile.
   if (engine_.feature_level() < feature_level_of(RunnerEvicted::tag)) return;
+  if (engine_.committing()) {  // what is decided meanwhile would be in their batch
+    engine_.release_when_durable([this](Durability durability) {
+      if (durability == Durability::durable) take_former_decisions();
+    });
+    return;
+  }
   FormerDecisionsTaken taken;
   {
     auto transaction = engine_.begin(by_the_service);
@@ -93,9 +111,27 @@ void Server::take_former_decisions() {
       return fail(74, kept.error().message +
                           ": what it says of runners is in the log; remove it and start again");
     }
-    former_decisions_ = std::nullopt;
+    former_decisions_ = taken.left.empty() ? std::nullopt : std::optional(taken.left);
   });
   engine_.flush();  // nothing that is decided later is in this batch, before the file is gone
+}
+
+bool Server::undo_former_decision(const std::string& runner, bool evicted) {
+  if (!former_decisions_ || !*former_decisions_) return false;
+  RunnerDecisions left = **former_decisions_;
+  if (std::erase(evicted ? left.evicted : left.drained, runner) == 0) return false;
+  if (const auto kept = keep_former_decisions(former_decisions_file(), left); !kept) {
+    fail(74, kept.error().message);
+    return false;
+  }
+  former_decisions_ = left.empty() ? std::nullopt : std::optional(std::move(left));
+  if (evicted) {
+    runners_.evict(runner, false);
+  } else {
+    runners_.drain(runner, false);
+  }
+  schedule_turn();
+  return true;
 }
 
 RemoveAtRunner Server::removal_at_runner() {

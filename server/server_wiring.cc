@@ -265,7 +265,11 @@ Engine::Hooks Server::hooks() {
         if (!stands_by_) fail(74, "the log can't be written: " + why);
       },
       [this](const std::string& why) { return roll_back(why); },
-      [this](const std::string& why) { step_down(why); },
+      [this](const std::string& why) {
+        // What was appended is durable in the cell's log, also if this server's disk has no space.
+        if (member_) member_->ask_to_stop(/*lets_go=*/true, successor_);
+        step_down(why);
+      },
   };
 }
 

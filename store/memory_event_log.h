@@ -34,6 +34,7 @@ class MemoryEventLog final : public ReplicaLog {
 
   [[nodiscard]] Position tail() const override;
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+  [[nodiscard]] std::chrono::milliseconds full_for() const override { return {}; }
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;

@@ -325,12 +325,19 @@ Stored<std::vector<ReplicaReport>> MemorySharedLog::replicas() {
   return reports;
 }
 
-Stored<void> MemorySharedLog::forget(const CellServer& server) {
+Stored<void> MemorySharedLog::take_name(const ReplicaReport& former, const std::string& identity) {
   const Call call(*this);
   TRY(call.find_cell());
-  const auto found = call.state.replicas.find(server.name);
-  if (found == call.state.replicas.end()) return {};
-  if (found->second.server.identity == server.identity) call.state.replicas.erase(found);
+  const auto found = call.state.replicas.find(former.server.name);
+  if (found == call.state.replicas.end() ||
+      found->second.server.identity != former.server.identity ||
+      found->second.seen_ns != former.seen_ns) {
+    return store_failure(StoreError::Kind::in_use,
+                         "another server is called " + former.server.name);
+  }
+  found->second.server.identity = identity;
+  found->second.seen_ns = call.state.wall_ns();
+  found->second.feature_level = feature_level_min;
   return {};
 }
 
@@ -339,6 +346,11 @@ Stored<SharedDurability> MemorySharedLog::durability() {
   TRY(call.reach());
   const auto quorum = call.require_quorum();
   return SharedDurability{quorum.has_value(), quorum ? "" : quorum.error().message};
+}
+
+void MemorySharedLog::disconnect() {
+  const Call call(*this);
+  call.state.attending.erase(this);
 }
 
 void MemorySharedLog::interrupt() {

@@ -117,6 +117,11 @@ void PostgresConnection::close() {
   if (connection_ != nullptr) library_->finish(std::exchange(connection_, nullptr));
 }
 
+void PostgresConnection::move_on() {
+  close();
+  if (!hosts_.empty()) next_host_ = (next_host_ + 1) % hosts_.size();
+}
+
 void PostgresConnection::interrupt() {
   const std::uint64_t one = 1;
   static_cast<void>(::write(interrupted_.get(), &one, sizeof one));
@@ -322,9 +327,7 @@ PostgresAnswer PostgresConnection::run(Effect effect, const std::string& stateme
   std::string problem = is_sent ? receive(answer, deadline, latest) : error_text();
   if (problem.empty() && effect == Effect::writes && !warning_.empty()) problem = warning_;
   if (problem.empty()) return answer;
-  close();
-  // The next connection is looked for elsewhere first: this host may hang, or have lost the others.
-  if (!hosts_.empty()) next_host_ = (next_host_ + 1) % hosts_.size();
+  move_on();  // this host may hang, or have lost the others
   answer.outcome = PostgresAnswer::Outcome::unknown;
   answer.message = std::move(problem);
   answer.rows.clear();

@@ -90,6 +90,8 @@ class PostgresConnection {
                      Deadline latest = {});
 
   void close();
+  // Closes it; the next connection is looked for at another host first.
+  void move_on();
   [[nodiscard]] int server_version() const;  // e.g. 150018; 0: not connected
   // Ends the call under way, and all later ones, soon. Any thread.
   void interrupt();

@@ -57,7 +57,10 @@ Stored<void> PostgresLog::connect(Deadline deadline) {
 
 Stored<void> PostgresLog::reach(Deadline deadline) {
   TRY(connect(deadline));
-  if (!cell_) cell_ = TRY(find_postgres_cell(connection_, options_.cell, deadline));
+  if (cell_) return {};
+  const PostgresCell found = TRY(find_postgres_cell(connection_, options_.cell, deadline));
+  cell_ = found.number;
+  columns_ = found.columns;
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "store/postgres_connection.h"
+#include "store/postgres_tables.h"
 #include "store/shared_log.h"
 
 namespace signalbox {
@@ -43,8 +44,9 @@ class PostgresLog final : public SharedLog {
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
-  Stored<void> forget(const CellServer& server) override;
+  Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
+  void disconnect() override { connection_.move_on(); }
   void interrupt() override { connection_.interrupt(); }
 
  private:
@@ -57,6 +59,9 @@ class PostgresLog final : public SharedLog {
   Stored<void> connect(Deadline deadline);
   // Connects and finds the cell.
   Stored<void> reach(Deadline deadline);
+  // Adds the columns of the reports that tables of an earlier program don't have, if that can be
+  // done at present.
+  Stored<void> complete_reports(Deadline deadline);
   // Fails with `away` unless the durability is as asked for. Asks every few seconds.
   Stored<void> require_durability(Deadline deadline);
   Stored<SharedDurability> check_durability(Deadline deadline);
@@ -78,6 +83,7 @@ class PostgresLog final : public SharedLog {
   PostgresConnection connection_;
   // Of the present connection.
   std::optional<std::int32_t> cell_;
+  PostgresColumns columns_;  // if there is a cell_
   bool is_attending_ = false;
   std::optional<std::chrono::steady_clock::time_point> durable_at_;  // when it was checked
   // The partition that was made last, in this object's life.

@@ -22,6 +22,12 @@ Stored<bool> PostgresLog::raise_level(std::uint64_t epoch, FeatureLevel level) {
   return !rows.empty();
 }
 
+// Tried again at each report. No beat, and nothing of the chain, waits for it.
+Stored<void> PostgresLog::complete_reports(Deadline deadline) {
+  if (!columns_.are_complete()) columns_ = TRY(complete_postgres_tables(connection_, deadline));
+  return {};
+}
+
 // The commit waits for no standby: nothing depends on it, and it is repeated soon.
 //
 // A program that knows of no levels leaves that of a row alone. So the time of the report goes with
@@ -29,44 +35,74 @@ Stored<bool> PostgresLog::raise_level(std::uint64_t epoch, FeatureLevel level) {
 Stored<void> PostgresLog::report(const ReplicaReport& report) {
   const Deadline end = deadline();
   TRY(reach(end));
-  const auto told = TRY(read_rows(
-      "INSERT INTO sb_replica (cell, name, address, role, version, applied, root, seen, identity,"
-      " feature_level, level_seen) SELECT $1, $2, $3, $4, $5, $6, $7, n.moment, $8, $9, n.moment"
-      " FROM set_config('synchronous_commit', 'local', true),"
-      " (SELECT clock_timestamp() AS moment) n"
-      " ON CONFLICT (cell, name) DO UPDATE SET address = excluded.address, role = excluded.role,"
-      " version = excluded.version, applied = excluded.applied, root = excluded.root,"
-      " seen = excluded.seen, identity = excluded.identity,"
-      " feature_level = excluded.feature_level, level_seen = excluded.level_seen"
-      " WHERE sb_replica.identity IN ('', excluded.identity) RETURNING cell",
-      {PostgresValue::int4(*cell_), PostgresValue::text(report.server.name),
-       PostgresValue::text(report.server.address), PostgresValue::text(report.role),
-       PostgresValue::text(report.version), PostgresValue::int8(to_database(report.applied)),
-       PostgresValue::text(report.root), PostgresValue::text(report.server.identity),
-       PostgresValue::int4(report.feature_level)},
-      end));
+  TRY(complete_reports(end));
+  std::vector<PostgresValue> values = {PostgresValue::int4(*cell_),
+                                       PostgresValue::text(report.server.name),
+                                       PostgresValue::text(report.server.address),
+                                       PostgresValue::text(report.role),
+                                       PostgresValue::text(report.version),
+                                       PostgresValue::int8(to_database(report.applied)),
+                                       PostgresValue::text(report.root)};
+  std::string columns = "cell, name, address, role, version, applied, root, seen";
+  std::string selected = "$1, $2, $3, $4, $5, $6, $7, n.moment";
+  std::string changes =
+      "address = excluded.address, role = excluded.role, version = excluded.version,"
+      " applied = excluded.applied, root = excluded.root, seen = excluded.seen";
+  std::string condition;
+  if (columns_.have_identity) {
+    values.push_back(PostgresValue::text(report.server.identity));
+    columns += ", identity";
+    selected += ", $" + std::to_string(values.size());
+    changes += ", identity = excluded.identity";
+    condition = " WHERE sb_replica.identity IN ('', excluded.identity)";
+  }
+  if (columns_.have_level) {
+    values.push_back(PostgresValue::int4(report.feature_level));
+    columns += ", feature_level, level_seen";
+    selected += ", $" + std::to_string(values.size()) + ", n.moment";
+    changes += ", feature_level = excluded.feature_level, level_seen = excluded.level_seen";
+  }
+  const auto told = TRY(read_rows("INSERT INTO sb_replica (" + columns + ") SELECT " + selected +
+                                      " FROM set_config('synchronous_commit', 'local', true),"
+                                      " (SELECT clock_timestamp() AS moment) n"
+                                      " ON CONFLICT (cell, name) DO UPDATE SET " +
+                                      changes + condition + " RETURNING cell",
+                                  values, end));
   if (!told.empty()) return {};
   return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
 }
 
-Stored<void> PostgresLog::forget(const CellServer& server) {
+// Its level doesn't count until the new one reports, as that of a report without one.
+Stored<void> PostgresLog::take_name(const ReplicaReport& former, const std::string& identity) {
   const Deadline end = deadline();
   TRY(reach(end));
-  TRY(write_rows("DELETE FROM sb_replica WHERE cell = $1 AND name = $2 AND identity = $3",
-                 {PostgresValue::int4(*cell_), PostgresValue::text(server.name),
-                  PostgresValue::text(server.identity)},
-                 end));
-  return {};
+  if (columns_.have_identity) {
+    const auto taken =
+        TRY(read_rows("UPDATE sb_replica SET identity = $4, seen = clock_timestamp()"
+                      " FROM set_config('synchronous_commit', 'local', true)"
+                      " WHERE cell = $1 AND name = $2 AND identity = $3"
+                      " AND (extract(epoch FROM seen) * 1000000)::bigint = $5 RETURNING cell",
+                      {PostgresValue::int4(*cell_), PostgresValue::text(former.server.name),
+                       PostgresValue::text(former.server.identity), PostgresValue::text(identity),
+                       PostgresValue::int8(former.seen_ns / 1000)},
+                      end));
+    if (!taken.empty()) return {};
+  }
+  return store_failure(StoreError::Kind::in_use, "another server is called " + former.server.name);
 }
 
+// Another connection may have added the columns since this one was made.
 Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   const Deadline end = deadline();
   TRY(reach(end));
+  if (!columns_.are_complete()) columns_ = TRY(find_postgres_columns(connection_, end));
+  const std::string identity = columns_.have_identity ? "identity" : "''::text";
+  const std::string level =
+      columns_.have_level ? "CASE WHEN level_seen = seen THEN feature_level ELSE $2 END" : "$2";
   const auto rows =
       TRY(read_rows("SELECT name, address, role, version, applied, root,"
-                    " (extract(epoch FROM seen) * 1000000)::bigint, identity,"
-                    " CASE WHEN level_seen = seen THEN feature_level ELSE $2 END"
-                    " FROM sb_replica WHERE cell = $1 ORDER BY name",
+                    " (extract(epoch FROM seen) * 1000000)::bigint, " +
+                        identity + ", " + level + " FROM sb_replica WHERE cell = $1 ORDER BY name",
                     {PostgresValue::int4(*cell_), PostgresValue::int4(feature_level_min)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {

@@ -1,6 +1,8 @@
 #include "store/postgres_tables.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 
 #include "domain/try.h"
@@ -33,10 +35,10 @@ constexpr const char* tables_text = R"(
       level_seen timestamptz, PRIMARY KEY (cell, name));
     COMMENT ON TABLE sb_cell IS 'signalbox shared log, version )";
 
-// Returns a statement that makes changes of tables one at a time.
-std::string locked_block(const std::string& body) {
-  return "DO $$ BEGIN PERFORM pg_advisory_xact_lock(" + std::to_string(postgres_lock_key) +
-         ", 0); " + body + " END $$";
+// Returns a statement that makes changes of tables one at a time; `settings` are set before.
+std::string locked_block(const std::string& body, const std::string& settings = "") {
+  return "DO $$ BEGIN " + settings + "PERFORM pg_advisory_xact_lock(" +
+         std::to_string(postgres_lock_key) + ", 0); " + body + " END $$";
 }
 
 // Returns what makes a partition of the cell's table, unless it is there. A table that is made
@@ -55,12 +57,17 @@ std::string partition_text(std::int32_t cell, const std::string& suffix, std::in
 // Returns what adds the columns that tables made by an earlier program don't have. Such a program
 // goes on with them: its statements name the columns, or have those before them. Nothing depends on
 // the commit, so it waits for no standby.
-std::string add_columns() {
+//
+// Whoever has read the table in a transaction that is still open, a dump for instance, keeps others
+// from changing it, and whoever waits to change it keeps others from reading it: so it gives up.
+std::string add_columns(std::chrono::milliseconds lock_wait) {
   return locked_block(
-      "PERFORM set_config('synchronous_commit', 'local', true); ALTER TABLE sb_replica"
+      "ALTER TABLE sb_replica"
       " ADD COLUMN IF NOT EXISTS identity text NOT NULL DEFAULT '',"
       " ADD COLUMN IF NOT EXISTS feature_level int NOT NULL DEFAULT 1,"
-      " ADD COLUMN IF NOT EXISTS level_seen timestamptz;");
+      " ADD COLUMN IF NOT EXISTS level_seen timestamptz;",
+      "SET LOCAL synchronous_commit = local; SET LOCAL lock_timeout = " +
+          std::to_string(lock_wait.count()) + "; ");
 }
 
 std::string partitions_text(std::int32_t cell, Position prev, Position positions) {
@@ -96,16 +103,13 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection, E
   return tl::unexpected(postgres_error(answer, effect));
 }
 
-Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const std::string& name,
+Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const std::string& name,
                                         Deadline deadline) {
   const auto tables =
       TRY(run_statement(connection, Effect::reads,
                         "SELECT to_regclass('sb_cell') IS NOT NULL,"
                         " coalesce(substring(obj_description(to_regclass('sb_cell'), 'pg_class')"
-                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int,"
-                        " (SELECT count(*) FROM pg_attribute WHERE attrelid ="
-                        " to_regclass('sb_replica') AND NOT attisdropped AND attname IN"
-                        " ('identity', 'feature_level', 'level_seen')) = 3",
+                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int",
                         {}, deadline));
   if (!tables.at(0).boolean(0)) {
     return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
@@ -120,15 +124,40 @@ Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const st
                                                             std::to_string(version) +
                                                             ", which a newer Signalbox made");
   }
-  if (!tables.at(0).boolean(2))
-    TRY(run_statement(connection, Effect::reads, add_columns(), {}, deadline));
   const auto cells =
       TRY(run_statement(connection, Effect::reads, "SELECT cell FROM sb_cell WHERE name = $1",
                         {PostgresValue::text(name)}, deadline));
   if (cells.empty()) {
     return store_failure(StoreError::Kind::not_found, "the database has no cell " + name);
   }
-  return static_cast<std::int32_t>(cells.at(0).integer(0));
+  return PostgresCell{static_cast<std::int32_t>(cells.at(0).integer(0)),
+                      TRY(find_postgres_columns(connection, deadline))};
+}
+
+Stored<PostgresColumns> find_postgres_columns(PostgresConnection& connection, Deadline deadline) {
+  const auto found =
+      TRY(run_statement(connection, Effect::reads,
+                        "SELECT count(*) FILTER (WHERE attname = 'identity') = 1,"
+                        " count(*) FILTER (WHERE attname IN ('feature_level', 'level_seen')) = 2"
+                        " FROM pg_attribute WHERE attrelid = to_regclass('sb_replica')"
+                        " AND NOT attisdropped",
+                        {}, deadline));
+  return PostgresColumns{found.at(0).boolean(0), found.at(0).boolean(1)};
+}
+
+Stored<PostgresColumns> complete_postgres_tables(PostgresConnection& connection,
+                                                 Deadline deadline) {
+  // Even a change that finds nothing to do needs the table for itself.
+  const PostgresColumns found = TRY(find_postgres_columns(connection, deadline));
+  if (found.are_complete()) return found;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  const auto lock_wait =
+      std::clamp(left / 2, std::chrono::milliseconds(1), std::chrono::milliseconds(1'000));
+  const PostgresAnswer answer = connection.run(Effect::reads, add_columns(lock_wait), {}, deadline);
+  if (answer.outcome == PostgresAnswer::Outcome::refused) return found;
+  if (answer.is_ok()) return PostgresColumns{true, true};
+  return tl::unexpected(postgres_error(answer, Effect::reads));
 }
 
 Stored<void> create_postgres_cell(PostgresConnection& connection, const NewCell& new_cell,

@@ -45,10 +45,33 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection,
                                                PostgresConnection::Deadline deadline,
                                                PostgresConnection::Deadline latest = {});
 
-// Returns the number of the cell of this name. Fails with `not_found` if it, or the tables, aren't
-// there, and with `unsupported` if they are of a newer version.
-Stored<std::int32_t> find_postgres_cell(PostgresConnection& connection, const std::string& name,
+// What the reports have that tables of an earlier program of their version don't.
+struct PostgresColumns {
+  bool have_identity = false;
+  bool have_level = false;
+
+  [[nodiscard]] bool are_complete() const { return have_identity && have_level; }
+};
+
+struct PostgresCell {
+  std::int32_t number = 0;
+  PostgresColumns columns;
+};
+
+// Returns the cell of this name. Fails with `not_found` if it, or the tables, aren't there, and
+// with `unsupported` if they are of a newer version.
+Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const std::string& name,
                                         PostgresConnection::Deadline deadline);
+
+// Returns what the tables have.
+Stored<PostgresColumns> find_postgres_columns(PostgresConnection& connection,
+                                              PostgresConnection::Deadline deadline);
+
+// Adds to the tables what an earlier program didn't make, and returns what they have then: not all
+// if that can't be done at present, because somebody has read them in a transaction that is open,
+// or the role may not.
+Stored<PostgresColumns> complete_postgres_tables(PostgresConnection& connection,
+                                                 PostgresConnection::Deadline deadline);
 
 struct NewCell {
   std::string name;

@@ -138,8 +138,20 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
     const bool is_full = kept.status == AppendStatus::full;
     kept.status = is_full ? AppendStatus::conflict : AppendStatus::unknown;
     kept.message = "the cell's log has it, and this server's replica can't: " + kept.message;
+    return kept;
   }
+  note_acknowledged();
   return kept;
+}
+
+void ReplicatedEventLog::note_acknowledged() {
+  const std::lock_guard lock(acknowledged_mutex_);
+  if (acknowledged_) acknowledged_();
+}
+
+void ReplicatedEventLog::when_acknowledged(std::function<void()> note) {
+  const std::lock_guard lock(acknowledged_mutex_);
+  acknowledged_ = std::move(note);
 }
 
 Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& last,
@@ -207,6 +219,9 @@ ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
         break;
     }
     if (is_there) {
+      // In this order: no other thread takes the append for over, and the one before for the
+      // latest.
+      answered_at_ns_ = waiter_->monotonic_ns();
       waiting_since_ns_ = never_ns;
       if (std::exchange(is_away_, false)) note_({});
       if (!*is_there) return Sent::conflict;

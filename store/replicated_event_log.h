@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -39,8 +40,9 @@ class ReplicatedEventLog final : public EventLog {
 
   // Appends to the replica what another writer appended, after it has recomputed the tree over it.
   // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
-  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; and as
-  // the replica's writing fails: after `full` it can be tried again. Not together with append().
+  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; with
+  // `full`, after which it can be tried again; and with `io` if the replica can't be written until
+  // it was opened again: it may have the link then, or not. Not together with append().
   Stored<FollowedLink> follow(const ChainLink& link);
 
   // From now on append() writes in this epoch, after `last`, the chain's last link, which must end
@@ -67,9 +69,21 @@ class ReplicatedEventLog final : public EventLog {
   // Returns since when an append waits for its acknowledgement (monotonic, ns); the future if none
   // does. Any thread.
   [[nodiscard]] std::int64_t waiting_since_ns() const { return waiting_since_ns_; }
+  // Returns when the latest append that is over was answered for good (monotonic, ns). Any thread.
+  [[nodiscard]] std::int64_t answered_at_ns() const { return answered_at_ns_; }
+  // Returns whether an append waits for its acknowledgement. Any thread.
+  [[nodiscard]] bool is_appending() const { return waiting_since_ns_ != never_ns; }
+  // Has `note` called on the appending thread whenever append() had a link acknowledged and put it
+  // into the replica. It takes the place of the one of before, which isn't called any more then; it
+  // may be empty. Any thread.
+  void when_acknowledged(std::function<void()> note);
   // Returns the next beat of the writer with this epoch; each differs from those before. Any
   // thread.
   Beat next_beat(std::uint64_t epoch, Position acked);
+
+  // Returns for how long the replica must be expected to have no space: 0 if it has some, as far as
+  // is known. Any thread.
+  [[nodiscard]] std::chrono::milliseconds full_for() const { return replica_.full_for(); }
 
   [[nodiscard]] Position tail() const override { return replica_.tail(); }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
@@ -92,6 +106,7 @@ class ReplicatedEventLog final : public EventLog {
   // Returns whether the link is in the chain, durably; nullopt if that can't be found out now.
   std::optional<bool> is_in_chain(const ChainLink& link);
   AppendResult append_link(std::span<const Commit> commits);
+  void note_acknowledged();
   // Waits before the next attempt; returns false if interrupted.
   bool pause(const std::string& why);
 
@@ -104,6 +119,9 @@ class ReplicatedEventLog final : public EventLog {
   const RandomSource random_ = secure_random();
   std::atomic<std::int64_t> proved_at_ns_ = 0;
   std::atomic<std::int64_t> waiting_since_ns_ = never_ns;
+  std::atomic<std::int64_t> answered_at_ns_ = 0;
+  std::mutex acknowledged_mutex_;
+  std::function<void()> acknowledged_;
   std::atomic<std::uint64_t> beats_ = 0;
   std::atomic<bool> interrupted_ = false;
   // Of the appending thread.

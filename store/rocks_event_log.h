@@ -94,6 +94,9 @@ class RocksEventLog final : public ReplicaLog {
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
 
+  // At first twice the full_pause, and a minute at most.
+  [[nodiscard]] std::chrono::milliseconds full_for() const override;
+
   // The replaced payload may still be in files of the database until erase_replaced().
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   // Removes replaced payloads from every file of the log; they are gone when it returns ok. Opening

@@ -55,6 +55,7 @@ struct RocksEventLog::State {
   Horizon horizon;  // changed by the appending thread only
 
   std::atomic<Position> tail = 0;
+  std::atomic<std::chrono::steady_clock::time_point> doubted_until{};
 
   // The members below are used by the appending thread only.
   MerkleFrontier frontier;
@@ -67,6 +68,9 @@ struct RocksEventLog::State {
   // When writing to a full disk was last attempted, and how long to wait before the next attempt.
   std::chrono::steady_clock::time_point full_tried_at{};
   std::chrono::steady_clock::duration full_pause{};
+  // When a write found no space last, and how long the next one isn't trusted to find some.
+  std::chrono::steady_clock::time_point found_full_at{};
+  std::chrono::steady_clock::duration doubt{};
   Position anchored = 0;  // position in the anchor file
   std::chrono::steady_clock::time_point anchored_at{};
   // Sequence number of the first batch that recover() found in the write-ahead logs; 0 for none.
@@ -116,6 +120,8 @@ struct RocksEventLog::State {
   // Makes what append_entries() has written durable, if that wasn't done yet.
   Stored<void> sync_entries();
   AppendResult failed(const StoreError& error);
+  // Notes that a write found no space.
+  void note_full();
   // Attempts to reopen the database for writing after the disk was full.
   bool writable_again();
 

@@ -20,6 +20,9 @@ constexpr auto anchor_interval = std::chrono::seconds(1);
 // Attempting to write again blocks readers, so each failed attempt doubles the pause before the
 // next.
 constexpr Clock::duration full_pause_max = std::chrono::seconds(30);
+// For full_for(): a write without space so long after the former one begins to count anew.
+constexpr Clock::duration doubt_max = std::chrono::minutes(1);
+constexpr Clock::duration forgotten_after = std::chrono::minutes(5);
 // With less free space an attempt is bound to fail.
 constexpr std::uintmax_t resume_bytes_min = 16 * 1024 * 1024;
 
@@ -121,8 +124,13 @@ AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
   // The records are durable whether or not the anchor is: it only serves to detect their loss. An
   // anchor must not claim more than what is durable.
   if (Clock::now() - anchored_at >= anchor_interval) {
-    if (!sync_entries()) return refuse(AppendStatus::unknown);
-    static_cast<void>(anchor_tail());
+    if (sync_entries()) {
+      static_cast<void>(anchor_tail());
+    } else if (writing != Writing::full) {
+      return refuse(AppendStatus::unknown);
+    }
+    // Without space for their sync the entries are in the log that was opened again: the next
+    // append is refused.
   }
   return {AppendStatus::ok, tail, {}};
 }
@@ -148,7 +156,21 @@ AppendResult RocksEventLog::State::failed(const StoreError& error) {
   if (auto opened = open_database(RocksDatabase::Mode::read_only); !opened) {
     failure += "; " + opened.error().message;
   }
+  note_full();
   return refuse(writing == State::Writing::full ? AppendStatus::full : AppendStatus::unknown);
+}
+
+void RocksEventLog::State::note_full() {
+  const Clock::time_point now = Clock::now();
+  const bool is_again = doubt.count() > 0 && now - found_full_at < forgotten_after;
+  doubt = std::min(is_again ? 2 * doubt : Clock::duration(2 * options.full_pause), doubt_max);
+  found_full_at = now;
+  doubted_until = now + doubt;
+}
+
+std::chrono::milliseconds RocksEventLog::full_for() const {
+  const Clock::duration left = state_->doubted_until.load() - Clock::now();
+  return std::chrono::ceil<std::chrono::milliseconds>(std::max(left, Clock::duration::zero()));
 }
 
 bool RocksEventLog::State::writable_again() {

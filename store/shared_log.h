@@ -162,12 +162,17 @@ class SharedLog {
   // report() fails with `in_use` if a server of that name and another identity has reported.
   virtual Stored<void> report(const ReplicaReport& report) = 0;
   [[nodiscard]] virtual Stored<std::vector<ReplicaReport>> replicas() = 0;
-  // Removes the report of the server of this name and identity, if there is one: another one may
-  // have its name.
-  virtual Stored<void> forget(const CellServer& server) = 0;
+  // Gives the name of a server that is gone, whose report `former` is as replicas() returned it, to
+  // the server of that name with this identity, whose level counts as the first until it reports.
+  // Fails with `in_use` if anybody has reported under that name since.
+  virtual Stored<void> take_name(const ReplicaReport& former, const std::string& identity) = 0;
 
   // Returns what durability the log's settings give at the moment.
   [[nodiscard]] virtual Stored<SharedDurability> durability() = 0;
+
+  // Has the next call make a new connection, if it can be to another machine of the database than
+  // the present one.
+  virtual void disconnect() = 0;
 
   // Ends the call under way, and all later ones, soon, as if the log were away. Any thread.
   virtual void interrupt() = 0;

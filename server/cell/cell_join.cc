@@ -8,6 +8,7 @@
 #include "server/cell/cell_upgrade.h"
 #include "server/limits.h"
 #include "store/base64.h"
+#include "store/merkle_tree.h"
 #include "store/replicated_event_log.h"
 
 namespace signalbox {
@@ -37,10 +38,11 @@ struct Denial {
 
 // Returns the cell's state, after it was made if there was none. A cell that this server was one of
 // isn't made again: its log would be the one of whichever server starts first.
-Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key) {
+Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key,
+                               const std::optional<Position>& seen) {
   auto state = join.shared.state();
   if (state || state.error().kind != StoreError::Kind::not_found) return state;
-  if (const auto seen = TRY(read_seen(join.data, join.settings.name))) {
+  if (seen) {
     const std::string file = seen_file(join.data).string();
     return store_failure(
         StoreError::Kind::damaged,
@@ -57,15 +59,37 @@ Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key)
   return join.shared.state();
 }
 
+// The server that had this one's name, as long as it may still be there.
+struct Namesake {
+  std::string identity;
+  std::int64_t reported_ns = 0;  // UTC, by the database's clock
+  std::int64_t since_ms = 0;     // when that report was seen first
+  std::int64_t read_ms = 0;      // and last
+};
+
+// What the attempts to join know of those before.
+struct Joining {
+  std::optional<Position> seen;               // acknowledged, as noted
+  std::optional<std::int64_t> lost_since_ms;  // since when the cell's log ends before that
+  std::optional<Namesake> namesake;
+};
+
+// A server of the database that was its primary and hung shows what was there before, for as long
+// as nobody tells it: so a loss isn't believed at once, and other connections are asked.
+//
 // Only here can it be found that the database lost what this server never had, as its replica was
 // behind when it stopped.
-Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
-  const auto seen = TRY(read_seen(join.data, join.settings.name));
+Stored<void> compare_with_seen(const CellJoin& join, const CellState& state, Joining& joining) {
+  std::optional<Position>& seen = joining.seen;
   const Position last = TRY(join.shared.last()).last;
   if (seen && last < *seen) {
+    const std::int64_t now_ms = join.now_ms();
+    if (!joining.lost_since_ms) joining.lost_since_ms = now_ms;
+    const bool is_believed = now_ms - *joining.lost_since_ms >= limits::cell_loss_ms_min;
+    if (!is_believed) join.shared.disconnect();
     const std::string file = seen_file(join.data).string();
     return store_failure(
-        StoreError::Kind::damaged,
+        is_believed ? StoreError::Kind::damaged : StoreError::Kind::away,
         "the cell's log ends at " + std::to_string(last) + ", and this server has seen " +
             std::to_string(*seen) +
             " acknowledged: the database lost acknowledged records, or is another cell's. "
@@ -74,17 +98,15 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state) {
             file + " to go on without",
         file);
   }
+  joining.lost_since_ms.reset();
   if (seen && state.acked <= *seen) return {};
-  return note_seen(join.data, join.settings.name, state.acked);
+  seen = state.acked;
+  // A disk that is full keeps no server from standing by.
+  if (auto noted = note_seen(join.data, join.settings.name, state.acked); !noted) {
+    join.note(false, "how far the cell's log goes can't be noted: " + noted.error().message);
+  }
+  return {};
 }
-
-// The server that had this one's name, as long as it may still be there.
-struct Namesake {
-  std::string identity;
-  std::int64_t reported_ns = 0;  // UTC, by the database's clock
-  std::int64_t since_ms = 0;     // when that report was seen first
-  std::int64_t read_ms = 0;      // and last
-};
 
 // A server that starts again has the identity that it had. Any other one waits until that has
 // missed three reports, by this server's clock and while the database could be read: a server whose
@@ -94,9 +116,12 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
   const auto servers = TRY(join.shared.replicas());
   const auto found = std::ranges::find(servers, own.name,
                                        [](const ReplicaReport& each) { return each.server.name; });
+  const auto report = [&] {
+    return join.shared.report(standby_report(own, join.version, "unfit", join.replica));
+  };
   if (found == servers.end() || found->server.identity.empty() ||
       found->server.identity == own.identity) {
-    return {};
+    return report();
   }
   const std::int64_t now_ms = join.now_ms();
   const bool is_known = namesake && namesake->identity == found->server.identity &&
@@ -107,8 +132,9 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
     return store_failure(StoreError::Kind::in_use, "another server is called " + own.name);
   }
   if (now_ms - namesake->since_ms > limits::cell_gone_ms_max) {
+    TRY(join.shared.take_name(*found, own.identity));
     join.note(true, "this server takes the place of another one that was called " + own.name);
-    return join.shared.forget(found->server);
+    return report();
   }
   return store_failure(StoreError::Kind::away,
                        "a server with another data directory was called " + own.name +
@@ -117,16 +143,16 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
 }
 
 Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
-                                std::optional<Namesake>& namesake) {
-  const CellState state = TRY(find_or_make(join, own_key));
+                                Joining& joining) {
+  const CellState state = TRY(find_or_make(join, own_key, joining.seen));
   auto key = from_base64(state.secret);
   if (!key) {
     return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
                                                         " in its database isn't one");
   }
   TRY(require_known_level(join.settings.name, state.feature_level));
-  TRY(compare_with_seen(join, state));
-  TRY(claim_name(join, namesake));
+  TRY(compare_with_seen(join, state, joining));
+  TRY(claim_name(join, joining.namesake));
   return *std::move(key);
 }
 
@@ -143,6 +169,19 @@ StoreError refusal(const CellJoin& join, StoreError error) {
 
 }  // namespace
 
+ReplicaReport standby_report(const CellServer& server, const std::string& version,
+                             const std::string& role, const EventLog& replica) {
+  ReplicaReport report;
+  report.server = server;
+  report.role = role;
+  report.version = version;
+  report.applied = replica.tail();
+  report.feature_level = feature_level_newest;
+  Sha256 sha256;
+  report.root = to_hex(merkle_root(replica.frontier(), sha256));
+  return report;
+}
+
 StoreError name_taken(const CellServer& server) {
   return {StoreError::Kind::denied,
           "another server of the cell, with another data directory, is called " + server.name +
@@ -153,11 +192,12 @@ StoreError name_taken(const CellServer& server) {
 }
 
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key) {
+  Joining joining;
+  joining.seen = TRY(read_seen(join.data, join.settings.name));
   std::optional<std::int64_t> noted_ms;
-  std::optional<Namesake> namesake;
   Denial denial;
   do {
-    auto key = try_to_join(join, own_key, namesake);
+    auto key = try_to_join(join, own_key, joining);
     if (key) return *std::move(key);
     const std::int64_t now_ms = join.now_ms();
     if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));

@@ -24,17 +24,24 @@ struct CellJoin {
   std::function<bool(std::int64_t ms)> wait;
   // For the log of the service; `ok` is false for troubles.
   std::function<void(bool ok, const std::string& text)> note;
+  std::string version{};  // of the program
 };
+
+// Returns what a server tells of itself that stands by, with this role.
+ReplicaReport standby_report(const CellServer& server, const std::string& version,
+                             const std::string& role, const EventLog& replica);
 
 // Returns the refusal of a server whose name another one has.
 StoreError name_taken(const CellServer& server);
 
 // Makes the cell if there is none, beginning with this server's log and with its key of jobs, which
-// the jobs and runners of this log know. Returns the cell's key; nullopt if the service is to stop.
+// the jobs and runners of this log know, and reports this server, so that nobody else has its name
+// from then on. Returns the cell's key; nullopt if the service is to stop.
 // Blocks until the shared log can be reached, and while another server that had this one's name may
 // still be there. Fails with `damaged` if the database lost what this server has seen acknowledged,
 // or the whole cell; with `denied` if another server has the name, or the database goes on refusing
-// this one; with `unsupported` if the cell needs a newer program.
+// this one; with `unsupported` if the cell needs a newer program; and with `io` if what it has seen
+// can't be read.
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key);
 
 }  // namespace signalbox

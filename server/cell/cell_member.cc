@@ -1,6 +1,7 @@
 #include "server/cell/cell_member.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -30,9 +31,15 @@ CellMember::CellMember(CellSettings settings, std::string version, ReplicatedEve
       watch_(settings_.server.name) {
   view_.cell = settings_.name;
   view_.server = settings_.server;
+  log_.when_acknowledged([this] {
+    if (is_idle_.exchange(false)) waiter_->wake();
+  });
 }
 
-CellMember::~CellMember() { stop(/*lets_go=*/false, {}); }
+CellMember::~CellMember() {
+  stop(/*lets_go=*/false, {});
+  log_.when_acknowledged({});
+}
 
 void CellMember::start() {
   thread_ = std::thread([this] { run(); });
@@ -41,9 +48,11 @@ void CellMember::start() {
 void CellMember::ask_to_stop(bool lets_go, const std::string& successor) {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    lets_go_ = lets_go;
-    successor_ = successor;
+    if (!std::exchange(stopping_, true)) {
+      lets_go_ = lets_go;
+      successor_ = successor;
+    }
+    lets_go = lets_go_;
   }
   waiter_->wake();
   if (!lets_go) shared_->interrupt();
@@ -104,11 +113,19 @@ void CellMember::run() {
   while (goes_on) {
     goes_on = is_active_ ? beat() : stand_by();
     if (goes_on && is_active_) do_upgrades();
-    goes_on = goes_on && report() &&
-              wait(is_active_ ? limits::cell_beat_ms_default : limits::cell_poll_ms_default);
+    if (goes_on) report();
+    goes_on = goes_on && !has_failed_ &&
+              (is_active_ ? wait_to_beat() : wait(limits::cell_poll_ms_default));
   }
   upgrades_.refuse_all(upgraded_elsewhere(settings_.name));
-  if (is_active_ && lets_go_) let_go(successor_);
+  bool lets_go = false;
+  std::string successor;
+  {
+    const std::lock_guard lock(mutex_);
+    lets_go = lets_go_;
+    successor = successor_;
+  }
+  if (is_active_ && lets_go) let_go(successor);
 }
 
 // A line when a trouble begins and one when it has ended, both a few times an hour at most if it
@@ -131,6 +148,7 @@ void CellMember::note_trouble(const std::string& why) {
 }
 
 bool CellMember::tolerate(const StoreError& error) {
+  if (has_replica_failed_) return fail(error);  // only another start finds out what it has
   switch (error.kind) {
     case StoreError::Kind::away:
     case StoreError::Kind::io:
@@ -152,9 +170,14 @@ bool CellMember::tolerate(const StoreError& error) {
     case StoreError::Kind::not_found:
     case StoreError::Kind::dropped:
     case StoreError::Kind::rebuilding:
-      hooks_.failed(error);
-      return false;
+      return fail(error);
   }
+  return false;
+}
+
+bool CellMember::fail(const StoreError& error) {
+  has_failed_ = true;
+  hooks_.failed(error);
   return false;
 }
 
@@ -176,7 +199,9 @@ bool CellMember::stand_by() {
   note_lag(state->acked);
   const auto followed = follow(*state);
   if (!followed) return tolerate(followed.error());
-  if (auto compared = compare_with_chain(*state); !compared) return tolerate(compared.error());
+  if (has_failed_) return false;
+  if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
+  lost_since_ns_.reset();
   const bool fit = is_fit(ahead_ms);
   if (*followed) {
     {
@@ -191,6 +216,12 @@ bool CellMember::stand_by() {
 
 bool CellMember::is_fit(std::int64_t ahead_ms) {
   std::string why = hooks_.unfit();
+  const std::chrono::milliseconds full_for = log_.full_for();
+  if (full_for.count() > 0) {
+    why = "its disk had no space for the log, and is tried again in " +
+          std::to_string(std::chrono::ceil<std::chrono::seconds>(full_for).count()) +
+          " s: free some, also of the quota and the inodes";
+  }
   if (std::abs(ahead_ms) > limits::cell_clock_ms_max) {
     why = "its clock is " + std::to_string(std::abs(ahead_ms) / 1000) + " s " +
           (ahead_ms > 0 ? "ahead of" : "behind") +
@@ -206,6 +237,21 @@ void CellMember::note_lag(Position acked) {
   if (acked < std::max(log_.tail(), lag_noted_) + limits::cell_lag_noted_min) return;
   lag_noted_ = acked;
   hooks_.lags(acked);
+}
+
+// A server of the database that was its primary and hung shows what was there before, for as long
+// as nobody tells it.
+bool CellMember::believe_loss(StoreError error) {
+  if (error.kind == StoreError::Kind::damaged) {
+    if (!lost_since_ns_) lost_since_ns_ = waiter_->monotonic_ns();
+    if (is_older(lost_since_ns_, limits::cell_loss_ms_min)) return tolerate(error);
+    if (is_older(disconnected_at_ns_, limits::cell_look_ms_default)) {
+      disconnected_at_ns_ = waiter_->monotonic_ns();
+      shared_->disconnect();
+    }
+    error.kind = StoreError::Kind::away;
+  }
+  return tolerate(error);
 }
 
 // Also while it runs: a database may be restored, or fail over with a loss, at any time.
@@ -247,15 +293,20 @@ Stored<bool> CellMember::follow(const CellState& state) {
     const std::size_t count = acknowledged_count(links, state.acked);
     TRY(follow_links(links, count));
     if (count < links_at_once) return count == links.size();
-    if (is_stopping()) return false;
+    report();  // a server that is far behind is there all the same
+    if (has_failed_ || is_stopping()) return false;
   }
 }
 
 Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::size_t count) {
   for (std::size_t index = 0; index < count; ++index) {
-    auto followed = TRY(log_.follow(links[index]));
+    auto followed = log_.follow(links[index]);
+    if (!followed) {
+      has_replica_failed_ = followed.error().kind == StoreError::Kind::io;
+      return tl::unexpected(followed.error());
+    }
     if (!begin_applying()) return {};
-    hooks_.followed(std::move(followed));
+    hooks_.followed(*std::move(followed));
   }
   return {};
 }
@@ -276,28 +327,14 @@ bool CellMember::begin_applying() {
 
 // For people: whatever fails is tried again soon. Each call has little time and is made in a turn
 // of its own, so that none holds up a beat.
-bool CellMember::report() {
+void CellMember::report() {
   const auto is_due = [this](std::optional<std::int64_t>& done_at_ns, std::int64_t interval_ms) {
     if (!is_older(done_at_ns, interval_ms)) return false;
     done_at_ns = waiter_->monotonic_ns();
     return true;
   };
   if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
-    ReplicaReport own;
-    own.server = settings_.server;
-    own.role = is_active_ ? "active" : is_unfit_ ? "unfit" : "standby";
-    own.version = version_;
-    own.applied = log_.tail();
-    own.feature_level = feature_level_newest;
-    if (!is_active_) {  // the writer's tree belongs to its appending thread
-      Sha256 sha256;
-      own.root = to_hex(merkle_root(log_.frontier(), sha256));
-    }
-    const auto told = reports_->report(own);
-    if (!told && told.error().kind == StoreError::Kind::in_use) {
-      hooks_.failed(name_taken(settings_.server));
-      return false;
-    }
+    report_itself();
   } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {
     if (auto servers = reports_->replicas()) {
       const std::lock_guard lock(mutex_);
@@ -309,7 +346,29 @@ bool CellMember::report() {
       view_.durability = std::move(durability->message);
     }
   }
-  return true;
+}
+
+void CellMember::report_itself() {
+  ReplicaReport own;
+  if (is_active_) {  // its tree belongs to its appending thread
+    own.server = settings_.server;
+    own.role = "active";
+    own.version = version_;
+    own.applied = log_.tail();
+    own.feature_level = feature_level_newest;
+  } else {
+    own = standby_report(settings_.server, version_, is_unfit_ ? "unfit" : "standby", log_);
+  }
+  const auto told = reports_->report(own);
+  if (told) name_trouble_.clear();
+  if (told || told.error().kind != StoreError::Kind::in_use) return;
+  // The name is only for people: the writer of a cell doesn't end for it.
+  const StoreError taken = name_taken(settings_.server);
+  if (is_active_) {
+    name_trouble_ = taken.message;
+  } else {
+    fail(taken);
+  }
 }
 
 }  // namespace signalbox

@@ -63,7 +63,8 @@ class CellMember {
   // What the thread does, until ask_to_stop().
   void run();
   // Has run() end. With `lets_go`, a writer, whose last commit must be durable, lets go of the cell
-  // then: the next one needs no silence to take it. `successor` names a server, or is empty.
+  // then: the next one needs no silence to take it. `successor` names a server, or is empty. Of
+  // several calls the first counts.
   void ask_to_stop(bool lets_go, const std::string& successor);
   // The same, and waits for the thread.
   void stop(bool lets_go, const std::string& successor);
@@ -95,21 +96,30 @@ class CellMember {
   bool begin_applying();
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
+  // Returns false to end the thread: the database has shown such an error for long.
+  bool believe_loss(StoreError error);
   void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   // Returns the cell's feature level.
   Stored<FeatureLevel> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
   void do_upgrades();
-  // Returns false to end the thread.
-  bool report();
+  // Shows in the view who the writer is.
+  void look_for_writer();
+  void report();
+  void report_itself();
   void note_trouble(const std::string& why);
   // Returns false if this server shall not take the cell now, and says why. Its clock is so far
   // ahead of the database's.
   bool is_fit(std::int64_t ahead_ms);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
+  // Calls hooks_.failed; returns false, to end the thread.
+  bool fail(const StoreError& error);
   bool wait(std::int64_t ms);
+  // The same until the next beat: for the usual time, or until standbys have to be told what was
+  // acknowledged.
+  bool wait_to_beat();
   [[nodiscard]] bool is_stopping() const;
   // Returns whether `interval_ms` have passed since `done_at_ns` (monotonic), if that was ever.
   [[nodiscard]] bool is_older(const std::optional<std::int64_t>& done_at_ns,
@@ -128,18 +138,25 @@ class CellMember {
   // Of the thread. Moments are monotonic.
   TakeoverWatch watch_;
   std::uint64_t epoch_ = 0;
+  Position beaten_ = 0;                         // what the latest beat said to be acknowledged
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
+  std::optional<std::int64_t> lost_since_ns_;  // when the comparison first failed
+  std::optional<std::int64_t> disconnected_at_ns_;
   Position acked_max_ = 0;  // of all beats that were read
   Position lag_noted_ = 0;  // what hooks_.lags was called with
   std::optional<std::int64_t> reported_at_ns_;
   std::optional<std::int64_t> read_at_ns_;     // the reports of all servers
   std::optional<std::int64_t> checked_at_ns_;  // the durability
   bool is_unfit_ = false;                      // to take the cell
+  bool has_replica_failed_ = false;            // what it has isn't known
+  bool has_failed_ = false;                    // hooks_.failed was called
+  std::string name_trouble_;                   // why its reports aren't taken, as the writer
   bool is_noted_ = false;                      // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;
+  std::atomic<bool> is_idle_ = false;  // the next append that is acknowledged has to wake it
 
   CellUpgrades upgrades_;
 

@@ -1,4 +1,7 @@
 // A member of a cell as its writer: takes the cell, beats, raises its level, and lets go of it.
+#include <algorithm>
+
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/cell/cell_member.h"
 #include "server/limits.h"
@@ -56,27 +59,55 @@ Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
   return level;
 }
 
+// Attends first, if the connection is a new one: a standby that sees that nobody does takes the
+// cell, which a beat before would have proved to be this server's for the time of a lease. A beat
+// is tried all the same: without any the cell is taken, too.
 bool CellMember::beat() {
-  const Beat beat = log_.next_beat(epoch_, log_.tail());
+  const auto attending = shared_->attend();
+  beaten_ = log_.tail();
+  const Beat beat = log_.next_beat(epoch_, beaten_);
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto is_writer = shared_->beat(beat);
-  if (!is_writer) {
-    note_trouble(is_writer.error().message);
-    return true;
-  }
-  if (!*is_writer) {
-    if (const auto state = shared_->state()) {
-      const std::lock_guard lock(mutex_);
-      view_.epoch = state->epoch;
-      view_.holder = state->holder;
-    }
+  if (is_writer && !*is_writer) {
+    look_for_writer();
     hooks_.deposed("another server has taken the cell");
     return false;
   }
-  beat_proved_at_ns_ = sent_at_ns;
-  note_trouble({});
-  if (auto attending = shared_->attend(); !attending) note_trouble(attending.error().message);
+  if (is_writer) beat_proved_at_ns_ = sent_at_ns;
+  note_trouble(!is_writer   ? is_writer.error().message
+               : !attending ? attending.error().message
+                            : name_trouble_);
   return true;
+}
+
+// A standby believes a link once the next one follows it, or a beat says that it was acknowledged.
+// So a beat is due early only after the last append of a burst: while others follow, it would be a
+// write for nothing. Whether an append comes is looked for by a wait as short as that.
+bool CellMember::wait_to_beat() {
+  constexpr std::int64_t quiet_ns = limits::cell_beat_after_ms_default * ns_per_ms;
+  const std::int64_t until_ns = waiter_->monotonic_ns() + limits::cell_beat_ms_default * ns_per_ms;
+  for (;;) {
+    if (is_stopping()) return false;
+    is_idle_ = true;  // before it looks: what is acknowledged after that wakes it
+    const bool is_shown = log_.tail() == beaten_;
+    if (!is_shown) is_idle_ = false;
+    const std::int64_t now_ns = waiter_->monotonic_ns();
+    std::int64_t due_ns = until_ns;
+    if (!is_shown) {
+      due_ns = std::min(due_ns, (log_.is_appending() ? now_ns : log_.answered_at_ns()) + quiet_ns);
+    }
+    if (due_ns <= now_ns) break;
+    waiter_->wait(due_ns - now_ns);
+  }
+  return true;
+}
+
+void CellMember::look_for_writer() {
+  const auto state = shared_->state();
+  if (!state) return;
+  const std::lock_guard lock(mutex_);
+  view_.epoch = state->epoch;
+  view_.holder = state->holder;
 }
 
 void CellMember::let_go(const std::string& successor) {
@@ -84,7 +115,7 @@ void CellMember::let_go(const std::string& successor) {
   beat.is_released = true;
   beat.successor = successor;
   const auto told = shared_->beat(beat);
-  if (told && !*told) return;  // another server has it already
+  if (told && !*told) return look_for_writer();  // another server has it already
   hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
                                      : "the cell couldn't be let go of: " + told.error().message);
 }

@@ -114,6 +114,8 @@ class Engine {
   [[nodiscard]] std::int64_t now_ns() const;
   // Returns true if all applied events are durable.
   [[nodiscard]] bool idle() const { return !committing_ && gathered_.empty(); }
+  // Returns true while a batch is under way: what is gathered meanwhile is in the next one.
+  [[nodiscard]] bool committing() const { return committing_; }
 
   // The commands of one commit. Each is decided on the state that the previous ones left. The
   // destructor ends the transaction and gathers its events for the next batch.

@@ -12,6 +12,7 @@
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
 #include "domain/text_parts.h"
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/executors/coderunner/agent_session.h"
 
@@ -259,7 +260,11 @@ void StationJobs::dispatch_ready() {
         const Run& run = *world.find_run(run_id);
         const auto machine = find_place(run, *runners);
         if (!machine) continue;
-        if (!dispatch(run, *machine)) return;  // refused: no space for the log
+        const auto outcome = dispatch(run, *machine);
+        if (!outcome) return;  // such as without space for the log: no other would be taken
+        // The machine may have been drained or evicted, which isn't durable yet, so its offer still
+        // stands. Others go on meanwhile.
+        if (!*outcome) continue;
         dispatched = true;
         break;
       }
@@ -267,15 +272,16 @@ void StationJobs::dispatch_ready() {
   }
 }
 
-bool StationJobs::dispatch(const Run& run, const std::string& machine) {
+Decided<bool> StationJobs::dispatch(const Run& run, const std::string& machine) {
   const RunId run_id = run.id;
   const Uuid span_id = ids_.next_span_id();
   // The session is in the same commit as the intent to submit, so that after a crash at any later
   // point the next attempt knows which session to resume.
   const std::string session = session_ref_at_start(run.definition(), span_id, run.resume_ref);
   auto transaction = engine_.begin(by_the_service);
-  const auto applied = transaction.apply(DispatchStation{run_id, span_id, session, machine});
-  if (!applied || *applied == 0) return false;
+  const std::size_t events =
+      TRY(transaction.apply(DispatchStation{run_id, span_id, session, machine}));
+  if (events == 0) return false;
   acquire_slot(*engine_.world().find_run(run_id));
   return true;
 }

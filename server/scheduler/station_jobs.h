@@ -85,7 +85,8 @@ class StationJobs {
   [[nodiscard]] std::optional<std::string> find_runner(const Run& run,
                                                        const RunnerOffers& runners) const;
   [[nodiscard]] std::size_t free_slots(const RunnerOffer& runner) const;
-  bool dispatch(const Run& run, const std::string& machine);
+  // Returns whether the run was dispatched; the refusal if the engine takes no command.
+  Decided<bool> dispatch(const Run& run, const std::string& machine);
   // Ends an attempt whose job is elsewhere and whose run was canceled: nothing here confirms it.
   void confirm_cancel_elsewhere(const Run& run);
   [[nodiscard]] bool has_slot(ExecutorKind queue) const;

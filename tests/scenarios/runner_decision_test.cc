@@ -141,5 +141,18 @@ TEST_F(RunnerDecisionTest,
   EXPECT_TRUE(decisions().empty());
 }
 
+// Its disk may have failed, or descriptors were used up: another start may do better.
+TEST_F(RunnerDecisionTest, WhoseFileCannotBeReachedMayBeReadByTheNextStart) {  // G1, N3
+  EXPECT_EQ(server_.stop(), 0);
+  fs::create_directory(old_file());
+  server_.launch();
+  ASSERT_TRUE(eventually([&] { return !server_.running(); }));
+  EXPECT_EQ(server_.stop(), 74) << "how it has ended";
+  EXPECT_NE(server_.messages().find("see what keeps the service from it"), std::string::npos)
+      << server_.messages();
+  fs::remove(old_file());
+  server_.start();
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -39,7 +39,7 @@ class CellJoinTest : public testing::Test {
                         waited();
                         return now_ms_ < until_ms;
                       },
-                      [this](bool, const std::string& text) { notes_.push_back(text); }},
+                      [this](bool, const std::string& text) { notes_.push_back(text); }, "1.2"},
                      "the key");
   }
 
@@ -130,13 +130,28 @@ TEST_F(CellJoinTest, RefusesADatabaseThatEndsBeforeWhatItHasSeen) {  // K5
   MemorySharedLog restored(chain_);
   ASSERT_TRUE(restored.create(test::first_link(), "c2VjcmV0"));
   append_elsewhere(29);
+  const std::int64_t begun_ms = now_ms_;
   const auto refused = join_with(restored);
+  EXPECT_GE(now_ms_, begun_ms + limits::cell_loss_ms_min);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
   EXPECT_NE(refused.error().message.find("signalbox cell repair"), std::string::npos)
       << refused.error().message;
   append_elsewhere(1);  // as a repair does
   EXPECT_TRUE(join_with(restored).has_value());
+}
+
+// As of a database that was the primary, hung, and doesn't know yet that another one is.
+TEST_F(CellJoinTest, BelievesNoLossAtOnce) {  // K5
+  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(note_seen(directory_.path(), "main", 30));
+  const std::int64_t begun_ms = now_ms_;
+  const auto key = join([&] {
+    if (now_ms_ < begun_ms + limits::cell_loss_ms_min / 2 || shared_.last()->last > 0) return;
+    append_elsewhere(30);
+  });
+  EXPECT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_LT(now_ms_, begun_ms + limits::cell_loss_ms_min);
 }
 
 TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
@@ -155,7 +170,7 @@ TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
 }
 
 TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
-  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   const auto other_reports = [this] {
     chain_->set_clock_ns(now_ms_ * 1'000'000);
     EXPECT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
@@ -173,7 +188,7 @@ TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
 }
 
 TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
-  ASSERT_TRUE(join().has_value());
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   ASSERT_TRUE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
   const std::int64_t begun_ms = now_ms_;
   // Only time in which the database could be read counts.
@@ -183,7 +198,22 @@ TEST_F(CellJoinTest, TakesTheNameOfAServerThatIsGone) {  // K10
   });
   ASSERT_TRUE(key.has_value()) << key.error().message;
   EXPECT_GT(now_ms_, back_ms + limits::cell_gone_ms_max);
-  EXPECT_TRUE(shared_.replicas()->empty());
+  const auto servers = shared_.replicas();
+  ASSERT_EQ(servers->size(), 1U);
+  EXPECT_EQ(servers->front().server.identity, "this one");
+  EXPECT_EQ(servers->front().server.address, "tcp://b:1");
+}
+
+// Long before it first reports as a member: it may have much to read until then.
+TEST_F(CellJoinTest, HasItsNameFromTheMomentThatItJoins) {  // K10
+  ASSERT_TRUE(join().has_value());
+  const auto servers = shared_.replicas();
+  ASSERT_EQ(servers->size(), 1U);
+  EXPECT_EQ(servers->front().role, "unfit");
+  EXPECT_EQ(servers->front().version, "1.2");
+  EXPECT_EQ(servers->front().feature_level, feature_level_newest);
+  EXPECT_EQ(servers->front().root.size(), 64U);
+  EXPECT_FALSE(shared_.report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
 }
 
 TEST_F(CellJoinTest, StartsAgainAtOnceAfterACrash) {  // K10
@@ -204,6 +234,25 @@ TEST_F(CellJoinTest, EndsIfTheCellNeedsANewerProgram) {  // K9
   EXPECT_NE(refused.error().message.find("install the version"), std::string::npos)
       << refused.error().message;
   EXPECT_EQ(now_ms_, begun_ms);
+}
+
+// What is noted there is for a later start.
+TEST_F(CellJoinTest, JoinsThoughItCannotNoteWhatItHasSeen) {  // K11
+  std::filesystem::create_directory(seen_file(directory_.path()).string() + ".tmp");
+  ASSERT_TRUE(join().has_value());
+  append_elsewhere(30);
+  const auto key = join();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_NE(notes_.back().find("can't be noted"), std::string::npos) << notes_.back();
+}
+
+// It isn't the database that is waited for then.
+TEST_F(CellJoinTest, EndsIfItCannotReadWhatItHasSeen) {
+  std::filesystem::create_directory(seen_file(directory_.path()));
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::io);
+  EXPECT_TRUE(notes_.empty());
 }
 
 TEST_F(CellJoinTest, BelievesNoOtherFileOfWhatItHasSeen) {

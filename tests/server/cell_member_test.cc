@@ -86,6 +86,23 @@ class CellMemberTest : public testing::Test {
     return reject(ErrorCode::INTERNAL, "nothing became of it");
   }
 
+  // Appends three records as another server, which lets go of the cell then.
+  void append_elsewhere() {
+    TemporaryDirectory directory;
+    auto replica = RocksEventLog::open(directory.path(), {});
+    ASSERT_TRUE(replica.has_value());
+    MemorySharedLog reader(chain_);
+    ReplicatedEventLog writer(**replica, shared(), [](const std::string&) {});
+    const auto epoch = reader.take(reader.state()->epoch, {"a", "tcp://a:1"});
+    ASSERT_TRUE(epoch.has_value());
+    writer.begin_epoch(*epoch, *reader.last());
+    const std::vector<Commit> commits = {test::sample_commit(1, 3)};
+    ASSERT_EQ(writer.append(0, commits).status, AppendStatus::ok);
+    Beat beat = writer.next_beat(*epoch, 3);
+    beat.is_released = true;
+    ASSERT_TRUE(*reader.beat(beat));
+  }
+
   const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
   TemporaryDirectory directory_;
   test::FaultyDisk disk_;
@@ -144,23 +161,8 @@ TEST_F(CellMemberTest, TakesTheCellFromAWriterWhoseClockWasAhead) {
   EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
 }
 
-// The former writer has let go, so that nothing else keeps this server from taking the cell.
 TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  // K11
-  TemporaryDirectory other_directory;
-  auto other = RocksEventLog::open(other_directory.path(), {});
-  ASSERT_TRUE(other.has_value());
-  {
-    MemorySharedLog reader(chain_);
-    ReplicatedEventLog writer(**other, shared(), [](const std::string&) {});
-    const auto epoch = reader.take(0, {"a", "tcp://a:1"});
-    ASSERT_TRUE(epoch.has_value());
-    writer.begin_epoch(*epoch, *reader.last());
-    const std::vector<Commit> commits = {test::sample_commit(1, 3)};
-    ASSERT_EQ(writer.append(0, commits).status, AppendStatus::ok);
-    Beat beat = writer.next_beat(*epoch, 3);
-    beat.is_released = true;
-    ASSERT_TRUE(*reader.beat(beat));
-  }
+  append_elsewhere();
   disk_.fault = test::WriteFault::append_fails;
   start();
   EXPECT_TRUE(eventually([&] {
@@ -176,6 +178,42 @@ TEST_F(CellMemberTest, StandsByWithAFullDiskAndTakesTheCellOnceThereIsSpace) {  
   EXPECT_EQ(log_->tail(), 3U);
   const std::lock_guard lock(mutex_);
   EXPECT_FALSE(failure_.has_value());
+}
+
+// As when its disk is full: the stop that follows has nothing to let go of.
+TEST_F(CellMemberTest, LetsGoOfTheCellWhateverIsAskedLater) {  // K11
+  start();
+  ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+  member_->ask_to_stop(/*lets_go=*/true, "c");
+  member_->stop(/*lets_go=*/false, {});
+  const auto state = shared()->state();
+  ASSERT_TRUE(state.has_value());
+  EXPECT_TRUE(state->is_released);
+  EXPECT_EQ(state->successor, "c");
+}
+
+// A quota leaves space for what it follows, and none for what it would write.
+TEST_F(CellMemberTest, DoesNotTakeTheCellSoonAfterItsDiskWasFull) {  // K11
+  append_elsewhere();
+  {
+    RocksEventLog::Options options;
+    options.env = disk_.env();
+    options.full_pause = std::chrono::milliseconds(1'500);
+    replica_.reset();
+    auto opened = RocksEventLog::open(directory_.path(), std::move(options));
+    ASSERT_TRUE(opened.has_value());
+    replica_ = std::move(*opened);
+  }
+  disk_.fault = test::WriteFault::append_fails;
+  start();
+  EXPECT_TRUE(eventually([&] { return replica_->full_for().count() > 0; }));
+  disk_.fault = test::WriteFault::none;
+  EXPECT_TRUE(eventually([&] { return log_->tail() == 3; }));
+  EXPECT_TRUE(eventually(
+      [&] { return is_active_ || member_->view().trouble.find("quota") != std::string::npos; }));
+  EXPECT_FALSE(is_active_);
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  EXPECT_EQ(replica_->full_for().count(), 0);
 }
 
 TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
@@ -252,6 +290,68 @@ TEST_F(CellMemberTest, EndsWhenTheCellIsRaisedAboveWhatItKnows) {  // K9
   const StoreError why = failure();
   EXPECT_EQ(why.kind, StoreError::Kind::unsupported);
   EXPECT_NE(why.message.find("install the version"), std::string::npos) << why.message;
+}
+
+// What it has then isn't known, and an answer from it might not be of this log.
+TEST_F(CellMemberTest, EndsIfItsDiskFails) {
+  append_elsewhere();
+  disk_.status = rocksdb::IOStatus::IOError("as the test wishes");
+  disk_.fault = test::WriteFault::sync_fails;
+  start();
+  const StoreError why = failure();
+  EXPECT_EQ(why.kind, StoreError::Kind::io);
+  EXPECT_NE(why.message.find("the replica"), std::string::npos) << why.message;
+  EXPECT_EQ(shared()->state()->epoch, 1U);
+  disk_.fault = test::WriteFault::none;
+}
+
+// Before the next beat proves that it has the cell, others have to see that its connection is back.
+TEST_F(CellMemberTest, AttendsTheCellAgainBeforeItsNextBeat) {  // K3
+  start();
+  ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+  chain_->set_stuck(true);  // no beat comes through
+  chain_->lose_connections();
+  EXPECT_TRUE(eventually([&] {
+    const auto state = shared()->state();
+    return state && state->is_attended;
+  }));
+  chain_->set_stuck(false);
+}
+
+// Its name was given to another one while it didn't report. The cell has its writer all the same.
+TEST_F(CellMemberTest, GoesOnAsTheWriterWhenAnotherServerHasItsName) {  // K10
+  start();
+  ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+  const auto own = [this]() -> std::optional<ReplicaReport> {
+    const auto servers = shared()->replicas();
+    if (!servers || servers->size() != 1) return std::nullopt;
+    return servers->front();
+  };
+  ASSERT_TRUE(eventually([&] {
+    const auto former = own();
+    return former && shared()->take_name(*former, "another one").has_value();
+  }));
+  EXPECT_TRUE(
+      eventually([&] { return member_->view().trouble.find("cell.server") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return member_->is_current(); }));
+  const std::lock_guard lock(mutex_);
+  EXPECT_FALSE(failure_.has_value());
+}
+
+// As of a database that was the primary, hung, and doesn't know yet that another one is.
+TEST_F(CellMemberTest, BelievesNoLossAtOnce) {  // K5
+  MemorySharedLog writer(chain_);
+  ASSERT_TRUE(writer.take(0, {"a", "tcp://a:1"}).has_value());
+  ASSERT_TRUE(*writer.beat({1, 1, 3, 0, false, ""}));
+  start();
+  EXPECT_TRUE(eventually([&] {
+    return member_->view().trouble.find("lost acknowledged records") != std::string::npos;
+  }));
+  append_elsewhere();
+  EXPECT_TRUE(eventually([&] { return log_->tail() == 3; }));
+  EXPECT_TRUE(eventually([&] { return is_active_.load(); }));
+  const std::lock_guard lock(mutex_);
+  EXPECT_FALSE(failure_.has_value());
 }
 
 // A replica that is far behind says how far it would have to go, before the database loses it.

@@ -342,6 +342,22 @@ TEST_F(RpcRunners, AreDecidedAboutThoughTheyHaveNotReportedHere) {  // K3, N3
   EXPECT_EQ(refusal("runner.exchange", report()), "");
 }
 
+// An earlier version had kept them in a file, and the log had no room for them.
+TEST_F(RpcRunners, DecisionsThatTheLogDoesNotHaveAreUndone) {  // N3
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  unrecorded = {{runner, true}, {runner, false}};
+  const json::object undrain{{"runner", runner}, {"drains", false}};
+  EXPECT_FALSE(call("runner.drain", {{"runner", runner}, {"drains", true}}).empty());
+  EXPECT_TRUE(call("runner.drain", undrain).at("changed").as_bool()) << "by the log";
+  EXPECT_EQ(unrecorded.size(), 2U);
+  EXPECT_TRUE(call("runner.drain", undrain).at("changed").as_bool());
+  EXPECT_FALSE(call("runner.drain", undrain).at("changed").as_bool());
+  const json::object readmit{{"runner", runner}, {"evicted", false}};
+  EXPECT_TRUE(call("runner.evict", readmit).at("changed").as_bool());
+  EXPECT_FALSE(call("runner.evict", readmit).at("changed").as_bool());
+  EXPECT_TRUE(unrecorded.empty());
+}
+
 TEST_F(RpcRunners, WithAnyOtherIdAreNotFound) {  // G1, N3
   for (const std::string& id :
        {std::string(), std::string("box"), std::string("runner:never-0123456789abcdef"),

@@ -246,6 +246,8 @@ class RpcSite {
   StepQueue steps{api, [] {}};
   RunnerRegistry runners{clock.monotonic_ns(), [](const std::string&) {}};
   RunnerRemovals removals;
+  // Decisions about runners that the log doesn't have: whether the runner was evicted, or drained.
+  std::vector<std::pair<std::string, bool>> unrecorded;
   RunnerQueue runner_queue{engine, clock, runners, removals};
   ServiceLoops loops{engine};
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
@@ -274,6 +276,9 @@ class RpcSite {
     parts.runners->removals = &removals;
     parts.runners->key = "key of this service";
     parts.runners->uploads = "/nonexistent";
+    parts.runners->undo_unrecorded = [this](const std::string& runner, bool evicted) {
+      return std::erase(unrecorded, std::pair(runner, evicted)) > 0;
+    };
     return parts;
   }
   World fold() const {

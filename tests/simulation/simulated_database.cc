@@ -274,9 +274,10 @@ Stored<std::vector<ReplicaReport>> SimulatedSharedLog::replicas() {
   return connection_->replicas();
 }
 
-Stored<void> SimulatedSharedLog::forget(const CellServer& server) {
+Stored<void> SimulatedSharedLog::take_name(const ReplicaReport& former,
+                                           const std::string& identity) {
   TRY(travel());
-  return connection_->forget(server);
+  return connection_->take_name(former, identity);
 }
 
 Stored<SharedDurability> SimulatedSharedLog::durability() {

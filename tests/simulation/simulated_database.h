@@ -110,8 +110,9 @@ class SimulatedSharedLog final : public SharedLog {
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
-  Stored<void> forget(const CellServer& server) override;
+  Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;
   [[nodiscard]] Stored<SharedDurability> durability() override;
+  void disconnect() override { connect(); }
   void interrupt() override { is_interrupted_ = true; }
 
  private:

@@ -125,6 +125,25 @@ TEST_P(DiskFailure, WithoutSpaceLeavesNothingThatSurfacesLater) {
   EXPECT_EQ(*all_records(*recovered), sample_commit(1, 9));
 }
 
+// As under a quota: there is always some, and never enough.
+TEST_P(DiskFailure, WithoutSpaceIsDoubtedForLongerEachTime) {  // K11
+  auto log =
+      open_log(data_.path(), {.env = disk_.env(), .full_pause = std::chrono::milliseconds(200)});
+  append_commits(*log, 1);
+  EXPECT_EQ(log->full_for().count(), 0);
+  std::chrono::milliseconds doubted{0};
+  for (int time = 0; time < 3; ++time) {
+    disk_.fault = GetParam();
+    EXPECT_EQ(append(*log).status, AppendStatus::full);
+    const std::chrono::milliseconds now = log->full_for();
+    EXPECT_GT(now, doubted);
+    doubted = now;
+    disk_.fault = WriteFault::none;
+    EXPECT_EQ(append_once_writable(*log).status, AppendStatus::ok);
+  }
+  EXPECT_TRUE(eventually([&] { return log->full_for().count() == 0; }));
+}
+
 TEST_P(DiskFailure, OfTheOtherKindLeavesTheOutcomeUnknown) {
   disk_.status = rocksdb::IOStatus::IOError("as the test wishes");
   auto log = open();

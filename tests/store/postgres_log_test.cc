@@ -284,6 +284,38 @@ TEST_F(PostgresLogTest, TakesAReportWithoutALevelForTheFirst) {  // K9
   EXPECT_EQ(log.replicas()->at(0).feature_level, 2);
 }
 
+// A dump, or a transaction that somebody forgot, keeps the table from being changed, for hours
+// perhaps: nobody stands in a line behind whoever would change it.
+TEST_F(PostgresLogTest, ReportsWithoutAnIdentityWhileTheTableIsRead) {
+  PostgresLog log(options);
+  begin_cell(log);
+  nodes.query("ALTER TABLE sb_replica DROP COLUMN identity");
+  PostgresConnection reader(options.url);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  using Effect = PostgresConnection::Effect;
+  ASSERT_TRUE(reader.connect(deadline));
+  ASSERT_TRUE(reader.run(Effect::reads, "BEGIN", {}, deadline).is_ok());
+  ASSERT_TRUE(reader.run(Effect::reads, "SELECT FROM sb_replica", {}, deadline).is_ok());
+
+  PostgresLog later(with_deadline(std::chrono::seconds(2)));
+  const ReplicaReport report{{"one", "a", "an identity"}, "active", "1.2", 9, "", 0, 2};
+  const auto told = later.report(report);
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(later.replicas()->at(0).server.identity, "");
+  EXPECT_EQ(later.replicas()->at(0).feature_level, 2);
+  PostgresLog another(options);
+  EXPECT_EQ(another.replicas()->at(0).server.identity, "");
+  EXPECT_TRUE(*later.beat(beat_of(1, 1)));
+  EXPECT_EQ(nodes.query("SELECT count(*) FROM pg_locks WHERE NOT granted"), "0");
+
+  reader.close();
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(later.report(report));
+    return later.replicas()->at(0).server.identity == "an identity";
+  }));
+  EXPECT_EQ(another.replicas()->at(0).server.identity, "an identity") << "on the same connection";
+}
+
 // A network on which the link takes longer than a call may otherwise.
 TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
   PostgresLog maker(options);

@@ -228,6 +228,27 @@ TEST_F(ReplicatedLog, IsDeposedByAFullDisk) {  // K3
   EXPECT_EQ(first_.log->frontier(), second.log->frontier());
 }
 
+// A follower doesn't wait for its disk at each link: that there is no space is found out by a sync
+// of what is there already, and that was followed.
+TEST_F(ReplicatedLog, HasFollowedWhatThereIsNoSpaceToSync) {
+  Member second(chain_);
+  ASSERT_EQ(first_.append(2).status, AppendStatus::ok);
+  ASSERT_EQ(first_.append(3).status, AppendStatus::ok);
+  const auto links = second.reader->read(0, 2);
+  ASSERT_TRUE(links) << links.error().message;
+  ASSERT_EQ(links->size(), 2U);
+  second.disk.fault = WriteFault::sync_fails;
+  const auto followed = second.log->follow(links->front());
+  ASSERT_TRUE(followed) << followed.error().message;
+  EXPECT_EQ(followed->tail, 2U);
+  EXPECT_EQ(second.log->follow(links->back()).error().kind, StoreError::Kind::full);
+  EXPECT_EQ(second.log->tail(), 2U);
+  EXPECT_EQ(*second.log->read(1, 10), sample_commit(1, 2));
+  second.disk.fault = WriteFault::none;
+  EXPECT_TRUE(eventually([&] { return second.log->follow(links->back()).has_value(); }));
+  EXPECT_EQ(second.log->frontier(), first_.log->frontier());
+}
+
 TEST_F(ReplicatedLog, RedactsNothing) {
   ASSERT_EQ(first_.append(1).status, AppendStatus::ok);
   const auto refused = first_.log->redact(1, {});

@@ -240,20 +240,32 @@ TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {
   const CellServer before{"two", "b", "an identity"};
   const CellServer other{"two", "c", "another identity"};
   const auto report = [&](const CellServer& server, Position applied) {
-    return open()->report({server, "standby", "1.2", applied, "", 0});
+    return open()->report({server, "standby", "1.2", applied, "", 0, 7});
   };
   ASSERT_TRUE(report({"two", "a"}, 6)) << "an earlier program reports without an identity";
   ASSERT_TRUE(report(before, 7));
   ASSERT_TRUE(report(before, 8));
   EXPECT_EQ(report(other, 9).error().kind, StoreError::Kind::in_use);
-  ASSERT_TRUE(log->forget(other)) << "it isn't the one that is there";
   ASSERT_EQ(log->replicas()->size(), 1U);
-  EXPECT_EQ(log->replicas()->at(0).server.identity, "an identity");
-  EXPECT_EQ(log->replicas()->at(0).applied, 8U);
-  ASSERT_TRUE(log->forget(before));
-  EXPECT_TRUE(log->replicas()->empty());
+  const ReplicaReport earlier = log->replicas()->at(0);
+  EXPECT_EQ(earlier.server.identity, "an identity");
+  EXPECT_EQ(earlier.applied, 8U);
+  EXPECT_TRUE(eventually([&] {  // the clock of the database has gone on
+    EXPECT_TRUE(report(before, 8));
+    return log->replicas()->at(0).seen_ns != earlier.seen_ns;
+  }));
+  EXPECT_EQ(log->take_name(earlier, other.identity).error().kind, StoreError::Kind::in_use)
+      << "it has reported since";
+  const ReplicaReport former = log->replicas()->at(0);
+  EXPECT_EQ(former.feature_level, 7);
+  ASSERT_TRUE(open()->take_name(former, other.identity));
+  EXPECT_EQ(log->replicas()->at(0).feature_level, feature_level_min) << "it hasn't said its own";
+  EXPECT_EQ(log->take_name(former, "a third identity").error().kind, StoreError::Kind::in_use)
+      << "another one was first";
+  EXPECT_EQ(report(before, 10).error().kind, StoreError::Kind::in_use);
   ASSERT_TRUE(report(other, 9));
   EXPECT_EQ(log->replicas()->at(0).server.address, "c");
+  EXPECT_EQ(log->replicas()->at(0).feature_level, 7);
   EXPECT_EQ(report(before, 10).error().kind, StoreError::Kind::in_use);
 }
 

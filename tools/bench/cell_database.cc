@@ -89,9 +89,9 @@ PostgresLog::Options CellDatabase::log_options(const std::string& cell) const {
 }
 
 Called<std::string> CellDatabase::table_of(const std::string& cell) {
-  const auto number = TRY(called(
+  const auto found = TRY(called(
       find_postgres_cell(connection_, cell, std::chrono::steady_clock::now() + statement_time)));
-  return postgres_cell_table(number);
+  return postgres_cell_table(found.number);
 }
 
 Called<ChainLength> CellDatabase::chain_length(const std::string& cell) {

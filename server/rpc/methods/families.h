@@ -149,6 +149,11 @@ struct RunnerParts {
   std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
   // What the runners offer has changed.
   std::function<void()> offers_changed = [] {};
+  // Undoes a drain, or an eviction, that the log doesn't have: one of an earlier version, for which
+  // there was no room. Returns whether there was any.
+  std::function<bool(const std::string& runner, bool evicted)> undo_unrecorded = [](auto&, bool) {
+    return false;
+  };
   // A runner has said what became of a worktree that it was to remove.
   std::function<void(NoteWorktree note, bool rescued)> note_worktree = [](auto, bool) {};
 };

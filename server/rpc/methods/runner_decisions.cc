@@ -73,10 +73,12 @@ json::object evict_result(const Api&, std::span<const Record> records) {
 }
 
 // Applies a command about a runner that is known, and answers with the result of its events; with
-// `unchanged` if it has none, as the runner is so already.
+// `unchanged` if it has none, as the runner is so already, or `undo` undid what the log doesn't
+// have.
 template <class T>
 void decide_about_runner(Api& api, Call& call, RunnerParts& parts, const T& command,
-                         ResultOf result_of, json::object unchanged) {
+                         ResultOf result_of, json::object unchanged,
+                         const std::function<bool()>& undo) {
   if (answered_before(api, call, result_of)) return;
   if (!is_known(api.engine.world(), parts, command.runner, api.clock.monotonic_ns())) {
     return call.responder.reject(runner_not_found(command.runner).value());
@@ -89,7 +91,7 @@ void decide_about_runner(Api& api, Call& call, RunnerParts& parts, const T& comm
       outcome = tl::unexpected(applied.error());
     } else if (*applied == 0) {
       outcome = std::move(unchanged);
-      (*outcome)["changed"] = false;
+      (*outcome)["changed"] = undo();
     } else {
       outcome = result_of(api, transaction.records());
     }
@@ -122,14 +124,22 @@ void drain_runner(Api& api, Call& call, RunnerParts& parts) {
   const auto command = from_json<DrainRunner>(call.params);
   if (!command) return call.responder.reject(command.error());
   decide_about_runner(api, call, parts, *command, drain_result,
-                      {{"runner", command->runner}, {"drains", command->drains.value_or(true)}});
+                      {{"runner", command->runner}, {"drains", command->drains.value_or(true)}},
+                      [&] {
+                        return !command->drains.value_or(true) &&
+                               parts.undo_unrecorded(command->runner, /*evicted=*/false);
+                      });
 }
 
 void evict_runner(Api& api, Call& call, RunnerParts& parts) {
   const auto command = from_json<EvictRunner>(call.params);
   if (!command) return call.responder.reject(command.error());
   decide_about_runner(api, call, parts, *command, evict_result,
-                      {{"runner", command->runner}, {"evicted", command->evicted.value_or(true)}});
+                      {{"runner", command->runner}, {"evicted", command->evicted.value_or(true)}},
+                      [&] {
+                        return !command->evicted.value_or(true) &&
+                               parts.undo_unrecorded(command->runner, /*evicted=*/true);
+                      });
 }
 
 }  // namespace signalbox

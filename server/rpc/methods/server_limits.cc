@@ -186,6 +186,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(prune_after_ms_default);
   SIGNALBOX_LIMIT(trace_span_events_max);
   SIGNALBOX_LIMIT(cell_beat_ms_default);
+  SIGNALBOX_LIMIT(cell_beat_after_ms_default);
   SIGNALBOX_LIMIT(cell_poll_ms_default);
   SIGNALBOX_LIMIT(cell_lease_ms_max);
   SIGNALBOX_LIMIT(cell_silence_ms_max);

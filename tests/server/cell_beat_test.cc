@@ -1,0 +1,126 @@
+// When the writer of a cell beats, in a time that only the test lets pass. A standby believes the
+// last link of a burst only when a beat says that it was acknowledged.
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/cell/cell_member.h"
+#include "server/limits.h"
+#include "store/memory_shared_log.h"
+#include "store/rocks_event_log.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/stepped_time.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/store/sample_events.h"
+
+namespace signalbox {
+namespace {
+
+class CellBeatTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = RocksEventLog::open(directory_.path(), {});
+    ASSERT_TRUE(opened.has_value());
+    replica_ = std::move(*opened);
+    ASSERT_TRUE(shared_.create(first_link(*replica_), "secret"));
+    log_ = std::make_unique<ReplicatedEventLog>(
+        *replica_, std::make_unique<MemorySharedLog>(chain_), [](const std::string&) {},
+        std::make_unique<test::SteppedWaiter>(time_));
+    auto waiter = std::make_unique<test::SteppedWaiter>(time_);
+    waiter_ = waiter.get();
+    CellSettings settings;
+    settings.name = "main";
+    settings.server = {"b", "tcp://b:1", "this one"};
+    member_ = std::make_unique<CellMember>(
+        settings, "1.2", *log_,
+        CellMember::Connections{std::make_unique<MemorySharedLog>(chain_),
+                                std::make_unique<MemorySharedLog>(chain_)},
+        CellMember::Hooks{[this](const FollowedLink&) { member_->note_applied(); },
+                          [](std::int64_t) {}, [this] { is_active_ = true; },
+                          [](const std::string&) {}, [](const StoreError&) {},
+                          [](bool, const std::string&) {}},
+        std::move(waiter));
+    member_->start();
+    ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
+    ASSERT_TRUE(is_settled());
+  }
+
+  // Returns true once the member has done all that is due.
+  [[nodiscard]] bool is_settled() const {
+    return eventually([this] { return waiter_->is_waiting(); });
+  }
+  // Appends a record, as the writer.
+  void append() {
+    const std::vector<Commit> commits = {test::sample_commit(log_->tail() + 1, 1)};
+    ASSERT_EQ(log_->append(log_->tail(), commits).status, AppendStatus::ok);
+    ASSERT_TRUE(is_settled());
+  }
+  void pass(std::int64_t ms) {
+    time_->pass(ms);
+    ASSERT_TRUE(is_settled());
+  }
+  [[nodiscard]] std::uint64_t beats() { return shared_.state()->beat; }
+
+  const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
+  const std::shared_ptr<test::SteppedTime> time_ = std::make_shared<test::SteppedTime>();
+  TemporaryDirectory directory_;
+  MemorySharedLog shared_{chain_};
+  std::unique_ptr<RocksEventLog> replica_;
+  std::atomic<bool> is_active_ = false;
+  std::unique_ptr<ReplicatedEventLog> log_;
+  test::SteppedWaiter* waiter_ = nullptr;  // the member's
+  std::unique_ptr<CellMember> member_;
+};
+
+TEST_F(CellBeatTest, SaysSoonWhatTheLastAppendWas) {  // K6
+  const std::uint64_t before = beats();
+  append();
+  pass(limits::cell_beat_after_ms_default - 1);
+  EXPECT_EQ(beats(), before) << "another append could follow";
+  pass(1);
+  EXPECT_EQ(beats(), before + 1);
+  EXPECT_EQ(shared_.state()->acked, 1U);
+}
+
+TEST_F(CellBeatTest, IsRareWhileNothingHappens) {
+  append();
+  pass(limits::cell_beat_after_ms_default);
+  const std::uint64_t before = beats();
+  for (std::uint64_t interval = 1; interval <= 4; ++interval) {
+    pass(limits::cell_beat_ms_default - 1);
+    EXPECT_EQ(beats(), before + interval - 1);
+    pass(1);
+    EXPECT_EQ(beats(), before + interval);
+  }
+}
+
+// A link says of the one before it what a beat would.
+TEST_F(CellBeatTest, ComesNoEarlierWhileAppendsFollowEachOther) {
+  const std::uint64_t before = beats();
+  constexpr std::int64_t apart_ms = limits::cell_beat_after_ms_default - 1;
+  std::int64_t passed_ms = 0;
+  for (; passed_ms + apart_ms < limits::cell_beat_ms_default; passed_ms += apart_ms) {
+    append();
+    pass(apart_ms);
+    ASSERT_EQ(beats(), before) << "after " << passed_ms + apart_ms << " ms";
+  }
+  append();
+  pass(limits::cell_beat_ms_default - passed_ms);
+  EXPECT_EQ(beats(), before + 1);
+  EXPECT_EQ(shared_.state()->acked, log_->tail());
+}
+
+// The log outlives the member: the appending thread may be in the middle of a batch then.
+TEST_F(CellBeatTest, EndsWithTheMember) {
+  const std::uint64_t before = beats();
+  member_.reset();
+  const std::vector<Commit> commits = {test::sample_commit(1, 1)};
+  EXPECT_EQ(log_->append(0, commits).status, AppendStatus::ok);
+  EXPECT_EQ(beats(), before);
+}
+
+}  // namespace
+}  // namespace signalbox
