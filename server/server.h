@@ -144,8 +144,10 @@ class Server {
   // Returns whether this server records and starts anything: it neither stops nor stands by.
   [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }
 
-  // Looks whether the clocks jumped, unless this server has no deadlines.
+  // Looks whether the clocks jumped, unless this server has no deadlines, and whether it is still
+  // the writer of its cell: it may have been stopped for longer than that is certain.
   void check_clocks() {
+    look_at_cell();
     if (!stands_by_) timer_loop_.check_for_clock_jump(stopping_);
   }
 
