@@ -218,6 +218,7 @@ TEST_F(CellMemberTest, DoesNotTakeTheCellSoonAfterItsDiskWasFull) {  // K11
 
 TEST_F(CellMemberTest, EndsWhenAnotherServerHasItsName) {
   ASSERT_TRUE(shared()->report({{"b", "tcp://c:1", "another one"}, "standby", "1.2", 0, "", 0}));
+  is_unfit_ = true;  // as the writer it would go on
   start();
   const StoreError why = failure();
   EXPECT_EQ(why.kind, StoreError::Kind::denied);
