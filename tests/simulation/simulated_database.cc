@@ -33,7 +33,10 @@ std::uint32_t usual_weight(CellFault fault) {
       return 100;
     case CellFault::wait_canceled:
       return 100;
+    case CellFault::append_orphaned:
+      return 50;
     case CellFault::take_untold:
+    case CellFault::take_failed_over:
       return 500;
     case CellFault::beat_untold:
       return 50;
@@ -175,6 +178,7 @@ Stored<std::uint64_t> SimulatedSharedLog::take(std::uint64_t seen, const CellSer
   }
   thread_.sleep(any_us(50, 800));
   if (epoch && database_.strikes(CellFault::take_untold)) return no_answer_came();
+  if (epoch && database_.strikes(CellFault::take_failed_over)) database_.fail_over();
   return epoch;
 }
 
@@ -197,6 +201,7 @@ SharedAppend SimulatedSharedLog::append(const ChainLink& link) {
                                 [late = database_.chain()] { late->land_delayed(); });
     SharedAppend answer = connection_->append(link);
     chain.lose_next_append(std::nullopt);
+    if (environment_.random.one_in(3)) environment_.crash("while an append is under way");
     return answer;
   }
   // It is there before it is acknowledged.
@@ -207,6 +212,10 @@ SharedAppend SimulatedSharedLog::append(const ChainLink& link) {
     thread_.sleep(any_us(50, 800));
     doubtful_.reset();
     return landed;
+  }
+  if (database_.strikes(CellFault::append_orphaned)) {
+    environment_.crash("before an append is acknowledged");
+    return unknown;
   }
   const bool is_canceled = database_.strikes(CellFault::wait_canceled);
   if (is_canceled && environment_.mutant == Mutant::warning_is_ok) return {};

@@ -34,13 +34,15 @@ enum class CellFault : std::uint8_t {
   append_untold,    // it is there, and its answer is lost
   append_late,      // it arrives after others
   wait_canceled,    // it is there, on one machine only, and its writer is told so
+  append_orphaned,  // its writer is killed before it is acknowledged
   take_untold,
+  take_failed_over,  // the database fails over right after it
   beat_untold,
 };
 BOOST_DESCRIBE_ENUM(CellFault, server_killed, server_hangs, server_cut_off, cell_switched,
                     server_stopped, database_away, database_fails_over, standbys_away,
-                    append_vanishes, append_untold, append_late, wait_canceled, take_untold,
-                    beat_untold)
+                    append_vanishes, append_untold, append_late, wait_canceled, append_orphaned,
+                    take_untold, take_failed_over, beat_untold)
 
 // One server's way to the database.
 struct DatabaseWay {
