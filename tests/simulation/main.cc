@@ -83,8 +83,10 @@ int run(int argc, char** argv) {
   std::string mutant = name_of(Mutant::none);
   app.add_option("--seeds", seeds, "How many seeds, one after the other")->capture_default_str();
   const auto* first = app.add_option("--seed", options.seed, "The first (of a search: a new one)");
-  app.add_option("--steps", options.steps, "Steps with faults, before all must come to rest")
-      ->capture_default_str();
+  const auto* steps =
+      app.add_option("--steps", options.steps, "Steps with faults, before all must come to rest")
+          ->default_str(std::to_string(options.steps) + ", of a cell " +
+                        std::to_string(cell_steps));
   app.add_option("--servers", options.servers, "How many servers share the log, as in a cell")
       ->check(CLI::Range(1, 9))
       ->capture_default_str();
@@ -108,6 +110,7 @@ int run(int argc, char** argv) {
                "Writes into tests/simulation/mutants.txt which seed finds each mutant");
   CLI11_PARSE(app, argc, argv);
   options.mutant = *mutant_of(mutant);
+  if (options.servers > 1 && steps->count() == 0) options.steps = cell_steps;
 
   if (records_mutants) {
     return record_mutants(SIGNALBOX_SOURCE_DIR "/tests/simulation/mutants.txt");

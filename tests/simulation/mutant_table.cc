@@ -86,7 +86,10 @@ SimulationOptions mutant_options(const MutantFinding& row, std::uint64_t seed) {
   SimulationOptions options;
   options.mutant = row.mutant;
   options.seed = seed;
-  if (is_of_cell(row.mutant)) options.servers = cell_servers;
+  if (is_of_cell(row.mutant)) {
+    options.servers = cell_servers;
+    options.steps = cell_steps;
+  }
   return options;
 }
 

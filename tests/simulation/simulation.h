@@ -16,6 +16,8 @@ namespace signalbox::simulation {
 
 // How many servers the cells of tests have: one that writes, and two of which one may fail.
 inline constexpr std::size_t cell_servers = 3;
+// The steps of such a simulation: most are those of servers that look at the log.
+inline constexpr std::uint64_t cell_steps = 20'000;
 
 struct SimulationOptions {
   std::uint64_t seed = 1;

@@ -21,7 +21,7 @@ namespace signalbox::simulation {
 namespace {
 
 constexpr std::uint64_t sixths = 6;
-constexpr std::uint64_t cell_seeds = 16;
+constexpr std::uint64_t cell_seeds = 12;
 constexpr std::uint64_t fresh_parts = 2;  // so that ctest runs them in parallel
 
 const std::string found_seeds_path = SIGNALBOX_SOURCE_DIR "/tests/simulation/found_seeds.txt";
@@ -67,6 +67,7 @@ TEST(SimulatedSeeds, KeepAllPromises) {
 TEST(SimulatedCells, KeepAllPromises) {
   SimulationOptions options;
   options.servers = cell_servers;
+  options.steps = cell_steps;
   std::map<std::string, std::uint64_t> faults;
   std::uint64_t acknowledged = 0;
   std::uint64_t taken = 0;
@@ -88,6 +89,7 @@ TEST(SimulatedCells, KeepAllPromises) {
 TEST(SimulatedCells, TakeTheSameCourseForTheSameSeed) {
   SimulationOptions options;
   options.servers = cell_servers;
+  options.steps = cell_steps;
   options.seed = 3;
   announce(options);
   const SimulationResult one = simulate(options);
@@ -98,9 +100,10 @@ TEST(SimulatedCells, TakeTheSameCourseForTheSameSeed) {
 
 // Seeds that most probably nobody has tried before.
 TEST(FreshSimulatedCells, KeepAllPromises) {
-  const std::uint64_t seeds = number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / 6;
+  const std::uint64_t seeds = number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / 10;
   SimulationOptions options;
   options.servers = cell_servers;
+  options.steps = cell_steps;
   options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED"));
   for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
     announce(options);

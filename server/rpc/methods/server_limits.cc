@@ -199,6 +199,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_upgrade_report_ms_max);
   SIGNALBOX_LIMIT(cell_look_ms_default);
   SIGNALBOX_LIMIT(cell_denied_ms_max);
+  SIGNALBOX_LIMIT(cell_loss_ms_min);
   SIGNALBOX_LIMIT(cell_call_ms_max);
   SIGNALBOX_LIMIT(cell_report_call_ms_max);
   SIGNALBOX_LIMIT(runners_max);
