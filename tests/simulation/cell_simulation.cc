@@ -126,6 +126,9 @@ class CellSimulation {
     const bool is_needless = present_ != nullptr && present_->server->is_current() &&
                              now_ns() > disturbed_until_ns_ + disturbance_ns;
     environment_.expect(!is_needless, server + " took the log from a server that nothing ails");
+    // The former writer may be back at this moment.
+    if (!environment_.random.one_in(3)) return;
+    for (const auto& host : hosts_) host->way.cut_until_ns = now_ns();
   }
   void disturb_until(std::int64_t ns) { disturbed_until_ns_ = std::max(disturbed_until_ns_, ns); }
 

@@ -45,6 +45,7 @@ std::uint32_t usual_weight(CellFault fault) {
 }
 
 constexpr std::int64_t call_ns_max = 3 * ns_per_s;
+constexpr std::int64_t old_beat_ns = 1'500 * ns_per_ms;
 constexpr std::int64_t standby_look_ns = 20 * ns_per_ms;
 
 tl::unexpected<StoreError> no_way() {
@@ -150,6 +151,11 @@ Stored<CellState> SimulatedSharedLog::state() {
   if (!state) return state;
   state->session = session_;
   state->database_wall_ns = environment_.schedule.wall_ns();
+  // A beat that is old by the clock that people set counts as no beat.
+  const std::int64_t age_ns = environment_.schedule.wall_ns() - state->beat_wall_ns;
+  if (environment_.mutant == Mutant::beat_by_wall_clock && age_ns > old_beat_ns) {
+    state->is_attended = false;
+  }
   if (environment_.mutant == Mutant::follower_reads_unacked) {
     if (const auto last = connection_->last()) state->acked = last->last;
   }
@@ -176,7 +182,7 @@ Stored<std::uint64_t> SimulatedSharedLog::take(std::uint64_t seen, const CellSer
     environment_.note("epoch " + std::to_string(*epoch) + " is " + server.name + "'s");
     database_.note_taken(server.name);
   }
-  thread_.sleep(any_us(50, 800));
+  thread_.sleep(any_us(50, environment_.random.one_in(3) ? 50'000 : 800));
   if (epoch && database_.strikes(CellFault::take_untold)) return no_answer_came();
   if (epoch && database_.strikes(CellFault::take_failed_over)) database_.fail_over();
   return epoch;

@@ -64,8 +64,7 @@ class SimulatedWaiter final : public Waiter {
       : environment_(environment), thread_(thread) {}
 
   [[nodiscard]] std::int64_t monotonic_ns() const override {
-    return environment_.mutant == Mutant::beat_by_wall_clock ? environment_.schedule.wall_ns()
-                                                             : environment_.schedule.monotonic_ns();
+    return environment_.schedule.monotonic_ns();
   }
   [[nodiscard]] std::int64_t wall_ns() const override { return environment_.schedule.wall_ns(); }
   void wait(std::int64_t ns) override { thread_.wait(ns); }
