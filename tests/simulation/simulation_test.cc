@@ -98,20 +98,6 @@ TEST(SimulatedCells, TakeTheSameCourseForTheSameSeed) {
   EXPECT_EQ(one.steps, other.steps);
 }
 
-// Seeds that most probably nobody has tried before.
-TEST(FreshSimulatedCells, KeepAllPromises) {
-  const std::uint64_t seeds = number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / 10;
-  SimulationOptions options;
-  options.servers = cell_servers;
-  options.steps = cell_steps;
-  options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED"));
-  for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
-    announce(options);
-    const SimulationResult result = simulate(options);
-    ASSERT_FALSE(result.violation) << failure_text(options, result);
-  }
-}
-
 class FreshSimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
 // Seeds that most probably nobody has tried before. One that fails is kept.
