@@ -14,7 +14,8 @@ TEST(CellStart, IsEndedBySigtermWhileItWaitsForItsDatabase) {
   std::filesystem::create_directories(server.data());
   std::filesystem::permissions(server.data(), std::filesystem::perms::owner_all);
   write_text(server.data() / "signalbox.toml",
-             "[cell]\nname = \"main\"\nserver = \"a\"\naddress = \"tcp://127.0.0.1:1\"\n"
+             "listen = \"127.0.0.1:0\"\n\n[cell]\nname = \"main\"\nserver = \"a\"\naddress = "
+             "\"tcp://127.0.0.1:1\"\n"
              "engine = \"postgresql://signalbox@127.0.0.1:" +
                  std::to_string(test::unused_port()) + "/signalbox\"\n");
   server.launch();

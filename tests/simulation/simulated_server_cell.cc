@@ -75,7 +75,11 @@ void SimulatedServer::deposed(const std::string& why) {
 }
 
 void SimulatedServer::step_down(const std::string& why) {
-  if (stands_by_) return;
+  if (stands_by_) {
+    // Its last append was refused while it stepped down.
+    if (stopping_) post([this] { stop_when_idle(); });
+    return;
+  }
   site_->note("no longer the writer: " + why);
   stopping_ = true;
   stands_by_ = true;

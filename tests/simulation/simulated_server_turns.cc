@@ -47,7 +47,7 @@ void SimulatedServer::project_later() {
   if (std::exchange(projection_scheduled_, true)) return;
   environment_.schedule.after(ns_per_s, owner_, [this] {
     projection_scheduled_ = false;
-    check_clocks();  // before those who waited for it are answered
+    if (seat_) check_clocks();  // before those who waited for it are answered
     SIGNALBOX_CHECK(projector_.catch_up().has_value());
   });
 }
