@@ -1,5 +1,5 @@
 // Simulates a cell: several servers over one log, of which one takes commands, with the clients of
-// any simulation, in one thread, from one seed. K8
+// any simulation, in one thread, from one seed.
 #pragma once
 
 #include "tests/simulation/simulation.h"

@@ -197,7 +197,6 @@ SharedAppend SimulatedSharedLog::append(const ChainLink& link) {
   using Status = SharedAppend::Status;
   const SharedAppend unknown{Status::unknown, "the connection ended before the answer"};
   if (const auto arrived = travel(); !arrived) return {Status::away, arrived.error().message};
-  if (environment_.mutant == Mutant::append_without_epoch) return append_as_mutant(link);
   doubtful_ = link.prev;
   if (database_.strikes(CellFault::append_vanishes)) return unknown;
   MemoryChain& chain = *database_.chain();
@@ -231,21 +230,6 @@ SharedAppend SimulatedSharedLog::append(const ChainLink& link) {
   if (database_.strikes(CellFault::append_untold)) return unknown;
   doubtful_.reset();
   return {};
-}
-
-// Appends whatever the epoch is.
-SharedAppend SimulatedSharedLog::append_as_mutant(const ChainLink& link) {
-  ChainLink forged = link;
-  const auto state = connection_->state();
-  const auto last = connection_->last();
-  if (state && last && last->last == link.prev) {
-    forged.epoch = state->epoch;
-    forged.epoch_before = last->epoch;
-    forged.before = last->prev;
-  }
-  SharedAppend answer = connection_->append(forged);
-  thread_.sleep(any_us(50, 800));
-  return answer;
 }
 
 Stored<bool> SimulatedSharedLog::beat(const Beat& beat) {

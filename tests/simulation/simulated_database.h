@@ -127,7 +127,6 @@ class SimulatedSharedLog final : public SharedLog {
   [[nodiscard]] std::uint64_t losses() const { return database_.losses() + way_.losses; }
   // Waits until the standbys have what was written. Returns false if that isn't known in the end.
   bool await_standbys();
-  SharedAppend append_as_mutant(const ChainLink& link);
   [[nodiscard]] std::int64_t any_us(std::int64_t low, std::int64_t high) {
     return environment_.random.between(low, high) * ns_per_us;
   }

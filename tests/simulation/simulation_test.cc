@@ -63,7 +63,6 @@ TEST(SimulatedSeeds, KeepAllPromises) {
 }
 
 // The same for cells of several servers. Each fault of a cell strikes in these seeds.
-// K8
 TEST(SimulatedCells, KeepAllPromises) {
   SimulationOptions options;
   options.servers = cell_servers;
