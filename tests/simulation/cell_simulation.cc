@@ -142,9 +142,10 @@ class CellSimulation {
     environment_.note(host.name + " is gone");
     if (present_ == &host) present_ = nullptr;
     network_.disconnect(host.server.get());
+    host.server.reset();
+    // Threads that end where they wait plan things, too.
     environment_.schedule.kill(host.life);
     environment_.reading.kill(host.life);
-    host.server.reset();
     const bool is_calm = environment_.faults.stopped();
     environment_.schedule.after(environment_.random.between(5, is_calm ? 100 : 8000) * ns_per_ms,
                                 outside, [this, &host] { start(host); });
