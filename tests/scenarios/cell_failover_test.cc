@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/crash/connection.h"
 #include "tests/fixtures/needed_ability.h"
 #include "tests/scenarios/cell_fixture.h"
 #include "tests/scenarios/runner_fixture.h"
@@ -185,6 +186,23 @@ TEST_F(CellFailover, OfDatabases) {
     nodes_.await_standbys(2);
   }
   expect_all();
+}
+
+// K6: what was asked of a server before it hung, and is answered after it, isn't of the present.
+TEST_F(CellTest, AServerThatHungAnswersNothingAsThePresent) {
+  start_both();
+  auto caller = test::Connection::open(a_.server().socket());
+  ASSERT_TRUE(caller);
+  const auto before = caller->call("run.list", {});
+  ASSERT_TRUE(before);
+  EXPECT_FALSE(before->at("result").as_object().contains("as_of"));
+  a_.pause();
+  ASSERT_TRUE(caller->send("{\"jsonrpc\":\"2.0\",\"id\":\"late\",\"method\":\"run.list\"}\n"));
+  (void)start_run("meanwhile", "m");
+  a_.go_on();
+  const auto after = caller->message();
+  ASSERT_TRUE(after);
+  EXPECT_TRUE(after->at("result").as_object().contains("as_of")) << boost::json::serialize(*after);
 }
 
 // The first cell's server and its database go at once, in the middle of a job at a runner.

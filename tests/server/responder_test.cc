@@ -9,7 +9,9 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 
+#include "server/text/time_text.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -70,6 +72,35 @@ TEST_F(ResponderTest, NobodyReadsTheAnswerToANotification) {
   const Responder responder(engine, peer, "");
   EXPECT_EQ(prepared(responder, locks()), "");
   EXPECT_EQ(peer->unanswered, 0U);
+}
+
+// K6: what was asked of a server that stood by, and is answered after it took over, may show what
+// it had then.
+TEST_F(ResponderTest, AnAnswerSaysOfWhenItIsEvenIfTheServerHasTakenOverMeanwhile) {
+  engine.show_as_of(clock.wall_ns());
+  const std::string as_of = format_time(clock.wall_ns());
+  const Responder responder(engine, peer, "1");
+  engine.show_present();
+  clock.advance_ms(1000);
+  const auto shown = json::parse(answered(responder, locks())).as_object();
+  EXPECT_EQ(shown.at("result").at("as_of").as_string(), as_of);
+  const auto later = json::parse(answered(Responder(engine, peer, "1"), locks())).as_object();
+  EXPECT_FALSE(later.at("result").as_object().contains("as_of"));
+}
+
+// K6: a run that isn't there may be there at the server that takes commands.
+TEST_F(ResponderTest, ARefusalSaysOfWhenItIsUnlessItIsOfNow) {
+  engine.show_as_of(clock.wall_ns());
+  const auto refused = [this](ErrorCode code) {
+    return details_of(
+        json::parse(answered(Responder(engine, peer, "1"), reject(code, "no"))).as_object());
+  };
+  EXPECT_EQ(refused(ErrorCode::RUN_NOT_FOUND).at("as_of").as_string(),
+            format_time(clock.wall_ns()));
+  EXPECT_FALSE(refused(ErrorCode::NOT_ACTIVE).contains("as_of"));
+  EXPECT_FALSE(refused(ErrorCode::STORAGE_AWAY).contains("as_of"));
+  engine.show_present();
+  EXPECT_FALSE(refused(ErrorCode::RUN_NOT_FOUND).contains("as_of"));
 }
 
 }  // namespace

@@ -75,6 +75,27 @@ TEST_F(TimerLoopTest, WhoStopsSaysNothingOfTheClock) {
   EXPECT_EQ(site.engine.world().position, before);
 }
 
+// K10: a server whose clock is behind that of the writer before it.
+TEST_F(TimerLoopTest, AWaitIsNoLongerBecauseTheNextServersClockIsBehind) {
+  constexpr std::int64_t hour_ns = 3'600'000'000'000;
+  site.clock.set_by_ns = hour_ns;
+  const std::string run_id = site.start_run(R"({"goal":"g","pipeline":[{"name":"work"}]})");
+  const auto claimed = site.ask("station.claim", R"({"worker":"w"})");
+  const Token token = claimed.at("result").at("claim").at("token").to_number<Token>();
+  const auto id = parse_uuid(run_id);
+  ASSERT_TRUE(id);
+  EXPECT_GT(site.take(DeferStation{*id, "work", token, 10'000, {}}), 0U);
+  const std::int64_t recorded_ns = site.clock.wall_ns();
+
+  site.clock.set_by_ns = 0;
+  site.engine.lead(recorded_ns);
+  timer_loop.arm();
+  EXPECT_EQ(timer_loop.timers().next_due_ns(), site.clock.monotonic_ns() + 10'000'000'000);
+  site.clock.advance_ms(10'000);
+  EXPECT_EQ(timer_loop.timers().take_due(site.engine.world(), site.clock.monotonic_ns()).size(),
+            1U);
+}
+
 TEST_F(TimerLoopTest, TheClocksAreLookedAtEverySecond) {
   EXPECT_LE(timer_loop.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
   site.clock.advance_ms(1000);
