@@ -36,6 +36,11 @@ bool shows_end(const json::object& result, const ModelEndedLock& last) {
          number_in(shown, "ended_position") == last.ended_at;
 }
 
+// Of those that are judged: what they show is the state after the position of their answer.
+bool is_query(const std::string& method) {
+  return method.ends_with(".get") || method.ends_with(".list");
+}
+
 }  // namespace
 
 void AnswerJudge::wrong(const Question& question, const std::string& what) {
@@ -73,6 +78,10 @@ void AnswerJudge::listed(const std::string& id, const std::string& method,
 
 void AnswerJudge::judge_result(const Question& question, const json::object& result) {
   const std::string& method = question.sent.method;
+  if (is_query(method) && number_in(result, "position") < question.from) {
+    return wrong(question, "position " + std::to_string(question.from) +
+                               " was durable when it was asked for");
+  }
   if (method == "lock.get") return judge_lock(question, result);
   if (method == "lock.list") return judge_locks(question, result);
   if (method == "tick.list") return judge_ticks(question, result);

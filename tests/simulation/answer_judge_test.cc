@@ -75,6 +75,15 @@ TEST_F(AnswerJudgeTest, ALockIsShownAsItWasAtThePositionOfTheAnswer) {
                        R"("ended":"released","ended_position":2},"position":2}})"));
 }
 
+// K6, P10: only what says so is of the past.
+TEST_F(AnswerJudgeTest, AnAnswerHasWhatWasDurableWhenItWasAskedFor) {
+  log(Stream::lock("main"), LockEvent{LockAcquired{"main", "ann", 500, "why", ""}});
+  log(Stream::lock("main"), LockEvent{LockExpired{"main", "ann", 1, ""}});
+  ask("tick.list", "{}");
+  EXPECT_TRUE(accepts(R"({"result":{"open":[],"position":2}})"));
+  EXPECT_FALSE(accepts(R"({"result":{"open":[],"position":1}})"));
+}
+
 // Whoever follows from an earlier or a later state would miss events, or get some twice.
 TEST_F(AnswerJudgeTest, AListToFollowFromIsTheStateAfterItsPosition) {  // G7
   const auto accepts_list = [this](const std::string& locks, Position position) {

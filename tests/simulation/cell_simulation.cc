@@ -250,8 +250,9 @@ class CellSimulation {
     if (ns > long_stall_ns) oracle_.stopped_until(stalled_until_ns_);
   }
 
-  // Each replica is a beginning of the log, byte for byte.
+  // One server writes, and each replica is a beginning of the log, byte for byte.
   void compare_replicas() {
+    database_.examine_writers();
     const std::vector<ChainLink> links = database_.chain()->links();
     for (const auto& host : hosts_) compare(*host, links);
   }

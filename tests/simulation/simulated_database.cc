@@ -83,6 +83,20 @@ std::vector<std::pair<std::string, std::uint64_t>> SimulatedDatabase::counts() c
   return counts;
 }
 
+void SimulatedDatabase::note_taken(const std::string& server) {
+  tails_taken_[MemorySharedLog(chain_).state().value().epoch] = chain_->links().back().last;
+  taken_(server);
+}
+
+void SimulatedDatabase::examine_writers() const {
+  for (const ChainLink& link : chain_->links()) {
+    const auto next = tails_taken_.upper_bound(link.epoch);
+    environment_.expect(next == tails_taken_.end() || link.last <= next->second,
+                        "the writer of epoch " + std::to_string(link.epoch) + " wrote " +
+                            std::to_string(link.last) + " after the log was taken from it");
+  }
+}
+
 void SimulatedDatabase::go_away(std::int64_t ns) {
   away_until_ns_ = now_ns() + ns;
   ++losses_;
@@ -197,6 +211,7 @@ SharedAppend SimulatedSharedLog::append(const ChainLink& link) {
   using Status = SharedAppend::Status;
   const SharedAppend unknown{Status::unknown, "the connection ended before the answer"};
   if (const auto arrived = travel(); !arrived) return {Status::away, arrived.error().message};
+  if (environment_.mutant == Mutant::append_without_epoch) return append_of_any_epoch(link);
   doubtful_ = link.prev;
   if (database_.strikes(CellFault::append_vanishes)) return unknown;
   MemoryChain& chain = *database_.chain();
@@ -230,6 +245,18 @@ SharedAppend SimulatedSharedLog::append(const ChainLink& link) {
   if (database_.strikes(CellFault::append_untold)) return unknown;
   doubtful_.reset();
   return {};
+}
+
+// Appends the link if the one before it is there, whoever has taken the log.
+SharedAppend SimulatedSharedLog::append_of_any_epoch(const ChainLink& link) {
+  MemoryChain& chain = *database_.chain();
+  chain.delay(link);
+  chain.land_delayed();
+  const bool has_landed = chain.links().back().last == link.last;
+  if (has_landed) chain.acknowledge_through(link.last);
+  thread_.sleep(any_us(50, 800));
+  if (has_landed) return {};
+  return {SharedAppend::Status::conflict, "the link doesn't follow the shared log's end"};
 }
 
 Stored<bool> SimulatedSharedLog::beat(const Beat& beat) {

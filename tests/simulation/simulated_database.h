@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +72,9 @@ class SimulatedDatabase {
   void when_taken(std::function<void(const std::string& server)> taken) {
     taken_ = std::move(taken);
   }
-  void note_taken(const std::string& server) const { taken_(server); }
+  void note_taken(const std::string& server);
+  // Expects that nothing of a former writer follows what was there when the log was taken from it.
+  void examine_writers() const;
   // Returns how often all connections were lost.
   [[nodiscard]] std::uint64_t losses() const { return losses_; }
 
@@ -91,6 +94,7 @@ class SimulatedDatabase {
   std::int64_t away_until_ns_ = 0;
   std::int64_t alone_until_ns_ = 0;
   std::uint64_t losses_ = 0;
+  std::map<std::uint64_t, Position> tails_taken_;  // by epoch: the tail that its writer found
   std::function<void(const std::string& server)> taken_ = [](const std::string&) {};
 };
 
@@ -125,6 +129,7 @@ class SimulatedSharedLog final : public SharedLog {
   // Returns whether the connection is the one of before `losses`.
   [[nodiscard]] bool is_connected(std::uint64_t losses) const;
   [[nodiscard]] std::uint64_t losses() const { return database_.losses() + way_.losses; }
+  SharedAppend append_of_any_epoch(const ChainLink& link);
   // Waits until the standbys have what was written. Returns false if that isn't known in the end.
   bool await_standbys();
   [[nodiscard]] std::int64_t any_us(std::int64_t low, std::int64_t high) {
