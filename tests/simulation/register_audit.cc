@@ -7,7 +7,8 @@ namespace signalbox::simulation {
 namespace {
 
 bool is_of_step(const Event& event) {
-  return event_as<StepAttemptFailed>(event) != nullptr || event_as<StepReady>(event) != nullptr;
+  return event_as<StepAttemptFailed>(event) != nullptr || event_as<StepReady>(event) != nullptr ||
+         event_as<StepFailed>(event) != nullptr || event_as<StepBlocked>(event) != nullptr;
 }
 
 // Adds the tokens of the steps that outside workers do.
