@@ -112,6 +112,8 @@ void Server::step_down(const std::string& why) {
   if (!stopping_) end_ = ServerEnd::deposed;
   stopping_ = true;
   stands_by_ = true;
+  // Queries that still wait are answered with what it has.
+  engine_.show_as_of(clock_.wall_ns() - member_->unproved_ms() * ns_per_ms);
   engine_.close(not_active());
   cell_->log.interrupt();
   // Those who wait for a commit are told by the engine once the append was given up.

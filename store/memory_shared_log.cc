@@ -22,6 +22,7 @@ struct MemoryChain::State {
   std::size_t acknowledged = 0;      // so many links survive a failover
   std::optional<ChainLink> delayed;  // an append that is under way without its writer
   std::optional<LostAppend> lost;    // of the next append
+  bool rolls_back = false;           // once an append has failed
   std::map<std::string, ReplicaReport> replicas;
   std::set<const void*> attending;  // connections
   bool is_away = false;
@@ -46,6 +47,11 @@ struct MemoryChain::State {
     return end.prev == link.before && end.last == link.prev && end.epoch == link.epoch_before;
   }
   void acknowledge() { acknowledged = links.size(); }
+  void roll_back() {
+    links.resize(acknowledged);
+    delayed.reset();
+    attending.clear();
+  }
 };
 
 MemoryChain::MemoryChain() : state_(std::make_unique<State>()) {}
@@ -108,9 +114,7 @@ void MemoryChain::set_stuck(bool stuck) {
 
 void MemoryChain::roll_back() {
   const std::lock_guard lock(state_->mutex);
-  state_->links.resize(state_->acknowledged);
-  state_->delayed.reset();
-  state_->attending.clear();
+  state_->roll_back();
 }
 
 void MemoryChain::lose_connections() {
@@ -244,9 +248,13 @@ SharedAppend MemorySharedLog::append(const ChainLink& link) {
   state.land(std::exchange(state.delayed, std::nullopt));
   const auto fits = [&] { return state.cell.epoch == link.epoch && state.follows(link); };
   const SharedAppend conflict{Status::conflict, "the link doesn't follow the shared log's end"};
-  if (!fits()) return conflict;
+  if (!fits()) {
+    if (std::exchange(state.rolls_back, false)) state.roll_back();
+    return conflict;
+  }
   if (const auto lost = std::exchange(state.lost, std::nullopt)) {
-    if (lost == MemoryChain::LostAppend::lands) state.land(link);
+    state.rolls_back = lost == MemoryChain::LostAppend::lands_and_goes;
+    if (lost == MemoryChain::LostAppend::lands || state.rolls_back) state.land(link);
     if (lost == MemoryChain::LostAppend::lands_later) state.delayed = link;
     return {Status::unknown, "the answer of the shared log was lost"};
   }

@@ -15,9 +15,10 @@ class MemoryChain {
  public:
   // What becomes of an append whose answer is lost.
   enum class LostAppend {
-    vanishes,     // it never arrived
-    lands,        // it is there, though nobody was told that it is durable
-    lands_later,  // it isn't there before the next append, take or land_delayed()
+    vanishes,        // it never arrived
+    lands,           // it is there, though nobody was told that it is durable
+    lands_later,     // it isn't there before the next append, take or land_delayed()
+    lands_and_goes,  // it is in the way of the next append, and a failover takes it then
   };
 
   MemoryChain();

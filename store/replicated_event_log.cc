@@ -233,19 +233,19 @@ ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
 }
 
 std::optional<bool> ReplicatedEventLog::is_in_chain(const ChainLink& link) {
+  // With nothing there, a failover took what was in the way, and the link can be sent again.
   const auto is_visible = [&]() -> std::optional<bool> {
     const auto found = shared_->read(link.prev, 1);
-    if (!found) return std::nullopt;
-    return !found->empty() && found->front() == link;
+    if (!found || found->empty()) return std::nullopt;
+    return found->front() == link;
   };
   const auto before = is_visible();
-  if (!before || !*before) return before;
   // A write that is acknowledged proves what lies before it, a read proves nothing.
   const auto proved = shared_->beat(next_beat(link.epoch, link.prev));
   if (!proved) return std::nullopt;
   if (!*proved) return false;
   // The write may have gone to another server of the database than the read before it.
-  return is_visible();
+  return before == is_visible() ? before : std::nullopt;
 }
 
 Beat ReplicatedEventLog::next_beat(std::uint64_t epoch, Position acked) {

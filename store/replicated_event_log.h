@@ -103,7 +103,8 @@ class ReplicatedEventLog final : public EventLog {
 
   // Sends one link until its fate is known.
   Sent send(const ChainLink& link);
-  // Returns whether the link is in the chain, durably; nullopt if that can't be found out now.
+  // Returns whether the link is in the chain, durably; false as well if this isn't the writer any
+  // more; nullopt if only another attempt tells.
   std::optional<bool> is_in_chain(const ChainLink& link);
   AppendResult append_link(std::span<const Commit> commits);
   void note_acknowledged();

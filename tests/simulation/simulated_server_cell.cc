@@ -83,6 +83,7 @@ void SimulatedServer::step_down(const std::string& why) {
   site_->note("no longer the writer: " + why);
   stopping_ = true;
   stands_by_ = true;
+  engine_.show_as_of(environment_.schedule.wall_ns() - seat_->member().unproved_ms() * ns_per_ms);
   engine_.close(not_active());
   seat_->log().interrupt();
   dispatcher_.refuse_all(not_active());

@@ -112,6 +112,16 @@ TEST_F(ReplicatedLog, SendsTheSameAgainAfterALostAnswer) {  // K2: trap 3
   EXPECT_EQ(second.log->frontier(), first_.log->frontier());
 }
 
+// K2, K3: what was in the way is gone, and nobody has taken the log.
+TEST_F(ReplicatedLog, SendsTheSameAgainIfAFailoverTookWhatItFoundThere) {
+  ASSERT_EQ(first_.append(1).status, AppendStatus::ok);
+  chain_->lose_next_append(MemoryChain::LostAppend::lands_and_goes);
+  const AppendResult again = first_.append(2);
+  EXPECT_EQ(again.status, AppendStatus::ok) << again.message;
+  EXPECT_EQ(chain_->links().back().last, first_.log->tail());
+  EXPECT_EQ(chain_->acknowledged(), chain_->links().size());
+}
+
 TEST_F(ReplicatedLog, AppendsNothingOnceAnotherHasTakenIt) {  // K3
   ASSERT_EQ(first_.append(1).status, AppendStatus::ok);
   Member second(chain_);
