@@ -35,9 +35,9 @@ std::vector<FoundSeed> read_found_seeds(const std::string& path) {
     std::istringstream words(line);
     FoundSeed found;
     char mark = 0;
-    if (!(words >> found.seed >> found.steps >> mark) || mark != '#') {
+    if (!(words >> found.seed >> found.steps >> found.servers >> mark) || mark != '#') {
       throw std::runtime_error(path + ":" + std::to_string(number) +
-                               ": expected `seed steps # what it found`");
+                               ": expected `seed steps servers # what it found`");
     }
     std::getline(words >> std::ws, found.violation);
     seeds.push_back(std::move(found));
@@ -46,8 +46,8 @@ std::vector<FoundSeed> read_found_seeds(const std::string& path) {
 }
 
 std::string found_seed_line(const SimulationOptions& options, const std::string& violation) {
-  return std::to_string(options.seed) + " " + std::to_string(options.steps) + "  # " +
-         shortened(violation) + "\n";
+  return std::to_string(options.seed) + " " + std::to_string(options.steps) + " " +
+         std::to_string(options.servers) + "  # " + shortened(violation) + "\n";
 }
 
 std::string kind_of(const std::string& violation) {
@@ -78,7 +78,10 @@ bool keep_found_seed(const std::string& path, const SimulationOptions& options,
   const std::string kind = kind_of(shortened(violation));
   std::size_t of_kind = 0;
   for (const FoundSeed& found : known) {
-    if (found.seed == options.seed && found.steps == options.steps) return false;
+    if (found.seed == options.seed && found.steps == options.steps &&
+        found.servers == options.servers) {
+      return false;
+    }
     of_kind += kind_of(found.violation) == kind ? 1 : 0;
   }
   if (of_kind >= found_seeds_of_a_kind_max) return false;

@@ -12,10 +12,12 @@
 
 namespace signalbox::simulation {
 
-// A line of the file: the seed, the number of its steps and, for a reader, what was found.
+// A line of the file: the seed, the number of its steps, that of its servers and, for a reader,
+// what was found.
 struct FoundSeed {
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
+  std::size_t servers = 1;
   std::string violation;
 };
 

@@ -52,6 +52,7 @@ TEST_F(SearchTest, GoesOnAfterSeedsThatFailOrAbort) {
   ASSERT_EQ(found.size(), 2U);  // the second search found nothing new
   EXPECT_EQ(found[0].seed, 7U);
   EXPECT_EQ(found[0].steps, SimulationOptions().steps);
+  EXPECT_EQ(found[0].servers, 1U);
   EXPECT_EQ(found[0].violation, "a card was lost");
   EXPECT_EQ(found[1].seed, 10U);
   EXPECT_EQ(found[1].violation, aborted_violation);
@@ -87,7 +88,7 @@ TEST(FoundSeedsFile, AKindHasNoNumbersAndIds) {
 }
 
 TEST_F(SearchTest, ALineThatIsNoSeedIsRefused) {
-  write_text(found_, "12 5000  # good\n12 many  # bad\n");
+  write_text(found_, "12 5000 1  # good\n12 5000 many  # bad\n");
   EXPECT_THROW(read_found_seeds(found_), std::runtime_error);
   EXPECT_THROW(read_found_seeds(found_ + ".missing"), std::runtime_error);
   SimulationOptions options;

@@ -3,8 +3,8 @@
 // new ones.
 //
 // SIGNALBOX_SIMULATION_SEEDS is the number of the same ones (default 300), SIGNALBOX_FRESH_SEEDS
-// that of the new ones (default 60), SIGNALBOX_SEED where these begin. SIGNALBOX_EVERY_FAULT=1
-// tries them all.
+// that of the new ones (default 60; of cells a sixth), SIGNALBOX_SEED where these begin.
+// SIGNALBOX_EVERY_FAULT=1 tries them all.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,6 +23,10 @@ namespace {
 constexpr std::uint64_t sixths = 6;
 constexpr std::uint64_t cell_seeds = 12;
 constexpr std::uint64_t fresh_parts = 2;  // so that ctest runs them in parallel
+
+std::uint64_t fresh_seeds() {
+  return number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60);
+}
 
 const std::string found_seeds_path = SIGNALBOX_SOURCE_DIR "/tests/simulation/found_seeds.txt";
 
@@ -97,16 +101,10 @@ TEST(SimulatedCells, TakeTheSameCourseForTheSameSeed) {
   EXPECT_EQ(one.steps, other.steps);
 }
 
-class FreshSimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
-
-// Seeds that most probably nobody has tried before. One that fails is kept.
-TEST_P(FreshSimulatedSeeds, KeepAllPromises) {
-  const std::uint64_t seeds =
-      number_from_environment("SIGNALBOX_FRESH_SEEDS").value_or(60) / fresh_parts;
-  SimulationOptions options;
-  options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED")) + GetParam() * seeds;
+// Simulates seeds that most probably nobody has tried before. One that fails is kept.
+void expect_promises_kept_by_fresh(SimulationOptions options, std::uint64_t seeds) {
   std::cout << "again with: build/simulate --seed " << options.seed << " --seeds " << seeds
-            << std::endl;
+            << " --servers " << options.servers << std::endl;
   for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
     announce(options, found_seeds_path);
     const SimulationResult result = simulate(options);
@@ -115,6 +113,23 @@ TEST_P(FreshSimulatedSeeds, KeepAllPromises) {
     FAIL() << failure_text(options, result) << (kept ? "kept in " : "not kept in ")
            << found_seeds_path;
   }
+}
+
+class FreshSimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(FreshSimulatedSeeds, KeepAllPromises) {
+  const std::uint64_t seeds = fresh_seeds() / fresh_parts;
+  SimulationOptions options;
+  options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED")) + GetParam() * seeds;
+  expect_promises_kept_by_fresh(options, seeds);
+}
+
+TEST(FreshSimulatedCells, KeepAllPromises) {
+  SimulationOptions options;
+  options.seed = fresh_seed(number_from_environment("SIGNALBOX_SEED"));
+  options.servers = cell_servers;
+  options.steps = cell_steps;
+  expect_promises_kept_by_fresh(options, fresh_seeds() / sixths);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FreshSimulatedSeeds, ::testing::Range<std::uint64_t>(0, fresh_parts));
@@ -126,6 +141,7 @@ TEST(FoundSeeds, KeepAllPromises) {
     SimulationOptions options;
     options.seed = each.seed;
     options.steps = each.steps;
+    options.servers = each.servers;
     announce(options);
     const SimulationResult result = simulate(options);
     EXPECT_FALSE(result.violation)
