@@ -106,7 +106,8 @@ void Oracle::recovered(const EventLog& log) {
   }
   waits_.begin_anew();
   access_.begin_anew();
-  answers_.server_gone();
+  // In a cell, the server before may be there, and may yet answer what it was asked.
+  if (!environment_.is_cell) answers_.server_gone();
   check_jobs();
 }
 
