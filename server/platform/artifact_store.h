@@ -17,6 +17,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "domain/station_events.h"
 #include "store/file_descriptor.h"
@@ -41,6 +43,12 @@ struct OpenedBlob {
   std::shared_ptr<void> place;  // of a copy that counts until this is destroyed; or nullptr
 };
 
+// A PUT with which somebody else may store content without credentials, until it expires.
+struct UploadUrl {
+  std::string url;                                           // a secret while it is valid
+  std::vector<std::pair<std::string, std::string>> headers;  // to send as they are
+};
+
 class ArtifactStore {
  public:
   ArtifactStore() = default;
@@ -54,6 +62,14 @@ class ArtifactStore {
                        std::string_view content);
   // Does the same for content of this digest.
   virtual Stored<void> put_content(const Digest& sha256, std::string_view content) = 0;
+
+  // Returns whether content of this digest and size is stored. Its age begins anew then, as with
+  // put(), so that no retention removes it before an event names it. What is there under the digest
+  // and is something else counts as absent: put() replaces it.
+  virtual Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes);
+  // Returns a request by which content of this digest and size gets into the store without passing
+  // through this process, which has to confirm() it then; nullopt if there is no such way.
+  virtual Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes);
 
   // Returns the content after checking its digest.
   [[nodiscard]] virtual Stored<std::string> get(const Digest& sha256) const = 0;

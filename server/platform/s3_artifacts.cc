@@ -132,6 +132,32 @@ Stored<void> S3Artifacts::store(const Digest& sha256, std::string_view content) 
   return {};
 }
 
+Stored<bool> S3Artifacts::confirm(const Digest& sha256, std::uint64_t bytes) {
+  turns_.begin_put(sha256);
+  auto confirmed = check(sha256, bytes);
+  turns_.end_put(sha256);
+  return confirmed;
+}
+
+Stored<bool> S3Artifacts::check(const Digest& sha256, std::uint64_t bytes) {
+  const std::string key = key_of(sha256);
+  const auto found = TRY(client_.head(key));
+  if (!found || found->bytes != bytes) return false;
+  if (found->sha256 ? *found->sha256 != sha256 : !TRY(is_intact(sha256))) return false;
+  if (found->modified_ns > SystemClock().wall_ns() - renewed_after_ns) return true;
+  const auto content = get(sha256);
+  if (!content && content.error().kind == StoreError::Kind::damaged) return false;
+  if (!content && content.error().kind == StoreError::Kind::not_found) return false;
+  if (!content) return tl::unexpected(content.error());
+  TRY(client_.put(key, sha256, *content, /*only_if_absent=*/false));
+  return true;
+}
+
+Stored<std::optional<UploadUrl>> S3Artifacts::upload_url(const Digest& sha256,
+                                                         std::uint64_t bytes) {
+  return client_.upload_url(key_of(sha256), sha256, bytes);
+}
+
 Stored<void> S3Artifacts::list(std::uint8_t first,
                                const std::function<bool(const KeptBlob&)>& visit) const {
   constexpr const char* digits = "0123456789abcdef";

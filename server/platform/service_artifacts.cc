@@ -31,6 +31,22 @@ Stored<void> ServiceArtifacts::put_content(const Digest& sha256, std::string_vie
   return directory_.put_content(sha256, content);
 }
 
+// What only the directory has is stored anew, where put() would.
+Stored<bool> ServiceArtifacts::confirm(const Digest& sha256, std::uint64_t bytes) {
+  if (!objects_) return directory_.confirm(sha256, bytes);
+  if (TRY(objects_->confirm(sha256, bytes))) return true;
+  const auto here = directory_.get(sha256);
+  if (!here || here->size() != bytes) return false;
+  TRY(objects_->put_content(sha256, *here));
+  return true;
+}
+
+Stored<std::optional<UploadUrl>> ServiceArtifacts::upload_url(const Digest& sha256,
+                                                              std::uint64_t bytes) {
+  if (!objects_) return std::nullopt;
+  return objects_->upload_url(sha256, bytes);
+}
+
 Stored<Artifact> ServiceArtifacts::put_here(const std::string& name, const std::string& media_type,
                                             std::string_view content) {
   return directory_.put(name, media_type, content);

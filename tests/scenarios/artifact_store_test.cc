@@ -150,15 +150,71 @@ TEST_F(ArtifactStoreScenario, AResultWaitsForAStoreThatIsAwayAndSurvivesKills) {
   EXPECT_TRUE(result({"status"}).at("artifact_store").as_object().at("trouble").is_null());
 }
 
+constexpr const char* far_pipeline = R"(
+name = "leaving"
+runs_on = ["gpu"]
+[[station]]
+name = "work"
+executor = "process"
+command = ["sh", "-c", "printf hello > $SIGNALBOX_ARTIFACTS_DIR/a.txt; seq 1 90000 > $SIGNALBOX_ARTIFACTS_DIR/b.txt; env | grep -c AWS_ > $SIGNALBOX_ARTIFACTS_DIR/c.txt; true"]
+)";
+
+TEST_F(ArtifactStoreScenario, ThoseOfARunnerGoStraightIntoTheStore) {  // N4
+  RunnerProcess runner(scratch_.path() / "one", {"--data", server_.data().string()},
+                       {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  const std::string run_id = start_run_of(far_pipeline, "leave files");
+  await_status(run_id, "succeeded");
+  expect_all_stored(run_id);
+  EXPECT_EQ(artifact(run_id, "a.txt").out, "hello");
+  EXPECT_GT(endpoint_.url_requests(), 0);
+  EXPECT_EQ(endpoint_.requests("PUT"), endpoint_.url_requests());
+  EXPECT_EQ(runner.log().find("go through the service"), std::string::npos) << runner.log();
+  for (const std::string& shown : {server_.messages(), runner.log()}) {
+    EXPECT_EQ(shown.find("X-Amz-Signature"), std::string::npos);
+  }
+}
+
+TEST_F(ArtifactStoreScenario, ARunnerThatCannotReachTheStoreUploadsThroughTheService) {  // N4
+  endpoint_.refuse_urls(403);
+  RunnerProcess runner(scratch_.path() / "one", {"--data", server_.data().string()},
+                       {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  for (int each = 0; each < 2; ++each) {
+    const std::string run_id = start_run_of(far_pipeline, "leave files");
+    await_status(run_id, "succeeded");
+    expect_all_stored(run_id);
+    EXPECT_EQ(artifact(run_id, "a.txt").out, "hello");
+  }
+  EXPECT_EQ(endpoint_.url_requests(), 1);
+  const std::string log = runner.log();
+  const std::size_t told = log.find("artifacts go through the service");
+  ASSERT_NE(told, std::string::npos) << log;
+  EXPECT_EQ(log.find("artifacts go through the service", told + 1), std::string::npos) << log;
+}
+
+// Killed after the content has arrived and before the word that names it.
+TEST_F(ArtifactStoreScenario, ARunnerKilledBetweenUploadAndWordTellsItAgain) {  // N4, N5
+  endpoint_.fail_next({.method = "PUT", .take_effect = true, .hang = true});
+  RunnerProcess runner(scratch_.path() / "one", {"--data", server_.data().string()},
+                       {"--name", "one", "--labels", "gpu"});
+  runner.start();
+  const std::string run_id = start_run_of(far_pipeline, "leave files");
+  await([&] { return endpoint_.url_requests() > 0; });
+  runner.kill();
+  EXPECT_NE(text(run(run_id), "status"), "succeeded");
+  runner.start();
+  await_status(run_id, "succeeded");
+  expect_all_stored(run_id);
+}
+
 // Files of a job elsewhere are in the store before the event that names them.
 TEST_F(ArtifactStoreScenario, AResultOfARunnerWaitsForItToo) {  // N4, N5
   endpoint_.refuse_all(503);
   RunnerProcess runner(scratch_.path() / "one", {"--data", server_.data().string()},
                        {"--name", "one", "--labels", "gpu"});
   runner.start();
-  std::string there = leaving_pipeline;
-  there.replace(there.find("[[station]]"), 0, "runs_on = [\"gpu\"]\n");
-  const std::string run_id = start_run_of(there.c_str(), "leave files");
+  const std::string run_id = start_run_of(far_pipeline, "leave files");
   await([&] { return runner.log().find("HTTP 503") != std::string::npos; });
   EXPECT_NE(text(run(run_id), "status"), "succeeded");
   runner.kill();

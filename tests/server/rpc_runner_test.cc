@@ -236,6 +236,25 @@ TEST_F(RpcRunners, UploadPiecesOfBoundedSize) {  // N4
       "INVALID_PARAMS");
 }
 
+TEST_F(RpcRunners, UploadThroughAServiceThatHasNoStoreToGiveAUrlOf) {  // N4
+  Job job;
+  job.id = "x";
+  job.machine = runner;
+  runners.order(job, "secret");
+  const auto uploaded = [this](const std::string& content) {
+    return call("runner.upload", as_runner({{"sha256", to_hex(sha256("hi"))},
+                                            {"bytes", 2},
+                                            {"offset", 0},
+                                            {"content", to_base64(content)},
+                                            {"wants_url", true}}));
+  };
+  const json::object asked = uploaded("");
+  EXPECT_EQ(asked.at("complete"), json::value(false));
+  EXPECT_FALSE(asked.contains("direct"));
+  EXPECT_EQ(uploaded("hi").at("complete"), json::value(true));
+  EXPECT_EQ(uploaded("").at("complete"), json::value(true)) << "it is stored";
+}
+
 TEST_F(RpcRunners, OutputIsTakenOfTheirJobsUnderWayAlone) {  // N4
   const auto refused = [this](const std::string& stream, std::size_t bytes,
                               const std::string& content) {

@@ -21,9 +21,6 @@ namespace {
 namespace json = boost::json;
 using std::chrono::milliseconds;
 
-// The code of an error of this program.
-constexpr const char* artifact_gone_code = "ARTIFACT_GONE";
-
 constexpr const char* output_streams[] = {"stderr", "stdout"};
 
 constexpr milliseconds pause_min{200};
@@ -50,7 +47,7 @@ milliseconds report_time(std::int64_t lease_ms) {
 // artifact of it is gone.
 bool is_about_the_result(const CallError& error) {
   const std::string code = code_of(error);
-  return code == "INVALID_PARAMS" || code == "LIMIT_EXCEEDED" || code == artifact_gone_code;
+  return code == "INVALID_PARAMS" || code == "LIMIT_EXCEEDED" || code == ArtifactUploads::gone_code;
 }
 
 }  // namespace
@@ -90,7 +87,6 @@ RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSetti
     : settings_(std::move(settings)),
       work_(work),
       jobs_(jobs),
-      artifacts_(artifacts),
       log_(std::move(log)),
       server_(std::move(server)),
       find_server_(std::move(find_server)),
@@ -98,7 +94,19 @@ RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSetti
       reports_(server_, find_server_, report_time(settings_.lease_ms)),
       results_(server_, find_server_, answer_time),
       outputs_(server_, find_server_, answer_time),
-      questions_(server_, find_server_, answer_time) {}
+      questions_(server_, find_server_, answer_time),
+      uploads_(
+          artifacts,
+          [this](json::object params) {
+            params["runner"] = work_.identity().runner;
+            params["key"] = work_.identity().key;
+            return results_.call("runner.upload", params);
+          },
+          [this] {
+            const std::lock_guard lock(mutex_);
+            return stopping_;
+          },
+          log_) {}
 
 Called<void> RunnerLink::register_runner() {
   if (!work_.identity().runner.empty()) return {};
@@ -218,37 +226,8 @@ void RunnerLink::note_away(const CallError& why) {
   jobs_.cancel_all();
 }
 
-// Content first, then the word that names it: the service never has a name without its content.
-Called<void> RunnerLink::upload(const Artifact& artifact) {
-  const auto found = artifacts_.get(artifact.sha256);
-  if (!found) {
-    CallError gone = from_store_error(found.error());
-    gone.error["data"] = {{"code", artifact_gone_code}};
-    return tl::unexpected(std::move(gone));
-  }
-  const std::string& content = *found;
-  std::size_t offset = 0;
-  for (int tries_left = 3;;) {
-    const std::string piece = content.substr(offset, limits::upload_piece_bytes_max);
-    const auto answer =
-        TRY(results_.call("runner.upload", {{"runner", work_.identity().runner},
-                                            {"key", work_.identity().key},
-                                            {"sha256", to_hex(artifact.sha256)},
-                                            {"bytes", static_cast<std::int64_t>(content.size())},
-                                            {"offset", static_cast<std::int64_t>(offset)},
-                                            {"content", to_base64(piece)}}));
-    if (true_at(answer, "complete")) return {};
-    const auto next = static_cast<std::size_t>(number_at(answer, "next_offset"));
-    if (next <= offset && --tries_left == 0) {
-      return tl::unexpected(
-          io_error("the upload of " + std::string(artifact.name) + " makes no progress"));
-    }
-    offset = std::min(next, content.size());
-  }
-}
-
 Called<void> RunnerLink::send_result(const EndedJob& job) {
-  for (const Artifact& artifact : job.result.result.artifacts) TRY(upload(artifact));
+  for (const Artifact& artifact : job.result.result.artifacts) TRY(uploads_.upload(artifact));
   for (const char* stream : output_streams) {
     const auto sent = send_output(results_, job.job_id, stream, false);
     // Output that isn't taken holds up no result. But of a cell another server may take the result

@@ -17,6 +17,7 @@
 
 #include "server/platform/artifact_store.h"
 #include "tools/cli/client.h"
+#include "tools/runner/artifact_uploads.h"
 #include "tools/runner/runner_jobs.h"
 #include "tools/runner/runner_runs.h"
 #include "tools/runner/runner_work.h"
@@ -86,7 +87,6 @@ class RunnerLink {
   // the last piece, also if there is nothing new.
   Called<void> send_output(Line& line, const std::string& job_id, const std::string& stream,
                            bool is_newest);
-  Called<void> upload(const Artifact& artifact);
   // Removes what the service has asked for, and says what became of it. What fails is tried again
   // next time.
   void remove_worktrees(RunnerRuns& runs);
@@ -102,7 +102,6 @@ class RunnerLink {
   RunnerSettings settings_;
   RunnerWork& work_;
   RunnerJobs& jobs_;
-  ArtifactStore& artifacts_;
   const Log log_;
   const ServerAddress server_;
   const FindServer find_server_;
@@ -127,6 +126,7 @@ class RunnerLink {
   // How much of each job's streams the service has, as far as this process knows.
   std::map<std::string, std::map<std::string, std::uint64_t>> outputs_sent_;
   bool stopping_ = false;
+  ArtifactUploads uploads_;  // of send_results()
 };
 
 }  // namespace signalbox
