@@ -35,6 +35,10 @@ class S3Artifacts final : public ArtifactStore {
   // Copies the blob into a file without a name, and checks it. At most limits::artifact_copies_max
   // such copies exist at a time; beyond them the error is `away`.
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<std::string> get_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,
@@ -63,6 +67,10 @@ class S3Artifacts final : public ArtifactStore {
 
   Stored<void> store(const Digest& sha256, std::string_view content);
   Stored<bool> check(const Digest& sha256, std::uint64_t bytes);
+  // Copies what `read` passes to its sink, which has to be so many bytes.
+  [[nodiscard]] Stored<OpenedBlob> copy(
+      const std::string& location, std::uint64_t bytes,
+      const std::function<Stored<void>(const S3Client::Sink& sink)>& read) const;
   [[nodiscard]] std::string key_of(const Digest& sha256) const;
   [[nodiscard]] Stored<std::optional<S3Object>> find(const Digest& sha256) const;
   // Returns whether the blob there has its digest.

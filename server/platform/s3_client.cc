@@ -23,6 +23,7 @@ constexpr std::size_t s3_answer_bytes_max = 4 * 1024 * 1024;  // a page of a lis
 constexpr std::int64_t bytes_per_s_min = 1024 * 1024;
 // The digest of the content, which the store checks on arrival and keeps, where it knows it.
 constexpr const char* checksum_header = "x-amz-checksum-sha256";
+constexpr long range_beyond_end = 416;
 constexpr const char* object_media_type = "application/octet-stream";
 
 // Returns the path of a bucket's key, encoded but for its slashes.
@@ -153,8 +154,8 @@ Stored<S3Client::Answer> S3Client::ask(const Request& request) {
     } else if (status / 100 == 3) {
       answer = failure(StoreError::Kind::denied, request.key,
                        said + ": the bucket is elsewhere; check artifacts.endpoint and region");
-    } else if (answer->code == "NoSuchBucket" ||
-               (status / 100 != 2 && status != 404 && status != 412)) {
+    } else if (answer->code == "NoSuchBucket" || (status / 100 != 2 && status != 404 &&
+                                                  status != 412 && status != range_beyond_end)) {
       answer = failure(StoreError::Kind::denied, request.key, said);
     }
   }
@@ -188,10 +189,20 @@ Stored<S3Client::Put> S3Client::put(const std::string& key, const Digest& sha256
                  "HTTP " + std::to_string(answer.status) + " " + answer.code);
 }
 
-Stored<void> S3Client::get(const std::string& key,
-                           const std::function<bool(std::string_view part)>& sink) {
-  bool is_refused = false;
+Stored<void> S3Client::get(const std::string& key, const Sink& sink) {
+  return read({.method = "GET", .key = key, .sha256 = signalbox::sha256("")}, sink);
+}
+
+Stored<void> S3Client::get_range(const std::string& key, std::uint64_t offset, std::uint64_t bytes,
+                                 const Sink& sink) {
   Request request{.method = "GET", .key = key, .sha256 = signalbox::sha256("")};
+  request.headers = {
+      {"range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + bytes - 1)}};
+  return read(std::move(request), sink);
+}
+
+Stored<void> S3Client::read(Request request, const Sink& sink) {
+  bool is_refused = false;
   request.bytes_max = limits::artifact_bytes_max;
   request.sink = [&](std::string_view part) {
     is_refused = !sink(part);
@@ -199,9 +210,14 @@ Stored<void> S3Client::get(const std::string& key,
   };
   request.is_refused = &is_refused;
   const auto answer = TRY(ask(request));
-  if (answer.status == 404) return failure(StoreError::Kind::not_found, key, "it isn't there");
+  if (answer.status == 404) {
+    return failure(StoreError::Kind::not_found, request.key, "it isn't there");
+  }
+  if (answer.status == range_beyond_end) {
+    return failure(StoreError::Kind::damaged, request.key, "it ends before one of its parts");
+  }
   if (answer.status / 100 == 2) return {};
-  return failure(StoreError::Kind::denied, key,
+  return failure(StoreError::Kind::denied, request.key,
                  "HTTP " + std::to_string(answer.status) + " " + answer.code);
 }
 

@@ -45,8 +45,12 @@ class S3Client {
   // condition replaces the object. The store checks the digest of what it receives.
   Stored<Put> put(const std::string& key, const Digest& sha256, std::string_view content,
                   bool only_if_absent);
+  using Sink = std::function<bool(std::string_view part)>;
   // Passes the object to `sink`, a part at a time; false from it ends the request with `damaged`.
-  Stored<void> get(const std::string& key, const std::function<bool(std::string_view part)>& sink);
+  Stored<void> get(const std::string& key, const Sink& sink);
+  // Does the same for so many bytes from `offset` on, at least one; fewer if the object ends there.
+  Stored<void> get_range(const std::string& key, std::uint64_t offset, std::uint64_t bytes,
+                         const Sink& sink);
   // Returns what is there under the key; nullopt for nothing.
   Stored<std::optional<S3Head>> head(const std::string& key);
   // Returns the request with which somebody without credentials may store the object for the next
@@ -77,6 +81,7 @@ class S3Client {
   // Returns the store's answer, of any status that says something of the object. Errors: `away`,
   // `denied`.
   Stored<Answer> ask(const Request& request);
+  Stored<void> read(Request request, const Sink& sink);
   Stored<Answer> send_signed(const Request& request) const;
   [[nodiscard]] tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::string& key,
                                                    const std::string& why) const;

@@ -65,6 +65,22 @@ Stored<OpenedBlob> ServiceArtifacts::open(const Digest& sha256, std::uint64_t by
   return in_either<OpenedBlob>(std::move(here), [&] { return objects_->open(sha256, bytes); });
 }
 
+Stored<std::string> ServiceArtifacts::get_part(const Digest& sha256, std::uint64_t offset,
+                                               std::uint64_t bytes) const {
+  auto here = directory_.get_part(sha256, offset, bytes);
+  if (!objects_) return here;
+  return in_either<std::string>(std::move(here),
+                                [&] { return objects_->get_part(sha256, offset, bytes); });
+}
+
+Stored<OpenedBlob> ServiceArtifacts::open_part(const Digest& sha256, std::uint64_t offset,
+                                               std::uint64_t bytes) const {
+  auto here = directory_.open_part(sha256, offset, bytes);
+  if (!objects_) return here;
+  return in_either<OpenedBlob>(std::move(here),
+                               [&] { return objects_->open_part(sha256, offset, bytes); });
+}
+
 Stored<std::optional<std::uint64_t>> ServiceArtifacts::size_of(const Digest& sha256) const {
   const auto here = TRY(directory_.size_of(sha256));
   return here || !objects_ ? here : objects_->size_of(sha256);

@@ -259,6 +259,31 @@ TEST_P(ArtifactStoreConformance, WhatSomebodyElseHasStoredIsConfirmedByItsSizeAn
   }
 }
 
+TEST_P(ArtifactStoreConformance, PartsAreReadOfWhatIsStored) {  // N4
+  const std::string content = "one two three\n" + std::string(100'000, 'x');
+  const Digest digest = put(content);
+  for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{0, 3},
+                                      {4, 3},
+                                      {0, content.size()},
+                                      {content.size() - 1, 1},
+                                      {5, 0}}) {
+    EXPECT_EQ(store().get_part(digest, offset, bytes).value(), content.substr(offset, bytes));
+    const auto opened = store().open_part(digest, offset, bytes);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(whole_of(*opened, opened->begins + bytes).substr(opened->begins),
+              content.substr(offset, bytes));
+  }
+  for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{content.size(), 1},
+                                      {content.size() - 1, 2},
+                                      {content.size() + 9, 3}}) {
+    EXPECT_EQ(store().get_part(digest, offset, bytes).error().kind, StoreError::Kind::damaged);
+    EXPECT_EQ(store().open_part(digest, offset, bytes).error().kind, StoreError::Kind::damaged);
+  }
+  const Digest unknown = sha256("nobody has it");
+  EXPECT_EQ(store().get_part(unknown, 0, 1).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(store().open_part(unknown, 0, 1).error().kind, StoreError::Kind::not_found);
+}
+
 TEST_P(ArtifactStoreConformance, ManyStoreTheSameAtTheSameTime) {
   std::vector<std::thread> writers;
   for (int index = 0; index < 4; ++index) {

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "domain/limits.h"
 #include "server/limits.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/platform/http_request.h"
 #include "server/platform/s3_artifacts.h"
 #include "server/platform/service_artifacts.h"
@@ -160,7 +162,7 @@ class ArtifactUploadsTest : public UploadUrlTest {
     return here_.put("n", "text/plain", content).value();
   }
   void expect_upload(const Artifact& artifact) {
-    const auto sent = uploads_.upload(artifact);
+    const auto sent = uploads_.upload({artifact}, false);
     EXPECT_TRUE(sent) << message_of(sent.error());
     EXPECT_EQ(store_.get(artifact.sha256).value(), here_.get(artifact.sha256).value());
   }
@@ -211,7 +213,7 @@ TEST_F(ArtifactUploadsTest, GoThroughTheServiceIfItsUrlIsNoneToUse) {  // N4
         here_, [this](const json::object& params) { return answer(params); }, [] { return false; },
         [this](const std::string& text) { log_.push_back(text); });
     const Artifact artifact = left(std::string("content for ") + url);
-    EXPECT_TRUE(uploads.upload(artifact)) << url;
+    EXPECT_TRUE(uploads.upload({artifact}, false)) << url;
     EXPECT_TRUE(store_.has(artifact.sha256).value());
   }
   EXPECT_EQ(log_.size(), 4U);
@@ -224,6 +226,52 @@ TEST_F(ArtifactUploadsTest, GoThroughAServiceThatGivesNoUrls) {  // N4
   expect_upload(left("another\n"));
   EXPECT_EQ(calls_, 4) << "it is asked once";
   EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(ArtifactUploadsTest, OfAnAttemptAreOneObject) {  // N4
+  const std::vector<Artifact> left_ones{left("a\n"), left(large_), left("a\n"), left("")};
+  const auto named = uploads_.upload(left_ones, true);
+  ASSERT_TRUE(named) << message_of(named.error());
+  EXPECT_EQ(endpoint_.requests("PUT"), 1);
+  EXPECT_EQ(endpoint_.objects().size(), 1U);
+  ASSERT_EQ(named->size(), left_ones.size() + 1);
+  EXPECT_TRUE(is_bundle(named->back()));
+  for (const Artifact& artifact : left_ones) {
+    const ArtifactPlace place = place_of(*named, artifact);
+    ASSERT_TRUE(place.part);
+    EXPECT_EQ(store_.get_at(place).value(), here_.get(artifact.sha256).value());
+  }
+  EXPECT_EQ(uploads_.upload(left_ones, true).value(), *named) << "repeated after a kill";
+  EXPECT_EQ(endpoint_.requests("PUT"), 1);
+}
+
+TEST_F(ArtifactUploadsTest, ThatAreOneObjectAnywayMakeNoBundle) {  // N4
+  EXPECT_EQ(uploads_.upload({left("a\n")}, true).value().size(), 1U);
+  EXPECT_TRUE(uploads_.upload({}, true).value().empty());
+  // One that says that it is a bundle mustn't stand before ours.
+  Artifact liar = left("b\n");
+  liar.media_type = bundle_media_type;
+  EXPECT_EQ(uploads_.upload({left("a\n"), liar}, true).value().size(), 2U);
+  EXPECT_EQ(endpoint_.objects().size(), 2U);
+}
+
+TEST_F(ArtifactUploadsTest, LargerThanABundleAreBesideIt) {  // N4
+  const Artifact large = left(std::string(limits::artifact_bytes_max, 'x'));
+  const auto named = uploads_.upload({large, left("a\n"), left("b\n")}, true);
+  ASSERT_TRUE(named) << message_of(named.error());
+  ASSERT_EQ(named->size(), 4U);
+  EXPECT_EQ(named->back(), large);
+  EXPECT_FALSE(place_of(*named, large).part);
+  EXPECT_EQ(endpoint_.requests("PUT"), 2);
+}
+
+TEST_F(ArtifactUploadsTest, OfWhichOneIsGoneAreRefused) {  // N4
+  const std::vector<Artifact> left_ones{left("a\n"), left("b\n")};
+  std::filesystem::remove(here_.path_of(left_ones.back().sha256));
+  const auto gone = uploads_.upload(left_ones, true);
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(code_of(gone.error()), ArtifactUploads::gone_code);
+  EXPECT_TRUE(endpoint_.objects().empty());
 }
 
 // The answer to the upload is lost, or comes from something between here and the store.

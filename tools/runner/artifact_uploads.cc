@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "domain/limits.h"
 #include "domain/try.h"
 #include "server/limits.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/platform/http_request.h"
 #include "store/base64.h"
+#include "store/sha256.h"
 #include "tools/cli/json_fields.h"
 
 namespace signalbox {
@@ -37,6 +40,29 @@ std::optional<OutgoingRequest> request_of(const json::object& direct) {
   return request;
 }
 
+// What goes into a bundle, and what is beside it.
+struct Bundled {
+  std::vector<Artifact> members;
+  std::vector<Artifact> others;  // those for which it has no room
+};
+
+// Returns nullopt if a bundle would save nothing, or could be taken for another one.
+std::optional<Bundled> bundled_of(const std::vector<Artifact>& artifacts) {
+  if (artifacts.size() < 2 || std::any_of(artifacts.begin(), artifacts.end(), is_bundle)) {
+    return std::nullopt;
+  }
+  Bundled bundled;
+  for (const Artifact& artifact : artifacts) {
+    bundled.members.push_back(artifact);
+    const auto bytes = bundle_bytes(bundled.members);
+    if (bytes && *bytes <= limits::artifact_bytes_max) continue;
+    bundled.members.pop_back();
+    bundled.others.push_back(artifact);
+  }
+  if (bundled.members.size() < 2) return std::nullopt;
+  return bundled;
+}
+
 }  // namespace
 
 ArtifactUploads::ArtifactUploads(const ArtifactStore& artifacts, Call call,
@@ -46,22 +72,47 @@ ArtifactUploads::ArtifactUploads(const ArtifactStore& artifacts, Call call,
       is_stopping_(std::move(is_stopping)),
       log_(std::move(log)) {}
 
+Called<std::string> ArtifactUploads::content_of(const Artifact& artifact) const {
+  auto found = artifacts_.get(artifact.sha256);
+  if (found) return std::move(*found);
+  CallError gone = from_store_error(found.error());
+  gone.error["data"] = {{"code", gone_code}};
+  return tl::unexpected(std::move(gone));
+}
+
 // Content first, then the word that names it: the service never has a name without its content.
-Called<void> ArtifactUploads::upload(const Artifact& artifact) {
-  const auto found = artifacts_.get(artifact.sha256);
-  if (!found) {
-    CallError gone = from_store_error(found.error());
-    gone.error["data"] = {{"code", gone_code}};
-    return tl::unexpected(std::move(gone));
-  }
-  const std::string& content = *found;
+Called<std::vector<Artifact>> ArtifactUploads::upload(const std::vector<Artifact>& artifacts,
+                                                      bool bundles) {
+  const auto bundled = bundles ? bundled_of(artifacts) : std::nullopt;
+  const std::vector<Artifact>& single = bundled ? bundled->others : artifacts;
+  for (const Artifact& artifact : single) TRY(upload_content(artifact, TRY(content_of(artifact))));
+  if (!bundled) return artifacts;
+  std::optional<CallError> failed;
+  const auto read = [&](const Artifact& member) -> Stored<std::string> {
+    auto content = content_of(member);
+    if (content) return std::move(*content);
+    failed = std::move(content.error());
+    return tl::unexpected(StoreError{});
+  };
+  const auto content = make_bundle(bundled->members, read);
+  if (!content) return tl::unexpected(std::move(*failed));
+  const Artifact bundle{std::string(bundle_name), std::string(bundle_media_type), content->size(),
+                        sha256(*content)};
+  TRY(upload_content(bundle, *content));
+  std::vector<Artifact> named = bundled->members;
+  named.push_back(bundle);
+  named.insert(named.end(), bundled->others.begin(), bundled->others.end());
+  return named;
+}
+
+Called<void> ArtifactUploads::upload_content(const Artifact& artifact, std::string_view content) {
   bool wants_url = may_try_directly();
   // Without content the service says whether it has it, and where it may go.
   bool only_asks = wants_url;
   std::size_t offset = 0;
   for (int tries_left = 3;;) {
     const std::string piece =
-        only_asks ? "" : content.substr(offset, limits::upload_piece_bytes_max);
+        only_asks ? "" : std::string(content.substr(offset, limits::upload_piece_bytes_max));
     const auto answer = TRY(call_({{"sha256", to_hex(artifact.sha256)},
                                    {"bytes", static_cast<std::int64_t>(content.size())},
                                    {"offset", static_cast<std::int64_t>(offset)},

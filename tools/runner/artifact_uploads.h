@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -32,10 +33,13 @@ class ArtifactUploads {
   ArtifactUploads(const ArtifactStore& artifacts, Call call, std::function<bool()> is_stopping,
                   Log log);
 
-  // Returns once the service has the content and has checked it. Blocks.
-  Called<void> upload(const Artifact& artifact);
+  // Returns once the service has the contents and has checked them: the artifacts to name. With
+  // `bundles`, as many as fit are members of one bundle, which is named behind them. Blocks.
+  Called<std::vector<Artifact>> upload(const std::vector<Artifact>& artifacts, bool bundles);
 
  private:
+  [[nodiscard]] Called<std::string> content_of(const Artifact& artifact) const;
+  Called<void> upload_content(const Artifact& artifact, std::string_view content);
   // Returns whether the content went into the store by what the service has answered.
   bool put_directly(const boost::json::object& answer, std::string_view content);
   void note_direct_failure(const std::string& why);

@@ -138,7 +138,7 @@ RunnerReport RunnerLink::next_report() {
     });
   }
   report.drains = settings_.once && has_taken_;
-  report.wait_ms = report_wait(settings_.lease_ms).count();
+  report.wait_ms = wants_bundles_ ? report_wait(settings_.lease_ms).count() : 0;
   report.version = SIGNALBOX_VERSION;
   return report;
 }
@@ -162,6 +162,11 @@ Called<void> RunnerLink::exchange() {
         log_(answer->drains ? "takes no new jobs: it is drained" : "takes jobs again");
       }
       drains_ = answer->drains;
+      {
+        const std::lock_guard lock(mutex_);
+        wants_bundles_ = answer->wants_bundles;
+      }
+      first_answered_.notify_one();
       has_given_up_ = false;
       jobs_.apply(*answer, report.jobs);
       if (!answer->outputs_wanted.empty()) {
@@ -226,8 +231,14 @@ void RunnerLink::note_away(const CallError& why) {
   jobs_.cancel_all();
 }
 
+bool RunnerLink::wants_bundles() {
+  const std::lock_guard lock(mutex_);
+  return wants_bundles_.value_or(false);
+}
+
 Called<void> RunnerLink::send_result(const EndedJob& job) {
-  for (const Artifact& artifact : job.result.result.artifacts) TRY(uploads_.upload(artifact));
+  JobResult result = job.result;
+  result.result.artifacts = TRY(uploads_.upload(result.result.artifacts, wants_bundles()));
   for (const char* stream : output_streams) {
     const auto sent = send_output(results_, job.job_id, stream, false);
     // Output that isn't taken holds up no result. But of a cell another server may take the result
@@ -241,7 +252,7 @@ Called<void> RunnerLink::send_result(const EndedJob& job) {
                                       {"key", work_.identity().key},
                                       {"job_id", job.job_id},
                                       {"external_ref", job.external_ref},
-                                      {"result", to_json(job.result)}}));
+                                      {"result", to_json(result)}}));
   return {};
 }
 
@@ -302,6 +313,11 @@ void RunnerLink::send_outputs() {
 
 void RunnerLink::send_results() {
   std::string trouble;
+  {
+    // The first answer says how the service takes artifacts.
+    std::unique_lock lock(mutex_);
+    first_answered_.wait(lock, [this] { return stopping_ || wants_bundles_; });
+  }
   while (const auto job = jobs_.wait_for_ended()) {
     const auto sent = send_result(*job);
     if (sent) {
@@ -343,6 +359,7 @@ void RunnerLink::stop() {
     stopping_ = true;
   }
   stopped_.notify_all();
+  first_answered_.notify_all();
   output_wanted_.notify_all();
   removal_wanted_.notify_all();
   reports_.interrupt();

@@ -83,6 +83,7 @@ class RunnerLink {
   Called<void> register_runner();
   [[nodiscard]] RunnerReport next_report();
   Called<void> send_result(const EndedJob& job);
+  [[nodiscard]] bool wants_bundles();
   // Sends what the service doesn't have of a stream of the job's output. `is_newest` is said with
   // the last piece, also if there is nothing new.
   Called<void> send_output(Line& line, const std::string& job_id, const std::string& stream,
@@ -118,6 +119,8 @@ class RunnerLink {
   std::optional<std::chrono::steady_clock::time_point> away_since_;
   std::mutex mutex_;
   std::condition_variable stopped_;
+  std::condition_variable first_answered_;
+  std::optional<bool> wants_bundles_;  // nullopt: the service hasn't answered yet
   std::condition_variable output_wanted_;
   std::condition_variable removal_wanted_;
   std::set<std::string> outputs_wanted_;        // ids of jobs

@@ -12,6 +12,7 @@
 #include "server/engine/engine.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/platform/clock.h"
 #include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/families.h"
@@ -159,9 +160,9 @@ Decided<void> check_result(const JobResult& result) {
   if (!result.failure.code.empty()) {
     TRY(require_token("code", result.failure.code, limits::name_bytes_max));
   }
-  if (result.result.artifacts.size() > limits::artifacts_max) {
+  if (result.result.artifacts.size() > limits::stored_artifacts_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
-                  {{"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
+                  {{"artifacts_max", static_cast<std::int64_t>(limits::stored_artifacts_max)}});
   }
   for (const Artifact& artifact : result.result.artifacts) {
     TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
@@ -192,6 +193,8 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
       [&api, &parts, refuse, has_output, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
         for (const Artifact& artifact : asked.result.result.artifacts) {
+          // What a bundle has is there with it: where each member lies follows from the names.
+          if (place_of(asked.result.result.artifacts, artifact).part) continue;
           const auto stored = api.artifacts.confirm(artifact.sha256, artifact.bytes);
           if (!stored) {
             return [refuse, why = unreadable_artifact(api, artifact.name, stored.error())] {
