@@ -20,6 +20,9 @@ inline constexpr FeatureLevel feature_level_min = 1;
 // The one that this program knows: it writes and understands all events up to it.
 inline constexpr FeatureLevel feature_level_newest = 2;
 
+// From here on, all servers find artifacts in the bundle of their attempt.
+inline constexpr FeatureLevel feature_level_of_bundles = 2;
+
 // Returns the level that an event of this type and version needs; 0 if it has none, which no event
 // of this program is (feature_level.cc).
 FeatureLevel feature_level_of(const EventTag& tag);

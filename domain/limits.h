@@ -46,6 +46,7 @@ inline constexpr std::size_t summary_bytes_max = 4 * 1024;
 inline constexpr std::size_t logs_inline_bytes_max = 16 * 1024;
 inline constexpr std::size_t metadata_bytes_max = 4 * 1024;
 inline constexpr std::size_t artifacts_max = 32;
+inline constexpr std::size_t stored_artifacts_max = artifacts_max + 1;  // with a bundle of them
 inline constexpr std::size_t artifact_bytes_max = 64 * 1024 * 1024;
 inline constexpr std::size_t artifact_inline_bytes_max = 256 * 1024;
 
@@ -134,7 +135,7 @@ static_assert(marker_bytes_max > 6 * (name_bytes_max + reason_bytes_max) + 3 * n
 static_assert(recovered_items_max * (evidence_bytes_max + 3 * name_bytes_max) < record_bytes_max,
               "the verdicts of a crash always fit into one record");
 static_assert(summary_bytes_max + logs_inline_bytes_max + metadata_bytes_max +
-                      artifacts_max * (3 * name_bytes_max + 64) + 4 * reason_bytes_max +
+                      stored_artifacts_max * (3 * name_bytes_max + 64) + 4 * reason_bytes_max +
                       2 * path_bytes_max <
                   record_bytes_max,
               "the result of an attempt always fits into one record");

@@ -195,7 +195,7 @@ class Server {
   void note_artifacts();
   [[nodiscard]] StatusPart artifact_store_status() const;
   // Opens an artifact for a download.
-  void open_artifact(const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then);
+  void open_artifact(const ArtifactPlace& place, const OpenedArtifact& then);
   BlockingPool blocking_pool(LanePool& lanes, bool while_serving);
   std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();

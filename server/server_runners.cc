@@ -43,6 +43,7 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
     if (rescued) note.rescue_ref = rescue_ref_of(to_string(note.run_id));
     board_.note_removed(note);
   };
+  if (artifacts_.objects() != nullptr) runner_queue_.want_bundles();
   parts.jobs = config_.data / "jobs";
   parts.key = job_key_;
   parts.uploads = config_.data / "uploads";

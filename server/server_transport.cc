@@ -55,13 +55,13 @@ void Server::handle(std::string_view line, const Caller& caller,
   }
 }
 
-void Server::open_artifact(const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then) {
-  const std::string name = to_hex(sha256);
+void Server::open_artifact(const ArtifactPlace& place, const OpenedArtifact& then) {
+  const std::string name = to_hex(place.sha256);
   run_artifact_work(
       api_, "download of " + name, [then](const Rejection& why) { then(tl::unexpected(why)); },
-      [this, sha256, bytes, then, name]() -> std::function<void()> {
+      [this, place, then, name]() -> std::function<void()> {
         Decided<std::shared_ptr<const OpenedBlob>> opened;
-        if (auto found = artifacts_.open(sha256, bytes)) {
+        if (auto found = artifacts_.open_at(place)) {
           opened = std::make_shared<const OpenedBlob>(*std::move(found));
         } else {
           opened = tl::unexpected(unreadable_artifact(api_, name, found.error()));
@@ -113,8 +113,8 @@ HttpService Server::http_service() {
             claims_.leave(peer);
             steps_.leave(peer);
           },
-          [this](const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then) {
-            open_artifact(sha256, bytes, then);
+          [this](const ArtifactPlace& place, const OpenedArtifact& then) {
+            open_artifact(place, then);
           }};
 }
 

@@ -17,6 +17,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "domain/station_events.h"
 #include "store/file_descriptor.h"
@@ -35,10 +37,30 @@ struct KeptBlob {
   std::uint64_t bytes = 0;
 };
 
-// An open file with the content of a blob.
+// The part of a bundle (attempt_bundle.h) that is the content of an artifact.
+struct BundlePart {
+  Digest bundle{};
+  std::uint64_t offset = 0;
+};
+
+// Where the content of an artifact is.
+struct ArtifactPlace {
+  Digest sha256{};
+  std::uint64_t bytes = 0;
+  std::optional<BundlePart> part = std::nullopt;  // nullopt: it is a blob of its own
+};
+
+// An open file with the content of a blob, or of a part of one.
 struct OpenedBlob {
   FileDescriptor file;
   std::shared_ptr<void> place;  // of a copy that counts until this is destroyed; or nullptr
+  std::uint64_t begins = 0;     // the content's offset in the file
+};
+
+// A PUT with which somebody else may store content without credentials, until it expires.
+struct UploadUrl {
+  std::string url;                                           // a secret while it is valid
+  std::vector<std::pair<std::string, std::string>> headers;  // to send as they are
 };
 
 class ArtifactStore {
@@ -55,12 +77,33 @@ class ArtifactStore {
   // Does the same for content of this digest.
   virtual Stored<void> put_content(const Digest& sha256, std::string_view content) = 0;
 
+  // Returns whether content of this digest and size is stored. Its age begins anew then, as with
+  // put(), so that no retention removes it before an event names it. What is there under the digest
+  // and is something else counts as absent: put() replaces it.
+  virtual Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes);
+  // Returns a request by which content of this digest and size gets into the store without passing
+  // through this process, which has to confirm() it then; nullopt if there is no such way.
+  virtual Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes);
+
   // Returns the content after checking its digest.
   [[nodiscard]] virtual Stored<std::string> get(const Digest& sha256) const = 0;
   // Opens the content, which has `bytes` bytes, for reading at any offset. Takes no more memory for
   // a large one than for a small one. The caller checks the digest before it serves any of it.
   [[nodiscard]] virtual Stored<OpenedBlob> open(const Digest& sha256,
                                                 std::uint64_t bytes) const = 0;
+  // Returns so many bytes of the blob from `offset` on, which the caller compares with a digest;
+  // `damaged` if it ends before.
+  [[nodiscard]] virtual Stored<std::string> get_part(const Digest& sha256, std::uint64_t offset,
+                                                     std::uint64_t bytes) const;
+  // Does for a part of a blob what open() does for the whole.
+  [[nodiscard]] virtual Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,
+                                                     std::uint64_t bytes) const = 0;
+  // Does what get(), open(), has() and location_of() do for an artifact, wherever it is. One whose
+  // bundle doesn't have it may still be a blob of its own: of another attempt, or an earlier one.
+  [[nodiscard]] Stored<std::string> get_at(const ArtifactPlace& place) const;
+  [[nodiscard]] Stored<OpenedBlob> open_at(const ArtifactPlace& place) const;
+  [[nodiscard]] Stored<bool> has_at(const ArtifactPlace& place) const;
+  [[nodiscard]] std::string location_at(const ArtifactPlace& place) const;
   // Returns how many bytes the blob has; nullopt if it isn't there.
   [[nodiscard]] virtual Stored<std::optional<std::uint64_t>> size_of(
       const Digest& sha256) const = 0;

@@ -51,6 +51,50 @@ std::string trimmed_value(std::string_view value) {
   return text;
 }
 
+// When a request is signed, and what the signature is valid for.
+struct Moment {
+  Moment(const std::string& region, std::int64_t wall_ns)
+      : time(basic_time(wall_ns)),
+        day(time.substr(0, 8)),
+        scope(day + "/" + region + "/s3/aws4_request") {}
+
+  const std::string time;
+  const std::string day;
+  const std::string scope;
+};
+
+// The header fields of a request as they are signed, with its host.
+struct CanonicalHeaders {
+  explicit CanonicalHeaders(const SignedParts& request) {
+    NamedValues in_order = request.headers;
+    in_order.emplace_back("host", request.host);
+    std::sort(in_order.begin(), in_order.end());
+    for (const auto& [name, value] : in_order) {
+      lines += name + ":" + trimmed_value(value) + "\n";
+      names += (names.empty() ? "" : ";") + name;
+    }
+  }
+
+  std::string lines;
+  std::string names;
+};
+
+std::string signature_of(const SignedParts& request, const CanonicalHeaders& headers,
+                         const AwsCredentials& credentials, const std::string& region,
+                         const Moment& moment) {
+  const std::string canonical = request.method + "\n" + request.path + "\n" +
+                                canonical_query(request.query) + "\n" + headers.lines + "\n" +
+                                headers.names + "\n" + request.payload_sha256;
+  const std::string to_sign = std::string(signing_algorithm) + "\n" + moment.time + "\n" +
+                              moment.scope + "\n" + to_hex(sha256(canonical));
+  Digest key = hmac_sha256("AWS4" + credentials.secret, moment.day);
+  for (const std::string_view part :
+       {std::string_view(region), std::string_view("s3"), std::string_view("aws4_request")}) {
+    key = hmac_sha256(bytes_of(key), part);
+  }
+  return to_hex(hmac_sha256(bytes_of(key), to_sign));
+}
+
 }  // namespace
 
 std::string canonical_query(const NamedValues& query) {
@@ -72,39 +116,39 @@ std::string canonical_query(const NamedValues& query) {
 
 NamedValues signed_headers(const SignedParts& request, const AwsCredentials& credentials,
                            const std::string& region, std::int64_t wall_ns) {
-  const std::string time = basic_time(wall_ns);
-  const std::string day = time.substr(0, 8);
-  NamedValues headers = request.headers;
-  headers.emplace_back("x-amz-date", time);
-  headers.emplace_back("x-amz-content-sha256", request.payload_sha256);
+  const Moment moment(region, wall_ns);
+  SignedParts whole = request;
+  whole.headers.emplace_back("x-amz-date", moment.time);
+  whole.headers.emplace_back("x-amz-content-sha256", request.payload_sha256);
   if (!credentials.session_token.empty()) {
-    headers.emplace_back("x-amz-security-token", credentials.session_token);
+    whole.headers.emplace_back("x-amz-security-token", credentials.session_token);
   }
-  NamedValues in_order = headers;
-  in_order.emplace_back("host", request.host);
-  std::sort(in_order.begin(), in_order.end());
-  std::string lines;
-  std::string names;
-  for (const auto& [name, value] : in_order) {
-    lines += name + ":" + trimmed_value(value) + "\n";
-    names += (names.empty() ? "" : ";") + name;
+  const CanonicalHeaders canonical(whole);
+  const std::string signature = signature_of(whole, canonical, credentials, region, moment);
+  whole.headers.emplace_back(
+      "Authorization", std::string(signing_algorithm) + " Credential=" + credentials.key_id + "/" +
+                           moment.scope + ",SignedHeaders=" + canonical.names +
+                           ",Signature=" + signature);
+  return std::move(whole.headers);
+}
+
+NamedValues presigned_query(const SignedParts& request, const AwsCredentials& credentials,
+                            const std::string& region, std::int64_t wall_ns,
+                            std::int64_t expires_s) {
+  const Moment moment(region, wall_ns);
+  const CanonicalHeaders canonical(request);
+  SignedParts whole = request;
+  whole.query.emplace_back("X-Amz-Algorithm", signing_algorithm);
+  whole.query.emplace_back("X-Amz-Credential", credentials.key_id + "/" + moment.scope);
+  whole.query.emplace_back("X-Amz-Date", moment.time);
+  whole.query.emplace_back("X-Amz-Expires", std::to_string(expires_s));
+  whole.query.emplace_back("X-Amz-SignedHeaders", canonical.names);
+  if (!credentials.session_token.empty()) {
+    whole.query.emplace_back("X-Amz-Security-Token", credentials.session_token);
   }
-  const std::string canonical = request.method + "\n" + request.path + "\n" +
-                                canonical_query(request.query) + "\n" + lines + "\n" + names +
-                                "\n" + request.payload_sha256;
-  const std::string scope = day + "/" + region + "/s3/aws4_request";
-  const std::string to_sign = std::string(signing_algorithm) + "\n" + time + "\n" + scope + "\n" +
-                              to_hex(sha256(canonical));
-  Digest key = hmac_sha256("AWS4" + credentials.secret, day);
-  for (const std::string_view part :
-       {std::string_view(region), std::string_view("s3"), std::string_view("aws4_request")}) {
-    key = hmac_sha256(bytes_of(key), part);
-  }
-  headers.emplace_back("Authorization",
-                       std::string(signing_algorithm) + " Credential=" + credentials.key_id + "/" +
-                           scope + ",SignedHeaders=" + names +
-                           ",Signature=" + to_hex(hmac_sha256(bytes_of(key), to_sign)));
-  return headers;
+  whole.query.emplace_back("X-Amz-Signature",
+                           signature_of(whole, canonical, credentials, region, moment));
+  return std::move(whole.query);
 }
 
 }  // namespace signalbox

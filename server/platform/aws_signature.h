@@ -1,5 +1,5 @@
 // Signatures of requests to S3-compatible stores: AWS Signature Version 4, in the Authorization
-// header.
+// header, or in the query of a URL that somebody else may use for a while.
 //
 // libcurl 7.88 signs as well, but it doesn't put query parameters in order and doesn't sign the
 // payload's digest of a request to S3, which is what lets the store check what it receives.
@@ -38,5 +38,15 @@ std::string canonical_query(const NamedValues& query);
 // `host` as Host. `wall_ns` is the time (UTC).
 NamedValues signed_headers(const SignedParts& request, const AwsCredentials& credentials,
                            const std::string& region, std::int64_t wall_ns);
+
+// What the signature of a URL says of the payload's digest: only the headers may bind it.
+inline constexpr const char* unsigned_payload = "UNSIGNED-PAYLOAD";
+
+// Returns the query of a URL that allows this one request for `expires_s` seconds from `wall_ns`
+// (UTC) on: that of the request, and the X-Amz-… fields with the signature. Whoever sends it has to
+// send the request's headers as they are. `payload_sha256` is unsigned_payload.
+NamedValues presigned_query(const SignedParts& request, const AwsCredentials& credentials,
+                            const std::string& region, std::int64_t wall_ns,
+                            std::int64_t expires_s);
 
 }  // namespace signalbox

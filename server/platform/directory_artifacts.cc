@@ -23,6 +23,21 @@ std::int64_t stored_ns_of(const struct stat& status) {
   return status.st_mtim.tv_sec * ns_per_s + status.st_mtim.tv_nsec;
 }
 
+// Opens the file for reading if its size is one that it may have.
+template <class IsSize>
+Stored<OpenedBlob> open_file(const fs::path& path, IsSize is_size) {
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) {
+    return tl::unexpected(system_error("open", path));
+  }
+  if (!S_ISREG(status.st_mode) || !is_size(static_cast<std::uint64_t>(status.st_size))) {
+    return store_failure(StoreError::Kind::damaged,
+                         path.string() + " is of another size than what was stored", path.string());
+  }
+  return OpenedBlob{std::move(file), nullptr};
+}
+
 }  // namespace
 
 DirectoryArtifacts::DirectoryArtifacts(fs::path root) : root_(std::move(root)) {}
@@ -63,17 +78,16 @@ Stored<std::string> DirectoryArtifacts::get(const Digest& sha256) const {
 }
 
 Stored<OpenedBlob> DirectoryArtifacts::open(const Digest& sha256, std::uint64_t bytes) const {
-  const fs::path path = path_of(sha256);
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) {
-    return tl::unexpected(system_error("open", path));
-  }
-  if (!S_ISREG(status.st_mode) || !std::cmp_equal(status.st_size, bytes)) {
-    return store_failure(StoreError::Kind::damaged,
-                         path.string() + " is of another size than what was stored", path.string());
-  }
-  return OpenedBlob{std::move(file), nullptr};
+  return open_file(path_of(sha256), [bytes](std::uint64_t size) { return size == bytes; });
+}
+
+Stored<OpenedBlob> DirectoryArtifacts::open_part(const Digest& sha256, std::uint64_t offset,
+                                                 std::uint64_t bytes) const {
+  auto opened = TRY(open_file(path_of(sha256), [offset, bytes](std::uint64_t size) {
+    return offset <= size && bytes <= size - offset;
+  }));
+  opened.begins = offset;
+  return opened;
 }
 
 Stored<std::optional<std::uint64_t>> DirectoryArtifacts::size_of(const Digest& sha256) const {

@@ -18,6 +18,8 @@ class DirectoryArtifacts final : public ArtifactStore {
   Stored<void> put_content(const Digest& sha256, std::string_view content) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,

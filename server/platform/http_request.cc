@@ -86,6 +86,32 @@ std::size_t receive_body(char* data, std::size_t size, std::size_t count, void* 
   return static_cast<Receiver*>(to)->receive({data, size * count}) ? size * count : 0;
 }
 
+// What looks for a field in the header of a response.
+struct WantedField {
+  static constexpr std::size_t bytes_max = 1024;
+  const std::string& name;
+  std::string& value;
+
+  void note(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || line.size() > bytes_max) return;
+    std::string field(line.substr(0, colon));
+    std::transform(field.begin(), field.end(), field.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (field != name) return;
+    std::string_view text = line.substr(colon + 1);
+    const std::size_t begins = std::min(text.find_first_not_of(" \t"), text.size());
+    text.remove_prefix(begins);
+    value = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  }
+};
+
+// libcurl's header callback (CURLOPT_HEADERFUNCTION): one line of a header.
+std::size_t receive_header(char* data, std::size_t size, std::size_t count, void* to) {
+  static_cast<WantedField*>(to)->note({data, size * count});
+  return size * count;
+}
+
 bool certainly_unsent(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -143,6 +169,15 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
     libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(sent.size()));
     libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, sent.empty() ? "" : sent.data());
   }
+  WantedField wanted{request.wanted_header, hop.response.wanted};
+  if (!request.wanted_header.empty()) {
+    libcurl.easy_setopt(curl, CURLOPT_HEADERFUNCTION, &receive_header);
+    libcurl.easy_setopt(curl, CURLOPT_HEADERDATA, &wanted);
+  }
+  if (request.method == "HEAD") {
+    libcurl.easy_setopt(curl, CURLOPT_NOBODY, 1L);
+    libcurl.easy_setopt(curl, CURLOPT_FILETIME, 1L);
+  }
   if (request.stall_ms > 0) {
     libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
@@ -162,6 +197,12 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
   curl_off_t retry_after_s = 0;
   libcurl.easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
   if (retry_after_s > 0) hop.response.retry_after_ms = std::int64_t{retry_after_s} * 1000;
+  curl_off_t content_bytes = -1;
+  libcurl.easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &content_bytes);
+  if (content_bytes >= 0) hop.response.content_bytes = static_cast<std::uint64_t>(content_bytes);
+  curl_off_t modified_s = -1;
+  libcurl.easy_getinfo(curl, CURLINFO_FILETIME_T, &modified_s);
+  if (modified_s >= 0) hop.response.modified_s = modified_s;
   const char* redirect = nullptr;
   libcurl.easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);
   if (redirect != nullptr) hop.redirect = redirect;

@@ -38,6 +38,8 @@ struct OutgoingRequest {
   std::function<bool(std::string_view part)> sink = nullptr;
   // Time without a byte in either direction after which the request has failed; 0: no bound.
   std::int64_t stall_ms = 0;
+  // The header field of the response that HttpResponse::wanted gets, in lower case; or empty.
+  std::string wanted_header = {};
 };
 
 struct HttpResponse {
@@ -45,6 +47,10 @@ struct HttpResponse {
   std::string body;
   // from the Retry-After header; empty if there is none
   std::optional<std::int64_t> retry_after_ms;
+  std::string wanted;  // the value of the request's wanted_header, if it is short; or empty
+  // Of Content-Length, which for HEAD is the size of what GET would give.
+  std::optional<std::uint64_t> content_bytes;
+  std::optional<std::int64_t> modified_s;  // of Last-Modified (UTC)
 };
 
 struct HttpFailure {

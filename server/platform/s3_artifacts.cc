@@ -86,8 +86,41 @@ Stored<bool> S3Artifacts::is_intact(const Digest& sha256) const {
   return hash.finish() == sha256;
 }
 
+Stored<std::string> S3Artifacts::get_part(const Digest& sha256, std::uint64_t offset,
+                                          std::uint64_t bytes) const {
+  std::string content;
+  if (bytes == 0) return content;
+  TRY(client_.get_range(key_of(sha256), offset, bytes, [&content, bytes](std::string_view part) {
+    content += part;
+    return content.size() <= bytes;
+  }));
+  if (content.size() != bytes) return damaged_blob(location_of(sha256));
+  return content;
+}
+
 Stored<OpenedBlob> S3Artifacts::open(const Digest& sha256, std::uint64_t bytes) const {
-  const std::string location = location_of(sha256);
+  Sha256 hash;
+  auto copied = TRY(copy(location_of(sha256), bytes, [&](const S3Client::Sink& sink) {
+    return client_.get(key_of(sha256), [&](std::string_view part) {
+      hash.update(part);
+      return sink(part);
+    });
+  }));
+  if (hash.finish() != sha256) return damaged_blob(location_of(sha256));
+  return copied;
+}
+
+Stored<OpenedBlob> S3Artifacts::open_part(const Digest& sha256, std::uint64_t offset,
+                                          std::uint64_t bytes) const {
+  return copy(location_of(sha256), bytes, [&](const S3Client::Sink& sink) -> Stored<void> {
+    if (bytes == 0) return {};
+    return client_.get_range(key_of(sha256), offset, bytes, sink);
+  });
+}
+
+Stored<OpenedBlob> S3Artifacts::copy(
+    const std::string& location, std::uint64_t bytes,
+    const std::function<Stored<void>(const S3Client::Sink& sink)>& read) const {
   // The place counts from here on, whatever becomes of the copy.
   const std::shared_ptr<void> place(nullptr, [copies = copies_](void*) { --*copies; });
   if (++*copies_ > limits::artifact_copies_max) {
@@ -95,21 +128,19 @@ Stored<OpenedBlob> S3Artifacts::open(const Digest& sha256, std::uint64_t bytes) 
                          "too many artifacts are being downloaded; try again soon", location);
   }
   FileDescriptor file = TRY(nameless_file(scratch_));
-  Sha256 hash;
   std::uint64_t copied = 0;
   bool is_written = true;
   StoreError write_error;
-  const auto read = client_.get(key_of(sha256), [&](std::string_view part) {
+  const auto done = read([&](std::string_view part) {
     copied += part.size();
     if (copied > bytes) return false;
-    hash.update(part);
     is_written = write_all(file, part);
     if (!is_written) write_error = system_error("write a copy of " + location + " in", scratch_);
     return is_written;
   });
   if (!is_written) return tl::unexpected(write_error);
-  if (!read) return tl::unexpected(read.error());
-  if (copied != bytes || hash.finish() != sha256) return damaged_blob(location);
+  if (!done) return tl::unexpected(done.error());
+  if (copied != bytes) return damaged_blob(location);
   return OpenedBlob{std::move(file), place};
 }
 
@@ -130,6 +161,32 @@ Stored<void> S3Artifacts::store(const Digest& sha256, std::string_view content) 
   if (is_fresh && TRY(is_intact(sha256))) return {};
   TRY(client_.put(key, sha256, content, /*only_if_absent=*/false));
   return {};
+}
+
+Stored<bool> S3Artifacts::confirm(const Digest& sha256, std::uint64_t bytes) {
+  turns_.begin_put(sha256);
+  auto confirmed = check(sha256, bytes);
+  turns_.end_put(sha256);
+  return confirmed;
+}
+
+Stored<bool> S3Artifacts::check(const Digest& sha256, std::uint64_t bytes) {
+  const std::string key = key_of(sha256);
+  const auto found = TRY(client_.head(key));
+  if (!found || found->bytes != bytes) return false;
+  if (found->sha256 ? *found->sha256 != sha256 : !TRY(is_intact(sha256))) return false;
+  if (found->modified_ns > SystemClock().wall_ns() - renewed_after_ns) return true;
+  const auto content = get(sha256);
+  if (!content && content.error().kind == StoreError::Kind::damaged) return false;
+  if (!content && content.error().kind == StoreError::Kind::not_found) return false;
+  if (!content) return tl::unexpected(content.error());
+  TRY(client_.put(key, sha256, *content, /*only_if_absent=*/false));
+  return true;
+}
+
+Stored<std::optional<UploadUrl>> S3Artifacts::upload_url(const Digest& sha256,
+                                                         std::uint64_t bytes) {
+  return client_.upload_url(key_of(sha256), sha256, bytes);
 }
 
 Stored<void> S3Artifacts::list(std::uint8_t first,

@@ -3,6 +3,8 @@
 //
 // A blob is created only if it is absent. One that is there is read and compared, and is replaced
 // if it was damaged, or so old that the retention of files could take it for one that nobody names.
+// So is one that somebody else has put there by an upload_url(), when it is confirmed: by the size
+// and the SHA-256 that the store tells, or by reading it from a store that tells none.
 #pragma once
 
 #include <atomic>
@@ -27,10 +29,16 @@ class S3Artifacts final : public ArtifactStore {
   S3Artifacts(S3Settings settings, std::filesystem::path scratch);
 
   Stored<void> put_content(const Digest& sha256, std::string_view content) override;
+  Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes) override;
+  Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
   // Copies the blob into a file without a name, and checks it. At most limits::artifact_copies_max
   // such copies exist at a time; beyond them the error is `away`.
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<std::string> get_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,
@@ -58,6 +66,11 @@ class S3Artifacts final : public ArtifactStore {
   };
 
   Stored<void> store(const Digest& sha256, std::string_view content);
+  Stored<bool> check(const Digest& sha256, std::uint64_t bytes);
+  // Copies what `read` passes to its sink, which has to be so many bytes.
+  [[nodiscard]] Stored<OpenedBlob> copy(
+      const std::string& location, std::uint64_t bytes,
+      const std::function<Stored<void>(const S3Client::Sink& sink)>& read) const;
   [[nodiscard]] std::string key_of(const Digest& sha256) const;
   [[nodiscard]] Stored<std::optional<S3Object>> find(const Digest& sha256) const;
   // Returns whether the blob there has its digest.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
@@ -19,6 +21,10 @@ namespace {
 
 constexpr std::size_t s3_answer_bytes_max = 4 * 1024 * 1024;  // a page of a listing takes 0.5 MiB
 constexpr std::int64_t bytes_per_s_min = 1024 * 1024;
+// The digest of the content, which the store checks on arrival and keeps, where it knows it.
+constexpr const char* checksum_header = "x-amz-checksum-sha256";
+constexpr long range_beyond_end = 416;
+constexpr const char* object_media_type = "application/octet-stream";
 
 // Returns the path of a bucket's key, encoded but for its slashes.
 std::string path_of_key(const std::string& bucket, const std::string& key) {
@@ -38,6 +44,20 @@ std::string host_of(const std::string& endpoint) {
   const std::string_view own = endpoint.starts_with("https:") ? ":443" : ":80";
   if (host.ends_with(own)) host.remove_suffix(own.size());
   return std::string(host);
+}
+
+// Returns the digest that a store tells in base64; nullopt for another text, such as the checksum
+// of checksums that an object of several parts has.
+std::optional<Digest> digest_of_checksum(const std::string& text) {
+  const auto bytes = from_base64(text);
+  Digest digest;
+  if (!bytes || bytes->size() != digest.bytes.size()) return std::nullopt;
+  std::memcpy(digest.bytes.data(), bytes->data(), bytes->size());
+  return digest;
+}
+
+std::string checksum_of(const Digest& sha256) {
+  return to_base64({reinterpret_cast<const char*>(sha256.bytes.data()), sha256.bytes.size()});
 }
 
 // Faults of the way there, or of the moment: the same request may succeed later.
@@ -102,6 +122,7 @@ Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
   outgoing.answer_bytes_max =
       request.sink ? std::max(s3_answer_bytes_max, request.bytes_max + 1) : s3_answer_bytes_max;
   outgoing.stall_ms = limits::artifact_store_stall_ms_max;
+  outgoing.wanted_header = checksum_header;
   HttpTimeouts times;
   times.connect_ms = limits::artifact_store_stall_ms_max;
   times.whole_ms = limits::artifact_store_stall_ms_max +
@@ -109,6 +130,8 @@ Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
   auto sent = send(outgoing, times);
   if (!sent) return failure(StoreError::Kind::away, request.key, sent.error().message);
   Answer answer{sent->status, std::move(sent->body), {}};
+  answer.head = {sent->content_bytes.value_or(0), sent->modified_s.value_or(0) * ns_per_s,
+                 digest_of_checksum(sent->wanted)};
   if (answer.status / 100 != 2) answer.code = s3_error_code(answer.body);
   return answer;
 }
@@ -131,8 +154,8 @@ Stored<S3Client::Answer> S3Client::ask(const Request& request) {
     } else if (status / 100 == 3) {
       answer = failure(StoreError::Kind::denied, request.key,
                        said + ": the bucket is elsewhere; check artifacts.endpoint and region");
-    } else if (answer->code == "NoSuchBucket" ||
-               (status / 100 != 2 && status != 404 && status != 412)) {
+    } else if (answer->code == "NoSuchBucket" || (status / 100 != 2 && status != 404 &&
+                                                  status != 412 && status != range_beyond_end)) {
       answer = failure(StoreError::Kind::denied, request.key, said);
     }
   }
@@ -149,14 +172,10 @@ Stored<S3Client::Answer> S3Client::ask(const Request& request) {
 
 Stored<S3Client::Put> S3Client::put(const std::string& key, const Digest& sha256,
                                     std::string_view content, bool only_if_absent) {
-  const std::string_view digest{reinterpret_cast<const char*>(sha256.bytes.data()),
-                                sha256.bytes.size()};
   Request request{.method = "PUT", .key = key, .sha256 = sha256, .content = content};
   request.bytes_max = content.size();
-  // x-amz-content-sha256, which is signed, is checked on arrival; this one is kept as well, where
-  // the store knows it.
-  request.headers = {{"content-type", "application/octet-stream"},
-                     {"x-amz-checksum-sha256", to_base64(digest)}};
+  // x-amz-content-sha256, which is signed, is checked on arrival, too.
+  request.headers = {{"content-type", object_media_type}, {checksum_header, checksum_of(sha256)}};
   const bool has_condition = only_if_absent && knows_conditions_;
   if (has_condition) request.headers.emplace_back("if-none-match", "*");
   auto answer = TRY(ask(request));
@@ -170,10 +189,20 @@ Stored<S3Client::Put> S3Client::put(const std::string& key, const Digest& sha256
                  "HTTP " + std::to_string(answer.status) + " " + answer.code);
 }
 
-Stored<void> S3Client::get(const std::string& key,
-                           const std::function<bool(std::string_view part)>& sink) {
-  bool is_refused = false;
+Stored<void> S3Client::get(const std::string& key, const Sink& sink) {
+  return read({.method = "GET", .key = key, .sha256 = signalbox::sha256("")}, sink);
+}
+
+Stored<void> S3Client::get_range(const std::string& key, std::uint64_t offset, std::uint64_t bytes,
+                                 const Sink& sink) {
   Request request{.method = "GET", .key = key, .sha256 = signalbox::sha256("")};
+  request.headers = {
+      {"range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + bytes - 1)}};
+  return read(std::move(request), sink);
+}
+
+Stored<void> S3Client::read(Request request, const Sink& sink) {
+  bool is_refused = false;
   request.bytes_max = limits::artifact_bytes_max;
   request.sink = [&](std::string_view part) {
     is_refused = !sink(part);
@@ -181,10 +210,48 @@ Stored<void> S3Client::get(const std::string& key,
   };
   request.is_refused = &is_refused;
   const auto answer = TRY(ask(request));
-  if (answer.status == 404) return failure(StoreError::Kind::not_found, key, "it isn't there");
+  if (answer.status == 404) {
+    return failure(StoreError::Kind::not_found, request.key, "it isn't there");
+  }
+  if (answer.status == range_beyond_end) {
+    return failure(StoreError::Kind::damaged, request.key, "it ends before one of its parts");
+  }
   if (answer.status / 100 == 2) return {};
-  return failure(StoreError::Kind::denied, key,
+  return failure(StoreError::Kind::denied, request.key,
                  "HTTP " + std::to_string(answer.status) + " " + answer.code);
+}
+
+Stored<std::optional<S3Head>> S3Client::head(const std::string& key) {
+  Request request{.method = "HEAD", .key = key, .sha256 = signalbox::sha256("")};
+  request.headers = {{"x-amz-checksum-mode", "ENABLED"}};
+  const auto answer = TRY(ask(request));
+  if (answer.status == 404) return std::nullopt;
+  if (answer.status / 100 == 2) return answer.head;
+  return failure(StoreError::Kind::denied, key, "HTTP " + std::to_string(answer.status));
+}
+
+Stored<std::optional<UploadUrl>> S3Client::upload_url(const std::string& key, const Digest& sha256,
+                                                      std::uint64_t bytes) const {
+  if (!knows_conditions_) return std::nullopt;
+  const auto credentials = settings_.credentials();
+  if (!credentials) return failure(StoreError::Kind::denied, key, credentials.error());
+  UploadUrl upload;
+  upload.headers = {{"content-type", object_media_type},
+                    {"if-none-match", "*"},
+                    {checksum_header, checksum_of(sha256)}};
+  SignedParts request{"PUT",
+                      host_of(settings_.endpoint),
+                      path_of_key(settings_.bucket, key),
+                      {},
+                      upload.headers,
+                      unsigned_payload};
+  // Every client sends it. It bounds what a store takes that doesn't know the checksum.
+  request.headers.emplace_back("content-length", std::to_string(bytes));
+  upload.url =
+      settings_.endpoint + request.path + "?" +
+      canonical_query(presigned_query(request, *credentials, settings_.region,
+                                      SystemClock().wall_ns(), limits::upload_url_ms_max / 1000));
+  return upload;
 }
 
 Stored<void> S3Client::remove(const std::string& key) {

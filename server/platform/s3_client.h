@@ -10,6 +10,7 @@
 
 #include <tl/expected.hpp>
 
+#include "server/platform/artifact_store.h"
 #include "server/platform/aws_signature.h"
 #include "server/platform/s3_answer.h"
 #include "server/platform/store_health.h"
@@ -26,6 +27,14 @@ struct S3Settings {
   std::function<tl::expected<AwsCredentials, std::string>()> credentials;
 };
 
+// An object as HEAD shows it.
+struct S3Head {
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  // UTC; 0 if the store doesn't say it
+  // Of the content, as the store has computed it; nullopt for a store that doesn't.
+  std::optional<Digest> sha256;
+};
+
 // Thread-safe. All calls block; errors as in artifact_store.h, none of them with a secret.
 class S3Client {
  public:
@@ -36,8 +45,19 @@ class S3Client {
   // condition replaces the object. The store checks the digest of what it receives.
   Stored<Put> put(const std::string& key, const Digest& sha256, std::string_view content,
                   bool only_if_absent);
+  using Sink = std::function<bool(std::string_view part)>;
   // Passes the object to `sink`, a part at a time; false from it ends the request with `damaged`.
-  Stored<void> get(const std::string& key, const std::function<bool(std::string_view part)>& sink);
+  Stored<void> get(const std::string& key, const Sink& sink);
+  // Does the same for so many bytes from `offset` on, at least one; fewer if the object ends there.
+  Stored<void> get_range(const std::string& key, std::uint64_t offset, std::uint64_t bytes,
+                         const Sink& sink);
+  // Returns what is there under the key; nullopt for nothing.
+  Stored<std::optional<S3Head>> head(const std::string& key);
+  // Returns the request with which somebody without credentials may store the object for the next
+  // limits::upload_url_ms_max: content of this digest and size alone, and only if the key is
+  // absent. nullopt for a store that is known not to keep this condition. Calls no store.
+  Stored<std::optional<UploadUrl>> upload_url(const std::string& key, const Digest& sha256,
+                                              std::uint64_t bytes) const;
   // Removes the object; one that isn't there is no error.
   Stored<void> remove(const std::string& key);
   // Returns a page of the objects whose keys begin with `prefix`, in order. `token` is empty, or
@@ -56,10 +76,12 @@ class S3Client {
     long status = 0;
     std::string body;
     std::string code;  // of an error, or empty
+    S3Head head = {};  // of HEAD
   };
   // Returns the store's answer, of any status that says something of the object. Errors: `away`,
   // `denied`.
   Stored<Answer> ask(const Request& request);
+  Stored<void> read(Request request, const Sink& sink);
   Stored<Answer> send_signed(const Request& request) const;
   [[nodiscard]] tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::string& key,
                                                    const std::string& why) const;

@@ -31,6 +31,22 @@ Stored<void> ServiceArtifacts::put_content(const Digest& sha256, std::string_vie
   return directory_.put_content(sha256, content);
 }
 
+// What only the directory has is stored anew, where put() would.
+Stored<bool> ServiceArtifacts::confirm(const Digest& sha256, std::uint64_t bytes) {
+  if (!objects_) return directory_.confirm(sha256, bytes);
+  if (TRY(objects_->confirm(sha256, bytes))) return true;
+  const auto here = directory_.get(sha256);
+  if (!here || here->size() != bytes) return false;
+  TRY(objects_->put_content(sha256, *here));
+  return true;
+}
+
+Stored<std::optional<UploadUrl>> ServiceArtifacts::upload_url(const Digest& sha256,
+                                                              std::uint64_t bytes) {
+  if (!objects_) return std::nullopt;
+  return objects_->upload_url(sha256, bytes);
+}
+
 Stored<Artifact> ServiceArtifacts::put_here(const std::string& name, const std::string& media_type,
                                             std::string_view content) {
   return directory_.put(name, media_type, content);
@@ -47,6 +63,22 @@ Stored<OpenedBlob> ServiceArtifacts::open(const Digest& sha256, std::uint64_t by
   auto here = directory_.open(sha256, bytes);
   if (!objects_) return here;
   return in_either<OpenedBlob>(std::move(here), [&] { return objects_->open(sha256, bytes); });
+}
+
+Stored<std::string> ServiceArtifacts::get_part(const Digest& sha256, std::uint64_t offset,
+                                               std::uint64_t bytes) const {
+  auto here = directory_.get_part(sha256, offset, bytes);
+  if (!objects_) return here;
+  return in_either<std::string>(std::move(here),
+                                [&] { return objects_->get_part(sha256, offset, bytes); });
+}
+
+Stored<OpenedBlob> ServiceArtifacts::open_part(const Digest& sha256, std::uint64_t offset,
+                                               std::uint64_t bytes) const {
+  auto here = directory_.open_part(sha256, offset, bytes);
+  if (!objects_) return here;
+  return in_either<OpenedBlob>(std::move(here),
+                               [&] { return objects_->open_part(sha256, offset, bytes); });
 }
 
 Stored<std::optional<std::uint64_t>> ServiceArtifacts::size_of(const Digest& sha256) const {

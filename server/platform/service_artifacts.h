@@ -20,8 +20,14 @@ class ServiceArtifacts final : public ArtifactStore {
                             std::optional<S3Settings> objects = std::nullopt);
 
   Stored<void> put_content(const Digest& sha256, std::string_view content) override;
+  Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes) override;
+  Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<std::string> get_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
+  [[nodiscard]] Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,
+                                             std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,

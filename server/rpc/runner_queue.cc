@@ -23,6 +23,7 @@ RunnerAnswer RunnerQueue::answer_for(const std::string& runner) const {
       registry_.answer(runner, [this](const std::string& machine, const std::string& job_id) {
         return is_wanted(machine, job_id);
       });
+  answer.wants_bundles = wants_bundles_ && engine_.feature_level() >= feature_level_of_bundles;
   answer.removals = removals_.take_questions(runner, clock_.monotonic_ns());
   return answer;
 }

@@ -22,6 +22,8 @@ class RunnerQueue {
               RunnerRemovals& removals)
       : engine_(engine), clock_(clock), registry_(registry), removals_(removals) {}
 
+  // Has runners put the artifacts of an attempt into one object.
+  void want_bundles() { wants_bundles_ = true; }
   // Answers now if there is something to do for the runner, such as to forget the jobs in `forget`;
   // else at `deadline_ns` (monotonic) at the latest. An earlier report of the same runner that
   // still waits is answered.
@@ -54,6 +56,7 @@ class RunnerQueue {
   RunnerRegistry& registry_;
   RunnerRemovals& removals_;
   std::map<std::string, Waiting> waiting_;
+  bool wants_bundles_ = false;
 };
 
 }  // namespace signalbox

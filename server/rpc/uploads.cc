@@ -41,12 +41,7 @@ Stored<std::uint64_t> append(const std::filesystem::path& path, const UploadPiec
 
 Stored<UploadProgress> add_upload_piece(const std::filesystem::path& directory,
                                         ArtifactStore& artifacts, const UploadPiece& piece) {
-  if (TRY(artifacts.has(piece.sha256))) {
-    // Its age begins anew, so that no retention removes it before an event names it.
-    if (piece.offset == 0) {
-      const std::string content = TRY(artifacts.get(piece.sha256));
-      TRY(artifacts.put_content(piece.sha256, content));
-    }
+  if (piece.offset == 0 && TRY(artifacts.confirm(piece.sha256, piece.bytes))) {
     return UploadProgress{true, false, piece.bytes};
   }
   TRY(make_directories(directory));

@@ -28,7 +28,8 @@ struct UploadProgress {
 
 // Adds the piece to the content that the runner uploads, in one file of `directory` for each
 // runner, and stores it when it is complete. A piece at another offset than the next one is left
-// out. Content that is stored already is complete at once. Blocks.
+// out. Content that is stored already is complete at once, which is found out with the first piece.
+// An empty one asks for that alone. Blocks.
 Stored<UploadProgress> add_upload_piece(const std::filesystem::path& directory,
                                         ArtifactStore& artifacts, const UploadPiece& piece);
 

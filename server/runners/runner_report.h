@@ -72,7 +72,8 @@ struct RunnerAnswer {
   std::vector<std::string> results_wanted;  // ids of finished jobs whose result is to be sent again
   std::vector<std::string> outputs_wanted;  // ids of jobs: what they have printed is to be sent
   std::vector<WorkspaceRemoval> removals;
-  bool drains = false;  // an operator asked it to take no new jobs
+  bool drains = false;         // an operator asked it to take no new jobs
+  bool wants_bundles = false;  // of artifacts: each object of the service's store has a price
 
   [[nodiscard]] bool empty() const {
     return orders.empty() && cancel.empty() && forget.empty() && results_wanted.empty() &&
@@ -80,6 +81,7 @@ struct RunnerAnswer {
   }
 };
 BOOST_DESCRIBE_STRUCT(RunnerAnswer, (),
-                      (orders, cancel, forget, results_wanted, outputs_wanted, removals, drains))
+                      (orders, cancel, forget, results_wanted, outputs_wanted, removals, drains,
+                       wants_bundles))
 
 }  // namespace signalbox

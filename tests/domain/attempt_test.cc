@@ -103,7 +103,7 @@ TEST_F(AttemptTest, LimitsAreAskedBeforeTheState) {
   when(command);
   then_rejected(ErrorCode::LIMIT_EXCEEDED);
   command.logs_inline.reset();
-  command.stored_artifacts.resize(limits::artifacts_max + 1);
+  command.stored_artifacts.resize(limits::stored_artifacts_max + 1);
   when(command);
   then_rejected(ErrorCode::LIMIT_EXCEEDED);
   command.stored_artifacts.resize(1);  // without a name

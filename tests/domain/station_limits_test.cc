@@ -78,7 +78,7 @@ TEST_F(StationLimits, OfArtifacts) {
     return command;
   });
   CompleteStation command = end_of("a", 2);
-  for (std::size_t number = 1; number <= limits::artifacts_max; ++number) {
+  for (std::size_t number = 1; number <= limits::stored_artifacts_max; ++number) {
     command.stored_artifacts.push_back(
         Artifact{"artifact" + std::to_string(number), "text/plain", 1, digest_of(1)});
   }

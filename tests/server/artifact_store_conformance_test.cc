@@ -246,6 +246,44 @@ TEST_P(ArtifactStoreConformance, WhatWasChangedIsNotServedAndIsHealedByStoringIt
   }
 }
 
+TEST_P(ArtifactStoreConformance, WhatSomebodyElseHasStoredIsConfirmedByItsSizeAndDigest) {  // N4
+  EXPECT_FALSE(store().confirm(sha256("nobody has it"), 13).value());
+  const Digest digest = put("hello\n");
+  EXPECT_TRUE(store().confirm(digest, 6).value());
+  EXPECT_FALSE(store().confirm(digest, 5).value());
+  for (const std::string& changed : {std::string("hellO\n"), std::string("hello")}) {
+    site_->change(digest, changed);
+    EXPECT_FALSE(store().confirm(digest, 6).value()) << changed;
+    put("hello\n");
+    EXPECT_TRUE(store().confirm(digest, 6).value());
+  }
+}
+
+TEST_P(ArtifactStoreConformance, PartsAreReadOfWhatIsStored) {  // N4
+  const std::string content = "one two three\n" + std::string(100'000, 'x');
+  const Digest digest = put(content);
+  for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{0, 3},
+                                      {4, 3},
+                                      {0, content.size()},
+                                      {content.size() - 1, 1},
+                                      {5, 0}}) {
+    EXPECT_EQ(store().get_part(digest, offset, bytes).value(), content.substr(offset, bytes));
+    const auto opened = store().open_part(digest, offset, bytes);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(whole_of(*opened, opened->begins + bytes).substr(opened->begins),
+              content.substr(offset, bytes));
+  }
+  for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{content.size(), 1},
+                                      {content.size() - 1, 2},
+                                      {content.size() + 9, 3}}) {
+    EXPECT_EQ(store().get_part(digest, offset, bytes).error().kind, StoreError::Kind::damaged);
+    EXPECT_EQ(store().open_part(digest, offset, bytes).error().kind, StoreError::Kind::damaged);
+  }
+  const Digest unknown = sha256("nobody has it");
+  EXPECT_EQ(store().get_part(unknown, 0, 1).error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(store().open_part(unknown, 0, 1).error().kind, StoreError::Kind::not_found);
+}
+
 TEST_P(ArtifactStoreConformance, ManyStoreTheSameAtTheSameTime) {
   std::vector<std::thread> writers;
   for (int index = 0; index < 4; ++index) {
@@ -299,6 +337,16 @@ TEST_P(ArtifactAgeConformance, OnlyWhatNobodyStoredLatelyIsRemoved) {  // A15
   EXPECT_GT(store().remove_older(digest, present_ns - day_ns).value(), 0U);
   EXPECT_FALSE(store().has(digest).value());
   EXPECT_EQ(store().remove_older(digest, present_ns - day_ns).value(), 0U);
+}
+
+TEST_P(ArtifactAgeConformance, WhatWasConfirmedIsAsGoodAsStoredNow) {  // A15, N4
+  const Digest digest = put("hello\n");
+  const std::int64_t present_ns = SystemClock().wall_ns();
+  const std::int64_t day_ns = unnamed_artifact_ms_min * ns_per_ms;
+  site_->set_time_of_all(present_ns - 2 * day_ns);
+  EXPECT_TRUE(store().confirm(digest, 6).value());
+  EXPECT_EQ(store().remove_older(digest, present_ns - day_ns).value(), 0U);
+  EXPECT_EQ(store().get(digest).value(), "hello\n");
 }
 
 const StoreKind directory_kind{"directory", [] { return std::make_unique<DirectorySite>(); }};

@@ -41,6 +41,35 @@ TEST(AwsSignatureTest, IsThatOfTheDocumentedExamples) {
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
 }
 
+// "Authenticating Requests: Using Query Parameters".
+TEST(AwsSignatureTest, OfAUrlIsThatOfTheDocumentedExample) {
+  const AwsCredentials example{
+      "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", {}};
+  const NamedValues query = presigned_query(
+      {"GET", "examplebucket.s3.amazonaws.com", "/test.txt", {}, {}, unsigned_payload}, example,
+      "us-east-1", parse_time("2013-05-24T00:00:00Z").value(), 86400);
+  EXPECT_EQ(canonical_query(query),
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256"
+            "&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request"
+            "&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400"
+            "&X-Amz-Signature="
+            "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
+            "&X-Amz-SignedHeaders=host");
+}
+
+TEST(AwsSignatureTest, OfAUrlBindsTheHeadersAndHasTheSessionToken) {
+  const NamedValues query =
+      presigned_query({"PUT", "h", "/", {}, {{"if-none-match", "*"}}, unsigned_payload},
+                      {"id", "secret", "token"}, "r", 0, 300);
+  const auto has = [&query](const char* name, const char* value) {
+    return std::find(query.begin(), query.end(),
+                     std::pair<std::string, std::string>(name, value)) != query.end();
+  };
+  EXPECT_TRUE(has("X-Amz-SignedHeaders", "host;if-none-match"));
+  EXPECT_TRUE(has("X-Amz-Security-Token", "token"));
+  EXPECT_EQ(canonical_query(query).find("secret"), std::string::npos);
+}
+
 TEST(AwsSignatureTest, ASessionTokenIsSentAndSigned) {
   const auto headers = signed_headers({"GET", "h", "/", {}, {}, to_hex(sha256(""))},
                                       {"id", "secret", "token"}, "r", 0);

@@ -28,6 +28,10 @@ class ListedArtifacts final : public ArtifactStore {
   [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
     return OpenedBlob{};
   }
+  [[nodiscard]] Stored<OpenedBlob> open_part(const Digest&, std::uint64_t,
+                                             std::uint64_t) const override {
+    return OpenedBlob{};
+  }
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest&) const override {
     return 1;
   }

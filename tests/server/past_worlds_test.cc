@@ -127,6 +127,10 @@ class SilentArtifacts final : public ArtifactStore {
   [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
     return unanswered();
   }
+  [[nodiscard]] Stored<OpenedBlob> open_part(const Digest&, std::uint64_t,
+                                             std::uint64_t) const override {
+    return unanswered();
+  }
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest&) const override {
     return unanswered();
   }

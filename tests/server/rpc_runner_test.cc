@@ -1,5 +1,4 @@
-// `runner.*` over the protocol: keys, bounds, uploads before the word, and what a runner isn't
-// told.
+// `runner.*` over the protocol: keys, bounds, and what a runner isn't told.
 #include <string>
 
 #include <boost/json/serialize.hpp>
@@ -10,54 +9,12 @@
 #include "store/base64.h"
 #include "store/sha256.h"
 #include "tests/fixtures/temporary_directory.h"
-#include "tests/server/rpc_site.h"
+#include "tests/server/rpc_runner_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-class RpcRunners : public RpcSite, public ::testing::Test {
- protected:
-  RpcRunners() {
-    const json::object given = call("runner.register", {{"name", "build1"}});
-    runner = std::string(given.at("runner").as_string());
-    key = std::string(given.at("key").as_string());
-  }
-
-  json::object answer_to(const std::string& method, const json::object& params) {
-    return ask(method, json::serialize(params));
-  }
-  json::object call(const std::string& method, const json::object& params) {
-    const json::object answer = answer_to(method, params);
-    EXPECT_EQ(code_of(answer), "") << json::serialize(answer);
-    const json::value* result = answer.if_contains("result");
-    return result == nullptr ? json::object() : result->as_object();
-  }
-  std::string refusal(const std::string& method, const json::object& params) {
-    return code_of(answer_to(method, params));
-  }
-  // Returns the params of a method of this runner, with `more`.
-  [[nodiscard]] json::object as_runner(const json::object& more = {}) const {
-    json::object params{{"runner", runner}, {"key", key}};
-    for (const auto& each : more) params[each.key()] = each.value();
-    return params;
-  }
-  [[nodiscard]] json::object report(const json::object& more = {}) {
-    json::object params = as_runner({{"start", 1},
-                                     {"number", ++number},
-                                     {"instance", "a"},
-                                     {"labels", json::array{"gpu"}},
-                                     {"slots", 2},
-                                     {"lease_ms", limits::runner_lease_ms_default}});
-    for (const auto& each : more) params[each.key()] = each.value();
-    return params;
-  }
-
-  std::string runner;
-  std::string key;
-  int number = 0;
-};
 
 json::array many(std::size_t count, const json::value& each) { return json::array(count, each); }
 
@@ -162,25 +119,6 @@ TEST_F(RpcRunners, KeepNoJobThatTheyWereNotGiven) {  // N5
   EXPECT_EQ(taken.at("taken"), json::value(false));
 }
 
-TEST_F(RpcRunners, TellAResultOnlyAfterItsArtifacts) {  // N4
-  JobResult result;
-  result.result.artifacts.push_back({"out.txt", "text/plain", 2, sha256("hi")});
-  EXPECT_NE(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}})),
-            "");
-  const auto finished = [&] {
-    return refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}}));
-  };
-  ASSERT_TRUE(artifacts.put("out.txt", "text/plain", "hi"));
-  result.result.artifacts.front().bytes = 3;
-  EXPECT_EQ(finished(), "INVALID_PARAMS") << "it isn't of that size";
-  result.result.artifacts.front().bytes = 2;
-  EXPECT_EQ(finished(), "");
-  JobResult long_one;
-  long_one.result.summary = std::string(limits::summary_bytes_max + 1, 'a');
-  EXPECT_EQ(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(long_one)}})),
-            "LIMIT_EXCEEDED");
-}
-
 // What an event can't hold would end the service, or leave the attempt without an end.
 TEST_F(RpcRunners, TellNoResultThatCannotBeRecorded) {  // G1, N5
   const auto refused = [this](const JobResult& result) {
@@ -209,31 +147,6 @@ TEST_F(RpcRunners, AreOneProcessAtATime) {  // N5
   EXPECT_EQ(refusal("runner.exchange", report({{"start", 1}, {"instance", "b"}})), "FORBIDDEN");
   EXPECT_EQ(refusal("runner.exchange", report({{"start", 3}, {"instance", "b"}})), "");
   EXPECT_EQ(refusal("runner.exchange", report({{"start", 2}})), "FORBIDDEN");
-}
-
-TEST_F(RpcRunners, UploadPiecesOfBoundedSize) {  // N4
-  Job job;
-  job.id = "x";
-  job.machine = runner;
-  const json::object nothing{
-      {"sha256", std::string(64, '0')}, {"bytes", 0}, {"offset", 0}, {"content", ""}};
-  EXPECT_EQ(refusal("runner.upload", as_runner(nothing)), "FORBIDDEN") << "it has no job";
-  runners.order(job, "secret");
-  const auto refused = [this](std::size_t bytes, std::int64_t offset, const std::string& content) {
-    return refusal("runner.upload", as_runner({{"sha256", std::string(64, '0')},
-                                               {"bytes", bytes},
-                                               {"offset", offset},
-                                               {"content", to_base64(content)}}));
-  };
-  EXPECT_EQ(refused(limits::artifact_bytes_max + 1, 0, ""), "INVALID_PARAMS");
-  EXPECT_EQ(refused(10, 11, ""), "INVALID_PARAMS");
-  EXPECT_EQ(refused(1, 0, "ab"), "INVALID_PARAMS");
-  const std::string piece(limits::upload_piece_bytes_max + 1, 'a');
-  EXPECT_EQ(refused(limits::artifact_bytes_max, 0, piece), "INVALID_PARAMS");
-  EXPECT_EQ(
-      refusal("runner.upload",
-              as_runner({{"sha256", "zz"}, {"bytes", 1}, {"offset", 0}, {"content", "YQ=="}})),
-      "INVALID_PARAMS");
 }
 
 TEST_F(RpcRunners, OutputIsTakenOfTheirJobsUnderWayAlone) {  // N4

@@ -31,10 +31,12 @@ Called<json::object> capsule_run(const Capsule& capsule, const std::string& arti
     TRY(called(apply(row, record)));
   }
   const RunTimeline timeline = fold_timeline(capsule.records, capsule.pipeline);
-  return timeline_to_json(row, timeline, timeline.started.run_root, [&](const Digest& digest) {
-    return artifacts_to.empty() ? std::string()
-                                : (std::filesystem::path(artifacts_to) / to_hex(digest)).string();
-  });
+  return timeline_to_json(
+      row, timeline, timeline.started.run_root, [&](const ArtifactPlace& place) {
+        return artifacts_to.empty()
+                   ? std::string()
+                   : (std::filesystem::path(artifacts_to) / to_hex(place.sha256)).string();
+      });
 }
 
 void add_capsule_options(ToolCommand command, CapsuleReplay& options) {

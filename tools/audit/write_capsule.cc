@@ -8,6 +8,7 @@
 #include "projections/memory_table.h"
 #include "projections/run_index.h"
 #include "server/platform/artifact_settings.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/text/cloud_event.h"
 #include "server/text/described_text.h"
 #include "store/base64.h"
@@ -178,18 +179,22 @@ class CapsuleWriter {
   Sha256 sha256_;
 };
 
-std::set<Digest> artifacts_of(const std::vector<Record>& records) {
-  std::set<Digest> digests;
+// Returns where the artifacts that the records name are. A bundle isn't one: its members are there.
+std::map<Digest, ArtifactPlace> artifacts_of(const std::vector<Record>& records) {
+  std::map<Digest, ArtifactPlace> places;
   for (const Record& record : records) {
     apply(
-        [&digests](const auto& event) {
+        [&places](const auto& event) {
           if constexpr (requires { event.result.artifacts; }) {
-            for (const Artifact& artifact : event.result.artifacts) digests.insert(artifact.sha256);
+            for (const Artifact& artifact : event.result.artifacts) {
+              if (is_bundle(artifact)) continue;
+              places.emplace(artifact.sha256, place_of(event.result.artifacts, artifact));
+            }
           }
         },
         record.event);
   }
-  return digests;
+  return places;
 }
 
 // `pipeline` is the payload encoding of the one that the run pinned.
@@ -227,9 +232,9 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
     if (put) put = writer.line(record_line(found, gathering.tree, sha256));
   }
   const auto store = open_artifacts(request.data);
-  for (const Digest& digest : artifacts_of(gathering.records)) {
+  for (const auto& [digest, place] : artifacts_of(gathering.records)) {
     if (!put || !request.with_artifacts) break;
-    const auto content = store->get(digest);
+    const auto content = store->get_at(place);
     if (!content) {
       if (content.error().kind != StoreError::Kind::not_found) {
         return tl::unexpected(from_store_error(content.error()));

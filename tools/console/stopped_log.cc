@@ -12,6 +12,7 @@
 #include "server/engine/moment.h"
 #include "server/limits.h"
 #include "server/platform/artifact_settings.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/platform/call_bounds.h"
 #include "server/replay/past_service.h"
 #include "server/rpc/methods/forecast.h"
@@ -169,8 +170,8 @@ HttpAnswer StoppedLog::artifact(const PathParams& params) {
   if (const json::value* const refused = answered.if_contains("error")) {
     return problem(refused->as_object());
   }
-  const auto digest = parse_digest(text_of_param(answered.at("result").as_object(), "sha256"));
-  auto content = open_artifacts(data_)->get(digest.value_or(Digest{}));
+  const ArtifactPlace place = place_of_json(answered.at("result").as_object());
+  auto content = open_artifacts(data_)->get_at(place);
   if (!content) {
     return problem({ErrorCode::STORAGE_DAMAGED, content.error().message, {}, {"signalbox replay"}});
   }

@@ -21,9 +21,6 @@ namespace {
 namespace json = boost::json;
 using std::chrono::milliseconds;
 
-// The code of an error of this program.
-constexpr const char* artifact_gone_code = "ARTIFACT_GONE";
-
 constexpr const char* output_streams[] = {"stderr", "stdout"};
 
 constexpr milliseconds pause_min{200};
@@ -50,7 +47,7 @@ milliseconds report_time(std::int64_t lease_ms) {
 // artifact of it is gone.
 bool is_about_the_result(const CallError& error) {
   const std::string code = code_of(error);
-  return code == "INVALID_PARAMS" || code == "LIMIT_EXCEEDED" || code == artifact_gone_code;
+  return code == "INVALID_PARAMS" || code == "LIMIT_EXCEEDED" || code == ArtifactUploads::gone_code;
 }
 
 }  // namespace
@@ -90,7 +87,6 @@ RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSetti
     : settings_(std::move(settings)),
       work_(work),
       jobs_(jobs),
-      artifacts_(artifacts),
       log_(std::move(log)),
       server_(std::move(server)),
       find_server_(std::move(find_server)),
@@ -98,7 +94,19 @@ RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSetti
       reports_(server_, find_server_, report_time(settings_.lease_ms)),
       results_(server_, find_server_, answer_time),
       outputs_(server_, find_server_, answer_time),
-      questions_(server_, find_server_, answer_time) {}
+      questions_(server_, find_server_, answer_time),
+      uploads_(
+          artifacts,
+          [this](json::object params) {
+            params["runner"] = work_.identity().runner;
+            params["key"] = work_.identity().key;
+            return results_.call("runner.upload", params);
+          },
+          [this] {
+            const std::lock_guard lock(mutex_);
+            return stopping_;
+          },
+          log_) {}
 
 Called<void> RunnerLink::register_runner() {
   if (!work_.identity().runner.empty()) return {};
@@ -130,7 +138,7 @@ RunnerReport RunnerLink::next_report() {
     });
   }
   report.drains = settings_.once && has_taken_;
-  report.wait_ms = report_wait(settings_.lease_ms).count();
+  report.wait_ms = wants_bundles_ ? report_wait(settings_.lease_ms).count() : 0;
   report.version = SIGNALBOX_VERSION;
   return report;
 }
@@ -154,6 +162,11 @@ Called<void> RunnerLink::exchange() {
         log_(answer->drains ? "takes no new jobs: it is drained" : "takes jobs again");
       }
       drains_ = answer->drains;
+      {
+        const std::lock_guard lock(mutex_);
+        wants_bundles_ = answer->wants_bundles;
+      }
+      first_answered_.notify_one();
       has_given_up_ = false;
       jobs_.apply(*answer, report.jobs);
       if (!answer->outputs_wanted.empty()) {
@@ -218,37 +231,14 @@ void RunnerLink::note_away(const CallError& why) {
   jobs_.cancel_all();
 }
 
-// Content first, then the word that names it: the service never has a name without its content.
-Called<void> RunnerLink::upload(const Artifact& artifact) {
-  const auto found = artifacts_.get(artifact.sha256);
-  if (!found) {
-    CallError gone = from_store_error(found.error());
-    gone.error["data"] = {{"code", artifact_gone_code}};
-    return tl::unexpected(std::move(gone));
-  }
-  const std::string& content = *found;
-  std::size_t offset = 0;
-  for (int tries_left = 3;;) {
-    const std::string piece = content.substr(offset, limits::upload_piece_bytes_max);
-    const auto answer =
-        TRY(results_.call("runner.upload", {{"runner", work_.identity().runner},
-                                            {"key", work_.identity().key},
-                                            {"sha256", to_hex(artifact.sha256)},
-                                            {"bytes", static_cast<std::int64_t>(content.size())},
-                                            {"offset", static_cast<std::int64_t>(offset)},
-                                            {"content", to_base64(piece)}}));
-    if (true_at(answer, "complete")) return {};
-    const auto next = static_cast<std::size_t>(number_at(answer, "next_offset"));
-    if (next <= offset && --tries_left == 0) {
-      return tl::unexpected(
-          io_error("the upload of " + std::string(artifact.name) + " makes no progress"));
-    }
-    offset = std::min(next, content.size());
-  }
+bool RunnerLink::wants_bundles() {
+  const std::lock_guard lock(mutex_);
+  return wants_bundles_.value_or(false);
 }
 
 Called<void> RunnerLink::send_result(const EndedJob& job) {
-  for (const Artifact& artifact : job.result.result.artifacts) TRY(upload(artifact));
+  JobResult result = job.result;
+  result.result.artifacts = TRY(uploads_.upload(result.result.artifacts, wants_bundles()));
   for (const char* stream : output_streams) {
     const auto sent = send_output(results_, job.job_id, stream, false);
     // Output that isn't taken holds up no result. But of a cell another server may take the result
@@ -262,7 +252,7 @@ Called<void> RunnerLink::send_result(const EndedJob& job) {
                                       {"key", work_.identity().key},
                                       {"job_id", job.job_id},
                                       {"external_ref", job.external_ref},
-                                      {"result", to_json(job.result)}}));
+                                      {"result", to_json(result)}}));
   return {};
 }
 
@@ -323,6 +313,11 @@ void RunnerLink::send_outputs() {
 
 void RunnerLink::send_results() {
   std::string trouble;
+  {
+    // The first answer says how the service takes artifacts.
+    std::unique_lock lock(mutex_);
+    first_answered_.wait(lock, [this] { return stopping_ || wants_bundles_; });
+  }
   while (const auto job = jobs_.wait_for_ended()) {
     const auto sent = send_result(*job);
     if (sent) {
@@ -364,6 +359,7 @@ void RunnerLink::stop() {
     stopping_ = true;
   }
   stopped_.notify_all();
+  first_answered_.notify_all();
   output_wanted_.notify_all();
   removal_wanted_.notify_all();
   reports_.interrupt();

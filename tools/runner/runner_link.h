@@ -17,6 +17,7 @@
 
 #include "server/platform/artifact_store.h"
 #include "tools/cli/client.h"
+#include "tools/runner/artifact_uploads.h"
 #include "tools/runner/runner_jobs.h"
 #include "tools/runner/runner_runs.h"
 #include "tools/runner/runner_work.h"
@@ -82,11 +83,11 @@ class RunnerLink {
   Called<void> register_runner();
   [[nodiscard]] RunnerReport next_report();
   Called<void> send_result(const EndedJob& job);
+  [[nodiscard]] bool wants_bundles();
   // Sends what the service doesn't have of a stream of the job's output. `is_newest` is said with
   // the last piece, also if there is nothing new.
   Called<void> send_output(Line& line, const std::string& job_id, const std::string& stream,
                            bool is_newest);
-  Called<void> upload(const Artifact& artifact);
   // Removes what the service has asked for, and says what became of it. What fails is tried again
   // next time.
   void remove_worktrees(RunnerRuns& runs);
@@ -102,7 +103,6 @@ class RunnerLink {
   RunnerSettings settings_;
   RunnerWork& work_;
   RunnerJobs& jobs_;
-  ArtifactStore& artifacts_;
   const Log log_;
   const ServerAddress server_;
   const FindServer find_server_;
@@ -119,6 +119,8 @@ class RunnerLink {
   std::optional<std::chrono::steady_clock::time_point> away_since_;
   std::mutex mutex_;
   std::condition_variable stopped_;
+  std::condition_variable first_answered_;
+  std::optional<bool> wants_bundles_;  // nullopt: the service hasn't answered yet
   std::condition_variable output_wanted_;
   std::condition_variable removal_wanted_;
   std::set<std::string> outputs_wanted_;        // ids of jobs
@@ -127,6 +129,7 @@ class RunnerLink {
   // How much of each job's streams the service has, as far as this process knows.
   std::map<std::string, std::map<std::string, std::uint64_t>> outputs_sent_;
   bool stopping_ = false;
+  ArtifactUploads uploads_;  // of send_results()
 };
 
 }  // namespace signalbox

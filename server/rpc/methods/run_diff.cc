@@ -29,7 +29,7 @@ struct ChangeQuestion {
   RunChangePlace place;
   std::string path;
   std::uint64_t offset = 0;
-  std::optional<Digest> patch;  // of the run's newest change.patch
+  std::optional<ArtifactPlace> patch;  // of the run's newest change.patch
 };
 
 Decided<ChangeQuestion> change_question(const Api& api, const RunIndex& index,
@@ -50,7 +50,7 @@ Decided<ChangeQuestion> change_question(const Api& api, const RunIndex& index,
   question.offset = asked.offset.value_or(0);
   const auto current = current_artifacts(run);
   const auto patch = current.find("change.patch");
-  if (patch != current.end()) question.patch = patch->second->sha256;
+  if (patch != current.end()) question.patch = place_in(run, *patch->second);
   return question;
 }
 
@@ -94,7 +94,7 @@ Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& q
   if (!question.patch || !question.path.empty()) {
     return tl::unexpected(no_change(question, "the run's worktree, branch and patch aren't there"));
   }
-  const auto content = api.artifacts.get(*question.patch);
+  const auto content = api.artifacts.get_at(*question.patch);
   if (!content && is_store_away(content.error())) {
     return tl::unexpected(unreadable_artifact(api, "change.patch", content.error()));
   }

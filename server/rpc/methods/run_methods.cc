@@ -227,12 +227,12 @@ void artifact(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   // The file is read apart from the read models: it may be on a disk or in a store that hangs.
   const auto read = [&api, responder = call.responder, run_id = params->run_id](
-                        const Artifact& artifact, Position shown) {
+                        const FoundArtifact& found, Position shown) {
     run_artifact_work(
-        api, "artifact " + to_hex(artifact.sha256),
+        api, "artifact " + to_hex(found.artifact.sha256),
         [responder](const Rejection& why) { responder.reject(why); },
-        [&api, responder, run_id, artifact, shown]() -> std::function<void()> {
-          return [responder, shown, outcome = artifact_content(api, run_id, artifact)]() mutable {
+        [&api, responder, run_id, found, shown]() -> std::function<void()> {
+          return [responder, shown, outcome = artifact_content(api, run_id, found)]() mutable {
             responder.answer(std::move(outcome), shown);
           };
         });
@@ -244,7 +244,7 @@ void artifact(Api& api, Call& call) {
                       auto found = find_artifact(api, index, params.run_id, params.name);
                       if (!found)
                         return [responder, why = found.error()] { responder.reject(why); };
-                      return [read, shown, artifact = *found] { read(artifact, shown); };
+                      return [read, shown, found = *found] { read(found, shown); };
                     });
 }
 

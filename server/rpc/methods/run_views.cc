@@ -5,6 +5,7 @@
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
@@ -44,17 +45,17 @@ Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunI
   const std::string run_root =
       named.empty() ? api.facts.data_directory + "/runs/" + to_string(run_id) : named;
   json::object result;
-  result["run"] = timeline_to_json(whole.row, whole.timeline, run_root, [&](const Digest& digest) {
-    return api.artifacts.location_of(digest);
-  });
+  result["run"] = timeline_to_json(
+      whole.row, whole.timeline, run_root,
+      [&](const ArtifactPlace& place) { return api.artifacts.location_at(place); });
   json::object& run = result["run"].as_object();
   if (api.are_files_removed && api.are_files_removed(run_id)) run["files_removed"] = true;
   add_findings(whole.history, run);
   return result;
 }
 
-Decided<Artifact> find_artifact(const Api& api, const RunIndex& index, const RunId& run_id,
-                                const std::string& name) {
+Decided<FoundArtifact> find_artifact(const Api& api, const RunIndex& index, const RunId& run_id,
+                                     const std::string& name) {
   const auto whole = TRY(load(api, index, run_id));
   const auto current = current_artifacts(whole.timeline);
   const auto found = current.find(name);
@@ -65,20 +66,22 @@ Decided<Artifact> find_artifact(const Api& api, const RunIndex& index, const Run
                   {{"run_id", to_string(run_id)}, {"name", name}, {"artifacts", names}},
                   {"signalbox run get " + to_string(run_id)});
   }
-  return *found->second;
+  return FoundArtifact{*found->second, place_in(whole.timeline, *found->second)};
 }
 
 Decided<json::object> artifact_content(const Api& api, const RunId& run_id,
-                                       const Artifact& artifact) {
+                                       const FoundArtifact& found) {
+  const Artifact& artifact = found.artifact;
   const bool is_short = artifact.bytes <= limits::artifact_inline_bytes_max;
   const bool are_removed = api.are_files_removed && api.are_files_removed(run_id);
   json::object result = to_json(artifact).as_object();
-  result["path"] = api.artifacts.location_of(artifact.sha256);
+  result["path"] = api.artifacts.location_at(found.place);
+  add_place(found.place, result);
   if (!is_short && !are_removed) return result;
   Stored<std::string> content;
   if (is_short) {
-    content = api.artifacts.get(artifact.sha256);
-  } else if (const auto is_there = api.artifacts.has(artifact.sha256); !is_there) {
+    content = api.artifacts.get_at(found.place);
+  } else if (const auto is_there = api.artifacts.has_at(found.place); !is_there) {
     content = tl::unexpected(is_there.error());
   } else if (!*is_there) {
     content = store_failure(StoreError::Kind::not_found, "it isn't there");

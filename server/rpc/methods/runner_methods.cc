@@ -12,16 +12,15 @@
 #include "server/engine/engine.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/attempt_bundle.h"
 #include "server/platform/clock.h"
 #include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/runner_methods.h"
 #include "server/rpc/runner_queue.h"
-#include "server/rpc/uploads.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 #include "server/text/utf8_text.h"
-#include "store/base64.h"
 
 namespace signalbox {
 namespace {
@@ -41,16 +40,6 @@ struct FinishJob {
   JobResult result;
 };
 BOOST_DESCRIBE_STRUCT(FinishJob, (), (runner, key, job_id, external_ref, result))
-
-struct UploadArtifact {
-  std::string runner;
-  std::string key;
-  std::string sha256;
-  std::int64_t bytes = 0;
-  std::int64_t offset = 0;
-  std::string content;  // base64
-};
-BOOST_DESCRIBE_STRUCT(UploadArtifact, (), (runner, key, sha256, bytes, offset, content))
 
 struct NoteRemoval {
   std::string runner;
@@ -171,9 +160,9 @@ Decided<void> check_result(const JobResult& result) {
   if (!result.failure.code.empty()) {
     TRY(require_token("code", result.failure.code, limits::name_bytes_max));
   }
-  if (result.result.artifacts.size() > limits::artifacts_max) {
+  if (result.result.artifacts.size() > limits::stored_artifacts_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
-                  {{"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
+                  {{"artifacts_max", static_cast<std::int64_t>(limits::stored_artifacts_max)}});
   }
   for (const Artifact& artifact : result.result.artifacts) {
     TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
@@ -204,17 +193,20 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
       [&api, &parts, refuse, has_output, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
         for (const Artifact& artifact : asked.result.result.artifacts) {
-          const auto stored = api.artifacts.size_of(artifact.sha256);
+          // What a bundle has is there with it: where each member lies follows from the names.
+          if (place_of(asked.result.result.artifacts, artifact).part) continue;
+          const auto stored = api.artifacts.confirm(artifact.sha256, artifact.bytes);
           if (!stored) {
             return [refuse, why = unreadable_artifact(api, artifact.name, stored.error())] {
               refuse(why);
             };
           }
-          if (*stored == artifact.bytes) continue;
-          const std::string content =
-              *stored ? " has " + std::to_string(**stored) + " bytes" : " wasn't uploaded";
-          return [refuse, name = std::string(artifact.name), content] {
-            refuse(invalid("artifacts", "names " + name + ", whose content" + content).value());
+          if (*stored) continue;
+          return [refuse, name = std::string(artifact.name)] {
+            refuse(invalid("artifacts", "names " + name +
+                                            ", whose content wasn't uploaded, or isn't of its "
+                                            "size and digest")
+                       .value());
           };
         }
         if (has_output) {
@@ -231,58 +223,6 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
                                                     asked.external_ref.value_or(""));
           parts.look_again(job_id);
           responder.result({{"taken", taken}});
-        };
-      });
-}
-
-Decided<UploadPiece> piece_of(const UploadArtifact& asked) {
-  UploadPiece piece{asked.runner, {}, 0, 0, {}};
-  const auto digest = parse_digest(asked.sha256);
-  if (!digest) return invalid("sha256", "must be 64 hexadecimal digits");
-  piece.sha256 = *digest;
-  TRY(require_between("bytes", asked.bytes, 0, limits::artifact_bytes_max));
-  TRY(require_between("offset", asked.offset, 0, asked.bytes));
-  piece.bytes = static_cast<std::uint64_t>(asked.bytes);
-  piece.offset = static_cast<std::uint64_t>(asked.offset);
-  auto content = from_base64(asked.content);
-  if (!content) return invalid("content", "must be base64");
-  if (content->size() > limits::upload_piece_bytes_max ||
-      content->size() > piece.bytes - piece.offset) {
-    return invalid("content", "is longer than the rest, or than upload_piece_bytes_max");
-  }
-  piece.content = std::move(*content);
-  return piece;
-}
-
-void upload(Api& api, Call& call, RunnerParts& parts) {
-  const auto asked = from_json_of_any_version<UploadArtifact>(call.params);
-  if (!asked) return call.responder.reject(asked.error());
-  auto piece =
-      require_key(parts, asked->runner, asked->key).and_then([&] { return piece_of(*asked); });
-  if (!piece) return call.responder.reject(piece.error());
-  if (!parts.registry->has_jobs(asked->runner)) {
-    return call.responder.reject({ErrorCode::FORBIDDEN,
-                                  asked->runner + " has no job whose artifacts it could upload",
-                                  {{"runner", asked->runner}},
-                                  {}});
-  }
-  const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
-  run_artifact_work(
-      api, "uploads of " + asked->runner, refuse,
-      [&api, &parts, refuse, responder = call.responder,
-       piece = std::move(*piece)]() -> std::function<void()> {
-        const auto added = add_upload_piece(parts.uploads, api.artifacts, piece);
-        if (!added) {
-          return [refuse, why = unstored_artifact(to_hex(piece.sha256), added.error())] {
-            refuse(why);
-          };
-        }
-        if (added->is_other_content) {
-          return [refuse] { refuse(invalid("content", "has another digest").value()); };
-        }
-        return [responder, progress = *added] {
-          responder.result({{"complete", progress.complete},
-                            {"next_offset", static_cast<std::int64_t>(progress.next_offset)}});
         };
       });
 }
@@ -375,7 +315,7 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
   return {
       row("runner.register", Role::runner, params_of<RegisterRunner>(), register_runner),
       row("runner.exchange", Role::runner, params_of<RunnerReport>(), exchange),
-      row("runner.upload", Role::runner, params_of<UploadArtifact>(), upload),
+      row("runner.upload", Role::runner, params_of<UploadArtifact>(), take_runner_upload),
       row("runner.output", Role::runner, params_of<SendOutput>(), take_runner_output),
       row("runner.finish", Role::runner, params_of<FinishJob>(), finish),
       row("runner.runs", Role::runner, params_of<ListRunsOfRunner>(), tell_runs),

@@ -32,6 +32,17 @@ struct SendOutput {
 };
 BOOST_DESCRIBE_STRUCT(SendOutput, (), (runner, key, job_id, stream, offset, content, is_newest))
 
+struct UploadArtifact {
+  std::string runner;
+  std::string key;
+  std::string sha256;
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::string content;  // base64
+  bool wants_url = false;
+};
+BOOST_DESCRIBE_STRUCT(UploadArtifact, (), (runner, key, sha256, bytes, offset, content, wants_url))
+
 // FORBIDDEN unless the key is that of the runner.
 Decided<void> require_key(const RunnerParts& parts, const std::string& runner,
                           const std::string& key);
@@ -41,6 +52,8 @@ inline tl::unexpected<Rejection> invalid(const char* field, const std::string& w
                 {{"field", std::string(field)}});
 }
 
+// Takes a piece of an artifact, or gives the URL by which the whole gets into the store.
+void take_runner_upload(Api& api, Call& call, RunnerParts& parts);
 // Keeps a piece of what a job has printed where the output of the service's own jobs is.
 void take_runner_output(Api& api, Call& call, RunnerParts& parts);
 // Makes the output of a job that has ended durable, also of one that has printed nothing. Blocks.

@@ -131,6 +131,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(step_id_bytes_max);
   SIGNALBOX_LIMIT(exploration_bytes_max);
   SIGNALBOX_LIMIT(artifacts_max);
+  SIGNALBOX_LIMIT(stored_artifacts_max);
   SIGNALBOX_LIMIT(artifact_bytes_max);
   SIGNALBOX_LIMIT(artifact_inline_bytes_max);
   SIGNALBOX_LIMIT(artifact_store_stall_ms_max);
@@ -220,6 +221,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(runner_output_ms_max);
   SIGNALBOX_LIMIT(escaped_pids_max);
   SIGNALBOX_LIMIT(upload_piece_bytes_max);
+  SIGNALBOX_LIMIT(upload_url_ms_max);
   SIGNALBOX_LIMIT(trace_batch_spans_max);
   SIGNALBOX_LIMIT(trace_batch_bytes_max);
   SIGNALBOX_LIMIT(trace_batch_events_max);

@@ -4,6 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "server/platform/attempt_bundle.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
@@ -30,7 +31,7 @@ const char* status_of(const TimelineAttempt& attempt) {
 using CurrentArtifacts = std::map<std::string, const Artifact*>;
 
 json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifacts& current,
-                             const std::function<std::string(const Digest&)>& path_of) {
+                             const std::function<std::string(const ArtifactPlace&)>& path_of) {
   json::object object;
   object["attempt"] = attempt.number;
   object["strategy"] = to_json(attempt.strategy);
@@ -71,7 +72,9 @@ json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifa
   json::array artifacts;
   for (const Artifact& artifact : attempt.result.artifacts) {
     json::object one = to_json(artifact).as_object();
-    one["path"] = path_of(artifact.sha256);
+    const ArtifactPlace place = place_of(attempt.result.artifacts, artifact);
+    one["path"] = path_of(place);
+    add_place(place, one);
     one["current"] = current.at(artifact.name) == &artifact;
     artifacts.push_back(std::move(one));
   }
@@ -80,7 +83,7 @@ json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifa
 }
 
 json::object station_to_json(const TimelineStation& station, const CurrentArtifacts& current,
-                             const std::function<std::string(const Digest&)>& path_of) {
+                             const std::function<std::string(const ArtifactPlace&)>& path_of) {
   json::object object;
   object["station"] = station.name;
   object["executor"] = to_json(station.executor);
@@ -127,6 +130,18 @@ std::map<std::string, const Artifact*> current_artifacts(const RunTimeline& time
   return current;
 }
 
+ArtifactPlace place_in(const RunTimeline& timeline, const Artifact& artifact) {
+  for (const TimelineStation& station : timeline.stations) {
+    for (const TimelineAttempt& attempt : station.attempts) {
+      const auto& artifacts = attempt.result.artifacts;
+      const auto is_it = [&artifact](const Artifact& each) { return &each == &artifact; };
+      if (std::any_of(artifacts.begin(), artifacts.end(), is_it))
+        return place_of(artifacts, artifact);
+    }
+  }
+  return {artifact.sha256, artifact.bytes, std::nullopt};
+}
+
 json::object row_to_json(const RunRow& row) {
   json::object object;
   object["run_id"] = to_string(row.run_id);
@@ -160,7 +175,7 @@ json::object row_to_json(const RunRow& row) {
 
 json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
                               const std::string& run_root,
-                              const std::function<std::string(const Digest&)>& path_of) {
+                              const std::function<std::string(const ArtifactPlace&)>& path_of) {
   json::object object = row_to_json(row);
   object["goal"] = timeline.started.goal;
   object["run_root"] = run_root;

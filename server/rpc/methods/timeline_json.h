@@ -9,6 +9,7 @@
 
 #include "projections/run_row.h"
 #include "projections/timeline.h"
+#include "server/platform/artifact_store.h"
 
 namespace signalbox {
 
@@ -16,12 +17,16 @@ namespace signalbox {
 // They point into the timeline.
 std::map<std::string, const Artifact*> current_artifacts(const RunTimeline& timeline);
 
+// Returns where the content is of an artifact that is in the timeline.
+ArtifactPlace place_in(const RunTimeline& timeline, const Artifact& artifact);
+
 // Returns a run as `run.list` shows it.
 boost::json::object row_to_json(const RunRow& row);
 
-// Returns a run as `run.get` shows it. `path_of` returns the path of an artifact's file.
-boost::json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
-                                     const std::string& run_root,
-                                     const std::function<std::string(const Digest&)>& path_of);
+// Returns a run as `run.get` shows it. `path_of` returns the path of the file that
+// has an artifact.
+boost::json::object timeline_to_json(
+    const RunRow& row, const RunTimeline& timeline, const std::string& run_root,
+    const std::function<std::string(const ArtifactPlace&)>& path_of);
 
 }  // namespace signalbox

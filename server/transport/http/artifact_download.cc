@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "server/platform/attempt_bundle.h"
 #include "server/text/json_text.h"
 #include "server/text/percent_coding.h"
 #include "server/transport/http/call_line.h"
@@ -68,6 +69,7 @@ void ArtifactDownload::read_result(const json::object& result) {
   path_ = text("path");
   file_bytes_ = result.at("bytes").to_number<std::uint64_t>();
   digest_ = parse_digest(text("sha256")).value_or(Digest{});
+  place_ = place_of_json(result);
   etag_ = '"' + text("sha256") + '"';
   if (names_entity_tag(headers_.if_none_match, etag_)) {
     // With the fields of the whole answer: a client keeps them in place of those that it has.
@@ -81,7 +83,7 @@ void ArtifactDownload::read_result(const json::object& result) {
 
 void ArtifactDownload::open() {
   session().service().open_artifact(
-      digest_, file_bytes_,
+      place_,
       [self = shared_from_this()](const Decided<std::shared_ptr<const OpenedBlob>>& opened) {
         if (!opened) return self->session().respond(problem(opened.error()));
         self->opened_ = *opened;
@@ -99,8 +101,7 @@ void ArtifactDownload::check() {
       {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
         const std::size_t bytes =
             std::min<std::uint64_t>(hashed_chunk_bytes, self->file_bytes_ - self->checked_bytes_);
-        const std::string chunk =
-            read_chunk(self->opened_->file.get(), self->checked_bytes_, bytes);
+        const std::string chunk = self->read(self->checked_bytes_, bytes);
         self->hash_.update(chunk);
         self->checked_bytes_ += bytes;
         const bool was_read = !chunk.empty();
@@ -109,6 +110,10 @@ void ArtifactDownload::check() {
           self->check();
         };
       });
+}
+
+std::string ArtifactDownload::read(std::uint64_t from, std::size_t bytes) const {
+  return read_chunk(opened_->file.get(), opened_->begins + from, bytes);
 }
 
 void ArtifactDownload::refuse_damaged(const std::string& why) {
@@ -164,7 +169,7 @@ void ArtifactDownload::send_next() {
   session().service().blocking.run(
       {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
         const std::size_t bytes = std::min<std::uint64_t>(sent_chunk_bytes, self->left_.bytes);
-        self->chunk_ = read_chunk(self->opened_->file.get(), self->left_.from, bytes);
+        self->chunk_ = self->read(self->left_.from, bytes);
         return [self, bytes] {
           // The header is sent, so closing before Content-Length is reached has to signal the
           // error.

@@ -39,6 +39,8 @@ class ArtifactDownload final : public SingleResponsePeer,
   void check();
   void send_header();
   void send_next();
+  // Returns so many bytes of the content; "" if they can't be read.
+  [[nodiscard]] std::string read(std::uint64_t from, std::size_t bytes) const;
   void refuse_damaged(const std::string& why);
   [[nodiscard]] HttpAnswer headers_of_content() const;
 
@@ -48,6 +50,7 @@ class ArtifactDownload final : public SingleResponsePeer,
   std::string path_;
   std::uint64_t file_bytes_ = 0;
   Digest digest_;
+  ArtifactPlace place_;
   std::string etag_;
   std::shared_ptr<const OpenedBlob> opened_;
   Sha256 hash_;

@@ -63,8 +63,8 @@ struct HttpService {
   // of it wait to be answered.
   std::function<void(const Peer& peer)> output_ended = [](const Peer&) {};
   // Opens the content of an artifact for `then`, which is called on the engine's thread.
-  std::function<void(const Digest& sha256, std::uint64_t bytes, const OpenedArtifact& then)>
-      open_artifact = [](const Digest&, std::uint64_t, const OpenedArtifact& then) {
+  std::function<void(const ArtifactPlace& place, const OpenedArtifact& then)> open_artifact =
+      [](const ArtifactPlace&, const OpenedArtifact& then) {
         then(
             tl::unexpected(Rejection{ErrorCode::INTERNAL, "nothing keeps artifacts here", {}, {}}));
       };
