@@ -46,6 +46,16 @@ bool Client::dies() {
   return false;
 }
 
+std::vector<std::unique_ptr<Client>> make_few_clients(Context& context) {
+  std::vector<std::unique_ptr<Client>> clients;
+  clients.push_back(std::make_unique<WorkerClient>(context, "worker"));
+  clients.push_back(std::make_unique<OperatorClient>(context, "operator"));
+  for (const char* name : {"reader-a", "reader-b"}) {
+    clients.push_back(std::make_unique<ReaderClient>(context, name));
+  }
+  return clients;
+}
+
 std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMachine& machine) {
   std::vector<std::unique_ptr<Client>> clients;
   for (const char* name : {"worker-a", "worker-b", "worker-c"}) {

@@ -126,5 +126,7 @@ class Client {
 // Makes the clients of a simulation, at least one of each kind. A client of a new noun is added
 // here.
 std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMachine& machine);
+// Makes a few that mostly look.
+std::vector<std::unique_ptr<Client>> make_few_clients(Context& context);
 
 }  // namespace signalbox::simulation
