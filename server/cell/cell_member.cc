@@ -203,13 +203,7 @@ bool CellMember::stand_by() {
   if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
   lost_since_ns_.reset();
   const bool fit = is_fit(ahead_ms);
-  if (*followed) {
-    {
-      const std::lock_guard lock(mutex_);
-      view_.current_ns = read_ns;
-    }
-    hooks_.current(read_ns);
-  }
+  if (*followed) show_current(std::min(read_ns, state->database_wall_ns));
   const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
   return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
 }
@@ -230,6 +224,16 @@ bool CellMember::is_fit(std::int64_t ahead_ms) {
   is_unfit_ = !why.empty();
   note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
   return !is_unfit_;
+}
+
+// The caller takes the time from its own clock or the database's, whichever is behind: so nothing
+// is shown as newer than it is by the one that is right.
+void CellMember::show_current(std::int64_t utc_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    view_.current_ns = utc_ns;
+  }
+  hooks_.current(utc_ns);
 }
 
 // The replica's own tail is evidence enough of what it has.
