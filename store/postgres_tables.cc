@@ -109,10 +109,20 @@ Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const st
       TRY(run_statement(connection, Effect::reads,
                         "SELECT to_regclass('sb_cell') IS NOT NULL,"
                         " coalesce(substring(obj_description(to_regclass('sb_cell'), 'pg_class')"
-                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int",
+                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int,"
+                        " (SELECT relnamespace::regnamespace::text FROM pg_class"
+                        " WHERE relname = 'sb_cell' AND relkind = 'r' LIMIT 1)",
                         {}, deadline));
   if (!tables.at(0).boolean(0)) {
-    return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
+    const std::string schema(tables.at(0).bytes(2));
+    if (schema.empty()) {
+      return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
+    }
+    // They aren't lost, and nobody is to make them anew.
+    return store_failure(
+        StoreError::Kind::away,
+        "this role doesn't find the tables of Signalbox, which are in the schema " + schema +
+            ": grant it USAGE on that, and set its search_path to it");
   }
   const auto version = tables.at(0).integer(1);
   if (version == 0) {
