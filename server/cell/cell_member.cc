@@ -8,6 +8,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/cell/cell_join.h"
+#include "server/cell/cell_repair.h"
 #include "server/limits.h"
 #include "store/head.h"
 
@@ -133,6 +134,7 @@ void CellMember::run() {
 void CellMember::note_trouble(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return;  // its calls are interrupted for that
     // What wasn't logged at first is once it has lasted.
     if (view_.trouble == why && is_noted_ != why.empty()) return;
     view_.trouble = why;
@@ -293,10 +295,11 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
 
 Stored<bool> CellMember::follow(const CellState& state) {
   for (;;) {
-    const auto links = TRY(shared_->read(log_.tail(), links_at_once));
-    const std::size_t count = acknowledged_count(links, state.acked);
-    TRY(follow_links(links, count));
-    if (count < links_at_once) return count == links.size();
+    const auto links = shared_->read(log_.tail(), links_at_once);
+    if (!links) return tl::unexpected(with_repair(links.error(), log_.tail()));
+    const std::size_t count = acknowledged_count(*links, state.acked);
+    TRY(follow_links(*links, count));
+    if (count < links_at_once) return count == links->size();
     report();  // a server that is far behind is there all the same
     if (has_failed_ || is_stopping()) return false;
   }
@@ -307,7 +310,7 @@ Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::
     auto followed = log_.follow(links[index]);
     if (!followed) {
       has_replica_failed_ = followed.error().kind == StoreError::Kind::io;
-      return tl::unexpected(followed.error());
+      return tl::unexpected(with_repair(followed.error(), links[index].prev));
     }
     if (!begin_applying()) return {};
     hooks_.followed(*std::move(followed));

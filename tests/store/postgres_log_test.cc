@@ -72,43 +72,6 @@ TEST_F(PostgresLogTest, NeverBelievesACommitWhoseWaitWasCancelled) {
   EXPECT_TRUE(*log.beat(beat_of(1, 1)));
 }
 
-// Without the warning its answer is that of a commit which a standby has.
-TEST_F(PostgresLogTest, IsWarnedThoughTheSettingsKeepWarningsToThemselves) {  // K2
-  options.url += "?options=-cclient_min_messages%3Derror";
-  PostgresLog log(options);
-  begin_cell(log);
-  nodes.freeze_standbys();
-  auto appended =
-      std::async(std::launch::async, [&] { return log.append(link_after(first_link(), 1)); });
-  EXPECT_TRUE(is_waited_for());
-  EXPECT_EQ(nodes.query(std::string("SELECT pg_cancel_backend(pid) ") + waiting_sessions), "t");
-  EXPECT_EQ(appended.get().status, AppendOutcome::unknown);
-  nodes.thaw_standbys();
-}
-
-// Whoever changes a table locks it, and whoever is behind waits: at most a session a connection.
-TEST_F(PostgresLogTest, LeavesNoSessionThatWaitsForALockAfterItsDeadline) {  // K3
-  PostgresLog log(options);
-  begin_cell(log);
-  PostgresLog impatient(with_deadline(std::chrono::milliseconds(500)));
-  ASSERT_TRUE(eventually([&] { return impatient.state().has_value(); }));
-  PostgresConnection holder(options.url + "?application_name=holder");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
-  const auto hold = [&](const char* statement) {
-    return holder.run(PostgresConnection::Effect::reads, statement, {}, deadline).is_ok();
-  };
-  ASSERT_TRUE(holder.connect(deadline));
-  ASSERT_TRUE(hold("BEGIN"));
-  ASSERT_TRUE(hold("LOCK TABLE sb_beat IN ACCESS EXCLUSIVE MODE"));
-  for (int attempt = 0; attempt < 3; ++attempt) EXPECT_FALSE(impatient.state());
-  const std::string waiting =
-      "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'signalbox' AND"
-      " wait_event_type = 'Lock'";
-  EXPECT_TRUE(eventually([&] { return nodes.query(waiting) == "0"; }));
-  ASSERT_TRUE(hold("ROLLBACK"));
-  EXPECT_TRUE(eventually([&] { return impatient.state().has_value(); }));
-}
-
 TEST_F(PostgresLogTest, TakesItFromAWriterWhoseAppendIsUnderWay) {
   PostgresLog log(options);
   begin_cell(log);
@@ -284,22 +247,6 @@ TEST_F(PostgresLogTest, RefusesTablesOfANewerVersion) {
             StoreError::Kind::unsupported);
   nodes.query("COMMENT ON TABLE sb_cell IS 'signalbox shared log, version 1'");
   EXPECT_TRUE(PostgresLog(options).state());
-}
-
-// A server that took them for lost would say how to make the cell anew.
-TEST_F(PostgresLogTest, TakesTablesThatItMayNotSeeForThere) {  // K12
-  PostgresLog log(options);
-  begin_cell(log);
-  options.url += "?options=-csearch_path%3Dpg_catalog";
-  PostgresLog blind(options);
-  const auto state = blind.state();
-  ASSERT_FALSE(state);
-  EXPECT_EQ(state.error().kind, StoreError::Kind::away);
-  EXPECT_NE(state.error().message.find("in the schema public: grant it USAGE"), std::string::npos)
-      << state.error().message;
-  const auto made = blind.create(first_link(), "secret");
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().kind, StoreError::Kind::away);
 }
 
 TEST_F(PostgresLogTest, GoesOnWithTablesOfEarlierPrograms) {  // K9
