@@ -1,6 +1,7 @@
 // Servers of a cell over a real database, on machines and a database that misbehave: full disks,
 // wrong clocks, rights that are taken away, sessions that are ended, tables that are locked, rows
 // that were changed (BEHAVIOURS, chapter K).
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -43,22 +44,46 @@ class CellTrouble : public CellTest {
     })) << a_.server().messages()
         << b_.server().messages();
   }
-  // Returns the goals of the runs that a server shows, each as often as it is there.
+  // Returns the goals of the runs that a server shows, up to the first point of each, and each as
+  // often as it is there.
   static std::multiset<std::string> goals(const CellPeer& peer) {
     std::multiset<std::string> found;
-    const auto list = peer.rpc("run.list", {{"limit", 500}});
-    if (!list.contains("runs")) return found;
-    for (const boost::json::value& run : list.at("runs").as_array()) {
-      found.emplace(run.at("goal").as_string());
+    for (boost::json::object params{{"limit", 500}};;) {
+      const auto page = peer.rpc("run.list", params);
+      if (!page.contains("runs")) return found;
+      for (const boost::json::value& run : page.at("runs").as_array()) {
+        const std::string goal(run.at("goal").as_string());
+        found.insert(goal.substr(0, goal.find('.')));
+      }
+      if (!page.at("next_cursor").is_string()) return found;
+      params["cursor"] = page.at("next_cursor");
     }
-    return found;
+  }
+  // Starts as many runs over one connection, whose goals are the numbers from `first` on, and long.
+  // Returns those that were acknowledged before the first refusal, or before the connection ended.
+  static std::multiset<std::string> start_many(const CellPeer& peer, int first, int count) {
+    test::RawConnection client(static_cast<std::uint16_t>(std::stoi(peer.address().substr(16))));
+    std::string requests;
+    for (int number = first; number < first + count; ++number) {
+      requests += R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":")" +
+                  std::to_string(number) + std::string(4000, '.') +
+                  R"(","pipeline":{"name":"one","station":[{"name":"work"}]}}})" + "\n";
+    }
+    std::multiset<std::string> acknowledged;
+    if (!client.send(requests)) return acknowledged;
+    for (int number = first; number < first + count; ++number) {
+      if (client.line().find("\"result\"") == std::string::npos) break;
+      acknowledged.insert(std::to_string(number));
+    }
+    return acknowledged;
   }
 };
 
 using Goals = std::multiset<std::string>;
 
 TEST_F(CellTrouble, AWriterWhoseDiskIsFullLetsGoOfTheCellAtOnce) {  // K11
-  constexpr std::uint64_t disk_bytes = 160 * 1024 * 1024;
+  // Less than RocksDB would like to reserve, and more than a server needs to take the cell.
+  constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
   test::SmallDisk disk;
   if (const std::string why = disk.mount(a_.server().data(), disk_bytes); !why.empty()) {
     SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
@@ -66,26 +91,56 @@ TEST_F(CellTrouble, AWriterWhoseDiskIsFullLetsGoOfTheCellAtOnce) {  // K11
   }
   a_.configure(a_.settings(nodes_.url()));
   start_both();
-  (void)start_run("before", "1");
+  (void)start_run("before", "before");
   ASSERT_TRUE(disk.fill());
   Goals acknowledged = {"before"};
-  // Some bytes may still fit into files that are there.
-  for (int number = 0; b_.role() != "active"; ++number) {
-    ASSERT_LT(number, 1000) << a_.server().messages();
-    const std::string goal = "while it fills " + std::to_string(number);
-    (void)start_run(goal, goal);
-    acknowledged.insert(goal);
+  // Some bytes may still fit into files that have their space. What isn't answered for may be
+  // there.
+  constexpr int at_once = 250;
+  for (int first = 0; a_.role() == "active"; first += at_once) {
+    ASSERT_LT(first, 100'000) << a_.server().messages();
+    acknowledged.merge(start_many(a_, first, at_once));
   }
-  (void)start_run("after", "2");
+  await_role(b_, "active");
+  (void)start_run("after", "after");
   acknowledged.insert("after");
-  EXPECT_EQ(goals(b_), acknowledged);
+  const Goals there = goals(b_);
+  EXPECT_TRUE(std::ranges::includes(there, acknowledged));
   EXPECT_TRUE(a_.server().running()) << a_.server().messages();
   EXPECT_NE(a_.server().messages().find("no longer the writer of the cell main"), std::string::npos)
       << a_.server().messages();
   disk.make_space();
   await_role(a_, "standby");
   await_step();
-  EXPECT_EQ(goals(a_), acknowledged);
+  EXPECT_EQ(goals(a_), there);
+}
+
+// It shows what it has, and doesn't take the cell when its turn comes.
+TEST_F(CellTrouble, AStandbyWhoseDiskIsFullSaysSoAndFollowsOnceThereIsSpace) {  // K11
+  constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
+  test::SmallDisk disk;
+  if (const std::string why = disk.mount(b_.server().data(), disk_bytes); !why.empty()) {
+    SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
+                         "): run it as root, or where user namespaces are permitted");
+  }
+  b_.configure(b_.settings(nodes_.url()));
+  start_both();
+  (void)start_run("before", "before");
+  await_step();
+  ASSERT_TRUE(disk.fill());
+  Goals acknowledged = {"before"};
+  constexpr int at_once = 250;
+  for (int first = 0; trouble_of(b_).find("No space left") == std::string::npos; first += at_once) {
+    ASSERT_LT(first, 100'000) << b_.server().messages();
+    acknowledged.merge(start_many(a_, first, at_once));
+  }
+  EXPECT_EQ(goals(b_).count("before"), 1U);
+  EXPECT_FALSE(text_at(b_.rpc("run.list"), "as_of").empty());
+  a_.server().kill();
+  EXPECT_EQ(code_of(b_.ask({"rpc", "run.start", R"({"goal":"g"})"})), "NOT_ACTIVE");
+  disk.make_space();
+  await_role(b_, "active");
+  EXPECT_EQ(goals(b_), acknowledged);
 }
 
 TEST_F(CellTrouble, AServerWhoseClockIsWrongStandsByAndSaysNoTimeToCome) {  // K11
@@ -100,9 +155,9 @@ TEST_F(CellTrouble, AServerWhoseClockIsWrongStandsByAndSaysNoTimeToCome) {  // K
   await_step();
   // `Z` ends both, so that the earlier text is the earlier time.
   const std::string shown = text_at(b_.rpc("run.list"), "as_of");
-  const auto created = a_.rpc("run.list").at("runs").as_array()[0].at("created_at").as_string();
+  const auto started = a_.rpc("run.list").at("runs").as_array()[0].at("started_at").as_string();
   EXPECT_FALSE(shown.empty());
-  EXPECT_EQ(shown.substr(0, 11), std::string(created).substr(0, 11));
+  EXPECT_EQ(shown.substr(0, 11), std::string(started).substr(0, 11));
   a_.server().kill();
   await_trouble(b_, "this server doesn't take the cell");
   EXPECT_EQ(code_of(b_.ask({"rpc", "run.start", R"({"goal":"g"})"})), "NOT_ACTIVE");
@@ -122,17 +177,19 @@ TEST_F(CellTrouble, SaysWhichRightIsMissingAndGoesOnOnceItIsBack) {  // K12
   for (const CellPeer* peer : {&a_, &b_}) peer->configure(peer->settings(url));
   start_both();
   (void)start_run("before", "1");
-  const auto is_standing_by = [&] { return b_.role() == "standby"; };
   // Beats are still taken, and nothing else.
   (void)nodes_.query("revoke insert on sb_entry_1 from limited");
   std::thread asks([&] { (void)start_run("meanwhile", "2"); });
   await_trouble(a_, "permission denied for table sb_entry_1");
+  // Until its lease is over it takes what waits for the log then, and whoever asked for it.
   EXPECT_TRUE(eventually([&] {
-    const Output refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});
-    return code_of(refused) == "STORAGE_AWAY" &&
-           refused.out.find("permission denied for table sb_entry_1") != std::string::npos;
+    return a_.server().messages().find("hasn't acknowledged anything") != std::string::npos;
   }));
-  EXPECT_TRUE(is_standing_by());
+  const Output refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});
+  EXPECT_EQ(code_of(refused), "STORAGE_AWAY") << refused.out;
+  EXPECT_NE(refused.out.find("permission denied for table sb_entry_1"), std::string::npos)
+      << refused.out;
+  EXPECT_EQ(b_.role(), "standby");
   (void)nodes_.query("grant insert on sb_entry_1 to limited");
   asks.join();
   EXPECT_TRUE(eventually([&] { return trouble_of(a_).empty(); })) << trouble_of(a_);
@@ -155,7 +212,7 @@ TEST_F(CellTrouble, LosesNothingWhileItsSessionsAreEndedAgainAndAgain) {  // K3
     while (!over) end_sessions();
   });
   Goals acknowledged;
-  for (int number = 0; number < 20; ++number) {
+  for (int number = 0; number < 8; ++number) {
     const std::string goal = "g" + std::to_string(number);
     (void)start_run(goal, goal);
     acknowledged.insert(goal);
@@ -240,23 +297,12 @@ TEST_F(CellTrouble, KeepsNothingOfARowThatWasChanged) {  // K5
 }
 
 TEST_F(CellTrouble, AServerThatJoinsGoesOnWhereItWasKilled) {  // K5
-  constexpr int runs = 3'000;
+  constexpr int runs = 2'000;
   a_.server().start();
   await_role(a_, "active");
-  test::RawConnection client(static_cast<std::uint16_t>(std::stoi(a_.address().substr(16))));
-  ASSERT_TRUE(client.connected());
   constexpr int at_once = 250;
-  for (int sent = 0; sent < runs; sent += at_once) {
-    std::string requests;
-    for (int number = sent; number < sent + at_once; ++number) {
-      requests += R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g)" +
-                  std::to_string(number) +
-                  R"(","pipeline":{"name":"one","station":[{"name":"work"}]}}})" + "\n";
-    }
-    ASSERT_TRUE(client.send(requests));
-    for (int answer = 0; answer < at_once; ++answer) {
-      ASSERT_NE(client.line().find("\"result\""), std::string::npos);
-    }
+  for (int first = 0; first < runs; first += at_once) {
+    ASSERT_EQ(start_many(a_, first, at_once).size(), at_once) << a_.server().messages();
   }
   const std::uint64_t end = position_of(a_);
   std::uint64_t reached = 0;
@@ -277,7 +323,7 @@ TEST_F(CellTrouble, AServerThatJoinsGoesOnWhereItWasKilled) {  // K5
   await_position(b_, end);
   EXPECT_EQ(a_.server().stop(), 0);
   await_role(b_, "active");
-  EXPECT_EQ(b_.rpc("run.list", {{"limit", 1}}).at("runs").as_array().size(), 1U);
+  EXPECT_EQ(goals(b_).size(), runs);
   EXPECT_EQ(b_.server().stop(), 0);
   const Output verified = b_.server().cli({"replay", "--verify", "--json"});
   EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
