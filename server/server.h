@@ -125,6 +125,9 @@ class Server {
   // Begins to follow the cell's log, without a command of its own.
   void stand_by();
   CellMember::Hooks cell_hooks();
+  // Takes the time of what was followed (UTC, ns) for the one that queries show, if they show one
+  // long before it.
+  void show_followed(std::int64_t recorded_at_ns);
   // The cell's log is this server's to write: goes on like a start.
   void take_over();
   // Another server writes the log: ends run().

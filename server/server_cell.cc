@@ -1,7 +1,9 @@
 // The service as one of a cell: it follows the log while another server writes it, takes over, and
 // steps down. Everything between is as without a cell.
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -26,6 +28,11 @@ Stored<std::int64_t> last_recorded_at(const EventLog& log) {
   return tail == 0 ? Stored<std::int64_t>(0) : recorded_at(log, tail);
 }
 
+// Returns when the newest of these records was written (UTC, ns); 0 for none.
+std::int64_t last_recorded_at(const std::vector<Commit>& commits) {
+  return commits.empty() || commits.back().empty() ? 0 : commits.back().back().recorded_at_ns;
+}
+
 }  // namespace
 
 void Server::stand_by() {
@@ -43,11 +50,13 @@ CellMember::Hooks Server::cell_hooks() {
   return {
       [this](FollowedLink link) {
         asio::post(io_, [this, link = std::move(link)]() mutable {
+          const std::int64_t recorded_at_ns = last_recorded_at(link.commits);
           CommitOutcome outcome;
           outcome.result = {AppendStatus::ok, link.tail, {}};
           outcome.batch = std::move(link.commits);
           outcome.frontier = std::move(link.frontier);
           engine_.follow(std::move(outcome));
+          show_followed(recorded_at_ns);
           member_->note_applied();
         });
       },
@@ -71,6 +80,14 @@ CellMember::Hooks Server::cell_hooks() {
                " MiB are left where its data directory is: free some";
       },
   };
+}
+
+// Of a server that is far behind, which may have had nothing at all. One that is in step is told
+// the time at which it was.
+void Server::show_followed(std::int64_t recorded_at_ns) {
+  const std::int64_t of_ns = std::min(recorded_at_ns, clock_.wall_ns());
+  const std::int64_t shown_ns = engine_.as_of_ns().value_or(of_ns);
+  if (of_ns - shown_ns > limits::cell_lease_ms_max * ns_per_ms) engine_.show_as_of(of_ns);
 }
 
 void Server::take_over() {

@@ -108,7 +108,9 @@ Stored<CellState> PostgresLog::state() {
                     " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
                     {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
   if (rows.empty()) {
-    return store_failure(StoreError::Kind::damaged, "the cell has no row in sb_cell or sb_beat");
+    return store_failure(StoreError::Kind::damaged,
+                         "the cell has no row in sb_cell or sb_beat: somebody removed it, so "
+                         "restore these tables from a backup of the database");
   }
   const PostgresRow& row = rows.front();
   CellState state;
@@ -116,6 +118,11 @@ Stored<CellState> PostgresLog::state() {
   state.holder = {row.bytes(1), row.bytes(2)};
   state.secret = row.bytes(3);
   state.beat_epoch = static_cast<std::uint64_t>(row.integer(4));
+  if (state.beat_epoch > state.epoch) {  // whoever takes it raises the other one first
+    return store_failure(StoreError::Kind::damaged,
+                         "the cell's epoch in sb_beat is above the one in sb_cell: somebody "
+                         "changed it, so set it to 0 in sb_beat, with all servers stopped");
+  }
   state.beat = static_cast<std::uint64_t>(row.integer(5));
   state.acked = from_database(row.integer(6));
   state.beat_wall_ns = row.integer(7);
@@ -323,7 +330,11 @@ Stored<ChainLink> PostgresLog::last() {
   TRY(reach(end));
   auto links = TRY(read_links("ORDER BY prev DESC LIMIT 1", {}, end));
   if (links.empty()) {
-    return store_failure(StoreError::Kind::damaged, "the shared log has no link of its cell");
+    return store_failure(StoreError::Kind::damaged,
+                         "the shared log has no link of its cell: somebody removed them. Restore "
+                         "the database, or drop its tables sb_* and make the cell anew: from the "
+                         "server whose log reaches furthest, started first and without its file "
+                         "cell_seen");
   }
   return std::move(links.front());
 }

@@ -33,7 +33,10 @@ constexpr const char* tables_text = R"(
       applied bigint NOT NULL, root text NOT NULL, seen timestamptz NOT NULL,
       identity text NOT NULL DEFAULT '', feature_level int NOT NULL DEFAULT 1,
       level_seen timestamptz, PRIMARY KEY (cell, name));
-    COMMENT ON TABLE sb_cell IS 'signalbox shared log, version )";
+    COMMENT ON TABLE sb_cell IS ')";
+
+// The comment that tells the version of the tables, which follows.
+constexpr const char* tables_comment = "signalbox shared log, version ";
 
 // Returns a statement that makes changes of tables one at a time; `settings` are set before.
 std::string locked_block(const std::string& body, const std::string& settings = "") {
@@ -109,15 +112,28 @@ Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const st
       TRY(run_statement(connection, Effect::reads,
                         "SELECT to_regclass('sb_cell') IS NOT NULL,"
                         " coalesce(substring(obj_description(to_regclass('sb_cell'), 'pg_class')"
-                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int",
+                        " from '^signalbox shared log, version ([0-9]{1,9})$'), '0')::int,"
+                        " (SELECT relnamespace::regnamespace::text FROM pg_class"
+                        " WHERE relname = 'sb_cell' AND relkind = 'r' LIMIT 1)",
                         {}, deadline));
   if (!tables.at(0).boolean(0)) {
-    return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
+    const std::string schema(tables.at(0).bytes(2));
+    if (schema.empty()) {
+      return store_failure(StoreError::Kind::not_found, "the database has no tables of Signalbox");
+    }
+    // They aren't lost, and nobody is to make them anew.
+    return store_failure(
+        StoreError::Kind::away,
+        "this role doesn't find the tables of Signalbox, which are in the schema " + schema +
+            ": grant it USAGE on that, and set its search_path to it");
   }
   const auto version = tables.at(0).integer(1);
   if (version == 0) {
     return store_failure(StoreError::Kind::damaged,
-                         "the comment of the table sb_cell doesn't have its version");
+                         "the comment of the table sb_cell doesn't have its version: somebody "
+                         "changed it. That of this version is '" +
+                             std::string(tables_comment) + std::to_string(postgres_tables_version) +
+                             "'");
   }
   if (version > postgres_tables_version) {
     return store_failure(StoreError::Kind::unsupported, "the database's tables have version " +
@@ -167,8 +183,8 @@ Stored<void> create_postgres_cell(PostgresConnection& connection, const NewCell&
                        const std::vector<PostgresValue>& values = {}) {
     return run_statement(connection, effect, statement, values, deadline);
   };
-  TRY(run(Effect::writes,
-          locked_block(tables_text + std::to_string(postgres_tables_version) + "'; END IF;")));
+  TRY(run(Effect::writes, locked_block(std::string(tables_text) + tables_comment +
+                                       std::to_string(postgres_tables_version) + "'; END IF;")));
   TRY(run(Effect::reads, "BEGIN"));
   TRY(run(Effect::reads, "SELECT pg_advisory_xact_lock($1, 0)",
           {PostgresValue::int4(postgres_lock_key)}));

@@ -223,7 +223,10 @@ ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
       // latest.
       answered_at_ns_ = waiter_->monotonic_ns();
       waiting_since_ns_ = never_ns;
-      if (std::exchange(is_away_, false)) note_({});
+      if (std::exchange(is_away_, false)) {
+        note_waiting({});
+        note_({});
+      }
       if (!*is_there) return Sent::conflict;
       proved_at_ns_ = sent_at_ns;
       return Sent::ok;
@@ -257,8 +260,19 @@ Beat ReplicatedEventLog::next_beat(std::uint64_t epoch, Position acked) {
   return beat;
 }
 
+std::string ReplicatedEventLog::waiting_because() const {
+  const std::lock_guard lock(waiting_mutex_);
+  return waiting_because_;
+}
+
+void ReplicatedEventLog::note_waiting(const std::string& why) {
+  const std::lock_guard lock(waiting_mutex_);
+  waiting_because_ = why;
+}
+
 bool ReplicatedEventLog::pause(const std::string& why) {
   if (interrupted_) return false;
+  note_waiting(why);
   if (!std::exchange(is_away_, true)) note_(why);
   waiter_->wait(away_pause_ns);
   return !interrupted_;

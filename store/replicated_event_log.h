@@ -73,6 +73,9 @@ class ReplicatedEventLog final : public EventLog {
   [[nodiscard]] std::int64_t answered_at_ns() const { return answered_at_ns_; }
   // Returns whether an append waits for its acknowledgement. Any thread.
   [[nodiscard]] bool is_appending() const { return waiting_since_ns_ != never_ns; }
+  // Returns why the append that waits wasn't acknowledged so far, for people; empty if none was
+  // tried in vain. Any thread.
+  [[nodiscard]] std::string waiting_because() const;
   // Has `note` called on the appending thread whenever append() had a link acknowledged and put it
   // into the replica. It takes the place of the one of before, which isn't called any more then; it
   // may be empty. Any thread.
@@ -108,6 +111,7 @@ class ReplicatedEventLog final : public EventLog {
   std::optional<bool> is_in_chain(const ChainLink& link);
   AppendResult append_link(std::span<const Commit> commits);
   void note_acknowledged();
+  void note_waiting(const std::string& why);
   // Waits before the next attempt; returns false if interrupted.
   bool pause(const std::string& why);
 
@@ -123,6 +127,8 @@ class ReplicatedEventLog final : public EventLog {
   std::atomic<std::int64_t> answered_at_ns_ = 0;
   std::mutex acknowledged_mutex_;
   std::function<void()> acknowledged_;
+  mutable std::mutex waiting_mutex_;
+  std::string waiting_because_;
   std::atomic<std::uint64_t> beats_ = 0;
   std::atomic<bool> interrupted_ = false;
   // Of the appending thread.

@@ -147,8 +147,11 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
   const CellState state = TRY(find_or_make(join, own_key, joining.seen));
   auto key = from_base64(state.secret);
   if (!key) {
-    return store_failure(StoreError::Kind::damaged, "the secret of the cell " + join.settings.name +
-                                                        " in its database isn't one");
+    return store_failure(
+        StoreError::Kind::damaged,
+        "the secret of the cell " + join.settings.name +
+            " in its database isn't one: somebody changed it, so restore the row of "
+            "sb_cell from a backup of the database");
   }
   TRY(require_known_level(join.settings.name, state.feature_level));
   TRY(compare_with_seen(join, state, joining));

@@ -8,6 +8,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/cell/cell_join.h"
+#include "server/cell/cell_repair.h"
 #include "server/limits.h"
 #include "store/head.h"
 
@@ -133,6 +134,7 @@ void CellMember::run() {
 void CellMember::note_trouble(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return;  // its calls are interrupted for that
     // What wasn't logged at first is once it has lasted.
     if (view_.trouble == why && is_noted_ != why.empty()) return;
     view_.trouble = why;
@@ -203,13 +205,7 @@ bool CellMember::stand_by() {
   if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
   lost_since_ns_.reset();
   const bool fit = is_fit(ahead_ms);
-  if (*followed) {
-    {
-      const std::lock_guard lock(mutex_);
-      view_.current_ns = read_ns;
-    }
-    hooks_.current(read_ns);
-  }
+  if (*followed) show_current(std::min(read_ns, state->database_wall_ns));
   const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
   return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
 }
@@ -230,6 +226,16 @@ bool CellMember::is_fit(std::int64_t ahead_ms) {
   is_unfit_ = !why.empty();
   note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
   return !is_unfit_;
+}
+
+// The caller takes the time from its own clock or the database's, whichever is behind: so nothing
+// is shown as newer than it is by the one that is right.
+void CellMember::show_current(std::int64_t utc_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    view_.current_ns = utc_ns;
+  }
+  hooks_.current(utc_ns);
 }
 
 // The replica's own tail is evidence enough of what it has.
@@ -289,10 +295,11 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
 
 Stored<bool> CellMember::follow(const CellState& state) {
   for (;;) {
-    const auto links = TRY(shared_->read(log_.tail(), links_at_once));
-    const std::size_t count = acknowledged_count(links, state.acked);
-    TRY(follow_links(links, count));
-    if (count < links_at_once) return count == links.size();
+    const auto links = shared_->read(log_.tail(), links_at_once);
+    if (!links) return tl::unexpected(with_repair(links.error(), log_.tail()));
+    const std::size_t count = acknowledged_count(*links, state.acked);
+    TRY(follow_links(*links, count));
+    if (count < links_at_once) return count == links->size();
     report();  // a server that is far behind is there all the same
     if (has_failed_ || is_stopping()) return false;
   }
@@ -303,7 +310,7 @@ Stored<void> CellMember::follow_links(const std::vector<ChainLink>& links, std::
     auto followed = log_.follow(links[index]);
     if (!followed) {
       has_replica_failed_ = followed.error().kind == StoreError::Kind::io;
-      return tl::unexpected(followed.error());
+      return tl::unexpected(with_repair(followed.error(), links[index].prev));
     }
     if (!begin_applying()) return {};
     hooks_.followed(*std::move(followed));

@@ -112,6 +112,8 @@ class CellMember {
   // Returns false if this server shall not take the cell now, and says why. Its clock is so far
   // ahead of the database's.
   bool is_fit(std::int64_t ahead_ms);
+  // Tells that the replica had at that time (UTC, ns) all that the log has.
+  void show_current(std::int64_t utc_ns);
   // Returns false to end the thread: what failed isn't the shared log.
   bool tolerate(const StoreError& error);
   // Calls hooks_.failed; returns false, to end the thread.

@@ -47,4 +47,18 @@ Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& setti
   return repair;
 }
 
+StoreError with_repair(StoreError error, Position prev) {
+  if (error.kind != StoreError::Kind::damaged) return error;
+  const std::string after = std::to_string(prev);
+  error.message =
+      "what the cell's log in the database has after " + after +
+      " isn't what its writer wrote, or this server's replica isn't one of this cell's log: " +
+      error.message +
+      ". To go on without that, stop a server of the cell whose log reaches further, copy `log` "
+      "and `anchor` from its data directory into this one, and start both. To put the database "
+      "right, stop all servers, delete this cell's rows of sb_entry whose prev is " +
+      after + " or more, and run `signalbox cell repair` at the server whose log reaches furthest";
+  return error;
+}
+
 }  // namespace signalbox

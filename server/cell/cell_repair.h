@@ -1,4 +1,4 @@
-// Puts back what a cell's database has lost, from a replica.
+// Puts back what a cell's database has lost, from a replica, and says when that is needed.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,9 @@ struct CellRepair {
 // next repair goes on there.
 Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& settings,
                                ReplicatedEventLog::NoteAway note);
+
+// Adds to an error about what the cell's log has after `prev`, where a replica ends, what is to be
+// done about it, if it is `damaged`: nothing of that was kept.
+StoreError with_repair(StoreError error, Position prev);
 
 }  // namespace signalbox

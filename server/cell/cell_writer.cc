@@ -74,9 +74,13 @@ bool CellMember::beat() {
     return false;
   }
   if (is_writer) beat_proved_at_ns_ = sent_at_ns;
-  note_trouble(!is_writer   ? is_writer.error().message
-               : !attending ? attending.error().message
-                            : name_trouble_);
+  // The database may take beats and no appends, as when a right on one table is missing, or it is
+  // locked.
+  const std::string unappended = log_.waiting_because();
+  note_trouble(!is_writer            ? is_writer.error().message
+               : !attending          ? attending.error().message
+               : !unappended.empty() ? unappended
+                                     : name_trouble_);
   return true;
 }
 

@@ -27,8 +27,13 @@ class CellPeer {
       : name_(std::move(name)), address_("tcp://127.0.0.1:" + std::to_string(test::unused_port())) {
     std::filesystem::create_directories(server_.data());
     std::filesystem::permissions(server_.data(), std::filesystem::perms::owner_all);
-    configure("[cell]\nname = \"main\"\nengine = \"" + engine + "\"\nserver = \"" + name_ +
-              "\"\naddress = \"" + address_ + "\"\n");
+    configure(settings(engine));
+  }
+
+  // Returns its settings of the cell, whose database has this URL.
+  [[nodiscard]] std::string settings(const std::string& engine) const {
+    return "[cell]\nname = \"main\"\nengine = \"" + engine + "\"\nserver = \"" + name_ +
+           "\"\naddress = \"" + address_ + "\"\n";
   }
 
   // Replaces the settings of the cell by `cell`, which may be none.

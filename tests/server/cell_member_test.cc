@@ -146,6 +146,9 @@ TEST_F(CellMemberTest, DoesNotTakeTheCellWhileItsClockIsWrong) {  // K11
     EXPECT_TRUE(eventually([&] { return member_->view().trouble.find(why) != std::string::npos; }))
         << member_->view().trouble;
     EXPECT_EQ(shared()->state()->epoch, 0U);
+    EXPECT_TRUE(eventually([&] { return member_->view().current_ns != 0; }));
+    // What it shows isn't of a time that is still to come, by either clock.
+    EXPECT_LE(member_->view().current_ns, machine_wall_ns() - (is_ahead ? apart_ns : 0));
     member_.reset();
   }
   chain_->set_clock_ns(machine_wall_ns());

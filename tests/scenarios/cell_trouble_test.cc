@@ -1,0 +1,375 @@
+// Servers of a cell over a real database, on machines and a database that misbehave: full disks,
+// wrong clocks, rights that are taken away, sessions that are ended, tables that are locked, rows
+// that were changed (BEHAVIOURS, chapter K).
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "store/postgres_connection.h"
+#include "tests/crash/fake_wall_clock.h"
+#include "tests/crash/raw_connection.h"
+#include "tests/crash/small_disk.h"
+#include "tests/fixtures/needed_ability.h"
+#include "tests/scenarios/cell_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class CellTrouble : public CellTest {
+ protected:
+  // Ends the sessions of all servers at the database, as an administrator does.
+  void end_sessions() const {
+    (void)nodes_.query(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = "
+        "'signalbox'");
+  }
+  static std::string trouble_of(const CellPeer& peer) {
+    return text_at(peer.rpc("cell.get"), "trouble");
+  }
+  static void await_trouble(CellPeer& peer, const std::string& text) {
+    EXPECT_TRUE(eventually([&] { return trouble_of(peer).find(text) != std::string::npos; }))
+        << peer.name() << ": " << trouble_of(peer) << '\n'
+        << peer.server().messages();
+  }
+  static std::uint64_t position_of(const CellPeer& peer) {
+    const auto cell = peer.rpc("cell.get");
+    return cell.contains("position") ? cell.at("position").to_number<std::uint64_t>() : 0;
+  }
+  // Waits until both have the same.
+  void await_step() {
+    EXPECT_TRUE(eventually([&] {
+      const std::uint64_t position = position_of(a_);
+      return position != 0 && position == position_of(b_);
+    })) << a_.server().messages()
+        << b_.server().messages();
+  }
+  // Returns the goals of the runs that a server shows, up to the first point of each, and each as
+  // often as it is there.
+  static std::multiset<std::string> goals(const CellPeer& peer) {
+    std::multiset<std::string> found;
+    for (boost::json::object params{{"limit", 500}};;) {
+      const auto page = peer.rpc("run.list", params);
+      if (!page.contains("runs")) return found;
+      for (const boost::json::value& run : page.at("runs").as_array()) {
+        const std::string goal(run.at("goal").as_string());
+        found.insert(goal.substr(0, goal.find('.')));
+      }
+      if (!page.at("next_cursor").is_string()) return found;
+      params["cursor"] = page.at("next_cursor");
+    }
+  }
+  // Starts as many runs over one connection, whose goals are the numbers from `first` on, and long.
+  // Returns those that were acknowledged before the first refusal, or before the connection ended.
+  static std::multiset<std::string> start_many(const CellPeer& peer, int first, int count) {
+    test::RawConnection client(static_cast<std::uint16_t>(std::stoi(peer.address().substr(16))));
+    std::string requests;
+    for (int number = first; number < first + count; ++number) {
+      requests += R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":")" +
+                  std::to_string(number) + std::string(4000, '.') +
+                  R"(","pipeline":{"name":"one","station":[{"name":"work"}]}}})" + "\n";
+    }
+    std::multiset<std::string> acknowledged;
+    if (!client.send(requests)) return acknowledged;
+    for (int number = first; number < first + count; ++number) {
+      if (client.line().find("\"result\"") == std::string::npos) break;
+      acknowledged.insert(std::to_string(number));
+    }
+    return acknowledged;
+  }
+};
+
+using Goals = std::multiset<std::string>;
+
+TEST_F(CellTrouble, AWriterWhoseDiskIsFullLetsGoOfTheCellAtOnce) {  // K11
+  // Less than RocksDB would like to reserve, and more than a server needs to take the cell.
+  constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
+  test::SmallDisk disk;
+  if (const std::string why = disk.mount(a_.server().data(), disk_bytes); !why.empty()) {
+    SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
+                         "): run it as root, or where user namespaces are permitted");
+  }
+  a_.configure(a_.settings(nodes_.url()));
+  start_both();
+  (void)start_run("before", "before");
+  ASSERT_TRUE(disk.fill());
+  Goals acknowledged = {"before"};
+  // Some bytes may still fit into files that have their space. What isn't answered for may be
+  // there.
+  constexpr int at_once = 250;
+  for (int first = 0; a_.role() == "active"; first += at_once) {
+    ASSERT_LT(first, 100'000) << a_.server().messages();
+    acknowledged.merge(start_many(a_, first, at_once));
+  }
+  await_role(b_, "active");
+  (void)start_run("after", "after");
+  acknowledged.insert("after");
+  const Goals there = goals(b_);
+  EXPECT_TRUE(std::ranges::includes(there, acknowledged));
+  EXPECT_TRUE(a_.server().running()) << a_.server().messages();
+  EXPECT_NE(a_.server().messages().find("no longer the writer of the cell main"), std::string::npos)
+      << a_.server().messages();
+  disk.make_space();
+  await_role(a_, "standby");
+  await_step();
+  EXPECT_EQ(goals(a_), there);
+}
+
+// It shows what it has, and doesn't take the cell when its turn comes.
+TEST_F(CellTrouble, AStandbyWhoseDiskIsFullSaysSoAndFollowsOnceThereIsSpace) {  // K11
+  constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
+  test::SmallDisk disk;
+  if (const std::string why = disk.mount(b_.server().data(), disk_bytes); !why.empty()) {
+    SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
+                         "): run it as root, or where user namespaces are permitted");
+  }
+  b_.configure(b_.settings(nodes_.url()));
+  start_both();
+  (void)start_run("before", "before");
+  await_step();
+  ASSERT_TRUE(disk.fill());
+  Goals acknowledged = {"before"};
+  constexpr int at_once = 250;
+  for (int first = 0; trouble_of(b_).find("No space left") == std::string::npos; first += at_once) {
+    ASSERT_LT(first, 100'000) << b_.server().messages();
+    acknowledged.merge(start_many(a_, first, at_once));
+  }
+  EXPECT_EQ(goals(b_).count("before"), 1U);
+  EXPECT_FALSE(text_at(b_.rpc("run.list"), "as_of").empty());
+  a_.server().kill();
+  EXPECT_EQ(code_of(b_.ask({"rpc", "run.start", R"({"goal":"g"})"})), "NOT_ACTIVE");
+  disk.make_space();
+  await_role(b_, "active");
+  EXPECT_EQ(goals(b_), acknowledged);
+}
+
+TEST_F(CellTrouble, AServerWhoseClockIsWrongStandsByAndSaysNoTimeToCome) {  // K11
+  const test::FakeWallClock clock(scratch_.path());
+  if (!clock.available()) SIGNALBOX_CANNOT_RUN("libfaketime is missing: tools/packages faketime");
+  clock.set("+1h");
+  a_.server().start();
+  await_role(a_, "active");
+  clock.over([&] { b_.server().start(); });
+  await_trouble(b_, "s ahead of the database's: have NTP set whichever is wrong");
+  (void)start_run("g", "1");
+  await_step();
+  // Both are of the same length, so that the earlier text is the earlier time.
+  const std::string shown = text_at(b_.rpc("run.list"), "as_of");
+  const std::string later = start_run("later", "2");
+  const auto run = a_.rpc("run.get", {{"run_id", later}}).at("run").as_object();
+  EXPECT_FALSE(shown.empty());
+  EXPECT_LT(shown, text_at(run, "started_at"));
+  a_.server().kill();
+  await_trouble(b_, "this server doesn't take the cell");
+  EXPECT_EQ(code_of(b_.ask({"rpc", "run.start", R"({"goal":"g"})"})), "NOT_ACTIVE");
+  clock.set("-1h");
+  await_trouble(b_, "s behind the database's");
+  clock.set("+0s");
+  await_role(b_, "active");
+  EXPECT_EQ(goals(b_), (Goals{"g", "later"}));
+}
+
+TEST_F(CellTrouble, SaysWhichRightIsMissingAndGoesOnOnceItIsBack) {  // K12
+  (void)nodes_.query("create role limited login");
+  (void)nodes_.query("grant pg_read_all_stats to limited");
+  (void)nodes_.query("grant create on schema public to limited");
+  std::string url = nodes_.url();
+  url.replace(url.find("signalbox@"), std::string("signalbox").size(), "limited");
+  for (const CellPeer* peer : {&a_, &b_}) peer->configure(peer->settings(url));
+  start_both();
+  (void)start_run("before", "1");
+  // Beats are still taken, and nothing else.
+  (void)nodes_.query("revoke insert on sb_entry_1 from limited");
+  std::thread asks([&] { (void)start_run("meanwhile", "2"); });
+  await_trouble(a_, "permission denied for table sb_entry_1");
+  // Until its lease is over it takes what waits for the log then, and whoever asked for it.
+  EXPECT_TRUE(eventually([&] {
+    return a_.server().messages().find("hasn't acknowledged anything") != std::string::npos;
+  }));
+  const Output refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});
+  EXPECT_EQ(code_of(refused), "STORAGE_AWAY") << refused.out;
+  EXPECT_NE(refused.out.find("permission denied for table sb_entry_1"), std::string::npos)
+      << refused.out;
+  EXPECT_EQ(b_.role(), "standby");
+  (void)nodes_.query("grant insert on sb_entry_1 to limited");
+  asks.join();
+  EXPECT_TRUE(eventually([&] { return trouble_of(a_).empty(); })) << trouble_of(a_);
+  // They look for tables that they can't see any more, which aren't lost for that.
+  (void)nodes_.query("revoke usage on schema public from public, limited");
+  end_sessions();
+  for (CellPeer* peer : {&a_, &b_}) await_trouble(*peer, "grant it USAGE on that");
+  (void)nodes_.query("grant usage on schema public to public");
+  (void)start_run("after", "3");
+  await_step();
+  EXPECT_EQ(goals(a_), (Goals{"before", "meanwhile", "after"}));
+  EXPECT_EQ(goals(b_), goals(a_));
+}
+
+// Whichever of them is ended first, the other server may take the cell.
+TEST_F(CellTrouble, LosesNothingWhileItsSessionsAreEndedAgainAndAgain) {  // K3
+  start_both();
+  std::atomic<bool> over = false;
+  std::thread ends([&] {
+    while (!over) end_sessions();
+  });
+  Goals acknowledged;
+  for (int number = 0; number < 8; ++number) {
+    const std::string goal = "g" + std::to_string(number);
+    (void)start_run(goal, goal);
+    acknowledged.insert(goal);
+  }
+  over = true;
+  ends.join();
+  EXPECT_TRUE(eventually([&] {
+    const std::string roles = a_.role() + b_.role();
+    return roles == "activestandby" || roles == "standbyactive";
+  })) << a_.server().messages()
+      << b_.server().messages();
+  await_step();
+  EXPECT_EQ(goals(a_), acknowledged);
+  EXPECT_EQ(goals(b_), acknowledged);
+}
+
+// As while somebody changes a table. What waits for the lock and is given up takes up no
+// connection.
+TEST_F(CellTrouble, WaitsForTablesThatAreLocked) {  // K3
+  start_both();
+  (void)start_run("before", "1");
+  PostgresConnection holder(nodes_.url() + "?application_name=holder");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+  const auto hold = [&](const std::string& statement) {
+    return holder.run(PostgresConnection::Effect::reads, statement, {}, deadline).is_ok();
+  };
+  ASSERT_TRUE(holder.connect(deadline));
+  ASSERT_TRUE(hold("BEGIN"));
+  ASSERT_TRUE(hold("LOCK TABLE sb_entry_1, sb_beat, sb_replica IN ACCESS EXCLUSIVE MODE"));
+  for (CellPeer* peer : {&a_, &b_}) await_trouble(*peer, "doesn't answer in time");
+  EXPECT_EQ(code_of(a_.ask({"rpc", "run.start", R"({"goal":"refused"})"})), "STORAGE_AWAY");
+  for (const CellPeer* peer : {&a_, &b_}) {
+    const auto list = peer->rpc("run.list");
+    EXPECT_FALSE(text_at(list, "as_of").empty());
+    EXPECT_EQ(goals(*peer), Goals{"before"});
+  }
+  const auto sessions = [&] {
+    return std::stoi(
+        nodes_.query("select count(*) from pg_stat_activity where application_name = 'signalbox'"));
+  };
+  // Each server has three connections, and each of these may have one that was just given up.
+  std::thread asks([&] { (void)start_run("meanwhile", "2"); });
+  for (int look = 0; look < 20; ++look) EXPECT_LE(sessions(), 12);
+  ASSERT_TRUE(hold("ROLLBACK"));
+  asks.join();
+  EXPECT_TRUE(eventually([&] {
+    return a_.role() == "active" && b_.role() == "standby" && trouble_of(a_).empty() &&
+           trouble_of(b_).empty();
+  })) << a_.server().messages()
+      << b_.server().messages();
+  await_step();
+  EXPECT_EQ(goals(b_), (Goals{"before", "meanwhile"}));
+}
+
+TEST_F(CellTrouble, KeepsNothingOfARowThatWasChanged) {  // K5
+  start_both();
+  (void)start_run("before", "1");
+  await_step();
+  EXPECT_EQ(b_.server().stop(), 0);
+  (void)start_run("changed", "2");
+  const std::string of_the_last = " where prev = (select max(prev) from sb_entry)";
+  const std::string prev = nodes_.query("select max(prev) from sb_entry");
+  (void)nodes_.query(
+      "update sb_entry set bytes = set_byte(bytes, octet_length(bytes) - 3, get_byte(bytes, "
+      "octet_length(bytes) - 3) # 1)" +
+      of_the_last);
+  b_.server().launch();
+  EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
+  EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
+  EXPECT_NE(b_.server().messages().find("has after " + prev + " isn't what its writer wrote"),
+            std::string::npos)
+      << b_.server().messages();
+  // The one that wrote it goes on; what the message says puts the row right.
+  (void)start_run("after", "3");
+  EXPECT_EQ(a_.server().stop(), 0);
+  (void)nodes_.query("delete from sb_entry where prev >= " + prev);
+  const Output repaired = a_.server().cli({"cell", "repair"});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  b_.server().start();
+  await_role(b_, "active");
+  EXPECT_EQ(goals(b_), (Goals{"before", "changed", "after"}));
+}
+
+TEST_F(CellTrouble, AServerThatJoinsGoesOnWhereItWasKilled) {  // K5
+  constexpr int runs = 2'000;
+  a_.server().start();
+  await_role(a_, "active");
+  constexpr int at_once = 250;
+  for (int first = 0; first < runs; first += at_once) {
+    ASSERT_EQ(start_many(a_, first, at_once).size(), at_once) << a_.server().messages();
+  }
+  const std::uint64_t end = position_of(a_);
+  std::uint64_t reached = 0;
+  for (int kill = 0; kill < 3; ++kill) {
+    b_.server().start();
+    std::uint64_t begun = 0;
+    EXPECT_TRUE(eventually([&] {
+      begun = position_of(b_);
+      return begun > reached || begun == end;
+    })) << b_.server().messages();
+    // What it shows is of the time of what it has.
+    const std::string shown = text_at(b_.rpc("run.list"), "as_of");
+    EXPECT_GT(shown, "2020") << b_.server().messages();
+    reached = begun;
+    b_.server().kill();
+  }
+  b_.server().start();
+  await_position(b_, end);
+  EXPECT_EQ(a_.server().stop(), 0);
+  await_role(b_, "active");
+  EXPECT_EQ(goals(b_).size(), runs);
+  EXPECT_EQ(b_.server().stop(), 0);
+  const Output verified = b_.server().cli({"replay", "--verify", "--json"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+}
+
+// Compare-and-sets that are sent one after the other without waiting gain nothing: each commit
+// waits for its standby alone. So whatever comes while an append is under way is the next one.
+TEST_F(CellTrouble, NeverHasTwoAppendsUnderWay) {  // K2: trap 7
+  constexpr int commands = 20;
+  a_.server().start();
+  await_role(a_, "active");
+  (void)start_run("before", "1");
+  test::RawConnection client(static_cast<std::uint16_t>(std::stoi(a_.address().substr(16))));
+  ASSERT_TRUE(client.connected());
+  const auto links = [&] { return std::stoi(nodes_.query("select count(*) from sb_entry")); };
+  const auto is_appending = [&] {
+    return nodes_.query(
+               "select count(*) from pg_stat_activity where query like 'INSERT INTO sb_entry%' and "
+               "wait_event = 'SyncRep'") == "1";
+  };
+  int round = 0;
+  // On a busy machine its lease may be over before it takes them: then they are refused.
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(eventually([&] { return !a_.rpc("server.limits").contains("as_of"); }));
+    const int before = links();
+    ++round;
+    nodes_.freeze_standbys();
+    for (int number = 0; number < commands; ++number) {
+      EXPECT_TRUE(client.send(
+          R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g","command_id":")" +
+          std::to_string(round) + "." + std::to_string(number) +
+          R"(","pipeline":{"name":"one","station":[{"name":"work"}]}}})" + "\n"));
+    }
+    EXPECT_TRUE(
+        eventually([&] { return is_appending() || a_.rpc("server.limits").contains("as_of"); }));
+    nodes_.thaw_standbys();
+    int refused = 0;
+    for (int answer = 0; answer < commands; ++answer) {
+      if (client.line().find("\"result\"") == std::string::npos) ++refused;
+    }
+    if (refused > 0) return false;
+    EXPECT_LT(links() - before, commands / 2) << "each was an append of its own";
+    return true;
+  }));
+}
+
+}  // namespace
+}  // namespace signalbox

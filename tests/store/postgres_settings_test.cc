@@ -1,0 +1,100 @@
+// The shared log in PostgreSQL under settings, rights and locks that others have put there: what is
+// set for the role or the database, and who holds its tables.
+#include <future>
+#include <string>
+#include <thread>
+
+#include "tests/eventually.h"
+#include "tests/store/postgres_cell.h"
+#include "tests/store/shared_log_conformance.h"
+
+namespace signalbox::test {
+namespace {
+
+using Effect = PostgresConnection::Effect;
+
+struct PostgresSettingsTest : testing::Test {
+  PostgresNodes& nodes = shared_postgres_nodes();
+  PostgresLog::Options options = new_postgres_cell(nodes);
+
+  void SetUp() override {
+    PostgresLog log(options);
+    const auto made = log.create(first_link(), "secret");
+    ASSERT_TRUE(made) << made.error().message;
+    const auto taken = log.take(0, {"one", "a"});
+    ASSERT_TRUE(taken) << taken.error().message;
+  }
+  // Returns of how many sessions of the log that are as described `what` isn't null.
+  [[nodiscard]] std::string sessions(const std::string& description,
+                                     const std::string& what = "pid") const {
+    return nodes.query("SELECT count(" + what +
+                       ") FROM pg_stat_activity WHERE application_name = 'signalbox' AND " +
+                       description);
+  }
+};
+
+// Without the warning its answer is that of a commit which a standby has.
+TEST_F(PostgresSettingsTest, NeverBelieveACommitWhoseWarningIsKeptBack) {  // K2: trap 1
+  options.url += "?options=-cclient_min_messages%3Derror";
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  nodes.freeze_standbys();
+  auto appended =
+      std::async(std::launch::async, [&] { return log.append(link_after(first_link(), 1)); });
+  const std::string waits = "wait_event = 'SyncRep'";
+  EXPECT_TRUE(eventually([&] { return sessions(waits) == "1"; }));
+  EXPECT_EQ(sessions(waits, "pg_cancel_backend(pid)"), "1");
+  EXPECT_EQ(appended.get().status, SharedAppend::Status::unknown);
+  nodes.thaw_standbys();
+}
+
+TEST_F(PostgresSettingsTest, LeaveNoSessionThatWaitsForALockAfterItsDeadline) {  // K3
+  options.deadline = std::chrono::milliseconds(500);
+  PostgresLog log(options);
+  ASSERT_TRUE(eventually([&] { return log.state().has_value(); }));
+  PostgresConnection holder(options.url + "?application_name=holder");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+  const auto hold = [&](const char* statement) {
+    return holder.run(Effect::reads, statement, {}, deadline).is_ok();
+  };
+  ASSERT_TRUE(holder.connect(deadline));
+  ASSERT_TRUE(hold("BEGIN"));
+  ASSERT_TRUE(hold("LOCK TABLE sb_beat IN ACCESS EXCLUSIVE MODE"));
+  for (int attempt = 0; attempt < 3; ++attempt) EXPECT_FALSE(log.state());
+  EXPECT_TRUE(eventually([&] { return sessions("wait_event_type = 'Lock'") == "0"; }));
+  ASSERT_TRUE(hold("ROLLBACK"));
+  EXPECT_TRUE(eventually([&] { return log.state().has_value(); }));
+}
+
+// A server that took them for lost would say how to make the cell anew.
+TEST_F(PostgresSettingsTest, DoNotHideThatTheTablesAreThere) {  // K12
+  options.url += "?options=-csearch_path%3Dpg_catalog";
+  PostgresLog log(options);
+  const auto state = log.state();
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().kind, StoreError::Kind::away);
+  EXPECT_NE(state.error().message.find("in the schema public: grant it USAGE"), std::string::npos)
+      << state.error().message;
+  const auto made = log.create(first_link(), "secret");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().kind, StoreError::Kind::away);
+}
+
+// Whoever takes the cell raises the epoch of sb_cell first: with one below it nobody could.
+TEST_F(PostgresSettingsTest, DoNotMakeUpForAnEpochThatWasChanged) {  // K12
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  const std::string of_this_cell =
+      " WHERE cell = (SELECT cell FROM sb_cell WHERE name = '" + options.cell + "')";
+  nodes.query("UPDATE sb_beat SET epoch = epoch + 100" + of_this_cell);
+  const auto state = log.state();
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(state.error().message.find("set it to 0"), std::string::npos) << state.error().message;
+  nodes.query("UPDATE sb_beat SET epoch = 0" + of_this_cell);
+  EXPECT_TRUE(log.state());
+  EXPECT_TRUE(log.take(1, {"two", "b"}));
+}
+
+}  // namespace
+}  // namespace signalbox::test
