@@ -123,11 +123,6 @@ tl::expected<void, std::string> require_fit_for_cell(const Config& config) {
         std::string("a server of a cell needs `listen`: the address at which clients and runners "
                     "find it when it takes commands (cell.address)"));
   }
-  if (config.retention) {
-    return tl::unexpected(
-        std::string("retention.older_than can't be set for a server of a cell: its records stay. "
-                    "Remove it, or the table cell"));
-  }
   return {};
 }
 

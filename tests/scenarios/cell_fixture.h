@@ -27,9 +27,13 @@ class CellPeer {
       : name_(std::move(name)), address_("tcp://127.0.0.1:" + std::to_string(test::unused_port())) {
     std::filesystem::create_directories(server_.data());
     std::filesystem::permissions(server_.data(), std::filesystem::perms::owner_all);
-    configure("[cell]\nname = \"main\"\nengine = \"" + engine + "\"\nserver = \"" + name_ +
-              "\"\naddress = \"" + address_ + "\"\n");
+    cell_ = "[cell]\nname = \"main\"\nengine = \"" + engine + "\"\nserver = \"" + name_ +
+            "\"\naddress = \"" + address_ + "\"\n";
+    configure(cell_);
   }
+
+  // Adds to the settings of the cell, and then other tables.
+  void add_settings(const std::string& more) const { configure(cell_ + more); }
 
   // Replaces the settings of the cell by `cell`, which may be none.
   void configure(const std::string& cell) const {
@@ -64,6 +68,7 @@ class CellPeer {
  private:
   std::string name_;
   std::string address_;
+  std::string cell_;
   RealServer server_{{"--watchdog-interval", "1h"}};
 };
 
