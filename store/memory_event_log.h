@@ -37,6 +37,7 @@ class MemoryEventLog final : public ReplicaLog {
   [[nodiscard]] std::chrono::milliseconds full_for() const override { return {}; }
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
+  Stored<void> sync() override { return {}; }
   [[nodiscard]] std::vector<Position> due_drops() const override;
   Stored<void> commit_due_drop(const StagedDrop& staged) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;

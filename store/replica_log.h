@@ -32,6 +32,10 @@ class ReplicaLog : public RedactableLog {
   // as after a failed append. On the appending thread.
   virtual Stored<void> commit_due_drop(const StagedDrop& staged) = 0;
 
+  // Makes everything that append_entries() has taken durable. Fails with `full` and `io` as a
+  // write. On the appending thread.
+  virtual Stored<void> sync() = 0;
+
   // Returns for how long the next write must be expected to find no space, since one found none: 0
   // if none did. The longer, the more writes found none lately, so that a quota, which shows itself
   // only in writes, isn't tried again and again. Any thread.

@@ -189,6 +189,11 @@ Stored<StagedDrop> ReplicatedEventLog::stage_due_drop(HistoryDrop drop,
   return staged;
 }
 
+Stored<void> ReplicatedEventLog::sync() {
+  const std::lock_guard lock(writing_);
+  return replica_.sync();
+}
+
 Stored<void> ReplicatedEventLog::commit_due_drop(const StagedDrop& staged) {
   const std::lock_guard lock(writing_);
   return replica_.commit_due_drop(staged);

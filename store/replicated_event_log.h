@@ -72,6 +72,9 @@ class ReplicatedEventLog final : public DroppableLog {
   }
   Stored<void> note_purged() override;
 
+  // Makes what the replica has durable. Any thread.
+  Stored<void> sync();
+
   // Returns the drops that the cell's log records and the replica hasn't made yet. Any thread.
   [[nodiscard]] std::vector<Position> due_drops() const { return replica_.due_drops(); }
   // As stage_drop(), for the first drop that is due. Any thread.

@@ -94,6 +94,7 @@ class RocksEventLog final : public ReplicaLog {
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
 
+  Stored<void> sync() override;
   [[nodiscard]] std::vector<Position> due_drops() const override;
   Stored<void> commit_due_drop(const StagedDrop& staged) override;
 

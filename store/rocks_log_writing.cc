@@ -72,6 +72,13 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
   return state.wrote(std::move(next));
 }
 
+Stored<void> RocksEventLog::sync() {
+  State& state = *state_;
+  if (state.writing == State::Writing::possible) return state.sync_entries();
+  const bool is_full = state.writing == State::Writing::full;
+  return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, state.failure);
+}
+
 Stored<void> RocksEventLog::State::sync_entries() {
   if (!std::exchange(unsynced, false)) return {};
   const rocksdb::Status synced = database->sync();

@@ -205,5 +205,61 @@ TEST_F(CellRetentionTest, ASeededServerJoinsAfterADrop) {  // K7
   expect_same({&c_, &a_});
 }
 
+// What all servers have leaves the database; a server that lacks it is told what to copy.
+TEST_F(CellRetentionTest, WhatAllServersHaveIsRemovedFromTheDatabase) {  // K7
+  for (const CellPeer* peer : {&a_, &b_, &c_}) {
+    peer->add_settings("keep = \"1s\"\nkeep_absent = \"8s\"\n");
+  }
+  start_both();
+  make_history("first");
+  const auto begins_after = [this] {
+    return std::stoll(nodes_.query("select min(prev) from sb_entry"));
+  };
+  const auto is_trimmed_after = [&](std::uint64_t position) {
+    EXPECT_TRUE(eventually([&] { return begins_after() >= static_cast<std::int64_t>(position); }))
+        << begins_after() << a_.server().messages();
+  };
+  is_trimmed_after(5);
+  const auto expect_refused = [](CellPeer& late) {
+    late.server().launch();
+    EXPECT_TRUE(eventually([&] { return !late.server().running(); }));
+    EXPECT_EQ(late.server().stop(), 78);  // how it has ended
+    EXPECT_NE(late.server().messages().find("copy `log` and `anchor`"), std::string::npos)
+        << late.server().messages();
+  };
+  expect_refused(c_);
+  const auto seed_from = [this](CellPeer& stopped) {
+    for (const char* part : {"log", "anchor"}) {
+      fs::remove_all(c_.server().data() / part);
+      fs::copy(stopped.server().data() / part, c_.server().data() / part,
+               fs::copy_options::recursive);
+    }
+  };
+  EXPECT_EQ(b_.server().stop(), 0);
+  seed_from(b_);
+  c_.server().start();
+  await_role(c_, "standby");
+  await_position(c_, position_of(a_));
+  // One that isn't there holds what it lacks, for a while.
+  const std::uint64_t left_at = position_of(a_);
+  make_history("second");
+  is_trimmed_after(left_at + 5);
+  expect_refused(b_);
+  // A repair needs the end of the database's log only.
+  EXPECT_EQ(c_.server().stop(), 0);
+  const std::string last_run = start_run("last", "last");
+  EXPECT_EQ(a_.server().stop(), 0);
+  (void)nodes_.query("delete from sb_entry where prev = (select max(prev) from sb_entry)");
+  const Output repaired = a_.server().cli({"cell", "repair", "--json"});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  a_.server().start();
+  await_role(a_, "active");
+  c_.server().start();
+  await_role(c_, "standby");
+  await_position(c_, position_of(a_));
+  EXPECT_EQ(text_at(c_.rpc("run.get", {{"run_id", last_run}}).at("run").as_object(), "goal"),
+            "last");
+}
+
 }  // namespace
 }  // namespace signalbox
