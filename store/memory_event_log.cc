@@ -330,6 +330,7 @@ Stored<AppendResult> MemoryEventLog::commit_drop(Position expected_tail, const C
   TRY(require_drop_of(*event, staged));
   return state_->write([&](State::Kept& kept) {
     kept.drop(staged, expected_tail + 1);
+    kept.due_drops.clear();
     kept.entries[commit.front().position] =
         kept_entry(commit, state_->options.random, state_->sha256, kept.frontier);
   });

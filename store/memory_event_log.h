@@ -38,6 +38,7 @@ class MemoryEventLog final : public ReplicaLog {
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
   Stored<void> sync() override { return {}; }
+  [[nodiscard]] Position synced() const override { return tail(); }
   [[nodiscard]] std::vector<Position> due_drops() const override;
   Stored<void> commit_due_drop(const StagedDrop& staged) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;

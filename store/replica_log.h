@@ -35,6 +35,8 @@ class ReplicaLog : public RedactableLog {
   // Makes everything that append_entries() has taken durable. Fails with `full` and `io` as a
   // write. On the appending thread.
   virtual Stored<void> sync() = 0;
+  // Returns the last position that is known to be durable. Any thread.
+  [[nodiscard]] virtual Position synced() const = 0;
 
   // Returns for how long the next write must be expected to find no space, since one found none: 0
   // if none did. The longer, the more writes found none lately, so that a quota, which shows itself

@@ -74,6 +74,8 @@ class ReplicatedEventLog final : public DroppableLog {
 
   // Makes what the replica has durable. Any thread.
   Stored<void> sync();
+  // Returns the last position of the replica that is known to be durable. Any thread.
+  [[nodiscard]] Position synced() const { return replica_.synced(); }
 
   // Returns the drops that the cell's log records and the replica hasn't made yet. Any thread.
   [[nodiscard]] std::vector<Position> due_drops() const { return replica_.due_drops(); }

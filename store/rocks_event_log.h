@@ -95,6 +95,7 @@ class RocksEventLog final : public ReplicaLog {
                               MerkleFrontier next) override;
 
   Stored<void> sync() override;
+  [[nodiscard]] Position synced() const override;
   [[nodiscard]] std::vector<Position> due_drops() const override;
   Stored<void> commit_due_drop(const StagedDrop& staged) override;
 

@@ -235,6 +235,8 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
   encode_entry(commit, state.options.random, state.sha256, frontier, entry);
   rocksdb::WriteBatch batch = RocksDatabase::batch(entry.size());
   state.put_drop(batch, staged, next);
+  // Whoever writes the log alone has taken it out of its cell.
+  if (!state.due_drops.empty()) state.database->put_value(batch, due_drops_key, {});
   state.database->put_entry(batch, commit.front().position, entry);
   std::string head;
   encode_head(frontier, head);
@@ -246,6 +248,8 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
     const rocksdb::Status written = state.database->write(batch);
     if (written.ok()) {
       state.horizon = std::move(next);
+      state.due_drops.clear();
+      state.synced = frontier.leaves;
       return state.wrote(std::move(frontier));
     }
     failure = state.database->error(written);

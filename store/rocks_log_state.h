@@ -56,6 +56,7 @@ struct RocksEventLog::State {
   std::vector<Position> due_drops;  // likewise
 
   std::atomic<Position> tail = 0;
+  std::atomic<Position> synced = 0;  // known to be durable
   std::atomic<std::chrono::steady_clock::time_point> doubted_until{};
 
   // The members below are used by the appending thread only.

@@ -79,11 +79,16 @@ Stored<void> RocksEventLog::sync() {
   return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, state.failure);
 }
 
+Position RocksEventLog::synced() const { return state_->synced; }
+
 Stored<void> RocksEventLog::State::sync_entries() {
   if (!std::exchange(unsynced, false)) return {};
-  const rocksdb::Status synced = database->sync();
-  if (synced.ok()) return {};
-  const StoreError error = database->error(synced);
+  const rocksdb::Status status = database->sync();
+  if (status.ok()) {
+    synced = tail.load();
+    return {};
+  }
+  const StoreError error = database->error(status);
   static_cast<void>(failed(error));
   return tl::unexpected(error);
 }
@@ -119,6 +124,7 @@ AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
     status = database->write(batch);
   }
   if (!status.ok()) return failed(database->error(status));
+  synced = next.leaves;
   return wrote(std::move(next));
 }
 

@@ -152,8 +152,6 @@ class CellMember {
   std::optional<std::int64_t> checked_at_ns_;  // the durability
   std::optional<std::int64_t> trimmed_at_ns_;  // the database's log
   std::optional<Position> begin_;              // of that log, when it was trimmed last
-  Position durable_ = 0;                       // of the replica, when it reported last
-  std::string durable_root_;                   // of the tree there, if it is known
   bool is_unfit_ = false;                      // to take the cell
   bool has_replica_failed_ = false;            // what it has isn't known
   bool has_failed_ = false;                    // hooks_.failed was called
