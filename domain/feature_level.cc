@@ -23,6 +23,7 @@ constexpr std::array later_events = {
     LevelOfEvent{1002, 1, 2},  // RunnerUndrained
     LevelOfEvent{1003, 1, 2},  // RunnerEvicted
     LevelOfEvent{1004, 1, 2},  // RunnerReadmitted
+    LevelOfEvent{106, 2, 2},   // HistoryDropped with the age of failed runs
 };
 static_assert(later_events.back().level == feature_level_newest);
 

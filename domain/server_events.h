@@ -104,7 +104,7 @@ BOOST_DESCRIBE_STRUCT(RunsPruned, (), (through, runs))
 // Records older than the retention policy were moved from the log to an archive. The log keeps the
 // state that they led to, as a base, and each record's leaf in the Merkle tree.
 struct HistoryDropped {
-  static constexpr EventTag tag{106, 1, "HistoryDropped"};
+  static constexpr EventTag tag{106, 2, "HistoryDropped"};
   Position horizon = 0;            // the log has all records after this position
   Position from = 0;               // first position in this archive; earlier archives precede it
   std::uint64_t records = 0;       // number of records up to the horizon that were dropped
@@ -114,12 +114,15 @@ struct HistoryDropped {
   KeptText origin;                 // name of the log in the archive's checkpoint
   Digest root;                     // of the tree over 1 … horizon, as in that checkpoint
   Digest base;                     // of the base: the state that the dropped records led to
+  // UTC: runs that failed later and can be retried were kept. 0 in events of earlier versions,
+  // which don't say it. Replicas of the log need it to drop the same.
+  std::int64_t failed_until_ns = 0;
 
   friend bool operator==(const HistoryDropped&, const HistoryDropped&) = default;
 };
 BOOST_DESCRIBE_STRUCT(HistoryDropped, (),
                       (horizon, from, records, records_kept, older_than_ms, archive, origin, root,
-                       base))
+                       base, failed_until_ns))
 
 // A projection was damaged and has been computed from the log again. No state changes: this reports
 // whoever reads the log that answers were refused meanwhile, and why.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "domain/evolve.h"
@@ -11,6 +12,9 @@
 #include "projections/history_base.h"
 #include "projections/row_codec.h"
 #include "projections/run_index.h"
+#include "store/entry.h"
+#include "store/log_prefix.h"
+#include "store/sha256.h"
 
 namespace signalbox {
 namespace {
@@ -221,18 +225,10 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
   return {};
 }
 
-}  // namespace
-
-bool is_housekeeping(const Record& record) {
-  if (record.stream.kind == StreamKind::server) return true;
-  return record.stream.kind == StreamKind::tick && is_service_loop(record.stream.name);
-}
-
-Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch,
-                                     std::int64_t failed_until_ns) {
+Stored<RetentionPlan> plan_to_horizon(const EventLog& log, Position horizon, Table& scratch,
+                                      std::int64_t failed_until_ns) {
   RetentionPlan plan;
   plan.from = log.horizon().position + 1;
-  const auto horizon = TRY(horizon_of(log, until_ns));
   plan.horizon = horizon;
   plan.drop.position = horizon;
   if (plan.horizon < plan.from) return plan;
@@ -242,6 +238,51 @@ Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns,
   auto base = TRY(encode_base(world, scratch, retained.nouns));
   plan.drop.base = std::move(base);
   return plan;
+}
+
+StoreError differs(const HistoryDropped& event, Position dropped_at, const std::string& how) {
+  return damaged_at(dropped_at, "it says that the records up to " + std::to_string(event.horizon) +
+                                    " were dropped, and this log isn't that of its writer: " + how);
+}
+
+}  // namespace
+
+bool is_housekeeping(const Record& record) {
+  if (record.stream.kind == StreamKind::server) return true;
+  return record.stream.kind == StreamKind::tick && is_service_loop(record.stream.name);
+}
+
+Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch,
+                                     std::int64_t failed_until_ns) {
+  const Position horizon = TRY(horizon_of(log, until_ns));
+  return plan_to_horizon(log, horizon, scratch, failed_until_ns);
+}
+
+Stored<RetentionPlan> plan_recorded_drop(const EventLog& log, Position dropped_at, Table& scratch) {
+  const Commit commit = TRY(log.read_commit(dropped_at));
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  if (event == nullptr || commit.front().position != dropped_at) {
+    return tl::unexpected(damaged_at(dropped_at, "it isn't a HistoryDropped"));
+  }
+  const Position before = log.horizon().position;
+  if (event->horizon <= before || event->horizon >= dropped_at) {
+    return tl::unexpected(
+        differs(*event, dropped_at, "the log begins after " + std::to_string(before) + " here"));
+  }
+  const LogPrefix prefix(log, dropped_at - 1);
+  RetentionPlan plan =
+      TRY(plan_to_horizon(prefix, event->horizon, scratch, event->failed_until_ns));
+  if (plan.from != event->from || plan.records_dropped != event->records ||
+      plan.records_kept != event->records_kept) {
+    return tl::unexpected(differs(
+        *event, dropped_at,
+        std::to_string(plan.records_dropped) + " records would go and " +
+            std::to_string(plan.records_kept) + " stay here, where its writer had " +
+            std::to_string(event->records) + " and " + std::to_string(event->records_kept)));
+  }
+  if (sha256(plan.drop.base) == event->base) return plan;
+  return tl::unexpected(
+      differs(*event, dropped_at, "the state that the records lead to is another one here"));
 }
 
 }  // namespace signalbox

@@ -60,4 +60,10 @@ Stored<RetentionPlan> plan_retention(
     const EventLog& log, std::int64_t until_ns, Table& scratch,
     std::int64_t failed_until_ns = std::numeric_limits<std::int64_t>::max());
 
+// Plans the drop that the HistoryDropped at `dropped_at` records, as whoever wrote it did: from the
+// records before it, whatever `log` has behind it. Errors as plan_retention(); also `damaged` if
+// there is no such event, or if the plan isn't what it says, i.e. the log isn't the one of its
+// writer, or that had another version of this program.
+Stored<RetentionPlan> plan_recorded_drop(const EventLog& log, Position dropped_at, Table& scratch);
+
 }  // namespace signalbox

@@ -108,7 +108,7 @@ tl::expected<void, std::string> read_retention(const std::filesystem::path& file
 tl::expected<void, std::string> read_cell(const std::filesystem::path& file, const toml::node& node,
                                           Config& config) {
   CellTexts texts;
-  TRY(read_texts(file, node, "cell", "name, engine, server, address, durability",
+  TRY(read_texts(file, node, "cell", "name, engine, server, address, durability, keep, keep_absent",
                  [&](std::string_view key, bool&) { return cell_text(texts, key); }));
   auto read = read_cell_settings(texts);
   if (!read) return tl::unexpected(at_line(file, node, read.error()));
@@ -122,11 +122,6 @@ tl::expected<void, std::string> require_fit_for_cell(const Config& config) {
     return tl::unexpected(
         std::string("a server of a cell needs `listen`: the address at which clients and runners "
                     "find it when it takes commands (cell.address)"));
-  }
-  if (config.retention) {
-    return tl::unexpected(
-        std::string("retention.older_than can't be set for a server of a cell: its records stay. "
-                    "Remove it, or the table cell"));
   }
   return {};
 }

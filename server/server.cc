@@ -256,7 +256,7 @@ bool Server::begin_serving() {
   traces_.start();
   const bool begun = begin_incarnation();
   set_job_pauses(all_job_pauses(engine_.world()));
-  conclude_retention(engine_, log_);
+  conclude_retention(engine_, latest_dropped_at());
   conclude_file_retention(engine_);
   arm();
   return begun;

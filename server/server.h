@@ -58,6 +58,7 @@
 #include "server/runners/runner_executor.h"
 #include "server/runners/runner_registry.h"
 #include "server/scheduler/file_retention.h"
+#include "server/scheduler/followed_drops.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/job_troubles.h"
 #include "server/scheduler/redactions.h"
@@ -143,6 +144,12 @@ class Server {
   [[nodiscard]] Rejection not_active() const;
   [[nodiscard]] Rejection log_away() const;
   CellParts cell_parts();
+  // What only a server of a cell needs: it drops what others of the cell have dropped.
+  void wire_cell();
+  // Returns why this server may not drop records from the cell's log now.
+  [[nodiscard]] std::optional<RetentionObstacle> retention_obstacle() const;
+  // Refuses to have a run retried whose records other servers have dropped.
+  [[nodiscard]] std::optional<Rejection> due_drop_refusal(Position failed_at);
   [[nodiscard]] StatusPart cell_status() const;
   // Returns whether this server records and starts anything: it neither stops nor stands by.
   [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }
@@ -170,6 +177,10 @@ class Server {
   FindDeclaredCommit commit_in_log();
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
   void log_retention(const RetentionOutcome& outcome);
+  // Has the read models computed from the log's new base and exchanged.
+  Stored<void> renew_dropped_rows(const std::atomic<bool>& stopped);
+  // Returns the position of the log's latest HistoryDropped, 0 for none.
+  [[nodiscard]] Position latest_dropped_at() const;
   Redactions::Parts redaction_parts(const Redactions::Plan& plan);
   // Renews what was derived from the log before a redaction, and blocks until none of it is left.
   Stored<void> renew_derived(const RunRootProgress& run_roots, const std::atomic<bool>& stopped);
@@ -303,7 +314,8 @@ class Server {
   BoardLoops board_;
   ServiceLoops loops_;
   RewritingTurn rewriting_turn_;
-  std::unique_ptr<RetentionLoop> retention_;  // nullptr: no policy is configured
+  std::unique_ptr<RetentionLoop> retention_;       // nullptr: no policy is configured
+  std::unique_ptr<FollowedDrops> followed_drops_;  // nullptr: in no cell
   Redactions redactions_;
   const RunFileMarkers file_markers_;
   std::unique_ptr<FileRetention> file_retention_;  // nullptr: no policy is configured

@@ -58,11 +58,13 @@ CellMember::Hooks Server::cell_hooks() {
           engine_.follow(std::move(outcome));
           show_followed(recorded_at_ns);
           member_->note_applied();
+          followed_drops_->look();
         });
       },
       [this](std::int64_t utc_ns) {
         asio::post(io_, [this, utc_ns] {
           if (stands_by_) engine_.show_as_of(utc_ns);
+          followed_drops_->look();
         });
       },
       [this] { asio::post(io_, [this] { take_over(); }); },
@@ -166,6 +168,7 @@ void Server::upgrade_cell(const CellUpgraded& then) {
 
 void Server::watch_cell() {
   look_at_cell();
+  followed_drops_->look();
   cell_timer_.expires_after(cell_look);
   cell_timer_.async_wait([this](const boost::system::error_code& replaced) {
     if (!replaced) watch_cell();
@@ -242,6 +245,55 @@ StatusPart Server::cell_status() const {
     shown = to_json(view);
     shown.erase("servers");
   };
+}
+
+void Server::wire_cell() {
+  api_.refuses_commands = [this] { return cell_refusal(); };
+  api_.holds_retry = [this](Position failed_at) { return due_drop_refusal(failed_at); };
+  followed_drops_ = std::make_unique<FollowedDrops>(FollowedDrops::Parts{
+      cell_->log, clock_, rewriting_turn_, config_.data,
+      blocking_pool(lanes_.retentions, /*while_serving=*/false),
+      [this](Position position) { return projector_.follow_to(position); },
+      [this](const std::atomic<bool>& stopped) { return renew_dropped_rows(stopped); },
+      [this](Position dropped_at) {
+        if (retention_) retention_->note_dropped();
+        logger_.info("dropped the records up to {}, as the cell did at {}", log_.horizon().position,
+                     dropped_at);
+      },
+      [this](const StoreError& error) { fail(exit_code_of(error), error.message); },
+      [this](const std::string& why) { logger_.warn("{}", why); }});
+}
+
+std::optional<Rejection> Server::due_drop_refusal(Position failed_at) {
+  if (failed_at == 0 || failed_at > followed_drops_->due_horizon()) return std::nullopt;
+  return Rejection{ErrorCode::OVERLOADED,
+                   "the cell has archived old records, which this server is about to drop: what "
+                   "failed before can't be retried until that is done; try again",
+                   {{"cell", cell_->settings.name}, {"retry_after_ms", std::int64_t{1000}}},
+                   {"signalbox cell status"}};
+}
+
+// A replica computes for itself what a drop leaves, which has the formats of its version.
+std::optional<RetentionObstacle> Server::retention_obstacle() const {
+  if (cell_ == nullptr) return std::nullopt;
+  if (!log_.due_drops().empty()) {
+    return RetentionObstacle{"what another server of the cell has dropped isn't dropped here yet",
+                             {}};
+  }
+  if (engine_.feature_level() < feature_level_of(HistoryDropped::tag)) {
+    Rejection refusal = feature_level_refusal(HistoryDropped::tag, engine_.feature_level());
+    return RetentionObstacle{std::move(refusal.message), std::move(refusal.next_commands)};
+  }
+  const std::int64_t gone_ns = clock_.wall_ns() - limits::cell_upgrade_report_ms_max * ns_per_ms;
+  for (const ReplicaReport& each : member_->view().servers) {
+    if (each.seen_ns < gone_ns || each.version == SIGNALBOX_VERSION) continue;
+    return RetentionObstacle{"the server " + each.server.name + " has version " + each.version +
+                                 ", and this one " SIGNALBOX_VERSION
+                                 ": each keeps the state of what is dropped in the same bytes, so "
+                                 "nothing is dropped until all have one version",
+                             {"signalbox cell status"}};
+  }
+  return std::nullopt;
 }
 
 CellParts Server::cell_parts() {

@@ -38,21 +38,30 @@ Stored<void> await_done(const std::future<Value>& done, const std::atomic<bool>&
 
 std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stage) {
   if (!config_.retention) return nullptr;
+  RetentionSettings settings = *config_.retention;
+  if (cell_ != nullptr) settings.archive_mark = cell_->settings.server.name;
   return std::make_unique<RetentionLoop>(
       RetentionLoop::Parts{
-          engine_, clock_, log_, rewriting_turn_, config_.data,
-          blocking_pool(lanes_.retentions, /*while_serving=*/false), stage,
-          [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
+          engine_, clock_, cell_ != nullptr ? static_cast<DroppableLog&>(cell_->log) : log_,
+          rewriting_turn_, config_.data, blocking_pool(lanes_.retentions, /*while_serving=*/false),
+          stage, [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
           [this](Position position) { return projector_.follow_to(position); },
-          [this](const std::atomic<bool>& stopped) -> Stored<void> {
-            past_worlds_.forget();
-            auto rows =
-                TRY(compute_rows(log_, config_.data / "projections" / "read_models.next", stopped));
-            projector_.replace_rows(std::move(rows));
-            return {};
-          },
-          [this](const RetentionOutcome& outcome) { log_retention(outcome); }},
-      *config_.retention);
+          [this](const std::atomic<bool>& stopped) { return renew_dropped_rows(stopped); },
+          [this](const RetentionOutcome& outcome) { log_retention(outcome); },
+          [this] { return retention_obstacle(); }},
+      std::move(settings));
+}
+
+Stored<void> Server::renew_dropped_rows(const std::atomic<bool>& stopped) {
+  past_worlds_.forget();
+  auto rows = TRY(compute_rows(log_, config_.data / "projections" / "read_models.next", stopped));
+  projector_.replace_rows(std::move(rows));
+  return {};
+}
+
+Position Server::latest_dropped_at() const {
+  const auto due = log_.due_drops();
+  return due.empty() ? log_.horizon().dropped_at : due.back();
 }
 
 Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {

@@ -107,6 +107,7 @@ void Server::cancel_background() {
   if (std::exchange(background_canceled_, true)) return;
   run_roots_.finish_by(CallBounds::now_ms() + limits::run_root_write_ms_max);
   if (retention_) retention_->stop();
+  if (followed_drops_) followed_drops_->stop();
   redactions_.stop();
   if (file_retention_) file_retention_->stop();
   projector_.end_waiting();

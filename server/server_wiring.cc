@@ -178,7 +178,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
     past_worlds_.ask(std::move(question), responder);
   };
   wire_runners();
-  if (cell_ != nullptr) api_.refuses_commands = [this] { return cell_refusal(); };
+  if (cell_ != nullptr) wire_cell();
   api_.compare_past = [this](PastComparison question, const Responder& responder) {
     past_worlds_.compare(std::move(question), responder);
   };

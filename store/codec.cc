@@ -11,6 +11,7 @@
 #include "store/described_archive.h"
 #include "store/frozen_project_events.h"
 #include "store/frozen_run_events.h"
+#include "store/frozen_server_events.h"
 #include "store/frozen_tick_events.h"
 #include "store/history.h"
 #include "store/sha256.h"

@@ -22,6 +22,9 @@ struct StagedDrop {
   Position dropped_at_before = 0;  // of the horizon that it was staged on
 };
 
+// Fails with `damaged` unless the event's horizon, root and base are those of the staged drop.
+Stored<void> require_drop_of(const HistoryDropped& event, const StagedDrop& staged);
+
 // The steps are stage_drop(), store_base_part() until there are no more, commit_drop(),
 // purge_dropped(), note_purged(). One drop at a time; it may be given up before commit_drop().
 class DroppableLog : public EventLog {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/horizon.h"
 #include "store/leaf_groups.h"
@@ -17,6 +18,7 @@ namespace signalbox {
 class RocksDatabase;
 
 inline constexpr std::string_view horizon_key = "horizon";
+inline constexpr std::string_view due_drops_key = "due_drops";  // positions: u64, little endian
 inline constexpr std::string_view base_prefix = "base/";  // then base_key, index: u64, big endian
 // RocksDB handles values of this size well.
 inline constexpr std::size_t base_chunk_bytes = 1024 * 1024;
@@ -25,6 +27,10 @@ inline constexpr std::size_t base_chunk_bytes = 1024 * 1024;
 std::string base_parts_prefix(Position base_key);
 std::string base_part_key(Position base_key, std::uint64_t index);
 std::string group_key(std::uint64_t number);
+
+// Encode and decode the positions of due drops. Decoding fails with `damaged`.
+std::string encode_due_drops(const std::vector<Position>& due);
+Stored<std::vector<Position>> decode_due_drops(std::string_view bytes);
 
 // Calls `visit` with the groups from number `from` on, until it returns false.
 Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,

@@ -51,6 +51,10 @@ struct MemoryEventLog::State {
     MerkleFrontier frontier;
     Horizon horizon;
     std::string base;
+    std::vector<Position> due_drops;
+
+    // Drops what `staged` names, for the HistoryDropped at `dropped_at`.
+    void drop(const StagedDrop& staged, Position dropped_at);
   };
 
   Options options;
@@ -67,6 +71,16 @@ struct MemoryEventLog::State {
   template <class Change>
   AppendResult write(Change&& change);
 };
+
+void MemoryEventLog::State::Kept::drop(const StagedDrop& staged, Position dropped_at) {
+  const HistoryDrop& dropped = staged.drop;
+  horizon = {dropped.position,    staged.frontier, dropped_at, staged.base_sha256,
+             dropped.base.size(), staged.base_key, true,       dropped.kept};
+  std::erase_if(entries, [this](const auto& entry) {
+    return horizon.first_dropped(entry.first, entry.first).has_value();
+  });
+  base = dropped.base;
+}
 
 Stored<void> MemoryEventLog::State::require(Position position) const {
   if (position == 0 || position > kept.frontier.leaves) {
@@ -141,6 +155,7 @@ AppendResult MemoryEventLog::append_entries(Position expected_tail,
       const auto first = parse_frame(entry);
       SIGNALBOX_CHECK(first.has_value());
       kept.entries[first->position] = std::make_shared<const std::string>(entry);
+      if (first->number == HistoryDropped::tag.number) kept.due_drops.push_back(first->position);
     }
     kept.frontier = std::move(next);
   });
@@ -312,27 +327,36 @@ Stored<AppendResult> MemoryEventLog::commit_drop(Position expected_tail, const C
   SIGNALBOX_CHECK(staged.base_parts == 1 || drop.base.empty());
   if (expected_tail != tail) return AppendResult{AppendStatus::conflict, tail, {}};
   check_numbering(expected_tail, {&commit, 1});
-  if (event->root != merkle_root(staged.frontier, state_->sha256) ||
-      event->base != staged.base_sha256) {
-    return tl::unexpected(
-        damaged_at(drop.position, "what is to be dropped isn't what was archived"));
-  }
+  TRY(require_drop_of(*event, staged));
   return state_->write([&](State::Kept& kept) {
-    kept.horizon = {drop.position,
-                    staged.frontier,
-                    expected_tail + 1,
-                    staged.base_sha256,
-                    drop.base.size(),
-                    staged.base_key,
-                    true,
-                    drop.kept};
-    std::erase_if(kept.entries, [&kept](const auto& entry) {
-      return kept.horizon.first_dropped(entry.first, entry.first).has_value();
-    });
+    kept.drop(staged, expected_tail + 1);
+    kept.due_drops.clear();
     kept.entries[commit.front().position] =
         kept_entry(commit, state_->options.random, state_->sha256, kept.frontier);
-    kept.base = drop.base;
   });
+}
+
+std::vector<Position> MemoryEventLog::due_drops() const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->kept.due_drops;
+}
+
+Stored<void> MemoryEventLog::commit_due_drop(const StagedDrop& staged) {
+  SIGNALBOX_CHECK(!due_drops().empty());
+  const Position dropped_at = due_drops().front();
+  const auto commit = TRY(read_commit(dropped_at));
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  if (event == nullptr) return tl::unexpected(no_entry_at(dropped_at));
+  TRY(require_drop_of(*event, staged));
+  const std::unique_lock lock(state_->mutex);
+  SIGNALBOX_CHECK(staged.dropped_at_before == state_->kept.horizon.dropped_at);
+  const AppendResult result = state_->write([&](State::Kept& kept) {
+    kept.drop(staged, dropped_at);
+    kept.due_drops.erase(kept.due_drops.begin());
+  });
+  if (result.status == AppendStatus::ok) return {};
+  const bool is_full = result.status == AppendStatus::full;
+  return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, result.message);
 }
 
 Stored<void> MemoryEventLog::purge_dropped(std::atomic<bool>* /*canceled*/) const { return {}; }

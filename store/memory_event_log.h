@@ -37,6 +37,10 @@ class MemoryEventLog final : public ReplicaLog {
   [[nodiscard]] std::chrono::milliseconds full_for() const override { return {}; }
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
+  Stored<void> sync() override { return {}; }
+  [[nodiscard]] Position synced() const override { return tail(); }
+  [[nodiscard]] std::vector<Position> due_drops() const override;
+  Stored<void> commit_due_drop(const StagedDrop& staged) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
   Stored<Position> scan_entries(Position from, const VisitEntryBytes& visit) const override;

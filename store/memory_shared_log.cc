@@ -312,6 +312,24 @@ Stored<ChainLink> MemorySharedLog::last() {
   return call.state.links.back();
 }
 
+Stored<TrimmedChain> MemorySharedLog::trim(std::uint64_t epoch, Position through,
+                                           std::size_t count) {
+  const Call call(*this);
+  TRY(call.find_cell());
+  auto& links = call.state.links;
+  TrimmedChain trimmed{0, links.front().prev};
+  if (call.state.cell.epoch != epoch) return trimmed;
+  // What isn't acknowledged may be rolled back, and has to find what it followed.
+  const std::size_t left = std::min(links.size(), call.state.acknowledged);
+  while (trimmed.links < count && trimmed.links + 1 < left &&
+         links[trimmed.links].last <= through) {
+    ++trimmed.links;
+  }
+  links.erase(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(trimmed.links));
+  call.state.acknowledged -= trimmed.links;
+  return trimmed;
+}
+
 Stored<void> MemorySharedLog::report(const ReplicaReport& report) {
   const Call call(*this);
   TRY(call.find_cell());

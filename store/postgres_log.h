@@ -42,6 +42,7 @@ class PostgresLog final : public SharedLog {
   Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) override;
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
+  Stored<TrimmedChain> trim(std::uint64_t epoch, Position through, std::size_t count) override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
   Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;
@@ -68,6 +69,8 @@ class PostgresLog final : public SharedLog {
   Stored<void> make_partitions(Position prev, Deadline deadline);
   SharedAppend insert(const ChainLink& link, Deadline deadline);
   [[nodiscard]] SharedAppend explain(const PostgresAnswer& answer, Deadline deadline);
+  // Drops a partition that has no rows any more, unless somebody uses the cell's table for long.
+  void drop_partition(const std::string& table, Deadline deadline);
   // Waits until no append is under way that began before.
   Stored<void> await_appends(Deadline deadline);
   Stored<void> attend(Deadline deadline);

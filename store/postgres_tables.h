@@ -3,7 +3,7 @@
 //   sb_cell     who writes to a cell; changes at a takeover only
 //   sb_beat     the writer's sign of life; a table of its own, so that its dead rows slow nothing
 //   sb_entry    the links; one partition a cell (sb_entry_7), which is partitioned by `prev`
-//               (sb_entry_7_0, …), so that a trim drops a file and leaves nothing to vacuum
+//               (sb_entry_7_0, …), so that what a trim has emptied is dropped as a file
 //   sb_replica  what servers tell of themselves
 //
 // Statements name the partition of their cell: its lock tells who is appending (PostgresLog::take).

@@ -61,7 +61,7 @@ Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
         tail + 1,
         "what follows " + std::to_string(tail) + " doesn't lead to the tree that its writer had"));
   }
-  const AppendResult kept = replica_.append_entries(tail, entries, followed.frontier);
+  const AppendResult kept = keep(tail, entries, followed.frontier);
   if (kept.status != AppendStatus::ok) {
     return store_failure(
         kept.status == AppendStatus::full ? StoreError::Kind::full : StoreError::Kind::io,
@@ -132,7 +132,7 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
   }
   last_epoch_ = epoch_;
   last_prev_ = link.prev;
-  AppendResult kept = replica_.append_entries(link.prev, entries, std::move(next));
+  AppendResult kept = keep(link.prev, entries, std::move(next));
   if (kept.status != AppendStatus::ok) {
     // Without space it stays a beginning of the chain, and follows once there is some.
     const bool is_full = kept.status == AppendStatus::full;
@@ -142,6 +142,61 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
   }
   note_acknowledged();
   return kept;
+}
+
+AppendResult ReplicatedEventLog::keep(Position tail, std::span<const std::string_view> entries,
+                                      MerkleFrontier next) {
+  const std::lock_guard lock(writing_);
+  return replica_.append_entries(tail, entries, std::move(next));
+}
+
+// The event is in the cell's log before the records go: whatever happens in between, the drop is
+// due here as at any other server.
+Stored<AppendResult> ReplicatedEventLog::commit_drop(Position expected_tail, const Commit& commit,
+                                                     const StagedDrop& staged) {
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr);
+  if (!due_drops().empty()) {
+    return store_failure(StoreError::Kind::in_use, "an earlier drop isn't made here yet");
+  }
+  TRY(require_drop_of(*event, staged));
+  AppendResult result = append(expected_tail, {&commit, 1});
+  if (result.status != AppendStatus::ok) return result;
+  if (const auto dropped = commit_due_drop(staged);
+      !dropped && dropped.error().kind != StoreError::Kind::full) {
+    return AppendResult{AppendStatus::unknown, result.tail, dropped.error().message};
+  }
+  return result;
+}
+
+Stored<bool> ReplicatedEventLog::store_base_part(StagedDrop& staged) {
+  const std::lock_guard lock(writing_);
+  return replica_.store_base_part(staged);
+}
+
+Stored<void> ReplicatedEventLog::note_purged() {
+  const std::lock_guard lock(writing_);
+  return replica_.note_purged();
+}
+
+// The position of the event is known, and no base has it as its key.
+Stored<StagedDrop> ReplicatedEventLog::stage_due_drop(HistoryDrop drop,
+                                                      const std::atomic<bool>* canceled) const {
+  const auto due = due_drops();
+  SIGNALBOX_CHECK(!due.empty());
+  StagedDrop staged = TRY(replica_.stage_drop(std::move(drop), canceled));
+  staged.base_key = due.front();
+  return staged;
+}
+
+Stored<void> ReplicatedEventLog::sync() {
+  const std::lock_guard lock(writing_);
+  return replica_.sync();
+}
+
+Stored<void> ReplicatedEventLog::commit_due_drop(const StagedDrop& staged) {
+  const std::lock_guard lock(writing_);
+  return replica_.commit_due_drop(staged);
 }
 
 void ReplicatedEventLog::note_acknowledged() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store/batch_encoder.h"
+#include "store/droppable_log.h"
 #include "store/replica_log.h"
 #include "store/shared_log.h"
 #include "store/waiter.h"
@@ -27,7 +28,7 @@ struct FollowedLink {
   MerkleFrontier frontier;  // of the tree there
 };
 
-class ReplicatedEventLog final : public EventLog {
+class ReplicatedEventLog final : public DroppableLog {
  public:
   // Called on the appending thread when an append begins to wait for a shared log that is away, and
   // when it came through; `why` is empty then. For people.
@@ -54,6 +55,35 @@ class ReplicatedEventLog final : public EventLog {
   // this epoch: another server has taken the log, or the replica has no space for what the log has.
   // `unknown`: interrupt() was called, or the replica can't be written.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+
+  // Appends the commit to the shared log, and drops the records from the replica once that has
+  // acknowledged it; every other server of the cell does the same by itself, as for it the drop is
+  // due. Fails with `in_use` if one is due here, and otherwise as append() and
+  // DroppableLog::commit_drop(). If only the drop fails, for want of space, it is due.
+  Stored<AppendResult> commit_drop(Position expected_tail, const Commit& commit,
+                                   const StagedDrop& staged) override;
+  [[nodiscard]] Stored<StagedDrop> stage_drop(HistoryDrop drop,
+                                              const std::atomic<bool>* canceled) const override {
+    return replica_.stage_drop(std::move(drop), canceled);
+  }
+  Stored<bool> store_base_part(StagedDrop& staged) override;
+  [[nodiscard]] Stored<void> purge_dropped(std::atomic<bool>* canceled) const override {
+    return replica_.purge_dropped(canceled);
+  }
+  Stored<void> note_purged() override;
+
+  // Makes what the replica has durable. Any thread.
+  Stored<void> sync();
+  // Returns the last position of the replica that is known to be durable. Any thread.
+  [[nodiscard]] Position synced() const { return replica_.synced(); }
+
+  // Returns the drops that the cell's log records and the replica hasn't made yet. Any thread.
+  [[nodiscard]] std::vector<Position> due_drops() const { return replica_.due_drops(); }
+  // As stage_drop(), for the first drop that is due. Any thread.
+  [[nodiscard]] Stored<StagedDrop> stage_due_drop(HistoryDrop drop,
+                                                  const std::atomic<bool>* canceled) const;
+  // Makes that drop, as ReplicaLog::commit_due_drop(). Any thread.
+  Stored<void> commit_due_drop(const StagedDrop& staged);
 
   // Appends what the replica has after `last`, the chain's last link, to the shared log, entry by
   // entry as it is: for a log that lost what it had acknowledged. `tree` is the replica's up to
@@ -104,6 +134,8 @@ class ReplicatedEventLog final : public EventLog {
  private:
   enum class Sent { ok, conflict, interrupted };
 
+  // Puts entries that were acknowledged into the replica.
+  AppendResult keep(Position tail, std::span<const std::string_view> entries, MerkleFrontier next);
   // Sends one link until its fate is known.
   Sent send(const ChainLink& link);
   // Returns whether the link is in the chain, durably; false as well if this isn't the writer any
@@ -118,6 +150,8 @@ class ReplicatedEventLog final : public EventLog {
   static constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 
   ReplicaLog& replica_;
+  // Held while the replica is written: its drops are made beside whoever appends or follows.
+  std::mutex writing_;
   const std::unique_ptr<SharedLog> shared_;
   const NoteAway note_;
   const std::unique_ptr<Waiter> waiter_;

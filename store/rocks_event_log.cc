@@ -135,6 +135,7 @@ Stored<void> RocksEventLog::State::settle() {
     return finished;
   }
   TRY(anchor_tail());
+  synced = tail.load();
   // The first append is noted at once: what it adds is in the new write-ahead log only, and nothing
   // else would tell that the whole file is gone.
   anchored_at = {};

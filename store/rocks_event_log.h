@@ -94,6 +94,11 @@ class RocksEventLog final : public ReplicaLog {
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
                               MerkleFrontier next) override;
 
+  Stored<void> sync() override;
+  [[nodiscard]] Position synced() const override;
+  [[nodiscard]] std::vector<Position> due_drops() const override;
+  Stored<void> commit_due_drop(const StagedDrop& staged) override;
+
   // At first twice the full_pause, and a minute at most.
   [[nodiscard]] std::chrono::milliseconds full_for() const override;
 

@@ -194,6 +194,24 @@ Stored<bool> RocksEventLog::store_base_part(StagedDrop& staged) {
   return at + base_chunk_bytes < staged.drop.base.size();
 }
 
+void RocksEventLog::State::put_drop(rocksdb::WriteBatch& batch, const StagedDrop& staged,
+                                    const Horizon& next) const {
+  Position dropped_from = 1;
+  for (const PositionRange& range : staged.drop.kept) {
+    if (dropped_from < range.first) {
+      database->erase_entries(batch, dropped_from, range.first);
+    }
+    dropped_from = range.last + 1;
+  }
+  if (dropped_from <= staged.drop.position) {
+    database->erase_entries(batch, dropped_from, staged.drop.position + 1);
+  }
+  for (const LeafGroup& group : staged.groups) {
+    database->put_value(batch, group_key(group.number), encode_leaf_group(group));
+  }
+  database->put_value(batch, horizon_key, encode_horizon(next));
+}
+
 Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Commit& commit,
                                                 const StagedDrop& staged) {
   State& state = *state_;
@@ -207,9 +225,8 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
   Horizon next{
       drop.position,   staged.frontier, expected_tail + 1, staged.base_sha256, drop.base.size(),
       staged.base_key, false,           drop.kept};
-  if (event->root != merkle_root(next.frontier, state.sha256) || event->base != next.base_sha256) {
-    return tl::unexpected(
-        state.located(damaged_at(drop.position, "what is to be dropped isn't what was archived")));
+  if (const auto same = require_drop_of(*event, staged); !same) {
+    return tl::unexpected(state.located(same.error()));
   }
   if (auto refused = state.refused()) return *std::move(refused);
 
@@ -217,20 +234,9 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
   std::string entry;
   encode_entry(commit, state.options.random, state.sha256, frontier, entry);
   rocksdb::WriteBatch batch = RocksDatabase::batch(entry.size());
-  Position dropped_from = 1;
-  for (const PositionRange& range : drop.kept) {
-    if (dropped_from < range.first) {
-      state.database->erase_entries(batch, dropped_from, range.first);
-    }
-    dropped_from = range.last + 1;
-  }
-  if (dropped_from <= drop.position) {
-    state.database->erase_entries(batch, dropped_from, drop.position + 1);
-  }
-  for (const LeafGroup& group : staged.groups) {
-    state.database->put_value(batch, group_key(group.number), encode_leaf_group(group));
-  }
-  state.database->put_value(batch, horizon_key, encode_horizon(next));
+  state.put_drop(batch, staged, next);
+  // Whoever writes the log alone has taken it out of its cell.
+  if (!state.due_drops.empty()) state.database->put_value(batch, due_drops_key, {});
   state.database->put_entry(batch, commit.front().position, entry);
   std::string head;
   encode_head(frontier, head);
@@ -242,11 +248,57 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
     const rocksdb::Status written = state.database->write(batch);
     if (written.ok()) {
       state.horizon = std::move(next);
+      state.due_drops.clear();
+      state.synced = frontier.leaves;
       return state.wrote(std::move(frontier));
     }
     failure = state.database->error(written);
   }
   return state.failed(failure);
+}
+
+// The batch has no record, so the log's tail and tree stay.
+Stored<void> RocksEventLog::commit_due_drop(const StagedDrop& staged) {
+  State& state = *state_;
+  const HistoryDrop& drop = staged.drop;
+  SIGNALBOX_CHECK(!state.due_drops.empty() && staged.base_key <= state.due_drops.front());
+  SIGNALBOX_CHECK(staged.dropped_at_before == state.horizon.dropped_at);
+  SIGNALBOX_CHECK(staged.base_parts * base_chunk_bytes >= drop.base.size());
+  const Position dropped_at = state.due_drops.front();
+  const auto commit = TRY(read_commit(dropped_at));
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  if (event == nullptr || commit.size() != 1) {
+    return tl::unexpected(
+        state.located(damaged_at(dropped_at, "it is noted as a HistoryDropped, and isn't one")));
+  }
+  if (const auto same = require_drop_of(*event, staged); !same) {
+    return tl::unexpected(state.located(same.error()));
+  }
+  const auto failure_of = [](const AppendResult& result) {
+    const bool is_full = result.status == AppendStatus::full;
+    return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, result.message);
+  };
+  if (const auto refused = state.refused()) return failure_of(*refused);
+  Horizon next{drop.position,    staged.frontier, dropped_at, staged.base_sha256,
+               drop.base.size(), staged.base_key, false,      drop.kept};
+  const std::vector<Position> due(state.due_drops.begin() + 1, state.due_drops.end());
+  rocksdb::WriteBatch batch = RocksDatabase::batch(0);
+  state.put_drop(batch, staged, next);
+  state.database->put_value(batch, due_drops_key, encode_due_drops(due));
+  StoreError failure;
+  {
+    // As in commit_drop().
+    const std::unique_lock changing(state.horizon_mutex);
+    const rocksdb::Status written = state.database->write(batch);
+    if (written.ok()) {
+      state.horizon = std::move(next);
+      state.due_drops = due;
+      state.last_sequence = state.database->last_sequence();
+      return {};
+    }
+    failure = state.database->error(written);
+  }
+  return failure_of(state.failed(failure));
 }
 
 Stored<void> RocksEventLog::purge_dropped(std::atomic<bool>* canceled) const {

@@ -4,6 +4,7 @@
 #include "domain/try.h"
 #include "store/dropped_values.h"
 #include "store/entry.h"
+#include "store/little_endian.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_log_state.h"
 
@@ -52,6 +53,21 @@ std::string group_key(std::uint64_t number) {
   return std::string(group_prefix) + entry_key(number);
 }
 
+std::string encode_due_drops(const std::vector<Position>& due) {
+  std::string bytes;
+  for (const Position position : due) append_integer(bytes, position);
+  return bytes;
+}
+
+Stored<std::vector<Position>> decode_due_drops(std::string_view bytes) {
+  std::vector<Position> due;
+  for (; bytes.size() >= sizeof(Position); bytes.remove_prefix(sizeof(Position))) {
+    due.push_back(read_integer<Position>(bytes.data()));
+  }
+  if (bytes.empty() && std::ranges::is_sorted(due)) return due;
+  return store_failure(StoreError::Kind::damaged, "what is noted of drops that are due isn't that");
+}
+
 Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
                          const std::function<bool(LeafGroup&&)>& visit) {
   std::optional<StoreError> failure;
@@ -74,10 +90,17 @@ Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
 Stored<void> RocksEventLog::State::read_horizon() {
   const auto bytes = TRY(database->value(horizon_key));
   horizon = {};
+  const auto due = TRY(database->value(due_drops_key));
+  due_drops = due ? TRY(decode_due_drops(*due)) : std::vector<Position>();
   if (!bytes) return {};
   auto decoded = TRY(decode_horizon(*bytes));
   horizon = std::move(decoded);
   return compare_with_event(*database, horizon);
+}
+
+std::vector<Position> RocksEventLog::due_drops() const {
+  const std::shared_lock consistent(state_->horizon_mutex);
+  return state_->due_drops;
 }
 
 Horizon RocksEventLog::horizon() const {

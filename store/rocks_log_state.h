@@ -52,9 +52,11 @@ struct RocksEventLog::State {
   // Locked shared while a reader looks at the horizon and takes its view of the entries (an
   // iterator, or a copy), exclusively while both change. Held for moments, and taken after `mutex`.
   mutable std::shared_mutex horizon_mutex;
-  Horizon horizon;  // changed by the appending thread only
+  Horizon horizon;                  // changed by the appending thread only
+  std::vector<Position> due_drops;  // likewise
 
   std::atomic<Position> tail = 0;
+  std::atomic<Position> synced = 0;  // known to be durable
   std::atomic<std::chrono::steady_clock::time_point> doubted_until{};
 
   // The members below are used by the appending thread only.
@@ -127,6 +129,8 @@ struct RocksEventLog::State {
 
   // Defined in rocks_log_drop.cc and rocks_log_horizon.cc.
   Stored<void> read_horizon();
+  // Puts the erasure of what is dropped, the tree's hashes and the horizon into a batch.
+  void put_drop(rocksdb::WriteBatch& batch, const StagedDrop& staged, const Horizon& next) const;
   Stored<void> finish_drop();
   Stored<void> add_leaves(const Horizon& before, StagedDrop& staged, LeafGrouping& grouping,
                           const std::atomic<bool>* canceled) const;

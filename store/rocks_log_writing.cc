@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "store/dropped_values.h"
 #include "store/entry.h"
 #include "store/frame.h"
 #include "store/head.h"
@@ -49,25 +50,45 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
   std::size_t bytes = 0;
   for (const std::string_view entry : entries) bytes += entry.size();
   rocksdb::WriteBatch batch = RocksDatabase::batch(bytes);
+  std::vector<Position> due = state.due_drops;
   for (const std::string_view entry : entries) {
     const auto first = parse_frame(entry);
     SIGNALBOX_CHECK(first.has_value());
     state.database->put_entry(batch, first->position, entry);
+    if (first->number == HistoryDropped::tag.number) due.push_back(first->position);
   }
+  const bool has_drop = due.size() > state.due_drops.size();
+  if (has_drop) state.database->put_value(batch, due_drops_key, encode_due_drops(due));
   std::string head;
   encode_head(next, head);
   state.database->put_head(batch, head);
   const rocksdb::Status status = state.database->write(batch, /*is_synced=*/false);
   if (!status.ok()) return state.failed(state.database->error(status));
   state.unsynced = true;
+  if (has_drop) {
+    const std::unique_lock changing(state.horizon_mutex);
+    state.due_drops = std::move(due);
+  }
   return state.wrote(std::move(next));
 }
 
+Stored<void> RocksEventLog::sync() {
+  State& state = *state_;
+  if (state.writing == State::Writing::possible) return state.sync_entries();
+  const bool is_full = state.writing == State::Writing::full;
+  return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io, state.failure);
+}
+
+Position RocksEventLog::synced() const { return state_->synced; }
+
 Stored<void> RocksEventLog::State::sync_entries() {
   if (!std::exchange(unsynced, false)) return {};
-  const rocksdb::Status synced = database->sync();
-  if (synced.ok()) return {};
-  const StoreError error = database->error(synced);
+  const rocksdb::Status status = database->sync();
+  if (status.ok()) {
+    synced = tail.load();
+    return {};
+  }
+  const StoreError error = database->error(status);
   static_cast<void>(failed(error));
   return tl::unexpected(error);
 }
@@ -103,6 +124,7 @@ AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
     status = database->write(batch);
   }
   if (!status.ok()) return failed(database->error(status));
+  synced = next.leaves;
   return wrote(std::move(next));
 }
 

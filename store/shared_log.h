@@ -97,6 +97,12 @@ struct SharedDurability {
   std::string message;     // what is missing, and what to do; empty for a quorum
 };
 
+// What trim() did.
+struct TrimmedChain {
+  std::size_t links = 0;          // removed
+  Position begin = before_chain;  // `prev` of what was the first link before; at most that of now
+};
+
 struct SharedAppend {
   enum class Status {
     ok,        // durable, and the chain ends with it
@@ -157,6 +163,12 @@ class SharedLog {
   [[nodiscard]] virtual Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) = 0;
   // Returns the chain's last link, as read() does.
   [[nodiscard]] virtual Stored<ChainLink> last() = 0;
+
+  // Removes the chain's first links, as the writer of this epoch: those that end at `through` or
+  // before, `count` at most, and never the last link. Fewer may be removed, so it is called until
+  // there are none. Nothing waits for its durability: links may come back with a failover, which
+  // harms nothing.
+  virtual Stored<TrimmedChain> trim(std::uint64_t epoch, Position through, std::size_t count) = 0;
 
   // Writes and reads what servers tell of themselves. Not durable beyond the database's primary.
   // report() fails with `in_use` if a server of that name and another identity has reported.

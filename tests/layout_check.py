@@ -101,6 +101,7 @@ INTERNAL = {
     "store/pipeline_definition_v2.h",
     "store/frozen_project_events.h",
     "store/frozen_run_events.h",
+    "store/frozen_server_events.h",
     "store/frozen_tick_events.h",
     "projections/row_codec.h",
 }

@@ -155,6 +155,8 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
   }
   TRY(require_known_level(join.settings.name, state.feature_level));
   TRY(compare_with_seen(join, state, joining));
+  // Before the others know of this server, for which links would be kept then.
+  TRY(require_continuation(join.shared, join.replica.tail(), TRY(join.shared.last()).last));
   TRY(claim_name(join, joining.namesake));
   return *std::move(key);
 }
@@ -183,6 +185,17 @@ ReplicaReport standby_report(const CellServer& server, const std::string& versio
   Sha256 sha256;
   report.root = to_hex(merkle_root(replica.frontier(), sha256));
   return report;
+}
+
+Stored<void> require_continuation(SharedLog& shared, Position tail, Position last) {
+  if (tail >= last || !TRY(shared.read(tail, 1)).empty()) return {};
+  return store_failure(
+      StoreError::Kind::damaged,
+      "the cell's log has no entry that follows " + std::to_string(tail) +
+          ", where this server's log ends: it was removed from the database, as it is older than "
+          "cell.keep and the other servers had it, or was there before the cell. Stop another "
+          "server of the cell, copy `log` and `anchor` from its data directory into this one, and "
+          "start both");
 }
 
 StoreError name_taken(const CellServer& server) {

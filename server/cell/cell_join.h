@@ -31,6 +31,10 @@ struct CellJoin {
 ReplicaReport standby_report(const CellServer& server, const std::string& version,
                              const std::string& role, const EventLog& replica);
 
+// Fails with `damaged`, and what to do, if the log of a replica with this tail can't go on with the
+// cell's, which ends at `last`: what follows isn't in the database any more, or never was.
+Stored<void> require_continuation(SharedLog& shared, Position tail, Position last);
+
 // Returns the refusal of a server whose name another one has.
 StoreError name_taken(const CellServer& server);
 

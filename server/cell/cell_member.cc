@@ -9,6 +9,7 @@
 #include "domain/try.h"
 #include "server/cell/cell_join.h"
 #include "server/cell/cell_repair.h"
+#include "server/cell/cell_trim.h"
 #include "server/limits.h"
 #include "store/head.h"
 
@@ -284,13 +285,8 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
                          "this server's replica and the cell's log differ at " +
                              std::to_string(tail) + ": the replica isn't one of this cell's log");
   }
-  const auto next = TRY(shared_->read(tail, 1));
-  if (!next.empty()) return {};  // what follows is compared when it is followed
-  return store_failure(
-      StoreError::Kind::damaged,
-      "the cell's log has no entry that follows " + std::to_string(tail) +
-          ", where this server's replica ends: stop another server of the cell, copy `log` and "
-          "`anchor` from its data directory into this one, and start both");
+  return require_continuation(*shared_, tail,
+                              last.last);  // what follows is compared when it is followed
 }
 
 Stored<bool> CellMember::follow(const CellState& state) {
@@ -352,20 +348,27 @@ void CellMember::report() {
       const std::lock_guard lock(mutex_);
       view_.durability = std::move(durability->message);
     }
+  } else if (is_active_ && is_due(trimmed_at_ns_, limits::cell_trim_ms_default)) {
+    trim();
   }
 }
 
+// What it says to have must be durable: the database removes it for that. A writer waits for no
+// disk here, which would hold up its beats: its replica is synced each second that it appends.
 void CellMember::report_itself() {
   ReplicaReport own;
   if (is_active_) {  // its tree belongs to its appending thread
     own.server = settings_.server;
     own.role = "active";
     own.version = version_;
-    own.applied = log_.tail();
     own.feature_level = feature_level_newest;
   } else {
+    static_cast<void>(log_.sync());
     own = standby_report(settings_.server, version_, is_unfit_ ? "unfit" : "standby", log_);
   }
+  const Position synced = log_.synced();
+  if (synced < own.applied) own.root.clear();
+  own.applied = synced;
   const auto told = reports_->report(own);
   if (told) name_trouble_.clear();
   if (told || told.error().kind != StoreError::Kind::in_use) return;

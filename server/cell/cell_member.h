@@ -104,6 +104,8 @@ class CellMember {
   Stored<FeatureLevel> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
   void do_upgrades();
+  // Removes from the database what it needs no more, a part of it.
+  void trim();
   // Shows in the view who the writer is.
   void look_for_writer();
   void report();
@@ -150,6 +152,8 @@ class CellMember {
   std::optional<std::int64_t> reported_at_ns_;
   std::optional<std::int64_t> read_at_ns_;     // the reports of all servers
   std::optional<std::int64_t> checked_at_ns_;  // the durability
+  std::optional<std::int64_t> trimmed_at_ns_;  // the database's log
+  std::optional<Position> begin_;              // of that log, when it was trimmed last
   bool is_unfit_ = false;                      // to take the cell
   bool has_replica_failed_ = false;            // what it has isn't known
   bool has_failed_ = false;                    // hooks_.failed was called

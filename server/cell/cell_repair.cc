@@ -21,6 +21,15 @@ Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& setti
   }
   const CellState state = TRY(shared->state());
   CellRepair repair{before.last, tail, state.epoch};
+  if (before.last < replica.horizon().position) {
+    return store_failure(
+        StoreError::Kind::damaged,
+        "the cell's log ends at " + std::to_string(before.last) +
+            ", and this replica has dropped the records up to " +
+            std::to_string(replica.horizon().position) +
+            ", which archives have: what lies between can't be put back from it. Restore a newer "
+            "backup of the database, or put it back from a replica that has dropped less");
+  }
   const MerkleFrontier tree = TRY(replica.verify(before.last));
   std::string head;
   encode_head(tree, head);

@@ -6,10 +6,14 @@
 #include <array>
 #include <utility>
 
+#include "server/text/time_text.h"
+
 namespace signalbox {
 namespace {
 
 constexpr std::size_t name_bytes_max = 64;
+constexpr std::int64_t keep_ms_min = 1000;
+constexpr std::int64_t keep_ms_max = 36'600 * CellSettings::ms_per_day;
 
 using DurabilityName = std::pair<std::string_view, PostgresLog::Durability>;
 constexpr std::array<DurabilityName, 3> durabilities = {
@@ -38,6 +42,8 @@ std::string* cell_text(CellTexts& texts, std::string_view key) {
   if (key == "server") return &texts.server;
   if (key == "address") return &texts.address;
   if (key == "durability") return &texts.durability;
+  if (key == "keep") return &texts.keep;
+  if (key == "keep_absent") return &texts.keep_absent;
   return nullptr;
 }
 
@@ -80,6 +86,20 @@ tl::expected<CellSettings, std::string> read_cell_settings(const CellTexts& text
                           texts.durability + "\"");
   }
   settings.durability = place->second;
+  const auto keep_ms = parse_duration_ms(texts.keep);
+  if (!keep_ms || *keep_ms < keep_ms_min || *keep_ms > keep_ms_max) {
+    return tl::unexpected("cell.keep must be a time from 1s to 36600d, such as 3d; not \"" +
+                          texts.keep + "\"");
+  }
+  const auto absent_ms = parse_duration_ms(texts.keep_absent);
+  if (!absent_ms || *absent_ms < *keep_ms || *absent_ms > keep_ms_max) {
+    return tl::unexpected(
+        "cell.keep_absent must be a time from cell.keep to 36600d, such as 7d; "
+        "not \"" +
+        texts.keep_absent + "\"");
+  }
+  settings.keep_ms = *keep_ms;
+  settings.keep_absent_ms = *absent_ms;
   return settings;
 }
 

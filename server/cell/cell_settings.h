@@ -20,6 +20,8 @@ struct CellTexts {
   std::string server;   // empty: the name of this machine
   std::string address;  // where clients and runners reach this server
   std::string durability = "quorum";
+  std::string keep = "3d";
+  std::string keep_absent = "7d";
 };
 
 struct CellSettings {
@@ -27,6 +29,12 @@ struct CellSettings {
   std::string engine;
   CellServer server;
   PostgresLog::Durability durability = PostgresLog::Durability::quorum;
+  // Records stay in the database for so long at least, and for longer while a server lacks them
+  // that has reported within the other time.
+  std::int64_t keep_ms = 3 * ms_per_day;
+  std::int64_t keep_absent_ms = 7 * ms_per_day;
+
+  static constexpr std::int64_t ms_per_day = 24LL * 60 * 60 * 1000;
 };
 
 // Returns the text that belongs to `key`; nullptr if there is no such key.

@@ -122,6 +122,9 @@ struct Api {
   // Returns why this server takes no commands at present, since another one of its cell does or the
   // cell's log is away; nullopt: it takes them. nullptr: it is in no cell.
   std::function<std::optional<Rejection>()> refuses_commands = nullptr;
+  // Returns why a run that failed at this position can't be retried at present: another server of
+  // the cell has dropped old records, and this one hasn't yet. nullptr: it is in no cell.
+  std::function<std::optional<Rejection>(Position failed_at)> holds_retry = nullptr;
   // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
   std::optional<BlockingPool> artifact_store = std::nullopt;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made

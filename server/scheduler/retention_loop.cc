@@ -56,10 +56,10 @@ Stored<bool> has_old_records(const EventLog& log, Position from, std::int64_t un
 
 }  // namespace
 
-void conclude_retention(Engine& engine, const EventLog& log) {
+void conclude_retention(Engine& engine, Position dropped_at) {
   const Tick* tick = engine.world().find_tick(std::string(retention_loop_name));
   if (tick == nullptr) return;
-  const bool dropped = log.horizon().dropped_at > tick->token;
+  const bool dropped = dropped_at > tick->token;
   if (tick->status == TickStatus::running && dropped) {
     EndTick command;
     command.loop = tick->loop;
@@ -96,13 +96,12 @@ RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings)
 
 RetentionLoop::~RetentionLoop() = default;
 
-void RetentionLoop::refuse(const NoteVerifier& key, std::string why,
-                           const ScheduledLoop::Ended& ended) {
+void RetentionLoop::refuse(RetentionObstacle obstacle, const ScheduledLoop::Ended& ended) {
   RetentionOutcome outcome;
   outcome.at_ns = parts_.clock.wall_ns();
-  outcome.error = std::move(why);
-  outcome.next_commands = {"signalbox audit adopt '" + key.text() + "'",
-                           "signalbox loop trigger retention"};
+  outcome.error = std::move(obstacle.why);
+  outcome.next_commands = std::move(obstacle.next_commands);
+  outcome.next_commands.emplace_back("signalbox loop trigger retention");
   latest_ = std::move(outcome);
   ended(latest_->error);
 }
@@ -123,8 +122,11 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
       if (!*found) return ended(std::nullopt);
       if (key) {
         auto why = unadopted_key_text(*key, parts_.engine.world().access.audit_key);
-        if (!why.empty()) return refuse(*key, std::move(why), ended);
+        if (!why.empty()) {
+          return refuse({std::move(why), {"signalbox audit adopt '" + key->text() + "'"}}, ended);
+        }
       }
+      if (auto obstacle = parts_.obstacle()) return refuse(*std::move(obstacle), ended);
       // A redaction is under way: the next due time does it.
       if (!parts_.turn.take()) return ended(std::nullopt);
       const auto attempt = std::make_shared<Attempt>();

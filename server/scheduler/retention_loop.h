@@ -26,6 +26,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
@@ -42,9 +43,16 @@ namespace limits {
 inline constexpr int retention_plans_max = 3;
 }  // namespace limits
 
-// Ends the tick of a retention that was under way when the process before ended. Called at every
-// start, whether a policy is still configured or not.
-void conclude_retention(Engine& engine, const EventLog& log);
+// Ends the tick of a retention that was under way when the process before ended, or another server
+// of the cell. `dropped_at` is the position of the log's latest HistoryDropped, 0 for none. Called
+// at every start, whether a policy is still configured or not.
+void conclude_retention(Engine& engine, Position dropped_at);
+
+// Why no retention may begin, as a sentence, and what to do.
+struct RetentionObstacle {
+  std::string why;
+  std::vector<std::string> next_commands;
+};
 
 class RetentionLoop final : public LoopGroup {
  public:
@@ -65,6 +73,8 @@ class RetentionLoop final : public LoopGroup {
     std::function<Stored<void>(const std::atomic<bool>& stopped)> renew_rows;
     // Called with the outcome of each retention.
     std::function<void(const RetentionOutcome&)> report;
+    // Returns why nothing may be dropped at present; nullopt: it may.
+    std::function<std::optional<RetentionObstacle>()> obstacle = [] { return std::nullopt; };
   };
 
   RetentionLoop(Parts parts, const RetentionSettings& settings);
@@ -75,6 +85,8 @@ class RetentionLoop final : public LoopGroup {
   void note_applied(std::span<const Record> records);
   // Returns whether the latest drop of this process took the records of the run, or is about to.
   [[nodiscard]] bool has_dropped(const RunId& run_id) const { return dropped_.contains(run_id); }
+  // Called when another server of the cell has dropped records.
+  void note_dropped() { latest_ = latest_retention(parts_.log); }
   // Called when the service stops: cancels what is under way, and leaves its tick to the next
   // start.
   void stop() { *stopped_ = true; }
@@ -89,7 +101,7 @@ class RetentionLoop final : public LoopGroup {
   struct Attempt;
 
   void tick(const ScheduledLoop::Ended& ended);
-  void refuse(const NoteVerifier& key, std::string why, const ScheduledLoop::Ended& ended);
+  void refuse(RetentionObstacle obstacle, const ScheduledLoop::Ended& ended);
   void plan(const std::shared_ptr<Attempt>& attempt);
   void stage(Attempt& attempt) const;
   Stored<void> store_base(Attempt& attempt) const;

@@ -71,7 +71,7 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(const Reten
         texts.failed_runs);
   }
   // HistoryDropped has this path with the name of a directory below it, so leave room for that.
-  if (texts.archive.size() > limits::path_bytes_max - 64) {
+  if (texts.archive.size() > limits::path_bytes_max - 128) {
     return tl::unexpected(std::string("retention.archive is too long for a path"));
   }
   if (is_in_directory(texts.archive, data)) {

@@ -28,6 +28,9 @@ struct RetentionSettings {
   std::filesystem::path archives;  // absolute; each drop gets a directory FROM-TO below it
   std::filesystem::path key;       // absolute; file with the private key that signs the archives
   Schedule schedule;
+  // Follows FROM-TO in the name of an archive: of a cell, the server that makes it. Another one may
+  // still be at its own of the same records, which it was about to drop when it was deposed.
+  std::string archive_mark{};
 };
 
 // The settings as written in the file, or their defaults; paths are absolute.

@@ -23,6 +23,8 @@ TEST(FeatureLevel, IsThatOfTheRelease) {  // K9
 TEST(FeatureLevel, IsThatOfTheVersion) {
   EXPECT_EQ(feature_level_of({201, 1, "RunStarted"}), feature_level_min);
   EXPECT_EQ(feature_level_of({201, 3, "RunStarted"}), feature_level_min);
+  EXPECT_EQ(feature_level_of({106, 1, "HistoryDropped"}), feature_level_min);
+  EXPECT_EQ(feature_level_of({106, 2, "HistoryDropped"}), 2);
   EXPECT_EQ(feature_level_of({201, 4, "RunStarted"}), 0) << "a version that nobody gave a level";
   EXPECT_EQ(feature_level_of({202, 2, "RunSucceeded"}), 0);
   EXPECT_EQ(feature_level_of({111, 1, "AnotherOfTheServer"}), 0);

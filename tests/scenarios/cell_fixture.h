@@ -27,7 +27,8 @@ class CellPeer {
       : name_(std::move(name)), address_("tcp://127.0.0.1:" + std::to_string(test::unused_port())) {
     std::filesystem::create_directories(server_.data());
     std::filesystem::permissions(server_.data(), std::filesystem::perms::owner_all);
-    configure(settings(engine));
+    cell_ = settings(engine);
+    configure(cell_);
   }
 
   // Returns its settings of the cell, whose database has this URL.
@@ -35,6 +36,9 @@ class CellPeer {
     return "[cell]\nname = \"main\"\nengine = \"" + engine + "\"\nserver = \"" + name_ +
            "\"\naddress = \"" + address_ + "\"\n";
   }
+
+  // Adds to the settings of the cell, and then other tables.
+  void add_settings(const std::string& more) const { configure(cell_ + more); }
 
   // Replaces the settings of the cell by `cell`, which may be none.
   void configure(const std::string& cell) const {
@@ -69,6 +73,7 @@ class CellPeer {
  private:
   std::string name_;
   std::string address_;
+  std::string cell_;
   RealServer server_{{"--watchdog-interval", "1h"}};
 };
 

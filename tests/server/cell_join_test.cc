@@ -81,6 +81,24 @@ TEST_F(CellJoinTest, TakesTheKeyOfACellThatIsThere) {
   EXPECT_EQ(*key, "another key");
 }
 
+TEST_F(CellJoinTest, RefusesALogThatTheCellsNoLongerContinues) {  // K7
+  ASSERT_TRUE(shared_.create(ChainLink{}, to_base64("another key")));
+  append_elsewhere(3);
+  append_elsewhere(3);
+  ASSERT_EQ(shared_.trim(2, 3, 10)->links, 2U);
+  const auto refused = join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("copy `log` and `anchor`"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(shared_.replicas()->empty()) << "nothing is kept for it";
+  // A log that was copied from another server is one that the cell's continues.
+  const std::vector<Commit> commits = {test::sample_commit(1, 3)};
+  ASSERT_EQ(replica_.append(0, commits).status, AppendStatus::ok);
+  const auto joined = join();
+  EXPECT_TRUE(joined.has_value()) << joined.error().message;
+}
+
 TEST_F(CellJoinTest, WaitsForADatabaseThatIsAway) {
   chain_->set_away(true);
   const auto key = join([this] { chain_->set_away(now_ms_ < 90'000); });

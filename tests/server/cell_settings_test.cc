@@ -48,6 +48,12 @@ TEST_F(CellSettingsTest, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->durability, PostgresLog::Durability::quorum);
   texts_.durability = "degraded-ok";
   EXPECT_EQ(read_cell_settings(texts_)->durability, PostgresLog::Durability::degraded_ok);
+  EXPECT_EQ(read->keep_ms, 3 * CellSettings::ms_per_day);
+  EXPECT_EQ(read->keep_absent_ms, 7 * CellSettings::ms_per_day);
+  texts_.keep = "10d";
+  texts_.keep_absent = "30d";
+  EXPECT_EQ(read_cell_settings(texts_)->keep_ms, 10 * CellSettings::ms_per_day);
+  EXPECT_EQ(read_cell_settings(texts_)->keep_absent_ms, 30 * CellSettings::ms_per_day);
   texts_.server = "";  // this machine's name
   EXPECT_FALSE(read_cell_settings(texts_)->server.name.empty());
 }
@@ -68,6 +74,11 @@ TEST_F(CellSettingsTest, AWrongOneIsNamed) {
   texts_.durability = "some";
   EXPECT_NE(error().find("quorum, degraded-ok or attested"), std::string::npos);
   texts_.durability = "attested";
+  for (const char* keep : {"", "0s", "3", "8d"}) {  // the last one is longer than keep_absent
+    texts_.keep = keep;
+    EXPECT_NE(error().find("cell.keep"), std::string::npos) << keep;
+  }
+  texts_.keep = "3d";
   texts_.server = "a\nb";
   EXPECT_NE(error().find("cell.server"), std::string::npos);
   texts_.server = "a";
@@ -79,11 +90,12 @@ TEST_F(CellSettingsTest, AWrongOneIsNamed) {
 TEST_F(CellSettingsTest, AFileThatCannotBeServedIsRefused) {
   EXPECT_EQ(error_of(std::string("listen = \"127.0.0.1:7101\"\n") + cell), "taken");
   EXPECT_NE(error_of(cell).find("needs `listen`"), std::string::npos);
-  EXPECT_NE(error_of("listen = \"127.0.0.1:7101\"\n[retention]\nolder_than = \"30d\"\narchive = "
-                     "\"archive\"\nkey = \"key.pem\"\n" +
-                     std::string(cell))
-                .find("retention"),
-            std::string::npos);
+  // Records are dropped in a cell as without one (K7): only the key is missing.
+  const std::string with_retention = error_of(
+      "listen = \"127.0.0.1:7101\"\n[retention]\nolder_than = \"30d\"\narchive = "
+      "\"archive\"\nkey = \"key.pem\"\n" +
+      std::string(cell));
+  EXPECT_NE(with_retention.find("retention.key"), std::string::npos) << with_retention;
   EXPECT_NE(error_of("[cell]\nhost = \"x\"\n").find("there is no setting cell.host"),
             std::string::npos);
 }

@@ -290,6 +290,12 @@ Stored<ChainLink> SimulatedSharedLog::last() {
   return connection_->last();
 }
 
+Stored<TrimmedChain> SimulatedSharedLog::trim(std::uint64_t epoch, Position through,
+                                              std::size_t count) {
+  TRY(travel());
+  return connection_->trim(epoch, through, count);
+}
+
 Stored<void> SimulatedSharedLog::report(const ReplicaReport& report) {
   TRY(travel());
   return connection_->report(report);

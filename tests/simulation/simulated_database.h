@@ -114,6 +114,7 @@ class SimulatedSharedLog final : public SharedLog {
   Stored<bool> raise_level(std::uint64_t epoch, FeatureLevel level) override;
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
+  Stored<TrimmedChain> trim(std::uint64_t epoch, Position through, std::size_t count) override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
   Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;

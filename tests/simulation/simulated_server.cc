@@ -314,7 +314,7 @@ void SimulatedServer::start() {
 void SimulatedServer::begin_serving() {
   files_.start(disk_.whole(), owner_);
   announce_start();
-  conclude_retention(engine_, disk_.log());
+  conclude_retention(engine_, disk_.log().horizon().dropped_at);
   environment_.dropped.going.clear();  // only a drop that is durable outlives a life
   started_ = true;
   if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm();

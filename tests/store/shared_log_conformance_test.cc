@@ -269,6 +269,40 @@ TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {
   EXPECT_EQ(report(before, 10).error().kind, StoreError::Kind::in_use);
 }
 
+TEST_P(SharedLogConformance, LosesItsFirstLinksToATrim) {  // K7
+  const auto log = open_writer();
+  std::vector<ChainLink> chain = {first_link()};
+  for (int i = 0; i < 6; ++i) {
+    chain.push_back(link_after(chain.back(), 1));
+    ASSERT_EQ(log->append(chain.back()).status, Status::ok);
+  }
+  const auto removed = [](SharedLog& by, std::uint64_t epoch, Position through, std::size_t count) {
+    const auto trimmed = by.trim(epoch, through, count);
+    EXPECT_TRUE(trimmed) << trimmed.error().message;
+    return trimmed ? trimmed->links : 0;
+  };
+  EXPECT_EQ(removed(*log, 2, 6, 10), 0U) << "another writer's epoch";
+  EXPECT_EQ(log->trim(1, 7, 0)->begin, before_chain);
+  std::size_t links = 0;  // a call may remove fewer than it could
+  EXPECT_TRUE(eventually([&] { return (links += removed(*log, 1, 7, 1)) == 3; }));
+  EXPECT_EQ(removed(*log, 1, 7, 10), 0U) << "the fourth one ends at 9";
+  EXPECT_EQ(log->trim(1, 7, 10)->begin, 6U);
+  EXPECT_TRUE(log->read(before_chain, 10)->empty());
+  EXPECT_TRUE(log->read(3, 10)->empty());
+  EXPECT_EQ(*open()->read(6, 10), std::vector(chain.begin() + 3, chain.end()));
+  // Its end stays, whatever is asked for, and grows; whoever takes it finds it.
+  EXPECT_TRUE(eventually([&] { return log->trim(1, 1000, 10)->begin == 15; }));
+  EXPECT_EQ(*log->last(), chain.back());
+  const ChainLink next = link_after(chain.back(), 1);
+  ASSERT_EQ(log->append(next).status, Status::ok);
+  EXPECT_EQ(*log->read(15, 10), (std::vector{chain.back(), next}));
+  const auto other = open();
+  ASSERT_EQ(*other->take(1, {"other", "b"}), 2U);
+  EXPECT_EQ(removed(*log, 1, 18, 10), 0U) << "it was deposed";
+  EXPECT_EQ(removed(*other, 2, 18, 10), 1U);
+  EXPECT_EQ(other->append(link_after(next, 2)).status, Status::ok);
+}
+
 TEST_P(SharedLogConformance, TellsTheTime) {
   const auto log = open_writer();
   const auto now_ns = [] {

@@ -142,6 +142,13 @@ Called<ExportManifest> archive_records(const RetentionRequest& request, const Re
   return verified->manifest;
 }
 
+// Returns the time, UTC, at which what has this age now was written. An age that reaches before
+// 1970 is older than any record.
+std::int64_t age_begin_ns(const RetentionRequest& request, std::int64_t age_ms) {
+  const bool exceeds_epoch = age_ms >= request.now_ns / ns_per_ms;
+  return exceeds_epoch ? 0 : request.now_ns - age_ms * ns_per_ms;
+}
+
 HistoryDropped event_of(const RetentionRequest& request, const RetentionPlan& plan,
                         const fs::path& archive, const ExportManifest& manifest) {
   HistoryDropped event;
@@ -154,6 +161,7 @@ HistoryDropped event_of(const RetentionRequest& request, const RetentionPlan& pl
   event.origin = manifest.origin;
   event.root = manifest.root;
   event.base = sha256(plan.drop.base);
+  event.failed_until_ns = age_begin_ns(request, request.failed_runs_ms);
   return event;
 }
 
@@ -186,13 +194,6 @@ void catch_up_read_models(const EventLog& log, const fs::path& data) {
   static_cast<void>(Projector(log, index, {}).catch_up());
 }
 
-// Returns the time, UTC, at which what has this age now was written. An age that reaches before
-// 1970 is older than any record.
-std::int64_t age_begin_ns(const RetentionRequest& request, std::int64_t age_ms) {
-  const bool exceeds_epoch = age_ms >= request.now_ns / ns_per_ms;
-  return exceeds_epoch ? 0 : request.now_ns - age_ms * ns_per_ms;
-}
-
 // A retention whose records are archived; without an event there is nothing to drop.
 struct Archived {
   RetentionReport report;
@@ -214,8 +215,9 @@ Called<Archived> archive_old(const EventLog& log, const RetentionRequest& reques
   if (report.plan.drops_nothing() || is_idle) return archived;
   TRY(require_adopted_key(request.signers, report.plan.audit_key));
   std::error_code failed;
-  const std::string name =
-      std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon);
+  const std::string name = std::to_string(report.plan.from) + "-" +
+                           std::to_string(report.plan.horizon) +
+                           (request.archive_mark.empty() ? "" : "-" + request.archive_mark);
   report.archive = fs::absolute(request.archives, failed) / name;
   if (request.dry_run) return archived;
 
@@ -258,6 +260,7 @@ Called<StagedRetention> stage_of_service(const DroppableLog& log, const fs::path
   RetentionRequest request;
   request.data = data;
   request.archives = settings.archives;
+  request.archive_mark = settings.archive_mark;
   request.older_than_ms = settings.older_than_ms;
   request.failed_runs_ms = settings.failed_runs_ms;
   request.only_worthwhile = true;

@@ -23,6 +23,7 @@ namespace signalbox {
 struct RetentionRequest {
   std::filesystem::path data;
   std::filesystem::path archives;  // parent of the archives, one directory FROM-TO for each drop
+  std::string archive_mark;        // behind the name of each; empty: none
   std::int64_t older_than_ms = 0;
   std::int64_t failed_runs_ms = 0;  // age since its failure that keeps a run that can be retried
   std::int64_t now_ns = 0;          // UTC

@@ -78,10 +78,14 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
 }
 
 // Returns the refusal of a run whose files a retention is removing, or that the world remembers as
-// failed and that a retention dropped, before its records were looked for or since.
+// failed and that a retention dropped, before its records were looked for or since; or which this
+// server of a cell is still to drop.
 std::optional<Rejection> dropped_since(const Api& api, const RetryRun& command) {
   if (api.is_dropped && api.is_dropped(command.run_id)) {
     return failed_run_dropped(api.log, command.run_id, command.failed_at);
+  }
+  if (api.holds_retry) {
+    if (auto held = api.holds_retry(command.failed_at)) return held;
   }
   if (api.are_files_going && api.are_files_going(command.run_id)) {
     return files_removed(command.run_id);

@@ -9,6 +9,7 @@
 #include "projections/retention_plan.h"
 #include "projections/trace_span.h"
 #include "server/board/run_change.h"
+#include "server/cell/cell_trim.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
@@ -203,6 +204,8 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_loss_ms_min);
   SIGNALBOX_LIMIT(cell_call_ms_max);
   SIGNALBOX_LIMIT(cell_report_call_ms_max);
+  SIGNALBOX_LIMIT(cell_trim_ms_default);
+  SIGNALBOX_LIMIT(cell_trim_links_max);
   SIGNALBOX_LIMIT(runners_max);
   SIGNALBOX_LIMIT(caller_runners_max);
   SIGNALBOX_LIMIT(runner_slots_max);

@@ -1,0 +1,129 @@
+#include "server/scheduler/followed_drops.h"
+
+#include <exception>
+#include <utility>
+
+#include "domain/nanoseconds.h"
+#include "domain/try.h"
+#include "projections/retention_plan.h"
+#include "projections/rocks_table.h"
+#include "projections/run_index.h"
+
+namespace signalbox {
+namespace {
+
+// Before a drop that failed for want of space is tried again.
+constexpr std::int64_t retry_pause_ms = 30'000;
+
+constexpr const char* what_to_do =
+    ". Nothing was dropped here. If this server has another version than the one that dropped the "
+    "records, install that version. Otherwise stop another server of the cell, copy `log` and "
+    "`anchor` from its data directory into this one, and start both";
+
+// With its read models in `scratch` on disk, since they may exceed memory.
+Stored<RetentionPlan> plan_on_disk(const EventLog& log, Position dropped_at,
+                                   const std::filesystem::path& scratch) {
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch, ignored);
+  auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::table_format));
+  auto plan = plan_recorded_drop(log, dropped_at, *opened.table);
+  opened.table.reset();
+  std::filesystem::remove_all(scratch, ignored);
+  return plan;
+}
+
+// A drop must not fill the disk of the log.
+Stored<void> require_space(const std::filesystem::path& data, const HistoryDrop& drop) {
+  constexpr std::uintmax_t service_bytes_min = 64 * 1024 * 1024;
+  std::error_code unknown;  // on an error `available` is the maximum value
+  const std::uintmax_t available = std::filesystem::space(data, unknown).available;
+  if (available >= 2 * drop.base.size() + service_bytes_min) return {};
+  return store_failure(StoreError::Kind::full, "too little space on the disk of " + data.string() +
+                                                   ": " + std::to_string(available) + " bytes");
+}
+
+}  // namespace
+
+FollowedDrops::FollowedDrops(Parts parts)
+    : parts_(std::move(parts)), stopped_(std::make_shared<std::atomic<bool>>(false)) {}
+
+Position FollowedDrops::due_horizon() {
+  const auto due = parts_.log.due_drops();
+  if (due.empty()) return 0;
+  if (due_read_ == due.back()) return due_horizon_;
+  const auto commit = parts_.log.read_commit(due.back());
+  const auto* event = commit ? event_as<HistoryDropped>(commit->front().event) : nullptr;
+  if (event == nullptr) return due.back();  // drop() says what is wrong
+  due_read_ = due.back();
+  due_horizon_ = event->horizon;
+  return due_horizon_;
+}
+
+void FollowedDrops::look() {
+  if (under_way_ || *stopped_) return;
+  const auto due = parts_.log.due_drops();
+  if (due.empty() || parts_.clock.monotonic_ns() < retry_at_ns_ || !parts_.turn.take()) return;
+  under_way_ = true;
+  parts_.blocking.run(
+      {.name = "retention"},
+      [this, dropped_at = due.front(), stopped = stopped_]() -> std::function<void()> {
+        Stored<void> made;
+        try {
+          made = drop(dropped_at);
+        } catch (const std::exception& failure) {
+          made = store_failure(StoreError::Kind::io, failure.what());
+        }
+        if (made) finish_files();
+        return [this, dropped_at, made = std::move(made), stopped] {
+          if (!*stopped) conclude(dropped_at, made);
+        };
+      });
+}
+
+Stored<void> FollowedDrops::drop(Position dropped_at) const {
+  auto plan = TRY(plan_on_disk(InterruptibleLog(parts_.log, *stopped_), dropped_at,
+                               parts_.data / "projections" / "followed_drop"));
+  TRY(require_space(parts_.data, plan.drop));
+  auto staged = TRY(parts_.log.stage_due_drop(std::move(plan.drop), stopped_.get()));
+  // The read models get what will be dropped before it is.
+  if (!parts_.follow_to(staged.drop.position)) {
+    return store_failure(StoreError::Kind::rebuilding,
+                         "the read models are behind what is to be dropped");
+  }
+  for (bool more = true; more;) {
+    if (*stopped_) return store_failure(StoreError::Kind::io, "the service stops");
+    more = TRY(parts_.log.store_base_part(staged));
+  }
+  return parts_.log.commit_due_drop(staged);
+}
+
+void FollowedDrops::finish_files() const {
+  static_cast<void>(parts_.renew_rows(*stopped_));
+  if (!*stopped_ && parts_.log.purge_dropped(stopped_.get())) {
+    static_cast<void>(parts_.log.note_purged());
+  }
+}
+
+void FollowedDrops::conclude(Position dropped_at, const Stored<void>& made) {
+  under_way_ = false;
+  parts_.turn.give_back();
+  if (made) return parts_.dropped(dropped_at);
+  StoreError error = made.error();
+  switch (error.kind) {
+    case StoreError::Kind::damaged:
+      error.message += what_to_do;
+      return parts_.failed(error);
+    case StoreError::Kind::unsupported:
+    case StoreError::Kind::not_found:
+    case StoreError::Kind::dropped:
+      return parts_.failed(error);
+    default:
+      break;
+  }
+  retry_at_ns_ = parts_.clock.monotonic_ns() + retry_pause_ms * ns_per_ms;
+  parts_.note("what the cell dropped at " + std::to_string(dropped_at) +
+              " isn't dropped here yet: " + error.message + "; it is tried again in " +
+              std::to_string(retry_pause_ms / 1000) + " s");
+}
+
+}  // namespace signalbox

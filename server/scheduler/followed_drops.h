@@ -1,0 +1,77 @@
+// The drops of records that another server of the cell has recorded, made here. When its
+// HistoryDropped is followed, the drop is due (store/replica_log.h):
+//
+//   retention lane   plans the drop anew, from the records before the event, and compares it with
+//                    what the event says; reads what it will store; writes it, in short steps
+//                    beside whoever appends or follows; then computes the read models from the new
+//                    base, and rewrites the files of the log
+//
+// Following, commands and queries go on meanwhile. Whether this server stands by or takes the cell
+// makes no difference. A stop or a kill leaves the drop due, or made; the next start finishes it.
+// A plan that differs is a replica that differs: nothing is dropped then, and the service fails.
+//
+// All calls come from the engine thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/platform/blocking_pool.h"
+#include "server/platform/clock.h"
+#include "server/scheduler/rewriting_turn.h"
+#include "store/replicated_event_log.h"
+
+namespace signalbox {
+
+class FollowedDrops {
+ public:
+  struct Parts {
+    ReplicatedEventLog& log;
+    const Clock& clock;
+    RewritingTurn& turn;
+    std::filesystem::path data;
+    BlockingPool blocking;  // the lane of retentions
+    // As in RetentionLoop::Parts.
+    std::function<bool(Position)> follow_to;
+    std::function<Stored<void>(const std::atomic<bool>& stopped)> renew_rows;
+    // Called after each drop, with its event's position.
+    std::function<void(Position dropped_at)> dropped;
+    // The replica differs from the cell's log, or can't be read.
+    std::function<void(const StoreError&)> failed;
+    // For the log of the service: why a drop has to wait.
+    std::function<void(const std::string& why)> note;
+  };
+
+  explicit FollowedDrops(Parts parts);
+
+  // Begins the first drop that is due, unless one is under way, or something else rewrites the log.
+  // Called often.
+  void look();
+  // Returns the horizon of the latest drop that is due; 0 if none is. What it takes may still be
+  // read here, and is gone at other servers.
+  [[nodiscard]] Position due_horizon();
+  // Called when the service stops: cancels what is under way.
+  void stop() { *stopped_ = true; }
+
+ private:
+  // Makes the drop for the HistoryDropped at `dropped_at`. On the lane.
+  [[nodiscard]] Stored<void> drop(Position dropped_at) const;
+  // What can be repeated by the next start. On the lane.
+  void finish_files() const;
+  void conclude(Position dropped_at, const Stored<void>& made);
+
+  const Parts parts_;
+  bool under_way_ = false;
+  std::int64_t retry_at_ns_ = 0;  // monotonic
+  // Of due_horizon(), which is asked often: the event that it was read from.
+  Position due_read_ = 0;
+  Position due_horizon_ = 0;
+  const std::shared_ptr<std::atomic<bool>> stopped_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,185 @@
+// A server of a cell drops what another one has dropped: when it does, what it refuses, and what it
+// tries again. The threads are the test's own.
+#include "server/scheduler/followed_drops.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "projections/memory_table.h"
+#include "projections/retention_plan.h"
+#include "store/memory_event_log.h"
+#include "store/memory_shared_log.h"
+#include "store/merkle_tree.h"
+#include "tests/fixtures/temporary_directory.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+// A clock that the test sets.
+class SetClock final : public Clock {
+ public:
+  std::int64_t now_ns = second_ns;
+
+  [[nodiscard]] std::int64_t wall_ns() const override { return now_ns; }
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns; }
+};
+
+// A server of the cell.
+struct DropReplica {
+  std::shared_ptr<MemoryChain> chain;
+  MemoryEventLog replica;
+  ReplicatedEventLog log{replica, std::make_unique<MemorySharedLog>(chain),
+                         [](const std::string&) {}};
+
+  explicit DropReplica(std::shared_ptr<MemoryChain> shared) : chain(std::move(shared)) {}
+  void follow() {
+    MemorySharedLog reader(chain);
+    const auto links = reader.read(log.tail(), 1000);
+    ASSERT_TRUE(links);
+    for (const ChainLink& link : *links) ASSERT_TRUE(log.follow(link));
+  }
+};
+
+class FollowedDropsTest : public testing::Test {
+ protected:
+  FollowedDropsTest() {
+    MemorySharedLog shared(chain_);
+    EXPECT_TRUE(shared.create(first_link(writer_.log), "secret"));
+    EXPECT_EQ(shared.take(0, {"writer", "tcp://127.0.0.1:1"}).value(), 1U);
+    writer_.log.begin_epoch(1, *shared.last());
+    append(ServerEvent(ServerStarted{1, "1.0", PreviousEnd::none}));
+    for (int count = 0; count < 5; ++count) append(ServerEvent(ClockJumped{}));
+    drops_ = std::make_unique<FollowedDrops>(
+        FollowedDrops::Parts{own_.log, clock_, turn_, data_.path(), BlockingPool(at_once, at_once),
+                             [this](Position) { return has_rows_; },
+                             [this](const std::atomic<bool>&) -> Stored<void> {
+                               ++rows_renewed_;
+                               return {};
+                             },
+                             [this](Position dropped_at) { dropped_.push_back(dropped_at); },
+                             [this](const StoreError& error) { failures_.push_back(error); },
+                             [this](const std::string& why) { notes_.push_back(why); }});
+  }
+
+  static void at_once(std::function<void()> action) { action(); }
+
+  [[nodiscard]] Record record_of(ServerEvent event) const {
+    Record record;
+    record.position = writer_.log.tail() + 1;
+    record.stream = Stream::server();
+    record.recorded_at_ns = static_cast<std::int64_t>(record.position) * second_ns;
+    record.actor = "signalbox";
+    record.event = Event(std::move(event));
+    return record;
+  }
+  void append(ServerEvent event) {
+    const Commit commit{record_of(std::move(event))};
+    ASSERT_EQ(writer_.log.append(writer_.log.tail(), {&commit, 1}).status, AppendStatus::ok);
+  }
+  // Has the writer drop what is before its fourth record, and say so, with another base if the test
+  // wants it.
+  void drop(bool says_so = true) {
+    MemoryTable scratch;
+    RetentionPlan plan = plan_retention(writer_.log, 3 * second_ns, scratch, 0).value();
+    HistoryDropped event;
+    event.horizon = plan.horizon;
+    event.from = plan.from;
+    event.records = plan.records_dropped;
+    event.records_kept = plan.records_kept;
+    event.base = sha256(plan.drop.base);
+    StagedDrop staged = writer_.log.stage_drop(std::move(plan.drop), nullptr).value();
+    Sha256 hashing;
+    event.root = merkle_root(staged.frontier, hashing);
+    if (!says_so) {
+      event.base.bytes[0] ^= 1;
+      return append(ServerEvent(event));
+    }
+    ASSERT_FALSE(writer_.log.store_base_part(staged).value());
+    const auto result =
+        writer_.log.commit_drop(writer_.log.tail(), {record_of(ServerEvent(event))}, staged);
+    ASSERT_TRUE(result && result->status == AppendStatus::ok);
+  }
+
+  TemporaryDirectory data_;
+  SetClock clock_;
+  RewritingTurn turn_;
+  const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
+  DropReplica writer_{chain_};
+  DropReplica own_{chain_};
+  bool has_rows_ = true;
+  int rows_renewed_ = 0;
+  std::vector<Position> dropped_;
+  std::vector<StoreError> failures_;
+  std::vector<std::string> notes_;
+  std::unique_ptr<FollowedDrops> drops_;
+};
+
+TEST_F(FollowedDropsTest, AreMadeOnceTheyAreFollowed) {  // K7
+  own_.follow();
+  drops_->look();
+  EXPECT_EQ(drops_->due_horizon(), 0U);
+  drop();
+  append(ServerEvent(ClockJumped{}));
+  own_.follow();
+  EXPECT_EQ(drops_->due_horizon(), 3U);
+  ASSERT_TRUE(turn_.take());  // something else rewrites the log
+  drops_->look();
+  EXPECT_EQ(own_.log.horizon().position, 0U);
+  turn_.give_back();
+  drops_->look();
+  EXPECT_EQ(dropped_, (std::vector<Position>{7}));
+  EXPECT_EQ(drops_->due_horizon(), 0U);
+  EXPECT_EQ(own_.log.horizon().position, 3U);
+  EXPECT_EQ(own_.log.horizon().dropped_at, 7U);
+  EXPECT_EQ(own_.log.base().value(), writer_.log.base().value());
+  EXPECT_EQ(own_.log.frontier(), writer_.log.frontier());
+  EXPECT_EQ(rows_renewed_, 1);
+  EXPECT_TRUE(failures_.empty() && notes_.empty());
+  EXPECT_TRUE(turn_.take()) << "it was given back";
+}
+
+TEST_F(FollowedDropsTest, ThatWouldDifferFailAndDropNothing) {  // K7
+  drop(/*says_so=*/false);
+  own_.follow();
+  drops_->look();
+  ASSERT_EQ(failures_.size(), 1U);
+  EXPECT_EQ(failures_[0].kind, StoreError::Kind::damaged);
+  EXPECT_NE(failures_[0].message.find("copy `log` and `anchor`"), std::string::npos)
+      << failures_[0].message;
+  EXPECT_EQ(own_.log.horizon().position, 0U);
+  EXPECT_TRUE(own_.log.read(1, 1));
+  EXPECT_EQ(own_.log.due_drops(), (std::vector<Position>{7})) << "the next start finds it again";
+  EXPECT_TRUE(dropped_.empty());
+}
+
+TEST_F(FollowedDropsTest, AreTriedAgainAfterAWhile) {  // K7
+  drop();
+  own_.follow();
+  has_rows_ = false;
+  drops_->look();
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("isn't dropped here yet"), std::string::npos) << notes_[0];
+  has_rows_ = true;
+  drops_->look();
+  EXPECT_TRUE(dropped_.empty());
+  clock_.now_ns += 31 * second_ns;
+  drops_->look();
+  EXPECT_EQ(dropped_.size(), 1U);
+  EXPECT_EQ(own_.log.horizon().position, 3U);
+}
+
+TEST_F(FollowedDropsTest, AreLeftToTheNextStartByAStop) {  // K7
+  drop();
+  own_.follow();
+  drops_->stop();
+  drops_->look();
+  EXPECT_EQ(own_.log.horizon().position, 0U);
+  EXPECT_EQ(own_.log.due_drops().size(), 1U);
+}
+
+}  // namespace
+}  // namespace signalbox
