@@ -1,9 +1,53 @@
 #include "server/platform/artifact_store.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
 #include "domain/try.h"
 #include "store/sha256.h"
 
 namespace signalbox {
+namespace {
+
+tl::unexpected<StoreError> not_the_artifact(const std::string& location) {
+  return store_failure(StoreError::Kind::damaged,
+                       "what " + location + " has in the place of an artifact is not the artifact",
+                       location);
+}
+
+// Returns what `read_own` gives instead of a part that can't be had. A store that is away may have
+// it later, whichever of the two it was asked for.
+template <class T, class ReadOwn>
+Stored<T> or_own(Stored<T> part, ReadOwn read_own) {
+  if (part || is_store_away(part.error())) return part;
+  Stored<T> own = read_own();
+  return own || is_store_away(own.error()) ? std::move(own) : std::move(part);
+}
+
+// Reads the part that was opened, and returns whether it has the artifact's digest.
+Stored<bool> has_digest(const OpenedBlob& opened, const ArtifactPlace& place) {
+  Sha256 hash;
+  std::array<char, 64 * 1024> buffer;
+  std::uint64_t read = 0;
+  while (read < place.bytes) {
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), place.bytes - read));
+    const ssize_t got =
+        ::pread(opened.file.get(), buffer.data(), wanted, static_cast<off_t>(opened.begins + read));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return tl::unexpected(system_error("read", "an artifact of a bundle"));
+    if (got == 0) return false;
+    hash.update({buffer.data(), static_cast<std::size_t>(got)});
+    read += static_cast<std::uint64_t>(got);
+  }
+  return hash.finish() == place.sha256;
+}
+
+}  // namespace
 
 Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& media_type,
                                     std::string_view content) {
@@ -12,18 +56,9 @@ Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& 
   return artifact;
 }
 
-Stored<bool> ArtifactStore::confirm(const Digest& sha256, std::uint64_t bytes) {
-  if (TRY(size_of(sha256)) != bytes) return false;
-  const auto content = get(sha256);
-  if (!content && content.error().kind == StoreError::Kind::damaged) return false;
-  if (!content && content.error().kind == StoreError::Kind::not_found) return false;
-  if (!content) return tl::unexpected(content.error());
-  TRY(put_content(sha256, *content));
-  return true;
-}
-
 Stored<std::optional<UploadUrl>> ArtifactStore::upload_url(const Digest& /*sha256*/,
-                                                           std::uint64_t /*bytes*/) {
+                                                           std::uint64_t /*bytes*/,
+                                                           std::int64_t /*wall_ns*/) {
   return std::nullopt;
 }
 
@@ -42,23 +77,19 @@ Stored<std::string> ArtifactStore::get_at(const ArtifactPlace& place) const {
   if (!place.part) return get(place.sha256);
   auto part = get_part(place.part->bundle, place.part->offset, place.bytes);
   if (part && signalbox::sha256(*part) == place.sha256) return part;
-  if (part) {
-    const std::string location = location_of(place.part->bundle);
-    part = store_failure(
-        StoreError::Kind::damaged,
-        "what " + location + " has in the place of an artifact is not the artifact", location);
-  }
-  if (is_store_away(part.error())) return part;
-  auto own = get(place.sha256);
-  return own ? std::move(own) : std::move(part);
+  if (part) part = not_the_artifact(location_of(place.part->bundle));
+  return or_own(std::move(part), [&] { return get(place.sha256); });
 }
 
 Stored<OpenedBlob> ArtifactStore::open_at(const ArtifactPlace& place) const {
   if (!place.part) return open(place.sha256, place.bytes);
   auto part = open_part(place.part->bundle, place.part->offset, place.bytes);
-  if (part || is_store_away(part.error())) return part;
-  auto own = open(place.sha256, place.bytes);
-  return own ? std::move(own) : std::move(part);
+  if (part) {
+    const bool is_it = TRY(has_digest(*part, place));
+    if (is_it) return part;
+    part = not_the_artifact(location_of(place.part->bundle));
+  }
+  return or_own(std::move(part), [&] { return open(place.sha256, place.bytes); });
 }
 
 Stored<bool> ArtifactStore::has_at(const ArtifactPlace& place) const {

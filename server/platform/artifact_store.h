@@ -80,10 +80,12 @@ class ArtifactStore {
   // Returns whether content of this digest and size is stored. Its age begins anew then, as with
   // put(), so that no retention removes it before an event names it. What is there under the digest
   // and is something else counts as absent: put() replaces it.
-  virtual Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes);
+  virtual Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes) = 0;
   // Returns a request by which content of this digest and size gets into the store without passing
-  // through this process, which has to confirm() it then; nullopt if there is no such way.
-  virtual Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes);
+  // through this process, which has to confirm() it then; nullopt if there is no such way. It is
+  // good for limits::upload_url_ms_max from `wall_ns` (UTC) on.
+  virtual Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes,
+                                                      std::int64_t wall_ns);
 
   // Returns the content after checking its digest.
   [[nodiscard]] virtual Stored<std::string> get(const Digest& sha256) const = 0;
@@ -100,6 +102,7 @@ class ArtifactStore {
                                                      std::uint64_t bytes) const = 0;
   // Does what get(), open(), has() and location_of() do for an artifact, wherever it is. One whose
   // bundle doesn't have it may still be a blob of its own: of another attempt, or an earlier one.
+  // The digest of a part of a bundle is compared.
   [[nodiscard]] Stored<std::string> get_at(const ArtifactPlace& place) const;
   [[nodiscard]] Stored<OpenedBlob> open_at(const ArtifactPlace& place) const;
   [[nodiscard]] Stored<bool> has_at(const ArtifactPlace& place) const;

@@ -65,6 +65,26 @@ Stored<void> DirectoryArtifacts::put_content(const Digest& sha256, std::string_v
   return write_file_atomically(path, content);
 }
 
+// Reads the content once; its time is set without writing it again, unless that fails.
+Stored<bool> DirectoryArtifacts::confirm(const Digest& sha256, std::uint64_t bytes) {
+  const fs::path path = path_of(sha256);
+  const std::shared_lock<std::shared_mutex> not_removing(removal_);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return tl::unexpected(system_error("look at", path));
+  }
+  if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != bytes) return false;
+  const auto content = get(sha256);
+  if (!content && content.error().kind == StoreError::Kind::damaged) return false;
+  if (!content && content.error().kind == StoreError::Kind::not_found) return false;
+  if (!content) return tl::unexpected(content.error());
+  if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0) {
+    TRY(write_file_atomically(path, *content));
+  }
+  return true;
+}
+
 Stored<std::string> DirectoryArtifacts::get(const Digest& sha256) const {
   const fs::path path = path_of(sha256);
   auto content = read_regular_file(path, limits::artifact_bytes_max);

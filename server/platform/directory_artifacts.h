@@ -16,6 +16,7 @@ class DirectoryArtifacts final : public ArtifactStore {
   explicit DirectoryArtifacts(std::filesystem::path root);  // <data>/artifacts
 
   Stored<void> put_content(const Digest& sha256, std::string_view content) override;
+  Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
   [[nodiscard]] Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,

@@ -71,6 +71,7 @@ struct Receiver {
     if (request.sink) {
       long status = 0;
       libcurl.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+      if (request.sink_status != nullptr) *request.sink_status = status;
       if (status / 100 == 2) return request.sink(part);
     }
     // Only an error is kept of an answer that isn't the sink's.

@@ -36,6 +36,7 @@ struct OutgoingRequest {
   // Takes the body of a 2xx, a part at a time, instead of HttpResponse::body; false ends the
   // request as a failure.
   std::function<bool(std::string_view part)> sink = nullptr;
+  long* sink_status = nullptr;  // set to the status before `sink` is called; outlives the call
   // Time without a byte in either direction after which the request has failed; 0: no bound.
   std::int64_t stall_ms = 0;
   // The header field of the response that HttpResponse::wanted gets, in lower case; or empty.

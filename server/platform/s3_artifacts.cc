@@ -172,7 +172,13 @@ Stored<bool> S3Artifacts::confirm(const Digest& sha256, std::uint64_t bytes) {
 
 Stored<bool> S3Artifacts::check(const Digest& sha256, std::uint64_t bytes) {
   const std::string key = key_of(sha256);
-  const auto found = TRY(client_.head(key));
+  auto found = TRY(client_.head(key));
+  if (found && !found->bytes) {
+    const auto listed = TRY(find(sha256));
+    if (!listed) return false;
+    found->bytes = listed->bytes;
+    found->modified_ns = listed->modified_ns;
+  }
   if (!found || found->bytes != bytes) return false;
   if (found->sha256 ? *found->sha256 != sha256 : !TRY(is_intact(sha256))) return false;
   if (found->modified_ns > SystemClock().wall_ns() - renewed_after_ns) return true;
@@ -184,9 +190,9 @@ Stored<bool> S3Artifacts::check(const Digest& sha256, std::uint64_t bytes) {
   return true;
 }
 
-Stored<std::optional<UploadUrl>> S3Artifacts::upload_url(const Digest& sha256,
-                                                         std::uint64_t bytes) {
-  return client_.upload_url(key_of(sha256), sha256, bytes);
+Stored<std::optional<UploadUrl>> S3Artifacts::upload_url(const Digest& sha256, std::uint64_t bytes,
+                                                         std::int64_t wall_ns) {
+  return client_.upload_url(key_of(sha256), sha256, bytes, wall_ns);
 }
 
 Stored<void> S3Artifacts::list(std::uint8_t first,

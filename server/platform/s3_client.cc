@@ -23,6 +23,7 @@ constexpr std::size_t s3_answer_bytes_max = 4 * 1024 * 1024;  // a page of a lis
 constexpr std::int64_t bytes_per_s_min = 1024 * 1024;
 // The digest of the content, which the store checks on arrival and keeps, where it knows it.
 constexpr const char* checksum_header = "x-amz-checksum-sha256";
+constexpr long whole_object = 200;  // where a part was asked for: 206
 constexpr long range_beyond_end = 416;
 constexpr const char* object_media_type = "application/octet-stream";
 
@@ -84,6 +85,8 @@ struct S3Client::Request {
   std::function<bool(std::string_view)> sink = nullptr;
   std::size_t bytes_max = s3_answer_bytes_max;  // of the answer, or of what is sent
   const bool* is_refused = nullptr;             // set by `sink`: what arrives isn't what was stored
+  const bool* is_complete = nullptr;            // set by `sink`: what follows isn't needed
+  long* sink_status = nullptr;                  // of the answer that `sink` gets
 };
 
 S3Client::S3Client(S3Settings settings) : settings_(std::move(settings)) {}
@@ -119,6 +122,7 @@ Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
   outgoing.follow = false;
   outgoing.content = request.content;
   outgoing.sink = request.sink;
+  outgoing.sink_status = request.sink_status;
   outgoing.answer_bytes_max =
       request.sink ? std::max(s3_answer_bytes_max, request.bytes_max + 1) : s3_answer_bytes_max;
   outgoing.stall_ms = limits::artifact_store_stall_ms_max;
@@ -130,7 +134,7 @@ Stored<S3Client::Answer> S3Client::send_signed(const Request& request) const {
   auto sent = send(outgoing, times);
   if (!sent) return failure(StoreError::Kind::away, request.key, sent.error().message);
   Answer answer{sent->status, std::move(sent->body), {}};
-  answer.head = {sent->content_bytes.value_or(0), sent->modified_s.value_or(0) * ns_per_s,
+  answer.head = {sent->content_bytes, sent->modified_s.value_or(0) * ns_per_s,
                  digest_of_checksum(sent->wanted)};
   if (answer.status / 100 != 2) answer.code = s3_error_code(answer.body);
   return answer;
@@ -142,6 +146,10 @@ Stored<S3Client::Answer> S3Client::ask(const Request& request) {
   if (request.is_refused != nullptr && *request.is_refused) {
     health_.note(std::nullopt);
     return failure(StoreError::Kind::damaged, request.key, "it isn't what was stored");
+  }
+  if (request.is_complete != nullptr && *request.is_complete) {
+    health_.note(std::nullopt);
+    return Answer{whole_object, {}, {}};
   }
   if (answer) {
     const long status = answer->status;
@@ -198,15 +206,33 @@ Stored<void> S3Client::get_range(const std::string& key, std::uint64_t offset, s
   Request request{.method = "GET", .key = key, .sha256 = signalbox::sha256("")};
   request.headers = {
       {"range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + bytes - 1)}};
-  return read(std::move(request), sink);
+  long status = 0;
+  bool is_complete = false;
+  request.sink_status = &status;
+  request.is_complete = &is_complete;
+  std::uint64_t skipped = 0;
+  std::uint64_t taken = 0;
+  return read(std::move(request), [&](std::string_view part) {
+    if (status != whole_object) return sink(part);
+    const auto skip =
+        static_cast<std::size_t>(std::min<std::uint64_t>(offset - skipped, part.size()));
+    skipped += skip;
+    part.remove_prefix(skip);
+    part = part.substr(
+        0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes - taken, part.size())));
+    taken += part.size();
+    if (!part.empty() && !sink(part)) return false;
+    is_complete = taken == bytes;
+    return true;
+  });
 }
 
 Stored<void> S3Client::read(Request request, const Sink& sink) {
   bool is_refused = false;
   request.bytes_max = limits::artifact_bytes_max;
-  request.sink = [&](std::string_view part) {
+  request.sink = [&, is_complete = request.is_complete](std::string_view part) {
     is_refused = !sink(part);
-    return !is_refused;
+    return !is_refused && (is_complete == nullptr || !*is_complete);
   };
   request.is_refused = &is_refused;
   const auto answer = TRY(ask(request));
@@ -225,14 +251,33 @@ Stored<std::optional<S3Head>> S3Client::head(const std::string& key) {
   Request request{.method = "HEAD", .key = key, .sha256 = signalbox::sha256("")};
   request.headers = {{"x-amz-checksum-mode", "ENABLED"}};
   const auto answer = TRY(ask(request));
-  if (answer.status == 404) return std::nullopt;
   if (answer.status / 100 == 2) return answer.head;
+  if (answer.status == 404) {
+    // An answer to HEAD has no body that could say that it is the bucket that isn't there.
+    const auto read = get_range(key, 0, 1, [](std::string_view) { return true; });
+    if (read || read.error().kind == StoreError::Kind::not_found) return std::nullopt;
+    if (read.error().kind == StoreError::Kind::damaged) return std::nullopt;  // empty by now
+    return tl::unexpected(read.error());
+  }
   return failure(StoreError::Kind::denied, key, "HTTP " + std::to_string(answer.status));
 }
 
+// A store that ignores a condition says nothing of that, and would let the holder of a URL replace
+// what others have stored: it has to refuse one before the first URL.
+Stored<bool> S3Client::keeps_conditions() {
+  if (has_kept_condition_) return true;
+  constexpr std::string_view content = "whether If-None-Match is kept\n";
+  const std::string key = settings_.prefix + "condition-probe";
+  for (int tries_left = 2; knows_conditions_ && tries_left > 0; --tries_left) {
+    const auto result = TRY(put(key, signalbox::sha256(content), content, /*only_if_absent=*/true));
+    if (result == Put::existed) return has_kept_condition_ = true;
+  }
+  return knows_conditions_ = false;
+}
+
 Stored<std::optional<UploadUrl>> S3Client::upload_url(const std::string& key, const Digest& sha256,
-                                                      std::uint64_t bytes) const {
-  if (!knows_conditions_) return std::nullopt;
+                                                      std::uint64_t bytes, std::int64_t wall_ns) {
+  if (!TRY(keeps_conditions())) return std::nullopt;
   const auto credentials = settings_.credentials();
   if (!credentials) return failure(StoreError::Kind::denied, key, credentials.error());
   UploadUrl upload;
@@ -247,10 +292,9 @@ Stored<std::optional<UploadUrl>> S3Client::upload_url(const std::string& key, co
                       unsigned_payload};
   // Every client sends it. It bounds what a store takes that doesn't know the checksum.
   request.headers.emplace_back("content-length", std::to_string(bytes));
-  upload.url =
-      settings_.endpoint + request.path + "?" +
-      canonical_query(presigned_query(request, *credentials, settings_.region,
-                                      SystemClock().wall_ns(), limits::upload_url_ms_max / 1000));
+  upload.url = settings_.endpoint + request.path + "?" +
+               canonical_query(presigned_query(request, *credentials, settings_.region, wall_ns,
+                                               limits::upload_url_ms_max / 1000));
   return upload;
 }
 

@@ -29,8 +29,8 @@ struct S3Settings {
 
 // An object as HEAD shows it.
 struct S3Head {
-  std::uint64_t bytes = 0;
-  std::int64_t modified_ns = 0;  // UTC; 0 if the store doesn't say it
+  std::optional<std::uint64_t> bytes;  // nullopt if the store doesn't say it
+  std::int64_t modified_ns = 0;        // UTC; 0 if the store doesn't say it
   // Of the content, as the store has computed it; nullopt for a store that doesn't.
   std::optional<Digest> sha256;
 };
@@ -49,15 +49,17 @@ class S3Client {
   // Passes the object to `sink`, a part at a time; false from it ends the request with `damaged`.
   Stored<void> get(const std::string& key, const Sink& sink);
   // Does the same for so many bytes from `offset` on, at least one; fewer if the object ends there.
+  // A store or proxy that answers with the whole object is read up to the end of the part.
   Stored<void> get_range(const std::string& key, std::uint64_t offset, std::uint64_t bytes,
                          const Sink& sink);
-  // Returns what is there under the key; nullopt for nothing.
+  // Returns what is there under the key; nullopt for nothing, in a bucket that exists.
   Stored<std::optional<S3Head>> head(const std::string& key);
   // Returns the request with which somebody without credentials may store the object for the next
-  // limits::upload_url_ms_max: content of this digest and size alone, and only if the key is
-  // absent. nullopt for a store that is known not to keep this condition. Calls no store.
+  // limits::upload_url_ms_max from `wall_ns` (UTC) on: content of this digest and size alone, and
+  // only if the key is absent. nullopt for a store that doesn't keep this condition, which the
+  // first call finds out with an object of its own.
   Stored<std::optional<UploadUrl>> upload_url(const std::string& key, const Digest& sha256,
-                                              std::uint64_t bytes) const;
+                                              std::uint64_t bytes, std::int64_t wall_ns);
   // Removes the object; one that isn't there is no error.
   Stored<void> remove(const std::string& key);
   // Returns a page of the objects whose keys begin with `prefix`, in order. `token` is empty, or
@@ -82,13 +84,16 @@ class S3Client {
   // `denied`.
   Stored<Answer> ask(const Request& request);
   Stored<void> read(Request request, const Sink& sink);
+  // Returns whether the store refuses to replace an object where only an absent one may be created.
+  Stored<bool> keeps_conditions();
   Stored<Answer> send_signed(const Request& request) const;
   [[nodiscard]] tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::string& key,
                                                    const std::string& why) const;
 
   const S3Settings settings_;
   StoreHealth health_;
-  std::atomic<bool> knows_conditions_ = true;  // the store hasn't refused one
+  std::atomic<bool> knows_conditions_ = true;     // the store hasn't refused or ignored one
+  std::atomic<bool> has_kept_condition_ = false;  // it was seen to
 };
 
 }  // namespace signalbox

@@ -42,9 +42,10 @@ Stored<bool> ServiceArtifacts::confirm(const Digest& sha256, std::uint64_t bytes
 }
 
 Stored<std::optional<UploadUrl>> ServiceArtifacts::upload_url(const Digest& sha256,
-                                                              std::uint64_t bytes) {
+                                                              std::uint64_t bytes,
+                                                              std::int64_t wall_ns) {
   if (!objects_) return std::nullopt;
-  return objects_->upload_url(sha256, bytes);
+  return objects_->upload_url(sha256, bytes, wall_ns);
 }
 
 Stored<Artifact> ServiceArtifacts::put_here(const std::string& name, const std::string& media_type,

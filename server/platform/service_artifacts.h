@@ -21,7 +21,8 @@ class ServiceArtifacts final : public ArtifactStore {
 
   Stored<void> put_content(const Digest& sha256, std::string_view content) override;
   Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes) override;
-  Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes) override;
+  Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes,
+                                              std::int64_t wall_ns) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::string> get_part(const Digest& sha256, std::uint64_t offset,

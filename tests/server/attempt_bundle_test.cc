@@ -123,10 +123,12 @@ TEST_F(AttemptBundleTest, AnotherContentThanItsNamesSayIsNotServed) {  // N4, P1
   const auto refused = store_.get_at(lie);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_EQ(store_.open_at(lie).error().kind, StoreError::Kind::damaged);
   EXPECT_EQ(store_.get_at(place_of(artifacts, artifacts[1])).value(), "bb\n");
   // What somebody else has stored under the digest is what it is.
   ASSERT_TRUE(store_.put("n", "text/plain", "AA\n"));
   EXPECT_EQ(store_.get_at(lie).value(), "AA\n");
+  EXPECT_EQ(store_.open_at(lie).value().begins, 0U) << "it is the blob of its own";
 }
 
 TEST_F(AttemptBundleTest, OneThatIsGoneIsNotFound) {  // N4, A15

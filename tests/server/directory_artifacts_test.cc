@@ -1,4 +1,5 @@
 // Tests the directory of artifacts, which keeps files by the digest of their content.
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "server/platform/atomic_file.h"
@@ -37,6 +38,22 @@ TEST_F(DirectoryArtifactsTest, ChangedBytesAreDetectedAndHealedByPutting) {
   EXPECT_EQ(damaged.error().file, store.path_of(artifact.sha256).string());
   ASSERT_TRUE(store.put("notes", "text/plain", "hello\n"));
   EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
+}
+
+TEST_F(DirectoryArtifactsTest, ConfirmingGivesAFileItsNewTimeAndWritesNothing) {  // N4, A15
+  const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
+  const std::string path = store.path_of(artifact.sha256).string();
+  const timespec old[2] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), old, 0), 0);
+  struct stat before {};
+  struct stat after {};
+  ASSERT_EQ(::stat(path.c_str(), &before), 0);
+  EXPECT_TRUE(store.confirm(artifact.sha256, 6).value());
+  ASSERT_EQ(::stat(path.c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+  EXPECT_GT(after.st_mtim.tv_sec, 1000);
+  EXPECT_FALSE(store.confirm(artifact.sha256, 5).value());
+  EXPECT_FALSE(store.confirm(Digest{}, 6).value());
 }
 
 TEST_F(DirectoryArtifactsTest, ConcurrentPutsOfTheSameContent) {

@@ -123,6 +123,7 @@ class SilentArtifacts final : public ArtifactStore {
   mutable std::vector<std::int64_t> waits_ms;
 
   Stored<void> put_content(const Digest&, std::string_view) override { return unanswered(); }
+  Stored<bool> confirm(const Digest&, std::uint64_t) override { return unanswered(); }
   [[nodiscard]] Stored<std::string> get(const Digest&) const override { return unanswered(); }
   [[nodiscard]] Stored<OpenedBlob> open(const Digest&, std::uint64_t) const override {
     return unanswered();

@@ -99,6 +99,43 @@ TEST_F(S3ArtifactsTest, CopiesForDownloadsAreBoundedAndLeaveNoFile) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
+// As with a proxy that passes no Range on.
+TEST_F(S3ArtifactsTest, APartIsReadOfAWholeObjectToo) {  // N4
+  const std::string content = "one two three\n" + std::string(2'000'000, 'x');
+  const Digest digest = store_.put("n", "text/plain", content)->sha256;
+  endpoint_.ignore_ranges();
+  for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{0, 3},
+                                      {4, 3},
+                                      {0, content.size()},
+                                      {content.size() - 1, 1}}) {
+    const auto part = store_.get_part(digest, offset, bytes);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_EQ(*part, content.substr(offset, bytes));
+    EXPECT_TRUE(store_.open_part(digest, offset, bytes));
+  }
+  EXPECT_EQ(store_.get_part(digest, content.size() - 1, 2).error().kind, StoreError::Kind::damaged);
+  EXPECT_FALSE(store_.trouble());
+}
+
+// The bundle has something else, and the artifact may still be there by itself.
+TEST_F(S3ArtifactsTest, AStoreThatIsAwayIsNotTakenForADamagedPart) {  // N4
+  const Digest bundle = store_.put("n", "text/plain", "hellO\n")->sha256;
+  const ArtifactPlace place{sha256("hello\n"), 6, BundlePart{bundle, 0}};
+  EXPECT_EQ(store_.get_at(place).error().kind, StoreError::Kind::damaged);
+  EXPECT_EQ(store_.open_at(place).error().kind, StoreError::Kind::damaged);
+  for (const bool is_opened : {false, true}) {
+    endpoint_.fail_next({.method = "GET", .status = 206, .body = "hellO\n"});
+    endpoint_.fail_next({.method = "GET", .status = 503});
+    S3Artifacts fresh(settings(), directory_.path());
+    const auto kind =
+        is_opened ? fresh.open_at(place).error().kind : fresh.get_at(place).error().kind;
+    EXPECT_EQ(kind, StoreError::Kind::away) << is_opened;
+  }
+  ASSERT_TRUE(store_.put("n", "text/plain", "hello\n"));
+  EXPECT_EQ(store_.get_at(place).value(), "hello\n");
+  EXPECT_TRUE(store_.open_at(place));
+}
+
 // Each part's listing would have all objects.
 TEST_F(S3ArtifactsTest, AStoreThatListsSomethingElseIsNotReadToItsEnd) {  // A15
   endpoint_.put_at_most_per_page(1);

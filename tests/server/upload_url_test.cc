@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "server/limits.h"
 #include "server/platform/attempt_bundle.h"
+#include "server/platform/clock.h"
 #include "server/platform/http_request.h"
 #include "server/platform/s3_artifacts.h"
 #include "server/platform/service_artifacts.h"
@@ -49,8 +51,8 @@ class UploadUrlTest : public ::testing::Test {
     EXPECT_TRUE(sent) << sent.error().message;
     return sent ? sent->status : 0;
   }
-  UploadUrl url_for(const std::string& content) {
-    const auto given = store_.upload_url(sha256(content), content.size());
+  UploadUrl url_for(const std::string& content, std::int64_t wall_ns = SystemClock().wall_ns()) {
+    const auto given = store_.upload_url(sha256(content), content.size(), wall_ns);
     EXPECT_TRUE(given && *given);
     return given && *given ? **given : UploadUrl{};
   }
@@ -96,6 +98,11 @@ TEST_F(UploadUrlTest, ItIsGoodForAShortTime) {  // N4
   UploadUrl longer = upload;
   longer.url.replace(longer.url.find("X-Amz-Expires="), 14, "X-Amz-Expires=9");
   EXPECT_EQ(put_by(longer, "hello\n"), 403);
+  const std::int64_t now_ns = SystemClock().wall_ns();
+  const std::int64_t minute_ns = 60 * ns_per_s;
+  const std::int64_t valid_ns = limits::upload_url_ms_max * ns_per_ms;
+  EXPECT_EQ(put_by(url_for("hello\n", now_ns - valid_ns - minute_ns), "hello\n"), 403);
+  EXPECT_EQ(put_by(url_for("hello\n", now_ns - valid_ns + minute_ns), "hello\n"), 200);
 }
 
 // A store that takes what it is given: the digest is found out by reading, and nobody is misled.
@@ -115,18 +122,43 @@ TEST_F(UploadUrlTest, WhatAStoreWithoutChecksumsTookIsRead) {  // N4
   EXPECT_EQ(store_.get(sha256(content)).value(), content);
 }
 
-TEST_F(UploadUrlTest, AStoreWithoutConditionsGivesNoneOnceThatIsKnown) {  // N4
+// One that ignores a condition would let the holder of a URL replace what others have stored.
+TEST_F(UploadUrlTest, AStoreThatIsNotSeenToKeepAConditionGivesNone) {  // N4
+  endpoint_.ignore_conditions();
+  for (int each = 0; each < 2; ++each) {
+    const auto none = store_.upload_url(sha256("hello\n"), 6, SystemClock().wall_ns());
+    ASSERT_TRUE(none) << none.error().message;
+    EXPECT_FALSE(*none);
+  }
+  EXPECT_TRUE(store_.put("n", "text/plain", "hello\n"));
+}
+
+TEST_F(UploadUrlTest, NeitherDoesOneThatRefusesConditions) {  // N4
   endpoint_.know_no_conditions();
-  EXPECT_EQ(put_by(url_for("hello\n"), "hello\n"), 501);
-  ASSERT_TRUE(store_.put("n", "text/plain", "other\n"));
-  const auto none = store_.upload_url(sha256("hello\n"), 6);
-  ASSERT_TRUE(none);
+  const auto none = store_.upload_url(sha256("hello\n"), 6, SystemClock().wall_ns());
+  ASSERT_TRUE(none) << none.error().message;
   EXPECT_FALSE(*none);
+}
+
+TEST_F(UploadUrlTest, WhatAStoreTellsNoSizeOfIsConfirmedByItsListing) {  // N4
+  ASSERT_TRUE(store_.put("n", "text/plain", "hello\n"));
+  endpoint_.hide_sizes();
+  EXPECT_TRUE(is_confirmed("hello\n"));
+  EXPECT_FALSE(store_.confirm(sha256("hello\n"), 5).value());
+  EXPECT_FALSE(is_confirmed("other\n"));
+}
+
+TEST_F(UploadUrlTest, AMissingBucketIsNoMissingObject) {  // N4
+  endpoint_.drop_bucket();
+  const auto denied = store_.confirm(sha256("hello\n"), 6);
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error().kind, StoreError::Kind::denied);
+  EXPECT_NE(denied.error().message.find("NoSuchBucket"), std::string::npos);
 }
 
 TEST_F(UploadUrlTest, ADirectoryGivesNone) {  // N4
   ServiceArtifacts plain(directory_.path() / "artifacts");
-  EXPECT_FALSE(plain.upload_url(sha256("hello\n"), 6).value());
+  EXPECT_FALSE(plain.upload_url(sha256("hello\n"), 6, 0).value());
 }
 
 // What a service has from before it used a store is stored there with the next upload.
@@ -151,7 +183,8 @@ class ArtifactUploadsTest : public UploadUrlTest {
     if (!added) return tl::unexpected(from_store_error(added.error()));
     json::object result{{"complete", added->complete}, {"next_offset", added->next_offset}};
     if (added->complete || !true_at(params, "wants_url") || !gives_urls_) return result;
-    const UploadUrl upload = store_.upload_url(piece.sha256, piece.bytes).value().value();
+    const UploadUrl upload =
+        store_.upload_url(piece.sha256, piece.bytes, SystemClock().wall_ns()).value().value();
     json::object headers;
     for (const auto& [name, value] : upload.headers) headers[name] = value;
     result["direct"] =

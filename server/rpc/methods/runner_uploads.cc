@@ -11,6 +11,7 @@
 #include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/clock.h"
 #include "server/rpc/api.h"
 #include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/families.h"
@@ -87,7 +88,10 @@ void take_runner_upload(Api& api, Call& call, RunnerParts& parts) {
         std::optional<UploadUrl> direct;
         if (wants_url && !added->complete) {
           // Without one, the content comes in pieces, and then whatever is wrong is told.
-          if (auto given = api.artifacts.upload_url(piece.sha256, piece.bytes)) direct = *given;
+          const std::int64_t now_ns = SystemClock().wall_ns();
+          if (auto given = api.artifacts.upload_url(piece.sha256, piece.bytes, now_ns)) {
+            direct = *given;
+          }
         }
         return [responder, result = to_result(*added, direct)] { responder.result(result); };
       });
