@@ -44,11 +44,7 @@ Decided<void> require_fitting(const AttemptResult& result, const Failure& failur
   TRY(require_at_most("external_ref", result.external_ref, limits::path_bytes_max));
   TRY(require_token("error_code", failure.code, limits::name_bytes_max));
   TRY(require_at_most("error_message", failure.message, limits::reason_bytes_max));
-  if (result.artifacts.size() > limits::stored_artifacts_max) {
-    return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
-                  {{"artifacts", static_cast<std::int64_t>(result.artifacts.size())},
-                   {"artifacts_max", static_cast<std::int64_t>(limits::stored_artifacts_max)}});
-  }
+  TRY(require_artifacts(result.artifacts));
   for (const Artifact& artifact : result.artifacts) {
     TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
     TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));

@@ -203,6 +203,19 @@ Decided<void> require_name(const char* field, const std::string& text, std::size
   return require_at_most(field, text, bytes_max);
 }
 
+Decided<void> require_artifacts(const std::vector<Artifact>& artifacts) {
+  const auto bundles =
+      static_cast<std::size_t>(std::count_if(artifacts.begin(), artifacts.end(), is_bundle));
+  if (artifacts.size() - bundles > limits::artifacts_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
+                  {{"artifacts", static_cast<std::int64_t>(artifacts.size() - bundles)},
+                   {"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
+  }
+  if (bundles <= 1) return {};
+  return reject(ErrorCode::INVALID_PARAMS, "artifacts must have at most one bundle",
+                {{"field", std::string("artifacts")}});
+}
+
 std::vector<std::string> commands_to_settle(const Run& run) {
   SIGNALBOX_CHECK(run.attempt.has_value());
   const std::string settle = "signalbox station settle --run " + to_string(run.id) + " --station " +

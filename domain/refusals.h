@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "domain/error.h"
 #include "domain/run.h"
 #include "domain/sender.h"
+#include "domain/station_events.h"
 #include "domain/world.h"
 
 namespace signalbox {
@@ -52,6 +54,10 @@ Decided<void> require_name(const char* field, const std::string& text, std::size
 // Checks require_name(); INVALID_PARAMS also for control characters, which would garble output for
 // people.
 Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max);
+
+// LIMIT_EXCEEDED if there are more artifacts than an attempt may name beside their bundle,
+// INVALID_PARAMS if there is more than one bundle.
+Decided<void> require_artifacts(const std::vector<Artifact>& artifacts);
 
 // INVALID_PARAMS if `url` has a user or password (url_parts.h), because the log would keep it.
 // `instead` says where credentials belong, `next_command` prepares that.

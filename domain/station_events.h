@@ -65,6 +65,16 @@ struct Artifact {
 };
 BOOST_DESCRIBE_STRUCT(Artifact, (), (name, media_type, bytes, sha256))
 
+// Of an artifact that has the contents of those that the event names before it: a bundle, which the
+// service and its runners alone make (server/platform/attempt_bundle.h).
+inline constexpr const char* bundle_media_type = "application/vnd.signalbox.attempt+tar";
+inline constexpr const char* bundle_name = "attempt.tar";
+
+// Returns whether the artifact says that it is a bundle.
+inline bool is_bundle(const Artifact& artifact) {
+  return std::string_view(artifact.media_type) == bundle_media_type;
+}
+
 struct AttemptResult {
   FreeText summary;
   FreeText logs_inline;  // an excerpt, with a note of what was cut

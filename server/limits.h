@@ -366,6 +366,8 @@ inline constexpr std::size_t escaped_pids_max = 1024;
 inline constexpr std::size_t upload_piece_bytes_max = 512 * 1024;
 // How long a runner may begin to upload with a URL that it was given.
 inline constexpr std::int64_t upload_url_ms_max = 5 * 60'000;
+// Larger ones aren't bundled: by themselves they are stored once, whoever leaves them.
+inline constexpr std::size_t bundled_artifact_bytes_max = 1024 * 1024;
 
 // Export of traces to a collector (OTLP).
 // Size of one request to the collector; the bound that is reached first applies.

@@ -94,7 +94,7 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
 
   const std::string summary_name = job.definition.name + "_summary";
   auto collected = TRY(collect_artifacts(store, directory.artifacts(), limits::artifacts_max - 2,
-                                         {summary_name, logs_name}));
+                                         {summary_name, logs_name, bundle_name}));
 
   JobVerdict verdict = job_verdict(job.definition, facts, declared, output.last_lines);
   const std::string summary_text =

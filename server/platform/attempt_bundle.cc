@@ -8,6 +8,7 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "store/sha256.h"
 
 namespace signalbox {
 namespace {
@@ -79,10 +80,6 @@ std::string tar_header(const Artifact& member) {
 
 }  // namespace
 
-bool is_bundle(const Artifact& artifact) {
-  return std::string_view(artifact.media_type) == bundle_media_type;
-}
-
 std::optional<std::uint64_t> bundle_bytes(std::span<const Artifact> members) {
   const auto is_too_large = [](const Artifact& each) {
     return each.bytes > limits::artifact_bytes_max;
@@ -123,6 +120,24 @@ ArtifactPlace place_of(const std::vector<Artifact>& artifacts, const Artifact& a
     return false;
   });
   return place;
+}
+
+Stored<std::optional<Artifact>> find_wrong_member(const ArtifactStore& store,
+                                                  const std::vector<Artifact>& artifacts) {
+  const auto bundle = std::find_if(artifacts.begin(), artifacts.end(), is_bundle);
+  if (bundle == artifacts.end() || bundle == artifacts.begin()) return std::nullopt;
+  const std::span<const Artifact> members(artifacts.begin(), bundle);
+  if (bundle_bytes(members) != bundle->bytes) return std::nullopt;
+  const std::string content = TRY(store.get(bundle->sha256));
+  std::optional<Artifact> wrong;
+  for_each_member(members, [&](const Artifact& member, std::uint64_t offset) {
+    const bool is_there = offset <= content.size() && member.bytes <= content.size() - offset;
+    const bool is_it =
+        is_there && sha256(std::string_view(content).substr(offset, member.bytes)) == member.sha256;
+    if (!is_it) wrong = member;
+    return is_it;
+  });
+  return wrong;
 }
 
 void add_place(const ArtifactPlace& place, json::object& artifact) {

@@ -21,12 +21,6 @@
 
 namespace signalbox {
 
-inline constexpr const char* bundle_name = "attempt.tar";
-inline constexpr const char* bundle_media_type = "application/vnd.signalbox.attempt+tar";
-
-// Returns whether the artifact says that it is a bundle.
-bool is_bundle(const Artifact& artifact);
-
 // Returns the size of a bundle of these members; nullopt if one is larger than any artifact. Those
 // of the same digest and size are in it once.
 std::optional<std::uint64_t> bundle_bytes(std::span<const Artifact> members);
@@ -41,6 +35,11 @@ Stored<std::string> make_bundle(
 // Artifacts behind the bundle, and all beside one that isn't of the size that follows from its
 // members, are objects of their own.
 ArtifactPlace place_of(const std::vector<Artifact>& artifacts, const Artifact& artifact);
+
+// Returns one of the artifacts that have their place in the bundle beside them whose content isn't
+// there; nullopt if each is. Reads the bundle once, which takes the memory of an artifact.
+Stored<std::optional<Artifact>> find_wrong_member(const ArtifactStore& store,
+                                                  const std::vector<Artifact>& artifacts);
 
 // Adds the fields of a part of a bundle to an artifact's JSON.
 void add_place(const ArtifactPlace& place, boost::json::object& artifact);

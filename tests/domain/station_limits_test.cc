@@ -78,13 +78,21 @@ TEST_F(StationLimits, OfArtifacts) {
     return command;
   });
   CompleteStation command = end_of("a", 2);
-  for (std::size_t number = 1; number <= limits::stored_artifacts_max; ++number) {
+  for (std::size_t number = 1; number <= limits::artifacts_max; ++number) {
     command.stored_artifacts.push_back(
         Artifact{"artifact" + std::to_string(number), "text/plain", 1, digest_of(1)});
   }
   EXPECT_EQ(refusal_of(command), std::nullopt);
-  command.stored_artifacts.push_back(Artifact{"another", "text/plain", 1, digest_of(1)});
-  EXPECT_EQ(refusal_of(command), ErrorCode::LIMIT_EXCEEDED);
+  CompleteStation other = command;
+  other.stored_artifacts.push_back(Artifact{"another", "text/plain", 1, digest_of(1)});
+  EXPECT_EQ(refusal_of(other), ErrorCode::LIMIT_EXCEEDED);
+  command.stored_artifacts.push_back(Artifact{bundle_name, bundle_media_type, 1, digest_of(1)});
+  ASSERT_EQ(command.stored_artifacts.size(), limits::stored_artifacts_max);
+  EXPECT_EQ(refusal_of(command), std::nullopt) << "a bundle of them";
+  command.stored_artifacts.pop_back();
+  command.stored_artifacts.back().media_type = bundle_media_type;
+  command.stored_artifacts.push_back(command.stored_artifacts.back());
+  EXPECT_EQ(refusal_of(command), ErrorCode::INVALID_PARAMS) << "two bundles";
 }
 
 TEST_F(StationLimits, OfWhatAnAttemptUsed) {

@@ -49,6 +49,14 @@ class RpcRunners : public RpcSite, public ::testing::Test {
     return params;
   }
 
+  // Starts a run whose job is given to this runner, and returns the job's id.
+  std::string wanted_job() {
+    const std::string run_id = start_run(
+        R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"]}]}})");
+    take(DispatchStation{*parse_uuid(run_id), ids.next_span_id(), {}, runner});
+    return std::string(engine.world().find_run(*parse_uuid(run_id))->attempt->job_id);
+  }
+
   std::string runner;
   std::string key;
   int number = 0;

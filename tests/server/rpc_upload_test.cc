@@ -1,6 +1,13 @@
 // Artifacts of runners over the protocol: uploads, bundles, and the word that names them.
+#include <chrono>
+#include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <boost/json/serialize.hpp>
+
+#include "domain/feature_level.h"
 #include "domain/limits.h"
 #include "server/limits.h"
 #include "server/platform/attempt_bundle.h"
@@ -13,49 +20,115 @@ namespace {
 
 namespace json = boost::json;
 
-TEST_F(RpcRunners, TellAResultOnlyAfterItsArtifacts) {  // N4
-  JobResult result;
-  result.result.artifacts.push_back({"out.txt", "text/plain", 2, sha256("hi")});
-  EXPECT_NE(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}})),
-            "");
-  const auto finished = [&] {
-    return refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}}));
-  };
+class RpcResults : public RpcRunners {
+ protected:
+  // Returns the code with which the result is refused, or "".
+  std::string finished() {
+    return refusal("runner.finish", as_runner({{"job_id", job_}, {"result", to_json(result_)}}));
+  }
+  // Names a bundle of what is named, of which the member `lie` has another content.
+  std::string add_bundle(const std::vector<std::string>& contents, std::size_t lie = 99) {
+    std::size_t member = 0;
+    const std::string content = make_bundle(named_, [&](const Artifact&) -> Stored<std::string> {
+                                  const std::string& own = contents.at(member);
+                                  return member++ == lie ? std::string(own.size(), '?') : own;
+                                }).value();
+    named_.push_back({bundle_name, bundle_media_type, content.size(), sha256(content)});
+    return content;
+  }
+
+  std::string job_ = wanted_job();
+  JobResult result_;
+  std::vector<Artifact>& named_ = result_.result.artifacts;
+};
+
+TEST_F(RpcResults, AreTakenOnlyAfterTheirArtifacts) {  // N4
+  named_.push_back({"out.txt", "text/plain", 2, sha256("hi")});
+  EXPECT_EQ(finished(), "ARTIFACT_NOT_FOUND") << "the runner uploads it, and repeats the call";
   ASSERT_TRUE(artifacts.put("out.txt", "text/plain", "hi"));
-  result.result.artifacts.front().bytes = 3;
-  EXPECT_EQ(finished(), "INVALID_PARAMS") << "it isn't of that size";
-  result.result.artifacts.front().bytes = 2;
+  named_.front().bytes = 3;
+  EXPECT_EQ(finished(), "ARTIFACT_NOT_FOUND") << "it isn't of that size";
+  named_.front().bytes = 2;
   EXPECT_EQ(finished(), "");
-  JobResult long_one;
-  long_one.result.summary = std::string(limits::summary_bytes_max + 1, 'a');
-  EXPECT_EQ(refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(long_one)}})),
-            "LIMIT_EXCEEDED");
+  result_.result.summary = std::string(limits::summary_bytes_max + 1, 'a');
+  EXPECT_EQ(finished(), "LIMIT_EXCEEDED");
+}
+
+// A key that was stolen keeps nobody's content, and no disk busy.
+TEST_F(RpcResults, ThatNobodyWantsMakeNoWork) {  // N4, P11
+  const Digest digest = artifacts.put("out.txt", "text/plain", "hi")->sha256;
+  const auto path = artifacts.path_of(digest);
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(48);
+  std::filesystem::last_write_time(path, old);
+  const auto stored = std::filesystem::last_write_time(path);
+  named_.push_back({"out.txt", "text/plain", 2, digest});
+  named_.push_back({"none.txt", "text/plain", 9, sha256("not there")});
+  const std::string wanted = std::exchange(job_, "never");
+  const json::object answer =
+      call("runner.finish", as_runner({{"job_id", job_}, {"result", to_json(result_)}}));
+  EXPECT_EQ(answer.at("taken"), json::value(false));
+  EXPECT_EQ(std::filesystem::last_write_time(path), stored);
+  job_ = wanted;
+  named_.pop_back();
+  EXPECT_EQ(finished(), "");
+  EXPECT_GT(std::filesystem::last_write_time(path), stored);
 }
 
 // What a bundle is said to have is taken only if the bundle is there, and is as long as that.
-TEST_F(RpcRunners, NameTheMembersOfABundleThatWasUploaded) {  // N4, P11
-  JobResult result;
-  auto& named = result.result.artifacts;
-  named.push_back({"a", "text/plain", 2, sha256("hi")});
-  named.push_back({"b", "text/plain", 1, sha256("b")});
-  const std::string content = make_bundle(named, [](const Artifact& each) -> Stored<std::string> {
-                                return std::string(each.bytes == 2 ? "hi" : "b");
-                              }).value();
-  named.push_back({bundle_name, bundle_media_type, content.size(), sha256(content)});
-  const auto finished = [&] {
-    return refusal("runner.finish", as_runner({{"job_id", "x"}, {"result", to_json(result)}}));
-  };
-  EXPECT_EQ(finished(), "INVALID_PARAMS") << "it isn't there";
+TEST_F(RpcResults, NameTheMembersOfABundleThatWasUploaded) {  // N4, P11
+  named_.push_back({"a", "text/plain", 2, sha256("hi")});
+  named_.push_back({"b", "text/plain", 1, sha256("b")});
+  const std::string content = add_bundle({"hi", "b"});
+  EXPECT_EQ(finished(), "ARTIFACT_NOT_FOUND") << "it isn't there";
   ASSERT_TRUE(artifacts.put(bundle_name, bundle_media_type, content));
   EXPECT_EQ(finished(), "");
-  named.front().bytes = 700;
-  EXPECT_EQ(finished(), "INVALID_PARAMS") << "its members would make a longer one";
-  named.front().bytes = 2;
-  named.push_back({"c", "text/plain", 1, sha256("c")});
-  EXPECT_EQ(finished(), "INVALID_PARAMS") << "it is named behind the bundle, and isn't there";
-  named.pop_back();
-  named.insert(named.begin(), limits::stored_artifacts_max - named.size() + 1, named.front());
+  named_.front().bytes = 700;
+  EXPECT_EQ(finished(), "ARTIFACT_NOT_FOUND") << "its members would make a longer one";
+  named_.front().bytes = 2;
+  named_.push_back({"c", "text/plain", 1, sha256("c")});
+  EXPECT_EQ(finished(), "ARTIFACT_NOT_FOUND") << "it is named behind the bundle, and isn't there";
+  named_.pop_back();
+  named_.push_back(named_.back());
+  EXPECT_EQ(finished(), "INVALID_PARAMS") << "a second bundle";
+  named_.pop_back();
+  named_.insert(named_.begin(), limits::artifacts_max - 2, named_.front());
+  EXPECT_EQ(finished(), "") << "the bundle doesn't count";
+  named_.insert(named_.begin(), named_.front());
   EXPECT_EQ(finished(), "LIMIT_EXCEEDED");
+}
+
+TEST_F(RpcResults, WhoseBundleHasSomethingElseAreRefused) {  // N4, P11
+  named_.push_back({"a", "text/plain", 2, sha256("hi")});
+  named_.push_back({"b", "text/plain", 1, sha256("b")});
+  ASSERT_TRUE(artifacts.put(bundle_name, bundle_media_type, add_bundle({"hi", "b"}, 1)));
+  EXPECT_EQ(finished(), "INVALID_PARAMS");
+}
+
+// All servers of a cell have to find what a bundle has.
+TEST_F(RpcRunners, MakeBundlesFromTheFeatureLevelOn) {  // N4
+  const auto wants = [this] { return call("runner.exchange", report()).at("wants_bundles"); };
+  EXPECT_EQ(wants(), json::value(false)) << "the service has a directory";
+  runner_queue.want_bundles();
+  EXPECT_EQ(wants(), json::value(true));
+  engine.set_feature_level(feature_level_of_bundles - 1);
+  EXPECT_EQ(wants(), json::value(false));
+  engine.set_feature_level(feature_level_of_bundles);
+  EXPECT_EQ(wants(), json::value(true));
+}
+
+// The service would look for the contents of others in it.
+TEST_F(RpcResults, OfWorkersBringNoBundles) {  // N4, P11
+  const std::string run_id =
+      start_run(R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go"}]}})");
+  const json::object artifact{
+      {"name", "a.tar"}, {"media_type", bundle_media_type}, {"content", "x"}};
+  const json::object answer = answer_to("station.complete", {{"run_id", run_id},
+                                                             {"station", "go"},
+                                                             {"token", 1},
+                                                             {"outcome", "succeeded"},
+                                                             {"artifacts", json::array{artifact}}});
+  EXPECT_EQ(code_of(answer), "INVALID_PARAMS");
+  EXPECT_NE(json::serialize(answer).find("reserved"), std::string::npos);
 }
 
 TEST_F(RpcRunners, UploadThroughAServiceThatHasNoStoreToGiveAUrlOf) {  // N4

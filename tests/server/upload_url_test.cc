@@ -208,9 +208,9 @@ class ArtifactUploadsTest : public UploadUrlTest {
   int calls_ = 0;
   std::size_t bytes_through_service_ = 0;
   std::vector<std::string> log_;
-  ArtifactUploads uploads_{here_, [this](const json::object& params) { return answer(params); },
-                           [this] { return stops_; },
-                           [this](const std::string& text) { log_.push_back(text); }};
+  ArtifactUploads uploads_{
+      here_, true, [this](const json::object& params) { return answer(params); },
+      [this] { return stops_; }, [this](const std::string& text) { log_.push_back(text); }};
 };
 
 TEST_F(ArtifactUploadsTest, GoStraightIntoTheStoreByOnePut) {  // N4
@@ -243,14 +243,28 @@ TEST_F(ArtifactUploadsTest, GoThroughTheServiceIfItsUrlIsNoneToUse) {  // N4
        {"http://example.org/x", "ftp://localhost/x", "nonsense", "http://127.0.0.1:1/x"}) {
     url_ = url;
     ArtifactUploads uploads(
-        here_, [this](const json::object& params) { return answer(params); }, [] { return false; },
-        [this](const std::string& text) { log_.push_back(text); });
+        here_, true, [this](const json::object& params) { return answer(params); },
+        [] { return false; }, [this](const std::string& text) { log_.push_back(text); });
     const Artifact artifact = left(std::string("content for ") + url);
     EXPECT_TRUE(uploads.upload({artifact}, false)) << url;
     EXPECT_TRUE(store_.has(artifact.sha256).value());
   }
   EXPECT_EQ(log_.size(), 4U);
   EXPECT_EQ(endpoint_.url_requests(), 0);
+}
+
+// Whoever listens there isn't the service's store.
+TEST_F(ArtifactUploadsTest, OfAServiceElsewhereGoToNoStoreOfThisMachine) {  // N4, P11
+  ArtifactUploads uploads(
+      here_, false, [this](const json::object& params) { return answer(params); },
+      [] { return false; }, [this](const std::string& text) { log_.push_back(text); });
+  const Artifact artifact = left(large_);
+  EXPECT_TRUE(uploads.upload({artifact}, false));
+  EXPECT_TRUE(store_.has(artifact.sha256).value());
+  EXPECT_EQ(bytes_through_service_, large_.size());
+  EXPECT_EQ(endpoint_.url_requests(), 0);
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("of the service's machine only"), std::string::npos) << log_[0];
 }
 
 TEST_F(ArtifactUploadsTest, GoThroughAServiceThatGivesNoUrls) {  // N4
@@ -288,14 +302,19 @@ TEST_F(ArtifactUploadsTest, ThatAreOneObjectAnywayMakeNoBundle) {  // N4
   EXPECT_EQ(endpoint_.objects().size(), 2U);
 }
 
-TEST_F(ArtifactUploadsTest, LargerThanABundleAreBesideIt) {  // N4
-  const Artifact large = left(std::string(limits::artifact_bytes_max, 'x'));
-  const auto named = uploads_.upload({large, left("a\n"), left("b\n")}, true);
+// Two attempts that leave the same large file leave it once.
+TEST_F(ArtifactUploadsTest, LargeOnesAreBesideABundle) {  // N4
+  const Artifact large = left(std::string(limits::bundled_artifact_bytes_max + 1, 'x'));
+  const Artifact fits = left(std::string(limits::bundled_artifact_bytes_max, 'y'));
+  const auto named = uploads_.upload({large, left("a\n"), fits}, true);
   ASSERT_TRUE(named) << message_of(named.error());
   ASSERT_EQ(named->size(), 4U);
   EXPECT_EQ(named->back(), large);
   EXPECT_FALSE(place_of(*named, large).part);
+  EXPECT_TRUE(place_of(*named, fits).part);
   EXPECT_EQ(endpoint_.requests("PUT"), 2);
+  EXPECT_TRUE(uploads_.upload({large, left("b\n"), left("c\n")}, true));
+  EXPECT_EQ(endpoint_.requests("PUT"), 3);
 }
 
 TEST_F(ArtifactUploadsTest, OfWhichOneIsGoneAreRefused) {  // N4

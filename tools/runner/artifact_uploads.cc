@@ -24,13 +24,16 @@ constexpr std::int64_t stall_ms_max = 15'000;
 constexpr std::size_t bytes_per_ms_min = 256;  // a whole artifact takes less than five minutes
 
 // Returns the request that the service's answer describes; nullopt for one that isn't for us to
-// send, such as a URL that would take the content over the network in clear.
-std::optional<OutgoingRequest> request_of(const json::object& direct) {
+// send, such as a URL that would take the content over the network in clear. A URL of this machine
+// means the service's machine: elsewhere anybody may listen there.
+std::optional<OutgoingRequest> request_of(const json::object& direct, bool is_service_here) {
   OutgoingRequest request;
   request.method = "PUT";
   request.url = text_at(direct, "url");
   const UrlReach reach = reach_of_url(request.url);
-  if (reach != UrlReach::protected_ && reach != UrlReach::machine) return std::nullopt;
+  const bool may_reach =
+      reach == UrlReach::protected_ || (reach == UrlReach::machine && is_service_here);
+  if (!may_reach) return std::nullopt;
   const json::value* const headers = direct.if_contains("headers");
   if (headers == nullptr || !headers->is_object()) return std::nullopt;
   for (const auto& [name, value] : headers->get_object()) {
@@ -43,7 +46,7 @@ std::optional<OutgoingRequest> request_of(const json::object& direct) {
 // What goes into a bundle, and what is beside it.
 struct Bundled {
   std::vector<Artifact> members;
-  std::vector<Artifact> others;  // those for which it has no room
+  std::vector<Artifact> others;  // those that are too large for it
 };
 
 // Returns nullopt if a bundle would save nothing, or could be taken for another one.
@@ -53,6 +56,12 @@ std::optional<Bundled> bundled_of(const std::vector<Artifact>& artifacts) {
   }
   Bundled bundled;
   for (const Artifact& artifact : artifacts) {
+    // Two attempts seldom leave the same bundle, but often the same large file: by itself it is
+    // stored once.
+    if (artifact.bytes > limits::bundled_artifact_bytes_max) {
+      bundled.others.push_back(artifact);
+      continue;
+    }
     bundled.members.push_back(artifact);
     const auto bytes = bundle_bytes(bundled.members);
     if (bytes && *bytes <= limits::artifact_bytes_max) continue;
@@ -65,9 +74,10 @@ std::optional<Bundled> bundled_of(const std::vector<Artifact>& artifacts) {
 
 }  // namespace
 
-ArtifactUploads::ArtifactUploads(const ArtifactStore& artifacts, Call call,
+ArtifactUploads::ArtifactUploads(const ArtifactStore& artifacts, bool is_service_here, Call call,
                                  std::function<bool()> is_stopping, Log log)
     : artifacts_(artifacts),
+      is_service_here_(is_service_here),
       call_(std::move(call)),
       is_stopping_(std::move(is_stopping)),
       log_(std::move(log)) {}
@@ -109,6 +119,7 @@ Called<void> ArtifactUploads::upload_content(const Artifact& artifact, std::stri
   bool wants_url = may_try_directly();
   // Without content the service says whether it has it, and where it may go.
   bool only_asks = wants_url;
+  bool was_put = false;  // and nobody has found it there yet
   std::size_t offset = 0;
   for (int tries_left = 3;;) {
     const std::string piece =
@@ -118,11 +129,15 @@ Called<void> ArtifactUploads::upload_content(const Artifact& artifact, std::stri
                                    {"offset", static_cast<std::int64_t>(offset)},
                                    {"content", to_base64(piece)},
                                    {"wants_url", wants_url}}));
-    if (true_at(answer, "complete")) return {};
+    if (true_at(answer, "complete")) {
+      if (was_put) note_direct_success();
+      return {};
+    }
     if (only_asks) {
       // After an upload the same question has the service look for it.
       const bool is_first = std::exchange(wants_url, false);
-      only_asks = is_first && put_directly(answer, content);
+      was_put = is_first && put_directly(answer, content);
+      only_asks = was_put;
       if (!is_first) note_direct_failure("the service doesn't find there what was sent");
       continue;
     }
@@ -146,9 +161,11 @@ bool ArtifactUploads::put_directly(const json::object& answer, std::string_view 
     direct_again_at_ = std::chrono::steady_clock::now() + direct_pause;
     return false;
   }
-  auto request = request_of(direct->get_object());
+  auto request = request_of(direct->get_object(), is_service_here_);
   if (!request) {
-    note_direct_failure("its URL would take them over the network in clear, or is none");
+    note_direct_failure(
+        "its URL would take them over the network in clear, is of the service's machine only, or "
+        "is none");
     return false;
   }
   request->content = content;
@@ -162,14 +179,17 @@ bool ArtifactUploads::put_directly(const json::object& answer, std::string_view 
   const auto sent = send(*request, times);
   constexpr long precondition_failed = 412;  // somebody has stored it already
   if (sent && (sent->status / 100 == 2 || sent->status == precondition_failed)) {
-    if (std::exchange(has_told_failure_, false)) log_("artifacts go straight into the store again");
-    direct_again_at_.reset();
     return true;
   }
   // The answer isn't quoted: a store's may have the request, which is a secret for a while.
   note_direct_failure(sent ? "it answers HTTP " + std::to_string(sent->status)
                            : sent.error().message);
   return false;
+}
+
+void ArtifactUploads::note_direct_success() {
+  if (std::exchange(has_told_failure_, false)) log_("artifacts go straight into the store again");
+  direct_again_at_.reset();
 }
 
 void ArtifactUploads::note_direct_failure(const std::string& why) {

@@ -29,12 +29,15 @@ class ArtifactUploads {
   // The code of the error of an artifact that isn't here any more.
   static constexpr const char* gone_code = "ARTIFACT_GONE";
 
-  // `artifacts` outlives this. `is_stopping` makes an upload under way fail; any thread calls it.
-  ArtifactUploads(const ArtifactStore& artifacts, Call call, std::function<bool()> is_stopping,
-                  Log log);
+  // `artifacts` outlives this. `is_service_here`: it is reached on this machine, so that a store on
+  // loopback is the one that it means. `is_stopping` makes an upload under way fail; any thread
+  // calls it.
+  ArtifactUploads(const ArtifactStore& artifacts, bool is_service_here, Call call,
+                  std::function<bool()> is_stopping, Log log);
 
   // Returns once the service has the contents and has checked them: the artifacts to name. With
-  // `bundles`, as many as fit are members of one bundle, which is named behind them. Blocks.
+  // `bundles`, those of at most limits::bundled_artifact_bytes_max are members of one bundle, which
+  // is named behind them. Blocks.
   Called<std::vector<Artifact>> upload(const std::vector<Artifact>& artifacts, bool bundles);
 
  private:
@@ -42,10 +45,12 @@ class ArtifactUploads {
   Called<void> upload_content(const Artifact& artifact, std::string_view content);
   // Returns whether the content went into the store by what the service has answered.
   bool put_directly(const boost::json::object& answer, std::string_view content);
+  void note_direct_success();
   void note_direct_failure(const std::string& why);
   [[nodiscard]] bool may_try_directly() const;
 
   const ArtifactStore& artifacts_;
+  const bool is_service_here_;
   const Call call_;
   const std::function<bool()> is_stopping_;
   const Log log_;

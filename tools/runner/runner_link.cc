@@ -9,6 +9,7 @@
 #include "server/executors/job_directory.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
+#include "server/platform/http_request.h"
 #include "server/text/described_json.h"
 #include "server/text/utf8_text.h"
 #include "store/base64.h"
@@ -41,6 +42,13 @@ milliseconds report_wait(std::int64_t lease_ms) {
 // than what is left of the lease.
 milliseconds report_time(std::int64_t lease_ms) {
   return report_wait(lease_ms) + std::min(answer_time, milliseconds(lease_ms / 3));
+}
+
+// Returns whether each way to the service ends on this machine.
+bool is_reached_here(const ServerAddress& server) {
+  return std::all_of(server.endpoints.begin(), server.endpoints.end(), [](const Endpoint& each) {
+    return each.is_unix() || reach_of_url("http://" + each.host_and_port()) == UrlReach::machine;
+  });
 }
 
 // Returns whether the result will never be taken as it is: the service refuses what it says, or an
@@ -96,7 +104,7 @@ RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSetti
       outputs_(server_, find_server_, answer_time),
       questions_(server_, find_server_, answer_time),
       uploads_(
-          artifacts,
+          artifacts, is_reached_here(server_),
           [this](json::object params) {
             params["runner"] = work_.identity().runner;
             params["key"] = work_.identity().key;

@@ -94,6 +94,10 @@ Stored<std::string> store_artifacts(const std::vector<RemoteArtifact>& given, Ar
     if (media_type.size() > limits::name_bytes_max) {
       return "artifact " + each.name + " has too long a media_type";
     }
+    if (media_type == bundle_media_type) {
+      return "artifact " + each.name + " has a media_type that is reserved: " + media_type;
+    }
+    if (each.name == bundle_name) return "artifact " + each.name + " has a name that is reserved";
     auto stored = TRY(store.put(each.name, media_type, *content));
     artifacts.push_back(std::move(stored));
   }

@@ -1,7 +1,9 @@
 // `runner.*`: what programs on other machines that execute jobs tell and are told, and what people
 // see and decide about them.
 #include <algorithm>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "domain/limits.h"
 #include "domain/placement.h"
@@ -160,10 +162,7 @@ Decided<void> check_result(const JobResult& result) {
   if (!result.failure.code.empty()) {
     TRY(require_token("code", result.failure.code, limits::name_bytes_max));
   }
-  if (result.result.artifacts.size() > limits::stored_artifacts_max) {
-    return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
-                  {{"artifacts_max", static_cast<std::int64_t>(limits::stored_artifacts_max)}});
-  }
+  TRY(require_artifacts(result.result.artifacts));
   for (const Artifact& artifact : result.result.artifacts) {
     TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
     TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
@@ -171,8 +170,34 @@ Decided<void> check_result(const JobResult& result) {
   return {};
 }
 
+// Returns why a result with these artifacts isn't taken: one isn't stored, so that the runner has
+// to upload it (again), or what its bundle has in its place is something else. Blocks.
+Decided<void> check_stored(Api& api, const std::vector<Artifact>& artifacts) {
+  std::set<std::pair<Digest, std::uint64_t>> confirmed;
+  for (const Artifact& artifact : artifacts) {
+    // Members are looked at together, below.
+    if (place_of(artifacts, artifact).part) continue;
+    if (!confirmed.emplace(artifact.sha256, artifact.bytes).second) continue;
+    const auto stored = api.artifacts.confirm(artifact.sha256, artifact.bytes);
+    if (!stored) {
+      return tl::unexpected(unreadable_artifact(api, artifact.name, stored.error()));
+    }
+    if (*stored) continue;
+    return reject(ErrorCode::ARTIFACT_NOT_FOUND,
+                  "the content of artifact " + std::string(artifact.name) +
+                      " wasn't uploaded, isn't stored any more, or isn't of its size and digest: "
+                      "upload it and repeat the call",
+                  {{"artifact", std::string(artifact.name)}, {"sha256", to_hex(artifact.sha256)}});
+  }
+  const auto wrong = find_wrong_member(api.artifacts, artifacts);
+  if (!wrong) return tl::unexpected(unreadable_artifact(api, bundle_name, wrong.error()));
+  if (!*wrong) return {};
+  return invalid("artifacts", "names " + std::string((*wrong)->name) +
+                                  ", which isn't what the bundle has in its place");
+}
+
 // Takes the result only once all artifacts that it names are stored: no event names content that
-// isn't there.
+// isn't there. What nobody wants makes no work.
 void finish(Api& api, Call& call, RunnerParts& parts) {
   auto asked = from_json_of_any_version<FinishJob>(call.params);
   if (!asked) return call.responder.reject(asked.error());
@@ -184,32 +209,20 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
                                    limits::path_bytes_max);
           });
   if (!checked) return call.responder.reject(checked.error());
-  const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   // Another job's id may be any text, and names no directory.
-  const bool has_output =
-      !parts.jobs.empty() && parts.queue->is_wanted(asked->runner, asked->job_id);
+  if (!parts.queue->is_wanted(asked->runner, asked->job_id)) {
+    parts.look_again(asked->job_id);
+    return call.responder.result({{"taken", false}});
+  }
+  const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   run_artifact_work(
       api, "results of " + asked->runner, refuse,
-      [&api, &parts, refuse, has_output, responder = call.responder,
+      [&api, &parts, refuse, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
-        for (const Artifact& artifact : asked.result.result.artifacts) {
-          // What a bundle has is there with it: where each member lies follows from the names.
-          if (place_of(asked.result.result.artifacts, artifact).part) continue;
-          const auto stored = api.artifacts.confirm(artifact.sha256, artifact.bytes);
-          if (!stored) {
-            return [refuse, why = unreadable_artifact(api, artifact.name, stored.error())] {
-              refuse(why);
-            };
-          }
-          if (*stored) continue;
-          return [refuse, name = std::string(artifact.name)] {
-            refuse(invalid("artifacts", "names " + name +
-                                            ", whose content wasn't uploaded, or isn't of its "
-                                            "size and digest")
-                       .value());
-          };
+        if (const auto stored = check_stored(api, asked.result.result.artifacts); !stored) {
+          return [refuse, why = stored.error()] { refuse(why); };
         }
-        if (has_output) {
+        if (!parts.jobs.empty()) {
           // On a full disk the result waits, too. Anything else holds up no end of an attempt.
           const auto kept = keep_runner_output(parts.jobs, asked.job_id);
           if (!kept && kept.error().kind == StoreError::Kind::full) {

@@ -225,6 +225,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(escaped_pids_max);
   SIGNALBOX_LIMIT(upload_piece_bytes_max);
   SIGNALBOX_LIMIT(upload_url_ms_max);
+  SIGNALBOX_LIMIT(bundled_artifact_bytes_max);
   SIGNALBOX_LIMIT(trace_batch_spans_max);
   SIGNALBOX_LIMIT(trace_batch_bytes_max);
   SIGNALBOX_LIMIT(trace_batch_events_max);

@@ -120,6 +120,12 @@ Decided<void> check_artifacts(const CompleteStation& command) {
                   {{"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
   }
   for (const InlineArtifact& artifact : command.artifacts) {
+    if (artifact.media_type == bundle_media_type) {
+      return reject(ErrorCode::INVALID_PARAMS,
+                    "artifact " + artifact.name + " has a media_type that is reserved: give that " +
+                        "of its content, such as application/x-tar",
+                    {{"field", std::string("artifacts.media_type")}});
+    }
     if (artifact.content.size() > limits::artifact_inline_bytes_max) {
       return reject(ErrorCode::LIMIT_EXCEEDED, "artifact " + artifact.name + " is too large",
                     {{"bytes", static_cast<std::int64_t>(artifact.content.size())},
