@@ -44,6 +44,8 @@ Stored<UploadProgress> add_upload_piece(const std::filesystem::path& directory,
   if (piece.offset == 0 && TRY(artifacts.confirm(piece.sha256, piece.bytes))) {
     return UploadProgress{true, false, piece.bytes};
   }
+  // It only asks. What an earlier upload has left there goes with the first piece.
+  if (piece.offset == 0 && piece.content.empty() && piece.bytes > 0) return UploadProgress{};
   TRY(make_directories(directory));
   const std::filesystem::path path = directory / to_hex(sha256(piece.runner)).substr(0, 32);
   const std::uint64_t size = TRY(append(path, piece));

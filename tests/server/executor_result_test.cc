@@ -197,7 +197,7 @@ TEST_F(JobReport, ArtifactsAreRegularFilesByRelativePath) {
   const JobResult result = running(
       "cd \"$SIGNALBOX_ARTIFACTS_DIR\"; mkdir -p deep/er; echo one > deep/er/one.md; echo '{}' > "
       "two.json; ln -s /etc/passwd link; ln -s deep linked_dir; mkfifo fifo; "
-      "echo x > implement_summary");
+      "echo x > implement_summary; echo x > attempt.tar");
   ASSERT_EQ(result.result.artifacts.size(), 4U) << result.result.summary;
   EXPECT_EQ(result.result.artifacts[0].name, "deep/er/one.md");
   EXPECT_EQ(result.result.artifacts[0].media_type, "text/markdown");
@@ -205,7 +205,7 @@ TEST_F(JobReport, ArtifactsAreRegularFilesByRelativePath) {
   EXPECT_EQ(artifact_text(site, result, "deep/er/one.md"), "one\n");
   for (const std::string left_out :
        {"link (a symbolic link)", "linked_dir (a symbolic link)", "fifo (not a regular file)",
-        "implement_summary (the name is reserved)"}) {
+        "implement_summary (the name is reserved)", "attempt.tar (the name is reserved)"}) {
     EXPECT_NE(result.result.summary.find(left_out), std::string::npos) << result.result.summary;
   }
 }

@@ -31,12 +31,14 @@ Called<json::object> capsule_run(const Capsule& capsule, const std::string& arti
     TRY(called(apply(row, record)));
   }
   const RunTimeline timeline = fold_timeline(capsule.records, capsule.pipeline);
-  return timeline_to_json(
-      row, timeline, timeline.started.run_root, [&](const ArtifactPlace& place) {
-        return artifacts_to.empty()
-                   ? std::string()
-                   : (std::filesystem::path(artifacts_to) / to_hex(place.sha256)).string();
-      });
+  return timeline_to_json(row, timeline, timeline.started.run_root, [&](ArtifactPlace& place) {
+    // A capsule has each content by itself, and no bundle.
+    place.part.reset();
+    if (artifacts_to.empty()) return std::string();
+    const auto path = std::filesystem::path(artifacts_to) / to_hex(place.sha256);
+    std::error_code unknown;
+    return std::filesystem::exists(path, unknown) ? path.string() : std::string();
+  });
 }
 
 void add_capsule_options(ToolCommand command, CapsuleReplay& options) {

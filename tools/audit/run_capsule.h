@@ -31,6 +31,8 @@ struct CapsuleWritten {
   std::uint64_t records = 0;
   std::uint64_t artifacts = 0;
   std::vector<std::string> missing_artifacts;  // digests of artifacts that no longer exist
+  // Digests of those of which something else is stored: they aren't in the capsule either.
+  std::vector<std::string> damaged_artifacts;
 };
 
 // Writes the capsule; only reads the data directory. Fails with RUN_NOT_FOUND, or with the errors

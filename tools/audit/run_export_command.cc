@@ -27,11 +27,14 @@ Called<json::object> export_run(const Invocation& invocation, const RunExportOpt
   if (!run_id) return tl::unexpected(usage_error("not the id of a run: " + options.run_id));
   const auto written = TRY(write_capsule(
       {invocation.data_directory(), *run_id, options.file, options.artifacts, signers}));
+  const auto list = [](const std::vector<std::string>& digests) {
+    return json::array(digests.begin(), digests.end());
+  };
   return json::object{{"file", options.file},
                       {"records", written.records},
                       {"artifacts", written.artifacts},
-                      {"missing_artifacts", json::array(written.missing_artifacts.begin(),
-                                                        written.missing_artifacts.end())}};
+                      {"missing_artifacts", list(written.missing_artifacts)},
+                      {"damaged_artifacts", list(written.damaged_artifacts)}};
 }
 
 }  // namespace
@@ -61,6 +64,9 @@ void add_run_export_command(ToolCommand run, Invocation& invocation) {
                                        text_at(result, "file") + "\n";
                     for (const json::value& each : array_at(result, "missing_artifacts")) {
                       text += "missing: artifact " + scalar_text(each) + "\n";
+                    }
+                    for (const json::value& each : array_at(result, "damaged_artifacts")) {
+                      text += "damaged: artifact " + scalar_text(each) + "\n";
                     }
                     return text;
                   });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "projections/memory_table.h"
 #include "projections/run_index.h"
@@ -179,22 +180,57 @@ class CapsuleWriter {
   Sha256 sha256_;
 };
 
-// Returns where the artifacts that the records name are. A bundle isn't one: its members are there.
-std::map<Digest, ArtifactPlace> artifacts_of(const std::vector<Record>& records) {
-  std::map<Digest, ArtifactPlace> places;
+// Where each artifact may be, by its digest: several attempts may have left it.
+using ArtifactPlaces = std::map<Digest, std::vector<ArtifactPlace>>;
+
+// Adds the places of an event's artifacts. A bundle isn't one: its members are there. What only
+// says that it is a bundle has none.
+void add_places(const std::vector<Artifact>& artifacts, ArtifactPlaces& places) {
+  bool is_bundled = false;
+  for (const Artifact& artifact : artifacts) {
+    if (is_bundle(artifact)) continue;
+    const ArtifactPlace place = place_of(artifacts, artifact);
+    is_bundled = is_bundled || place.part;
+    places[artifact.sha256].push_back(place);
+  }
+  bool is_first = true;
+  for (const Artifact& artifact : artifacts) {
+    if (!is_bundle(artifact)) continue;
+    if (std::exchange(is_first, false) && is_bundled) continue;
+    places[artifact.sha256].push_back(place_of(artifacts, artifact));
+  }
+}
+
+ArtifactPlaces artifacts_of(const std::vector<Record>& records) {
+  ArtifactPlaces places;
   for (const Record& record : records) {
     apply(
         [&places](const auto& event) {
           if constexpr (requires { event.result.artifacts; }) {
-            for (const Artifact& artifact : event.result.artifacts) {
-              if (is_bundle(artifact)) continue;
-              places.emplace(artifact.sha256, place_of(event.result.artifacts, artifact));
-            }
+            add_places(event.result.artifacts, places);
           }
         },
         record.event);
   }
   return places;
+}
+
+// Returns the content from the first place that has it. Else the error is the one of most weight:
+// a store that is away may have it, and what is damaged isn't missing.
+Stored<std::string> content_at(const ArtifactStore& store,
+                               const std::vector<ArtifactPlace>& places) {
+  Stored<std::string> result = store_failure(StoreError::Kind::not_found, "it isn't stored");
+  for (const ArtifactPlace& place : places) {
+    auto content = store.get_at(place);
+    if (content) return content;
+    const auto kind = content.error().kind;
+    if (kind == StoreError::Kind::not_found) continue;
+    const auto so_far = result.error().kind;
+    if (so_far == StoreError::Kind::not_found || so_far == StoreError::Kind::damaged) {
+      result = std::move(content);
+    }
+  }
+  return result;
 }
 
 // `pipeline` is the payload encoding of the one that the run pinned.
@@ -232,16 +268,18 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
     if (put) put = writer.line(record_line(found, gathering.tree, sha256));
   }
   const auto store = open_artifacts(request.data);
-  for (const auto& [digest, place] : artifacts_of(gathering.records)) {
+  for (const auto& [digest, places] : artifacts_of(gathering.records)) {
     if (!put || !request.with_artifacts) break;
-    const auto content = store->get_at(place);
-    if (!content) {
-      if (content.error().kind != StoreError::Kind::not_found) {
-        return tl::unexpected(from_store_error(content.error()));
-      }
+    const auto content = content_at(*store, places);
+    if (!content && content.error().kind == StoreError::Kind::not_found) {
       written.missing_artifacts.push_back(to_hex(digest));
       continue;
     }
+    if (!content && content.error().kind == StoreError::Kind::damaged) {
+      written.damaged_artifacts.push_back(to_hex(digest));
+      continue;
+    }
+    if (!content) return tl::unexpected(from_store_error(content.error()));
     ++written.artifacts;
     put = writer.line("{\"artifact\":\"" + to_hex(digest) + "\",\"content\":\"" +
                       to_base64(*content) + "\"}\n");

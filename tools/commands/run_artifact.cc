@@ -18,6 +18,13 @@ struct ArtifactOptions {
   std::string name;
 };
 
+// Returns where the content is: a path or a URL; of a member of a bundle with the file in that.
+std::string location_of(const json::object& found) {
+  const json::object bundle = object_at(found, "bundle");
+  return text_at(found, "path") +
+         (bundle.empty() ? "" : ", in it as sha256/" + text_at(found, "sha256"));
+}
+
 ExitCode artifact(const Invocation& invocation, const ArtifactOptions& options) {
   auto result =
       call_server(invocation, "run.artifact", {{"run_id", options.run_id}, {"name", options.name}});
@@ -35,7 +42,7 @@ ExitCode artifact(const Invocation& invocation, const ArtifactOptions& options) 
     return ExitCode::ok;
   }
   return answer(invocation, result, [](const json::object& found, const Terminal&) {
-    return found.contains("content") ? text_at(found, "content") : text_at(found, "path") + "\n";
+    return found.contains("content") ? text_at(found, "content") : location_of(found) + "\n";
   });
 }
 
@@ -50,9 +57,9 @@ void add_run_artifact_command(ToolCommand run, Invocation& invocation) {
   command.footer(
       "Of what isn't text or is larger than 256 KiB it prints the path of the file, which is on "
       "the\n"
-      "server's machine, or its URL in a store of objects. `run diff` prints a run's change "
-      "whole,\n"
-      "for `git apply`.\n\n"
+      "server's machine, or its URL in a store of objects; of one that is in a tar there, also "
+      "its\n"
+      "name in that. `run diff` prints a run's change whole, for `git apply`.\n\n"
       "Examples:\n"
       "  signalbox run artifact \"$run\" change.patch | less\n"
       "  signalbox run artifact \"$run\" verify_summary");

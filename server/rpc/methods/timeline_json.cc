@@ -31,7 +31,7 @@ const char* status_of(const TimelineAttempt& attempt) {
 using CurrentArtifacts = std::map<std::string, const Artifact*>;
 
 json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifacts& current,
-                             const std::function<std::string(const ArtifactPlace&)>& path_of) {
+                             const std::function<std::string(ArtifactPlace&)>& path_of) {
   json::object object;
   object["attempt"] = attempt.number;
   object["strategy"] = to_json(attempt.strategy);
@@ -72,7 +72,7 @@ json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifa
   json::array artifacts;
   for (const Artifact& artifact : attempt.result.artifacts) {
     json::object one = to_json(artifact).as_object();
-    const ArtifactPlace place = place_of(attempt.result.artifacts, artifact);
+    ArtifactPlace place = place_of(attempt.result.artifacts, artifact);
     one["path"] = path_of(place);
     add_place(place, one);
     one["current"] = current.at(artifact.name) == &artifact;
@@ -83,7 +83,7 @@ json::object attempt_to_json(const TimelineAttempt& attempt, const CurrentArtifa
 }
 
 json::object station_to_json(const TimelineStation& station, const CurrentArtifacts& current,
-                             const std::function<std::string(const ArtifactPlace&)>& path_of) {
+                             const std::function<std::string(ArtifactPlace&)>& path_of) {
   json::object object;
   object["station"] = station.name;
   object["executor"] = to_json(station.executor);
@@ -175,7 +175,7 @@ json::object row_to_json(const RunRow& row) {
 
 json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
                               const std::string& run_root,
-                              const std::function<std::string(const ArtifactPlace&)>& path_of) {
+                              const std::function<std::string(ArtifactPlace&)>& path_of) {
   json::object object = row_to_json(row);
   object["goal"] = timeline.started.goal;
   object["run_root"] = run_root;

@@ -24,9 +24,9 @@ ArtifactPlace place_in(const RunTimeline& timeline, const Artifact& artifact);
 boost::json::object row_to_json(const RunRow& row);
 
 // Returns a run as `run.get` shows it. `path_of` returns the path of the file that
-// has an artifact.
-boost::json::object timeline_to_json(
-    const RunRow& row, const RunTimeline& timeline, const std::string& run_root,
-    const std::function<std::string(const ArtifactPlace&)>& path_of);
+// has an artifact, and may change what is shown of the place.
+boost::json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
+                                     const std::string& run_root,
+                                     const std::function<std::string(ArtifactPlace&)>& path_of);
 
 }  // namespace signalbox
