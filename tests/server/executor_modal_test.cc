@@ -211,11 +211,14 @@ TEST_F(ModalExecutorTest, ACodingAgentIsARemoteJobToo) {
 }
 
 TEST_F(ModalExecutorTest, WhatIsNoResultIsATypedFailure) {
-  for (const std::string text :
-       {"", "<html>busy</html>", "[]", R"({"summary":"no outcome"})",
-        R"({"outcome":"succeeded","artifacts":[{"name":"a"}]})",
-        R"({"outcome":"succeeded","artifacts":[{"name":"a","base64":"?"}]})",
-        R"({"outcome":"succeeded","surprise":1})"}) {
+  for (
+      const std::string text :
+      {"", "<html>busy</html>", "[]", R"({"summary":"no outcome"})",
+       R"({"outcome":"succeeded","artifacts":[{"name":"a"}]})",
+       R"({"outcome":"succeeded","artifacts":[{"name":"a","base64":"?"}]})",
+       R"({"outcome":"succeeded","artifacts":[{"name":"attempt.tar","text":"x"}]})",
+       R"({"outcome":"succeeded","artifacts":[{"name":"a","text":"x","media_type":"application/vnd.signalbox.attempt+tar"}]})",
+       R"({"outcome":"succeeded","surprise":1})"}) {
     endpoint.result(text);
     const JobResult result = result_of(job());
     EXPECT_EQ(result.outcome, Outcome::failed) << text;

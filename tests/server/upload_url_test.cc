@@ -156,6 +156,15 @@ TEST_F(UploadUrlTest, AMissingBucketIsNoMissingObject) {  // N4
   EXPECT_NE(denied.error().message.find("NoSuchBucket"), std::string::npos);
 }
 
+TEST_F(UploadUrlTest, AQuestionMakesNoFile) {  // N4
+  const auto uploads = directory_.path() / "uploads";
+  const auto asked = add_upload_piece(uploads, store_, {"runner:a", sha256("hello\n"), 6, 0, ""});
+  ASSERT_TRUE(asked) << asked.error().message;
+  EXPECT_FALSE(asked->complete);
+  EXPECT_EQ(asked->next_offset, 0U);
+  EXPECT_FALSE(std::filesystem::exists(uploads));
+}
+
 TEST_F(UploadUrlTest, ADirectoryGivesNone) {  // N4
   ServiceArtifacts plain(directory_.path() / "artifacts");
   EXPECT_FALSE(plain.upload_url(sha256("hello\n"), 6, 0).value());
