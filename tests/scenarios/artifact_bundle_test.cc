@@ -238,6 +238,8 @@ TEST_F(ArtifactBundleScenario, ADamagedBundleCostsACapsuleWhatIsNowhereElse) {  
   ASSERT_EQ(replayed.exit_code, 0) << replayed.out << replayed.err;
   EXPECT_EQ(content_of(fs::path(to) / to_hex(sha256("hello"))), "hello");
   EXPECT_EQ(replayed.out.find("\"bundle\""), std::string::npos) << replayed.out;
+  const std::string tar = replayed.out.substr(replayed.out.find("\"attempt.tar\""));
+  EXPECT_NE(tar.substr(0, tar.find('}')).find("\"path\":\"\""), std::string::npos) << tar;
 }
 
 TEST_F(ArtifactBundleScenario, TheCommandLineSaysWhereInATarAFileIs) {  // N4

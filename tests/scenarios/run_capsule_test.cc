@@ -1,5 +1,8 @@
 // R6: a run as one file, which is written from a live log, opened without the log, and tampered
 // with.
+#include <boost/json/serialize.hpp>
+
+#include "store/sha256.h"
 #include "tests/fixtures/random_seed.h"
 #include "tests/scenarios/audit_fixture.h"
 
@@ -97,6 +100,28 @@ command = ["sh", "-c", "printf 'left behind' > \"$SIGNALBOX_ARTIFACTS_DIR/note.t
     found = found || content_of(file.path()) == "left behind";
   }
   EXPECT_TRUE(found);
+}
+
+TEST_F(CapsuleTest, LeavesOutWhatIsDamagedAndSaysSo) {  // R6
+  std::ofstream(pipeline()) << R"(
+name = "writes"
+[[station]]
+name = "write"
+executor = "process"
+command = ["sh", "-c", "printf 'left behind' > \"$SIGNALBOX_ARTIFACTS_DIR/note.txt\""]
+)";
+  const std::string run_id = start_run("write something");
+  await_status(run_id, "succeeded");
+  const std::string hex = to_hex(sha256("left behind"));
+  write_text(server_.data() / "artifacts" / "sha256" / hex.substr(0, 2) / hex.substr(2),
+             "left behinD");
+  const Output exported = server_.cli({"run", "export", run_id, "--signing-key", at("audit.key"),
+                                       "-o", at("run.capsule"), "--artifacts", "--json"});
+  ASSERT_EQ(exported.exit_code, 0) << exported.out << exported.err;
+  const json::object result = one_object(exported).at("result").as_object();
+  EXPECT_EQ(json::serialize(result.at("damaged_artifacts")), "[\"" + hex + "\"]");
+  EXPECT_EQ(result.at("artifacts"), 2) << "its summary and its log";
+  expect_verified(at("run.capsule"));
 }
 
 TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6

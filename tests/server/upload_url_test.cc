@@ -2,6 +2,7 @@
 // came that way; and runners that use them, or can't.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -342,6 +343,21 @@ TEST_F(ArtifactUploadsTest, CountOnceTheServiceHasFoundThem) {  // N4
   EXPECT_EQ(bytes_through_service_, large_.size());
   ASSERT_EQ(log_.size(), 1U);
   EXPECT_NE(log_[0].find("doesn't find there"), std::string::npos) << log_[0];
+}
+
+TEST_F(ArtifactUploadsTest, GoStraightAgainOnceTheServiceHasFoundOne) {  // N4
+  ArtifactUploads uploads(
+      here_, true, [this](const json::object& params) { return answer(params); },
+      [] { return false; }, [this](const std::string& text) { log_.push_back(text); },
+      std::chrono::milliseconds(0));
+  for (const char* content : {"one\n", "two\n"}) {
+    endpoint_.fail_next({.method = "PUT", .status = 200, .body = "<html>Welcome</html>"});
+    EXPECT_TRUE(uploads.upload({left(content)}, false));
+    EXPECT_EQ(log_.size(), 1U) << "what was answered isn't what is there";
+  }
+  EXPECT_TRUE(uploads.upload({left("three\n")}, false));
+  ASSERT_EQ(log_.size(), 2U);
+  EXPECT_EQ(log_[1], "artifacts go straight into the store again");
 }
 
 }  // namespace

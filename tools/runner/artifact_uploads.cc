@@ -75,12 +75,14 @@ std::optional<Bundled> bundled_of(const std::vector<Artifact>& artifacts) {
 }  // namespace
 
 ArtifactUploads::ArtifactUploads(const ArtifactStore& artifacts, bool is_service_here, Call call,
-                                 std::function<bool()> is_stopping, Log log)
+                                 std::function<bool()> is_stopping, Log log,
+                                 std::chrono::milliseconds pause)
     : artifacts_(artifacts),
       is_service_here_(is_service_here),
       call_(std::move(call)),
       is_stopping_(std::move(is_stopping)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      pause_(pause) {}
 
 Called<std::string> ArtifactUploads::content_of(const Artifact& artifact) const {
   auto found = artifacts_.get(artifact.sha256);
@@ -158,7 +160,7 @@ bool ArtifactUploads::put_directly(const json::object& answer, std::string_view 
   const json::value* const direct = answer.if_contains("direct");
   if (direct == nullptr || !direct->is_object()) {
     // A service with a directory, or of an earlier version: it needn't be asked for each artifact.
-    direct_again_at_ = std::chrono::steady_clock::now() + direct_pause;
+    direct_again_at_ = std::chrono::steady_clock::now() + pause_;
     return false;
   }
   auto request = request_of(direct->get_object(), is_service_here_);
@@ -194,7 +196,7 @@ void ArtifactUploads::note_direct_success() {
 
 void ArtifactUploads::note_direct_failure(const std::string& why) {
   if (is_stopping_()) return;
-  direct_again_at_ = std::chrono::steady_clock::now() + direct_pause;
+  direct_again_at_ = std::chrono::steady_clock::now() + pause_;
   if (std::exchange(has_told_failure_, true)) return;
   log_("artifacts go through the service: its store of objects can't be used from here: " + why);
 }

@@ -23,7 +23,8 @@ class ArtifactUploads {
   using Call = std::function<Called<boost::json::object>(boost::json::object params)>;
   using Log = std::function<void(const std::string& text)>;
 
-  // How long a store that couldn't be used isn't tried again: each try may take a time-out.
+  // How long a store that couldn't be used isn't tried again, unless the constructor is given
+  // another pause: each try may take a time-out.
   static constexpr std::chrono::minutes direct_pause{10};
 
   // The code of the error of an artifact that isn't here any more.
@@ -33,7 +34,8 @@ class ArtifactUploads {
   // loopback is the one that it means. `is_stopping` makes an upload under way fail; any thread
   // calls it.
   ArtifactUploads(const ArtifactStore& artifacts, bool is_service_here, Call call,
-                  std::function<bool()> is_stopping, Log log);
+                  std::function<bool()> is_stopping, Log log,
+                  std::chrono::milliseconds pause = direct_pause);
 
   // Returns once the service has the contents and has checked them: the artifacts to name. With
   // `bundles`, those of at most limits::bundled_artifact_bytes_max are members of one bundle, which
@@ -54,6 +56,7 @@ class ArtifactUploads {
   const Call call_;
   const std::function<bool()> is_stopping_;
   const Log log_;
+  const std::chrono::milliseconds pause_;
   std::optional<std::chrono::steady_clock::time_point> direct_again_at_;  // after a failure
   bool has_told_failure_ = false;  // since an upload into the store has succeeded
 };
