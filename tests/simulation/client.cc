@@ -50,6 +50,8 @@ std::vector<std::unique_ptr<Client>> make_few_clients(Context& context) {
   std::vector<std::unique_ptr<Client>> clients;
   clients.push_back(std::make_unique<WorkerClient>(context, "worker"));
   clients.push_back(std::make_unique<OperatorClient>(context, "operator"));
+  clients.push_back(std::make_unique<DecisionClient>(context, "decider"));
+  clients.push_back(std::make_unique<StepClient>(context, "stepper"));
   for (const char* name : {"reader-a", "reader-b"}) {
     clients.push_back(std::make_unique<ReaderClient>(context, name));
   }

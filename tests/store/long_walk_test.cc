@@ -13,7 +13,7 @@ namespace signalbox::test {
 namespace {
 
 constexpr std::size_t commits_count = 6000;
-constexpr Position last = 3 * commits_count;
+constexpr Position log_end = 3 * commits_count;
 
 class LongWalk : public testing::Test {
  protected:
@@ -49,12 +49,12 @@ class LongWalk : public testing::Test {
 
   // Opens the log without verifying its records.
   [[nodiscard]] std::unique_ptr<RocksEventLog> open_unread() const {
-    return open_log(data_.path(), {.verified = Checkpoint{last, frontier_}});
+    return open_log(data_.path(), {.verified = Checkpoint{log_end, frontier_}});
   }
 
   // Scans, and expects each record to be the next one.
   static Stored<Position> scan(const EventLog& log, Position from, Position to,
-                               Position stop_after = last) {
+                               Position stop_after = log_end) {
     Position next = from;
     return log.scan(from, to, [&](Record&& record) {
       EXPECT_EQ(record.position, next);
@@ -68,43 +68,44 @@ class LongWalk : public testing::Test {
 
 TEST_F(LongWalk, GivesEveryRecordInOrder) {
   const auto log = open_log(data_.path());
-  EXPECT_EQ(log->report().records_verified, last);
-  EXPECT_EQ(*scan(*log, 1, last), last);
-  EXPECT_EQ(*scan(*log, 2, last + 100), last);
-  const auto verified = log->verify(last);
+  EXPECT_EQ(log->report().records_verified, log_end);
+  EXPECT_EQ(*scan(*log, 1, log_end), log_end);
+  EXPECT_EQ(*scan(*log, 2, log_end + 100), log_end);
+  const auto verified = log->verify(log_end);
   ASSERT_TRUE(verified) << verified.error().message;
   EXPECT_EQ(*verified, frontier_);
 }
 
 TEST_F(LongWalk, EndsWhereItIsToldTo) {
   const auto log = open_unread();
-  for (const Position to : {last - 1, last - 2, last - 3, last - 4, last / 2, last / 2 + 1}) {
+  for (const Position to :
+       {log_end - 1, log_end - 2, log_end - 3, log_end - 4, log_end / 2, log_end / 2 + 1}) {
     EXPECT_EQ(*scan(*log, 1, to), to);
-    EXPECT_EQ(*scan(*log, 1, last, to), to);
+    EXPECT_EQ(*scan(*log, 1, log_end, to), to);
   }
 }
 
 TEST_F(LongWalk, FindsWhatIsMissing) {  // P5
-  const Position first = last - 3 * 100 + 1;
+  const Position first = log_end - 3 * 100 + 1;
   put(sample_commit(first, 3), entry_of(sample_commit(first, 2)));
   const auto log = open_unread();
   // The last of these scans ends at the missing record itself.
-  for (const Position to : {last, first + 3, first + 2}) {
+  for (const Position to : {log_end, first + 3, first + 2}) {
     const auto scanned = scan(*log, 1, to);
     ASSERT_FALSE(scanned) << to;
     EXPECT_EQ(scanned.error().kind, StoreError::Kind::damaged);
     EXPECT_EQ(scanned.error().position, first + 2);
   }
   EXPECT_EQ(*scan(*log, 1, first + 1), first + 1);
-  EXPECT_FALSE(log->verify(last));
+  EXPECT_FALSE(log->verify(log_end));
 }
 
 TEST_F(LongWalk, FindsAChangedRecord) {  // P5
-  const Position first = last - 3 * 100 + 1;
+  const Position first = log_end - 3 * 100 + 1;
   std::string entry = entry_of(sample_commit(first, 3));
   entry.back() = static_cast<char>(entry.back() ^ 1);
   put(sample_commit(first, 3), entry);
-  const auto scanned = scan(*open_unread(), 1, last);
+  const auto scanned = scan(*open_unread(), 1, log_end);
   ASSERT_FALSE(scanned);
   EXPECT_EQ(scanned.error().kind, StoreError::Kind::damaged);
   EXPECT_EQ(scanned.error().position, first + 2);
