@@ -58,9 +58,10 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   if (!text_at(result, "current_at").empty()) {
     text += "this server: stands by, with all that the log had " + ago(result, "current_at") + "\n";
   }
-  for (const char* const field : {"trouble", "durability"}) {
+  for (const char* const field : {"trouble", "durability", "drop_trouble"}) {
     if (const std::string why = text_at(result, field); !why.empty()) {
-      text += std::string(field) + ": " + printable(why) + "\n";
+      text += (field == std::string_view("drop_trouble") ? "old records" : field) +
+              std::string(": ") + printable(why) + "\n";
     }
   }
   text += database_view(result);
