@@ -242,6 +242,12 @@ TEST_F(CellRetentionTest, WhatAllServersHaveIsRemovedFromTheDatabase) {  // K7
         << late.server().messages();
   };
   is_trimmed_after(5);
+  EXPECT_TRUE(eventually([&] {
+    const json::value shown = a_.rpc("cell.get").at("database_log");
+    return shown.is_object() && shown.at("begins_after").to_number<std::uint64_t>() >= 5;
+  })) << json::serialize(a_.rpc("cell.get"));
+  EXPECT_TRUE(b_.rpc("cell.get").at("database_log").is_null());
+  EXPECT_NE(a_.ask({"cell", "status"}).out.find("database: has the log after "), std::string::npos);
   expect_refused(c_);
   const auto seed_from = [this](CellPeer& stopped) {
     for (const char* part : {"log", "anchor"}) {
