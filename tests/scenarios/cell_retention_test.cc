@@ -247,7 +247,8 @@ TEST_F(CellRetentionTest, WhatAllServersHaveIsRemovedFromTheDatabase) {  // K7
     return shown.is_object() && shown.at("begins_after").to_number<std::uint64_t>() >= 5;
   })) << json::serialize(a_.rpc("cell.get"));
   EXPECT_TRUE(b_.rpc("cell.get").at("database_log").is_null());
-  EXPECT_NE(a_.ask({"cell", "status"}).out.find("database: has the log after "), std::string::npos);
+  EXPECT_NE(a_.server().cli({"cell", "status"}).out.find("database: has the log after "),
+            std::string::npos);
   expect_refused(c_);
   const auto seed_from = [this](CellPeer& stopped) {
     for (const char* part : {"log", "anchor"}) {
