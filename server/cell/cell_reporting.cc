@@ -97,6 +97,7 @@ void CellMember::trim() {
   // Of what was dropped it isn't known how old it is: retention has found it old.
   facts.archived = log_.horizon().position;
   facts.old = std::max(tails_.old_at(waiter_->monotonic_ns()), facts.archived);
+  if (facts.old == 0) return;
   TrimDecision decision = decide_trim(facts);
   // A server that can't follow any more may be listed, which shows once it is known where the log
   // begins.

@@ -186,6 +186,7 @@ TEST_F(CellTrim, SaysOnceThatItFailsAndTriesAgain) {  // K7
   std::atomic<int> tried = 0;
   std::atomic<bool> fails = true;
   become_active(std::make_unique<UntrimmableLog>(chain_, tried, fails));
+  test::append_event(log_, ServerEvent(ClockJumped{}));
   EXPECT_TRUE(eventually([&] { return tried > 2 * limits::cell_trim_failures_max; }));
   EXPECT_NE(member_->view().log_kept_because.find("a lock is in the way"), std::string::npos);
   EXPECT_EQ(troubles_, 1);
