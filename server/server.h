@@ -150,6 +150,7 @@ class Server {
   [[nodiscard]] std::optional<RetentionObstacle> retention_obstacle() const;
   // Refuses to have a run retried whose records other servers have dropped.
   [[nodiscard]] std::optional<Rejection> due_drop_refusal(Position failed_at);
+  [[nodiscard]] std::optional<CellView> cell_view() const;
   [[nodiscard]] StatusPart cell_status() const;
   // Returns whether this server records and starts anything: it neither stops nor stands by.
   [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }

@@ -237,10 +237,17 @@ std::optional<Rejection> Server::cell_refusal() const {
   return is_cell_away_ ? std::optional(log_away()) : std::nullopt;
 }
 
+std::optional<CellView> Server::cell_view() const {
+  if (!member_) return std::nullopt;
+  CellView view = member_->view();
+  view.undropped_because = followed_drops_->trouble();
+  return view;
+}
+
 StatusPart Server::cell_status() const {
   return [this](boost::json::object& status) {
     if (!member_) return;
-    const CellView view = member_->view();
+    const CellView view = *cell_view();
     boost::json::object& shown = status["cell"].emplace_object();
     shown = to_json(view);
     shown.erase("servers");
@@ -260,12 +267,17 @@ void Server::wire_cell() {
         logger_.info("dropped the records up to {}, as the cell did at {}", log_.horizon().position,
                      dropped_at);
       },
-      [this](const StoreError& error) { fail(exit_code_of(error), error.message); },
       [this](const std::string& why) { logger_.warn("{}", why); }});
 }
 
 std::optional<Rejection> Server::due_drop_refusal(Position failed_at) {
   if (failed_at == 0 || failed_at > followed_drops_->due_horizon()) return std::nullopt;
+  if (const std::string& why = followed_drops_->trouble(); !why.empty()) {
+    return Rejection{ErrorCode::NOT_ALLOWED,
+                     "what failed before can't be retried at this server: " + why,
+                     {{"cell", cell_->settings.name}},
+                     {"signalbox cell status", "signalbox cell switch"}};
+  }
   return Rejection{ErrorCode::OVERLOADED,
                    "the cell has archived old records, which this server is about to drop: what "
                    "failed before can't be retried until that is done; try again",
@@ -277,16 +289,29 @@ std::optional<Rejection> Server::due_drop_refusal(Position failed_at) {
 std::optional<RetentionObstacle> Server::retention_obstacle() const {
   if (cell_ == nullptr) return std::nullopt;
   if (!log_.due_drops().empty()) {
-    return RetentionObstacle{"what another server of the cell has dropped isn't dropped here yet",
-                             {}};
+    const std::string& why = followed_drops_->trouble();
+    return RetentionObstacle{
+        why.empty() ? "what another server of the cell has dropped isn't dropped here yet" : why,
+        {"signalbox cell status"}};
   }
   if (engine_.feature_level() < feature_level_of(HistoryDropped::tag)) {
     Rejection refusal = feature_level_refusal(HistoryDropped::tag, engine_.feature_level());
     return RetentionObstacle{std::move(refusal.message), std::move(refusal.next_commands)};
   }
-  const std::int64_t gone_ns = clock_.wall_ns() - limits::cell_upgrade_report_ms_max * ns_per_ms;
-  for (const ReplicaReport& each : member_->view().servers) {
-    if (each.seen_ns < gone_ns || each.version == SIGNALBOX_VERSION) continue;
+  const CellView view = member_->view();
+  // Without its own report, those of the others aren't known to be new either.
+  const bool is_own_new = std::ranges::any_of(view.servers, [&](const ReplicaReport& each) {
+    return each.server.name == view.server.name && each.silent_ms <= limits::cell_gone_ms_max;
+  });
+  if (!is_own_new) {
+    return RetentionObstacle{
+        "which servers the cell has, and of which versions, couldn't be read lately: nothing is "
+        "dropped until that can be",
+        {"signalbox cell status"}};
+  }
+  for (const ReplicaReport& each : view.servers) {
+    const bool is_gone = each.silent_ms > limits::cell_upgrade_report_ms_max;
+    if (is_gone || each.version == SIGNALBOX_VERSION) continue;
     return RetentionObstacle{"the server " + each.server.name + " has version " + each.version +
                                  ", and this one " SIGNALBOX_VERSION
                                  ": each keeps the state of what is dropped in the same bytes, so "
@@ -299,10 +324,7 @@ std::optional<RetentionObstacle> Server::retention_obstacle() const {
 CellParts Server::cell_parts() {
   CellParts parts;
   if (cell_ == nullptr) return parts;
-  parts.view = [this]() -> std::optional<CellView> {
-    if (member_) return member_->view();
-    return std::nullopt;
-  };
+  parts.view = [this]() -> std::optional<CellView> { return cell_view(); };
   parts.switch_over = [this](const std::string& successor) { return switch_over(successor); };
   parts.upgrade = [this](const CellUpgraded& then) { upgrade_cell(then); };
   return parts;

@@ -141,7 +141,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
            [this] { return !settings_reload_.status().error.empty(); },
            [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },
            config.data.string(), [this] { return listener_.figures(); },
-           [this] { return member_ ? std::optional(member_->view()) : std::nullopt; },
+           [this] { return cell_view(); },
            [this]() -> const FileRetentionReport* {
              if (!file_retention_ || !file_retention_->measured()) return nullptr;
              return &*file_retention_->measured();

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 
 namespace signalbox {
@@ -347,7 +348,10 @@ Stored<std::vector<ReplicaReport>> MemorySharedLog::replicas() {
   const Call call(*this);
   TRY(call.find_cell());
   std::vector<ReplicaReport> reports;
-  for (const auto& [name, report] : call.state.replicas) reports.push_back(report);
+  for (const auto& [name, report] : call.state.replicas) {
+    reports.push_back(report);
+    reports.back().silent_ms = (call.state.wall_ns() - report.seen_ns) / ns_per_ms;
+  }
   return reports;
 }
 
@@ -364,6 +368,7 @@ Stored<void> MemorySharedLog::take_name(const ReplicaReport& former, const std::
   found->second.server.identity = identity;
   found->second.seen_ns = call.state.wall_ns();
   found->second.feature_level = feature_level_min;
+  found->second.applied = 0;
   return {};
 }
 

@@ -64,7 +64,7 @@ class MemoryChain {
   std::unique_ptr<State> state_;
 };
 
-class MemorySharedLog final : public SharedLog {
+class MemorySharedLog : public SharedLog {
  public:
   explicit MemorySharedLog(std::shared_ptr<MemoryChain> chain,
                            std::chrono::milliseconds deadline = std::chrono::seconds(1));

@@ -69,8 +69,9 @@ class PostgresLog final : public SharedLog {
   Stored<void> make_partitions(Position prev, Deadline deadline);
   SharedAppend insert(const ChainLink& link, Deadline deadline);
   [[nodiscard]] SharedAppend explain(const PostgresAnswer& answer, Deadline deadline);
-  // Drops a partition that has no rows any more, unless somebody uses the cell's table for long.
-  void drop_partition(const std::string& table, Deadline deadline);
+  // Drops the partitions that end before the chain's first link, which follows `first`, unless that
+  // was tried lately, or somebody uses the cell's table for long.
+  Stored<void> drop_partitions(Position first, Deadline deadline);
   // Waits until no append is under way that began before.
   Stored<void> await_appends(Deadline deadline);
   Stored<void> attend(Deadline deadline);
@@ -91,6 +92,7 @@ class PostgresLog final : public SharedLog {
   std::optional<std::chrono::steady_clock::time_point> durable_at_;  // when it was checked
   // The partition that was made last, in this object's life.
   std::optional<Position> made_partition_;
+  std::chrono::steady_clock::time_point drop_after_;  // see drop_partitions()
 };
 
 }  // namespace signalbox

@@ -72,13 +72,14 @@ Stored<void> PostgresLog::report(const ReplicaReport& report) {
   return store_failure(StoreError::Kind::in_use, "another server is called " + report.server.name);
 }
 
-// Its level doesn't count until the new one reports, as that of a report without one.
+// Its level doesn't count until the new one reports, as that of a report without one; nor what it
+// had, which the new one may lack.
 Stored<void> PostgresLog::take_name(const ReplicaReport& former, const std::string& identity) {
   const Deadline end = deadline();
   TRY(reach(end));
   if (columns_.have_identity) {
     const auto taken =
-        TRY(read_rows("UPDATE sb_replica SET identity = $4, seen = clock_timestamp()"
+        TRY(read_rows("UPDATE sb_replica SET identity = $4, seen = clock_timestamp(), applied = 0"
                       " FROM set_config('synchronous_commit', 'local', true)"
                       " WHERE cell = $1 AND name = $2 AND identity = $3"
                       " AND (extract(epoch FROM seen) * 1000000)::bigint = $5 RETURNING cell",
@@ -102,7 +103,9 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   const auto rows =
       TRY(read_rows("SELECT name, address, role, version, applied, root,"
                     " (extract(epoch FROM seen) * 1000000)::bigint, " +
-                        identity + ", " + level + " FROM sb_replica WHERE cell = $1 ORDER BY name",
+                        identity + ", " + level +
+                        ", (extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint"
+                        " FROM sb_replica WHERE cell = $1 ORDER BY name",
                     {PostgresValue::int4(*cell_), PostgresValue::int4(feature_level_min)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {
@@ -112,7 +115,8 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
                        from_database(row.integer(4)),
                        row.bytes(5),
                        row.integer(6) * 1000,
-                       static_cast<FeatureLevel>(row.integer(8))});
+                       static_cast<FeatureLevel>(row.integer(8)),
+                       row.integer(9)});
   }
   return reports;
 }

@@ -89,6 +89,7 @@ struct ReplicaReport {
   std::int64_t seen_ns = 0;  // UTC, by the database's clock; set by replicas()
   // The newest that its program knows.
   FeatureLevel feature_level = feature_level_min;
+  std::int64_t silent_ms = 0;  // since then, by the same clock; set by replicas()
 };
 
 // How many copies a write has before it is acknowledged.
@@ -175,7 +176,8 @@ class SharedLog {
   virtual Stored<void> report(const ReplicaReport& report) = 0;
   [[nodiscard]] virtual Stored<std::vector<ReplicaReport>> replicas() = 0;
   // Gives the name of a server that is gone, whose report `former` is as replicas() returned it, to
-  // the server of that name with this identity, whose level counts as the first until it reports.
+  // the server of that name with this identity, which counts as having nothing, at the first level,
+  // until it reports.
   // Fails with `in_use` if anybody has reported under that name since.
   virtual Stored<void> take_name(const ReplicaReport& former, const std::string& identity) = 0;
 

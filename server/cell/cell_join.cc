@@ -70,26 +70,31 @@ struct Namesake {
 // What the attempts to join know of those before.
 struct Joining {
   std::optional<Position> seen;               // acknowledged, as noted
-  std::optional<std::int64_t> lost_since_ms;  // since when the cell's log ends before that
+  std::optional<std::int64_t> lost_since_ms;  // since when the cell's log lacks something
   std::optional<Namesake> namesake;
 };
 
 // A server of the database that was its primary and hung shows what was there before, for as long
-// as nobody tells it: so a loss isn't believed at once, and other connections are asked.
-//
+// as nobody tells it: so a loss isn't believed at once, and other connections are asked. `damaged`
+// errors are `away` until then.
+StoreError doubted(const CellJoin& join, StoreError loss, Joining& joining) {
+  if (loss.kind != StoreError::Kind::damaged) return loss;
+  const std::int64_t now_ms = join.now_ms();
+  if (!joining.lost_since_ms) joining.lost_since_ms = now_ms;
+  if (now_ms - *joining.lost_since_ms >= limits::cell_loss_ms_min) return loss;
+  join.shared.disconnect();
+  loss.kind = StoreError::Kind::away;
+  return loss;
+}
+
 // Only here can it be found that the database lost what this server never had, as its replica was
 // behind when it stopped.
-Stored<void> compare_with_seen(const CellJoin& join, const CellState& state, Joining& joining) {
-  std::optional<Position>& seen = joining.seen;
-  const Position last = TRY(join.shared.last()).last;
+Stored<void> compare_with_seen(const CellJoin& join, const CellState& state, Position last,
+                               std::optional<Position>& seen) {
   if (seen && last < *seen) {
-    const std::int64_t now_ms = join.now_ms();
-    if (!joining.lost_since_ms) joining.lost_since_ms = now_ms;
-    const bool is_believed = now_ms - *joining.lost_since_ms >= limits::cell_loss_ms_min;
-    if (!is_believed) join.shared.disconnect();
     const std::string file = seen_file(join.data).string();
     return store_failure(
-        is_believed ? StoreError::Kind::damaged : StoreError::Kind::away,
+        StoreError::Kind::damaged,
         "the cell's log ends at " + std::to_string(last) + ", and this server has seen " +
             std::to_string(*seen) +
             " acknowledged: the database lost acknowledged records, or is another cell's. "
@@ -98,7 +103,6 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state, Joi
             file + " to go on without",
         file);
   }
-  joining.lost_since_ms.reset();
   if (seen && state.acked <= *seen) return {};
   seen = state.acked;
   // A disk that is full keeps no server from standing by.
@@ -142,6 +146,18 @@ Stored<void> claim_name(const CellJoin& join, std::optional<Namesake>& namesake)
                            std::to_string(limits::cell_gone_ms_max / 1000) + " s");
 }
 
+// The end of the log and what follows this server's are read one after the other, maybe from two
+// servers of the database: what is missing may be missing for a moment.
+Stored<void> compare_logs(const CellJoin& join, const CellState& state, Joining& joining) {
+  const Position last = TRY(join.shared.last()).last;
+  auto compared = compare_with_seen(join, state, last, joining.seen);
+  // Before the others know of this server, for which links would be kept then.
+  if (compared) compared = require_continuation(join.shared, join.replica.tail(), last);
+  if (!compared) return tl::unexpected(doubted(join, compared.error(), joining));
+  joining.lost_since_ms.reset();
+  return {};
+}
+
 Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
                                 Joining& joining) {
   const CellState state = TRY(find_or_make(join, own_key, joining.seen));
@@ -154,9 +170,7 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
             "sb_cell from a backup of the database");
   }
   TRY(require_known_level(join.settings.name, state.feature_level));
-  TRY(compare_with_seen(join, state, joining));
-  // Before the others know of this server, for which links would be kept then.
-  TRY(require_continuation(join.shared, join.replica.tail(), TRY(join.shared.last()).last));
+  TRY(compare_logs(join, state, joining));
   TRY(claim_name(join, joining.namesake));
   return *std::move(key);
 }

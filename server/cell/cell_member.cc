@@ -9,7 +9,6 @@
 #include "domain/try.h"
 #include "server/cell/cell_join.h"
 #include "server/cell/cell_repair.h"
-#include "server/cell/cell_trim.h"
 #include "server/limits.h"
 #include "store/head.h"
 
@@ -30,7 +29,8 @@ CellMember::CellMember(CellSettings settings, std::string version, ReplicatedEve
       reports_(std::move(connections.reports)),
       hooks_(std::move(hooks)),
       waiter_(std::move(waiter)),
-      watch_(settings_.server.name) {
+      watch_(settings_.server.name),
+      tails_(settings_.keep_ms * ns_per_ms) {
   view_.cell = settings_.name;
   view_.server = settings_.server;
   log_.when_acknowledged([this] {
@@ -74,11 +74,6 @@ void CellMember::note_applied() {
   waiter_->wake();
 }
 
-CellView CellMember::view() const {
-  const std::lock_guard lock(mutex_);
-  return view_;
-}
-
 std::int64_t CellMember::unproved_ms() const {
   // An append that isn't taken counts, whatever the beats say.
   const std::int64_t proved_ns = std::min(
@@ -111,8 +106,10 @@ bool CellMember::wait(std::int64_t ms) {
 }
 
 void CellMember::run() {
+  find_old();
   bool goes_on = true;
   while (goes_on) {
+    tails_.note(waiter_->monotonic_ns(), log_.tail());
     goes_on = is_active_ ? beat() : stand_by();
     if (goes_on && is_active_) do_upgrades();
     if (goes_on) report();
@@ -325,59 +322,6 @@ bool CellMember::begin_applying() {
       }
     }
     waiter_->wait(limits::cell_look_ms_default * ns_per_ms);
-  }
-}
-
-// For people: whatever fails is tried again soon. Each call has little time and is made in a turn
-// of its own, so that none holds up a beat.
-void CellMember::report() {
-  const auto is_due = [this](std::optional<std::int64_t>& done_at_ns, std::int64_t interval_ms) {
-    if (!is_older(done_at_ns, interval_ms)) return false;
-    done_at_ns = waiter_->monotonic_ns();
-    return true;
-  };
-  if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
-    report_itself();
-  } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {
-    if (auto servers = reports_->replicas()) {
-      const std::lock_guard lock(mutex_);
-      view_.servers = std::move(*servers);
-    }
-  } else if (is_due(checked_at_ns_, limits::cell_report_ms_default)) {
-    if (auto durability = reports_->durability()) {
-      const std::lock_guard lock(mutex_);
-      view_.durability = std::move(durability->message);
-    }
-  } else if (is_active_ && is_due(trimmed_at_ns_, limits::cell_trim_ms_default)) {
-    trim();
-  }
-}
-
-// What it says to have must be durable: the database removes it for that. A writer waits for no
-// disk here, which would hold up its beats: its replica is synced each second that it appends.
-void CellMember::report_itself() {
-  ReplicaReport own;
-  if (is_active_) {  // its tree belongs to its appending thread
-    own.server = settings_.server;
-    own.role = "active";
-    own.version = version_;
-    own.feature_level = feature_level_newest;
-  } else {
-    static_cast<void>(log_.sync());
-    own = standby_report(settings_.server, version_, is_unfit_ ? "unfit" : "standby", log_);
-  }
-  const Position synced = log_.synced();
-  if (synced < own.applied) own.root.clear();
-  own.applied = synced;
-  const auto told = reports_->report(own);
-  if (told) name_trouble_.clear();
-  if (told || told.error().kind != StoreError::Kind::in_use) return;
-  // The name is only for people: the writer of a cell doesn't end for it.
-  const StoreError taken = name_taken(settings_.server);
-  if (is_active_) {
-    name_trouble_ = taken.message;
-  } else {
-    fail(taken);
   }
 }
 

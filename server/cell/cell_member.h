@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "server/cell/cell_settings.h"
+#include "server/cell/cell_trim.h"
 #include "server/cell/cell_upgrade.h"
 #include "server/cell/cell_view.h"
 #include "server/cell/takeover_watch.h"
@@ -104,8 +105,12 @@ class CellMember {
   Stored<FeatureLevel> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
   void do_upgrades();
+  // Finds what is old in the log as it is at the start.
+  void find_old();
   // Removes from the database what it needs no more, a part of it.
   void trim();
+  // Shows in the view what the database's log keeps, and for whom.
+  void show_trim(TrimDecision decision);
   // Shows in the view who the writer is.
   void look_for_writer();
   void report();
@@ -141,6 +146,7 @@ class CellMember {
   const std::unique_ptr<Waiter> waiter_;
   // Of the thread. Moments are monotonic.
   TakeoverWatch watch_;
+  TailSamples tails_;
   std::uint64_t epoch_ = 0;
   Position beaten_ = 0;                         // what the latest beat said to be acknowledged
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
@@ -154,6 +160,7 @@ class CellMember {
   std::optional<std::int64_t> checked_at_ns_;  // the durability
   std::optional<std::int64_t> trimmed_at_ns_;  // the database's log
   std::optional<Position> begin_;              // of that log, when it was trimmed last
+  int trim_failures_ = 0;                      // in a row
   bool is_unfit_ = false;                      // to take the cell
   bool has_replica_failed_ = false;            // what it has isn't known
   bool has_failed_ = false;                    // hooks_.failed was called
@@ -168,7 +175,8 @@ class CellMember {
 
   mutable std::mutex mutex_;
   CellView view_;
-  std::size_t applying_ = 0;  // links that hooks_.followed was called with
+  std::int64_t servers_at_ns_ = 0;  // when view_.servers was asked for (monotonic)
+  std::size_t applying_ = 0;        // links that hooks_.followed was called with
   bool stopping_ = false;
   bool lets_go_ = false;  // see ask_to_stop()
   std::string successor_;

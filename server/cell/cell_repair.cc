@@ -27,8 +27,12 @@ Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& setti
         "the cell's log ends at " + std::to_string(before.last) +
             ", and this replica has dropped the records up to " +
             std::to_string(replica.horizon().position) +
-            ", which archives have: what lies between can't be put back from it. Restore a newer "
-            "backup of the database, or put it back from a replica that has dropped less");
+            ", which archives have: what lies between can't be put back from it. Run it at a "
+            "server that has dropped less, or restore a newer backup of the database. If there is "
+            "neither, go on with a new cell, which begins with this server's log: have an empty "
+            "database, or another name for the cell (cell.name), remove the files `cell` and "
+            "`cell_seen` from this data directory, start this server, and then the others with a "
+            "copy of its `log` and `anchor`, made while it is stopped");
   }
   const MerkleFrontier tree = TRY(replica.verify(before.last));
   std::string head;

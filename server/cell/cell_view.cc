@@ -50,6 +50,12 @@ json::object to_json(const CellView& view) {
       is_known ? json::value(format_time(view.current_ns)) : json::value(nullptr);
   result["trouble"] = text_or_null(view.trouble);
   result["durability"] = text_or_null(view.durability);
+  result["drop_trouble"] = text_or_null(view.undropped_because);
+  result["database_log"] = view.log_begin
+                               ? json::value{{"begins_after", *view.log_begin},
+                                             {"held_by", text_or_null(view.log_held_by)},
+                                             {"kept_because", text_or_null(view.log_kept_because)}}
+                               : json::value(nullptr);
   result["servers"] = std::move(servers);
   return result;
 }

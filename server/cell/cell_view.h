@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct CellView {
   std::string trouble;                 // why the log can't be read or written; empty: it can
   std::string durability;              // what is missing for a quorum; empty: nothing
   std::vector<ReplicaReport> servers;  // of a few seconds ago
+  // Of the log in the database, as its writer knows it. It begins after this position.
+  std::optional<Position> log_begin;
+  std::string log_held_by;        // the server for which old links stay; empty: none
+  std::string undropped_because;  // why what the cell dropped can't be dropped here; empty: it can
+  std::string log_kept_because;   // why, or what keeps them from being removed: one sentence
 };
 
 // Returns the view as `cell.get` and `server.status` have it.

@@ -6,7 +6,6 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/cell/cell_member.h"
-#include "server/cell/cell_trim.h"
 #include "server/limits.h"
 
 namespace signalbox {
@@ -125,28 +124,6 @@ void CellMember::let_go(const std::string& successor) {
   if (told && !*told) return look_for_writer();  // another server has it already
   hooks_.note(told.has_value(), told ? "let go of the cell " + settings_.name
                                      : "the cell couldn't be let go of: " + told.error().message);
-}
-
-// Whatever fails is tried again.
-void CellMember::trim() {
-  const std::int64_t now_ns = waiter_->wall_ns();
-  const auto old = position_at(log_, now_ns - settings_.keep_ms * ns_per_ms);
-  // Of what was dropped it isn't known how old it is.
-  const Position archived = log_.horizon().position;
-  if (!old || *old <= archived) return;
-  std::vector<ReplicaReport> servers = view().servers;
-  if (servers.empty()) return trimmed_at_ns_.reset();  // they weren't read yet
-  const Position through =
-      trim_through({std::move(servers), settings_.server.name, now_ns, settings_.keep_absent_ms,
-                    begin_.value_or(0), *old, archived});
-  // A server that can't follow any more may be listed, which shows once it is known where the log
-  // begins.
-  if (through == 0 && begin_) return;
-  const auto trimmed = reports_->trim(epoch_, through, limits::cell_trim_links_max);
-  if (!trimmed) return;
-  if (!begin_) trimmed_at_ns_.reset();
-  begin_ = trimmed->begin == before_chain ? 0 : trimmed->begin;
-  if (trimmed->links == limits::cell_trim_links_max) trimmed_at_ns_.reset();
 }
 
 void CellMember::do_upgrades() {

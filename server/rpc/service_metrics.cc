@@ -157,6 +157,11 @@ struct ServiceMetrics::Families {
   Family<Gauge>& cell_failing =
       gauge("signalbox_cell_log_failing",
             "1 while this server can't use its cell's log, or wouldn't take the cell");
+  Family<Gauge>& cell_drop_failing =
+      gauge("signalbox_cell_drop_failing", "1 while this server can't drop what its cell dropped");
+  Family<Gauge>& cell_log_begin =
+      gauge("signalbox_cell_log_begin",
+            "Position after which the log in the cell's database begins, at the active server");
   Family<Gauge>& paused =
       gauge("signalbox_paused", "1 while the service is paused: nothing new begins");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
@@ -308,6 +313,8 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   set(cell_active, cell && cell->role == CellRole::active ? 1 : 0);
   set(cell_epoch, cell ? static_cast<double>(cell->epoch) : 0);
   set(cell_failing, cell && !cell->trouble.empty() ? 1 : 0);
+  set(cell_drop_failing, cell && !cell->undropped_because.empty() ? 1 : 0);
+  set(cell_log_begin, cell ? static_cast<double>(cell->log_begin.value_or(0)) : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
   set(run_root_failures, static_cast<double>(sources.run_root_failures()));
   set(rebuilding, sources.projector.rebuilding() ? 1 : 0);

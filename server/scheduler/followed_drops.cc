@@ -5,9 +5,7 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
-#include "projections/retention_plan.h"
-#include "projections/rocks_table.h"
-#include "projections/run_index.h"
+#include "projections/retention_on_disk.h"
 
 namespace signalbox {
 namespace {
@@ -16,31 +14,10 @@ namespace {
 constexpr std::int64_t retry_pause_ms = 30'000;
 
 constexpr const char* what_to_do =
-    ". Nothing was dropped here. If this server has another version than the one that dropped the "
-    "records, install that version. Otherwise stop another server of the cell, copy `log` and "
-    "`anchor` from its data directory into this one, and start both";
-
-// With its read models in `scratch` on disk, since they may exceed memory.
-Stored<RetentionPlan> plan_on_disk(const EventLog& log, Position dropped_at,
-                                   const std::filesystem::path& scratch) {
-  std::error_code ignored;
-  std::filesystem::remove_all(scratch, ignored);
-  auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::table_format));
-  auto plan = plan_recorded_drop(log, dropped_at, *opened.table);
-  opened.table.reset();
-  std::filesystem::remove_all(scratch, ignored);
-  return plan;
-}
-
-// A drop must not fill the disk of the log.
-Stored<void> require_space(const std::filesystem::path& data, const HistoryDrop& drop) {
-  constexpr std::uintmax_t service_bytes_min = 64 * 1024 * 1024;
-  std::error_code unknown;  // on an error `available` is the maximum value
-  const std::uintmax_t available = std::filesystem::space(data, unknown).available;
-  if (available >= 2 * drop.base.size() + service_bytes_min) return {};
-  return store_failure(StoreError::Kind::full, "too little space on the disk of " + data.string() +
-                                                   ": " + std::to_string(available) + " bytes");
-}
+    ". Nothing was dropped here, and this server goes on with all its records. If it has another "
+    "version than the one that dropped the records, install that version. Otherwise stop another "
+    "server of the cell, copy `log` and `anchor` from its data directory into this one, and start "
+    "both. The next start of this server tries it again";
 
 }  // namespace
 
@@ -60,7 +37,7 @@ Position FollowedDrops::due_horizon() {
 }
 
 void FollowedDrops::look() {
-  if (under_way_ || *stopped_) return;
+  if (under_way_ || *stopped_ || !trouble_.empty()) return;
   const auto due = parts_.log.due_drops();
   if (due.empty() || parts_.clock.monotonic_ns() < retry_at_ns_ || !parts_.turn.take()) return;
   under_way_ = true;
@@ -81,9 +58,11 @@ void FollowedDrops::look() {
 }
 
 Stored<void> FollowedDrops::drop(Position dropped_at) const {
-  auto plan = TRY(plan_on_disk(InterruptibleLog(parts_.log, *stopped_), dropped_at,
-                               parts_.data / "projections" / "followed_drop"));
-  TRY(require_space(parts_.data, plan.drop));
+  const InterruptibleLog log(parts_.log, *stopped_);
+  auto plan = TRY(plan_on_disk(parts_.data / "projections" / "followed_drop", [&](Table& scratch) {
+    return plan_recorded_drop(log, dropped_at, scratch);
+  }));
+  TRY(require_drop_space(parts_.data, plan.drop));
   auto staged = TRY(parts_.log.stage_due_drop(std::move(plan.drop), stopped_.get()));
   // The read models get what will be dropped before it is.
   if (!parts_.follow_to(staged.drop.position)) {
@@ -108,21 +87,22 @@ void FollowedDrops::conclude(Position dropped_at, const Stored<void>& made) {
   under_way_ = false;
   parts_.turn.give_back();
   if (made) return parts_.dropped(dropped_at);
-  StoreError error = made.error();
+  const StoreError& error = made.error();
+  const std::string drop = "what the cell dropped at " + std::to_string(dropped_at);
   switch (error.kind) {
+    // The records themselves are proven to be the writer's: it would be no better tomorrow, and
+    // nothing is wrong with what is served.
     case StoreError::Kind::damaged:
-      error.message += what_to_do;
-      return parts_.failed(error);
     case StoreError::Kind::unsupported:
     case StoreError::Kind::not_found:
     case StoreError::Kind::dropped:
-      return parts_.failed(error);
+      trouble_ = drop + " can't be dropped here: " + error.message + what_to_do;
+      return parts_.note(trouble_);
     default:
       break;
   }
   retry_at_ns_ = parts_.clock.monotonic_ns() + retry_pause_ms * ns_per_ms;
-  parts_.note("what the cell dropped at " + std::to_string(dropped_at) +
-              " isn't dropped here yet: " + error.message + "; it is tried again in " +
+  parts_.note(drop + " isn't dropped here yet: " + error.message + "; it is tried again in " +
               std::to_string(retry_pause_ms / 1000) + " s");
 }
 

@@ -8,7 +8,9 @@
 //
 // Following, commands and queries go on meanwhile. Whether this server stands by or takes the cell
 // makes no difference. A stop or a kill leaves the drop due, or made; the next start finishes it.
-// A plan that differs is a replica that differs: nothing is dropped then, and the service fails.
+// A plan that differs is one of another version, or a fault: the records are proven to be those of
+// the writer when they are followed. Nothing is dropped then, the drop stays due, which keeps this
+// server from dropping anything else, and it goes on serving.
 //
 // All calls come from the engine thread.
 #pragma once
@@ -41,9 +43,7 @@ class FollowedDrops {
     std::function<Stored<void>(const std::atomic<bool>& stopped)> renew_rows;
     // Called after each drop, with its event's position.
     std::function<void(Position dropped_at)> dropped;
-    // The replica differs from the cell's log, or can't be read.
-    std::function<void(const StoreError&)> failed;
-    // For the log of the service: why a drop has to wait.
+    // For the log of the service: why a drop has to wait, or can't be made.
     std::function<void(const std::string& why)> note;
   };
 
@@ -55,6 +55,9 @@ class FollowedDrops {
   // Returns the horizon of the latest drop that is due; 0 if none is. What it takes may still be
   // read here, and is gone at other servers.
   [[nodiscard]] Position due_horizon();
+  // Returns why the first drop that is due can't be made before something is put right, and what to
+  // do; empty: it can.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // Called when the service stops: cancels what is under way.
   void stop() { *stopped_ = true; }
 
@@ -68,6 +71,7 @@ class FollowedDrops {
   const Parts parts_;
   bool under_way_ = false;
   std::int64_t retry_at_ns_ = 0;  // monotonic
+  std::string trouble_;
   // Of due_horizon(), which is asked often: the event that it was read from.
   Position due_read_ = 0;
   Position due_horizon_ = 0;

@@ -210,6 +210,12 @@ void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
     attempt->fail("what would be dropped is still being worked on");
     return conclude(*attempt);
   }
+  // Much may have happened since the plan was begun: a server of another version came, say.
+  if (auto obstacle = parts_.obstacle()) {
+    attempt->staged.outcome.next_commands = std::move(obstacle->next_commands);
+    attempt->fail(std::move(obstacle->why));
+    return conclude(*attempt);
+  }
   noting_ = false;
   const auto write = [&log = parts_.log, attempt](Position expected_tail, const Commit& commit) {
     auto dropped = log.commit_drop(expected_tail, commit, attempt->staged.drop);

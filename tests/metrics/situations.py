@@ -38,7 +38,8 @@ def healthy(box, minutes):
         return f"{name}{{box={box}{',' if labels else ''}{labels}}}"
     zeros = ("storage_full", "paused", "read_model_disk_failing", "read_model_lag_events", "trace_lag_events",
              "trace_spans_failed_total", "retention_failed", "file_retention_failed",
-             "run_root_failures", "reload_refused", "cell_log_failing", "tls_certificate_not_after_timestamp_seconds")
+             "run_root_failures", "reload_refused", "cell_log_failing", "cell_drop_failing",
+             "tls_certificate_not_after_timestamp_seconds")
     series = {named(f"signalbox_{name}"): [0] * minutes for name in zeros}
     series[named("up")] = [1] * minutes
     series[named("signalbox_incarnation")] = [3] * minutes
@@ -121,6 +122,10 @@ SITUATIONS = [
               {"signalbox_cell_log_failing": [0] * 5 + [1] + [0] * 10,
                "signalbox_cell_log_failing{box=b}": [0] * 5 + [1] * 10},
               {6: [], 10: ["SignalboxCellLogFailing b"]}),
+
+    Situation("a server of a cell can't drop what the cell dropped",
+              {"signalbox_cell_drop_failing": [0] * 5 + [1] * 5, "signalbox_cell_drop_failing{box=b}": [0] * 10},
+              {4: [], 5: ["SignalboxCellDropFailing a"]}),
 
     Situation("a young series in which a build takes 29 GB, and 71 GB stay free",
               {"signalbox_data_disk_available_bytes": falling(100 * GIGABYTE, GIGABYTE, 240, 71 * GIGABYTE)},

@@ -99,6 +99,37 @@ TEST_F(CellJoinTest, RefusesALogThatTheCellsNoLongerContinues) {  // K7
   EXPECT_TRUE(joined.has_value()) << joined.error().message;
 }
 
+// As of a connection that was lost between the two reads, and of a primary that knew no better.
+TEST_F(CellJoinTest, BelievesNoMissingLinkAtOnce) {  // K7
+  ASSERT_TRUE(shared_.create(ChainLink{}, to_base64("another key")));
+  append_elsewhere(3);
+  append_elsewhere(3);
+  class WithoutLinks final : public MemorySharedLog {
+   public:
+    explicit WithoutLinks(const std::shared_ptr<MemoryChain>& chain) : MemorySharedLog(chain) {}
+    Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override {
+      if (has_links) return MemorySharedLog::read(prev, count);
+      return std::vector<ChainLink>{};
+    }
+    void disconnect() override { ++disconnected; }
+    bool has_links = false;
+    int disconnected = 0;
+  };
+  WithoutLinks shared(chain_);
+  const std::int64_t begun_ms = now_ms_;
+  const auto key = join_with(
+      shared, [&] { shared.has_links = now_ms_ > begun_ms + limits::cell_loss_ms_min / 2; });
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_EQ(*key, "another key");
+  EXPECT_GT(shared.disconnected, 0);
+  EXPECT_LT(now_ms_, begun_ms + limits::cell_loss_ms_min);
+  // In the end it is.
+  shared.has_links = false;
+  const std::int64_t again_ms = now_ms_;
+  EXPECT_EQ(join_with(shared).error().kind, StoreError::Kind::damaged);
+  EXPECT_GE(now_ms_, again_ms + limits::cell_loss_ms_min);
+}
+
 TEST_F(CellJoinTest, WaitsForADatabaseThatIsAway) {
   chain_->set_away(true);
   const auto key = join([this] { chain_->set_away(now_ms_ < 90'000); });

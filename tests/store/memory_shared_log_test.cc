@@ -76,6 +76,8 @@ TEST_F(MemorySharedLogTest, TellsTheTimeOfReports) {
   chain->set_clock_ns(77);
   ASSERT_TRUE(log.report({{"one", "a"}, "active", "1.2", 9, "", 0}));
   EXPECT_EQ(log.replicas()->at(0).seen_ns, 77);
+  chain->set_clock_ns(77 + 5'000'000);
+  EXPECT_EQ(log.replicas()->at(0).silent_ms, 5);
 }
 
 }  // namespace

@@ -243,8 +243,7 @@ TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {
     return open()->report({server, "standby", "1.2", applied, "", 0, 7});
   };
   ASSERT_TRUE(report({"two", "a"}, 6)) << "an earlier program reports without an identity";
-  ASSERT_TRUE(report(before, 7));
-  ASSERT_TRUE(report(before, 8));
+  ASSERT_TRUE(report(before, 7) && report(before, 8));
   EXPECT_EQ(report(other, 9).error().kind, StoreError::Kind::in_use);
   ASSERT_EQ(log->replicas()->size(), 1U);
   const ReplicaReport earlier = log->replicas()->at(0);
@@ -260,6 +259,7 @@ TEST_P(SharedLogConformance, TellsServersOfOneNameApart) {
   EXPECT_EQ(former.feature_level, 7);
   ASSERT_TRUE(open()->take_name(former, other.identity));
   EXPECT_EQ(log->replicas()->at(0).feature_level, feature_level_min) << "it hasn't said its own";
+  EXPECT_EQ(log->replicas()->at(0).applied, 0U) << "nor what it has";
   EXPECT_EQ(log->take_name(former, "a third identity").error().kind, StoreError::Kind::in_use)
       << "another one was first";
   EXPECT_EQ(report(before, 10).error().kind, StoreError::Kind::in_use);

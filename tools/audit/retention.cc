@@ -7,6 +7,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "projections/history_base.h"
+#include "projections/retention_on_disk.h"
 #include "projections/rocks_table.h"
 #include "server/cell/cell_mark.h"
 #include "server/engine/engine.h"
@@ -81,18 +82,6 @@ Called<void> require_adopted_key(const std::vector<NoteSigner>& signers,
   return tl::unexpected(archive_refused(
       "KEY_NOT_ADOPTED", why + "; adopt it while the server runs, or sign with the adopted one",
       {"signalbox audit adopt " + for_the_shell(signers.front().verifier().text())}));
-}
-
-// Plans the retention with its read models in `scratch` on disk, since they may exceed memory.
-Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
-                                   std::int64_t failed_until_ns, const fs::path& scratch) {
-  std::error_code ignored;
-  fs::remove_all(scratch, ignored);
-  auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::table_format));
-  auto plan = plan_retention(log, until_ns, *opened.table, failed_until_ns);
-  opened.table.reset();
-  fs::remove_all(scratch, ignored);
-  return plan;
 }
 
 // Removes what attempts that were killed left: exports that begin at the same record and didn't
@@ -208,9 +197,11 @@ Called<Archived> archive_old(const EventLog& log, const RetentionRequest& reques
     TRY(require_continued_archive(log, request.signers.front().verifier().text()));
   }
   report.plan = TRY(called(plan_on_disk(
-      log, age_begin_ns(request, request.older_than_ms),
-      age_begin_ns(request, request.failed_runs_ms),
-      request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"))));
+      request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"),
+      [&](Table& scratch) {
+        return plan_retention(log, age_begin_ns(request, request.older_than_ms), scratch,
+                              age_begin_ns(request, request.failed_runs_ms));
+      })));
   const bool is_idle = request.only_worthwhile && !report.plan.is_worthwhile();
   if (report.plan.drops_nothing() || is_idle) return archived;
   TRY(require_adopted_key(request.signers, report.plan.audit_key));
@@ -242,17 +233,6 @@ Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& re
   return report;
 }
 
-// Requires space for the base and for what the service itself writes meanwhile: a retention must
-// not fill the disk of the log.
-Called<void> require_space(const fs::path& data, const HistoryDrop& drop) {
-  constexpr std::uintmax_t service_bytes_min = 64 * 1024 * 1024;
-  std::error_code unknown;  // on an error `available` is the maximum value
-  const std::uintmax_t available = fs::space(data, unknown).available;
-  if (available >= 2 * drop.base.size() + service_bytes_min) return {};
-  return tl::unexpected(io_error("too little space on the disk of " + data.string() + ": " +
-                                 std::to_string(available) + " bytes"));
-}
-
 Called<StagedRetention> stage_of_service(const DroppableLog& log, const fs::path& data,
                                          const RetentionSettings& settings, std::int64_t now_ns,
                                          const std::atomic<bool>& stopped) {
@@ -272,7 +252,7 @@ Called<StagedRetention> stage_of_service(const DroppableLog& log, const fs::path
   StagedRetention staged;
   staged.outcome.horizon = plan.horizon;
   if (!archived.event) return staged;
-  TRY(require_space(data, plan.drop));
+  TRY(called(require_drop_space(data, plan.drop)));
   staged.drop = TRY(called(log.stage_drop(std::move(plan.drop), &stopped)));
   staged.event = std::move(archived.event);
   staged.dropped_nouns = std::move(plan.dropped_nouns);

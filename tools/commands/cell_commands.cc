@@ -29,6 +29,22 @@ std::string ago(const json::object& object, const char* field) {
   return short_duration(std::max<std::int64_t>(SystemClock().wall_ns() - *time_ns, 0)) + " ago";
 }
 
+// Returns what the cell's database keeps of the log, if this server knows: the active one does.
+std::string database_view(const json::object& result) {
+  const json::value* const known = result.if_contains("database_log");
+  if (known == nullptr || !known->is_object()) return {};
+  const json::object& log = known->as_object();
+  std::string text =
+      "database: has the log after " + std::to_string(number_at(log, "begins_after"));
+  if (const std::string server = text_at(log, "held_by"); !server.empty()) {
+    text += "; what is old stays for " + printable(server);
+  }
+  if (const std::string why = text_at(log, "kept_because"); !why.empty()) {
+    text += ": " + printable(why);
+  }
+  return text + "\n";
+}
+
 std::string status_view(const json::object& result, const Terminal& terminal) {
   const std::string cell = text_at(result, "cell");
   if (cell.empty()) return "this server is in no cell: it alone writes its log\n";
@@ -42,11 +58,13 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   if (!text_at(result, "current_at").empty()) {
     text += "this server: stands by, with all that the log had " + ago(result, "current_at") + "\n";
   }
-  for (const char* const field : {"trouble", "durability"}) {
+  for (const char* const field : {"trouble", "durability", "drop_trouble"}) {
     if (const std::string why = text_at(result, field); !why.empty()) {
-      text += std::string(field) + ": " + printable(why) + "\n";
+      text += (field == std::string_view("drop_trouble") ? "old records" : field) +
+              std::string(": ") + printable(why) + "\n";
     }
   }
+  text += database_view(result);
   const auto level = number_at(result, "feature_level");
   const auto newest = number_at(result, "feature_level_newest");
   if (level < newest) {

@@ -206,6 +206,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_report_call_ms_max);
   SIGNALBOX_LIMIT(cell_trim_ms_default);
   SIGNALBOX_LIMIT(cell_trim_links_max);
+  SIGNALBOX_LIMIT(cell_trim_failures_max);
   SIGNALBOX_LIMIT(runners_max);
   SIGNALBOX_LIMIT(caller_runners_max);
   SIGNALBOX_LIMIT(runner_slots_max);

@@ -1,0 +1,21 @@
+// What a retention needs of the disk: room for its read models, and for what it stores.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "projections/retention_plan.h"
+
+namespace signalbox {
+
+// Returns what `plan` does, which gets an empty table in `scratch`, since its read models may
+// exceed memory. The directory is removed before and after. Errors as those of the plan, and of the
+// disk.
+Stored<RetentionPlan> plan_on_disk(const std::filesystem::path& scratch,
+                                   const std::function<Stored<RetentionPlan>(Table&)>& plan);
+
+// Fails with `full` unless the disk of the data directory has space for the drop's base, and for
+// what the service itself writes meanwhile: a retention must not fill the disk of the log.
+Stored<void> require_drop_space(const std::filesystem::path& data, const HistoryDrop& drop);
+
+}  // namespace signalbox

@@ -1,0 +1,93 @@
+// What keeps a retention from dropping anything is asked for when it begins, and again before the
+// drop, which no server can take back.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "projections/memory_table.h"
+#include "projections/retention_plan.h"
+#include "server/scheduler/retention_loop.h"
+#include "store/merkle_tree.h"
+#include "store/sha256.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class RetentionObstacleTest : public testing::Test, protected RpcSite {
+ protected:
+  RetentionObstacleTest() {
+    const std::string run_id = start_run(R"({"goal":"old"})");
+    (void)ask("run.cancel", R"({"run_id":")" + run_id + R"("})");
+    clock.advance_ms(5'000);
+  }
+
+  // As the program stages it, without an archive.
+  StagedRetention stage(const DroppableLog& read, std::int64_t now_ns) {
+    ++staged_;
+    StagedRetention staged;
+    MemoryTable scratch;
+    auto plan = plan_retention(read, now_ns - 1'000'000'000, scratch);
+    EXPECT_TRUE(plan && !plan->drops_nothing());
+    HistoryDropped event;
+    event.horizon = staged.outcome.horizon = plan->horizon;
+    event.from = plan->from;
+    event.records = plan->records_dropped;
+    event.records_kept = plan->records_kept;
+    event.base = sha256(plan->drop.base);
+    staged.drop = read.stage_drop(std::move(plan->drop), nullptr).value();
+    Sha256 hashing;
+    event.root = merkle_root(staged.drop.frontier, hashing);
+    staged.event = event;
+    return staged;
+  }
+  void trigger() {
+    retention_.loops()[0]->trigger("the test wants it");
+    for (int round = 0; round < 5; ++round) commit_all();
+  }
+
+  RewritingTurn turn_;
+  int staged_ = 0;
+  int asked_ = 0;
+  int obstructed_from_ = 0;  // the question from which on there is an obstacle; 0: none
+  RetentionLoop retention_{
+      RetentionLoop::Parts{
+          engine, clock, log, turn_, artifacts_place.path(), BlockingPool(at_once, at_once),
+          [this](const DroppableLog& read, const std::filesystem::path&, const RetentionSettings&,
+                 std::int64_t now_ns, const std::atomic<bool>&) { return stage(read, now_ns); },
+          at_once, [](Position) { return true; },
+          [](const std::atomic<bool>&) -> Stored<void> { return {}; },
+          [](const RetentionOutcome&) {},
+          [this]() -> std::optional<RetentionObstacle> {
+            if (++asked_ < obstructed_from_ || obstructed_from_ == 0) return std::nullopt;
+            return RetentionObstacle{"another version came", {"signalbox cell status"}};
+          }},
+      RetentionSettings{1'000, 1'000, artifacts_place.path() / "archive",
+                        artifacts_place.path() / "no.key", Schedule::parse("0 0 29 2 *").value()}};
+};
+
+TEST_F(RetentionObstacleTest, IsLookedForAgainBeforeTheDrop) {  // K7
+  obstructed_from_ = 2;
+  trigger();
+  EXPECT_EQ(staged_, 1);
+  EXPECT_EQ(log.horizon().position, 0U);
+  ASSERT_TRUE(retention_.latest());
+  EXPECT_EQ(retention_.latest()->error, "another version came");
+  EXPECT_EQ(retention_.latest()->next_commands.front(), "signalbox cell status");
+  EXPECT_TRUE(turn_.take()) << "it was given back";
+  turn_.give_back();
+  obstructed_from_ = 0;
+  trigger();
+  EXPECT_GT(log.horizon().position, 0U);
+}
+
+TEST_F(RetentionObstacleTest, KeepsItFromBeginning) {  // K7
+  obstructed_from_ = 1;
+  trigger();
+  EXPECT_EQ(staged_, 0);
+  EXPECT_EQ(log.horizon().position, 0U);
+}
+
+}  // namespace
+}  // namespace signalbox
