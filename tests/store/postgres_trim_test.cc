@@ -51,10 +51,10 @@ TEST_F(PostgresTrim, DropsEmptyPartitionsAndHoldsUpNobody) {  // K7
   EXPECT_EQ(partitions(), before - 3) << "the first link's, 0 to 7 and 8 to 15";
   PostgresConnection dump(options_.url);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  using Effect = PostgresConnection::Effect;
   ASSERT_TRUE(dump.connect(deadline));
-  ASSERT_TRUE(dump.run(Effect::reads, "BEGIN", {}, deadline).is_ok());
-  ASSERT_TRUE(dump.run(Effect::reads, "SELECT FROM " + table_, {}, deadline).is_ok());
+  ASSERT_TRUE(dump.run(PostgresConnection::Effect::reads, "BEGIN", {}, deadline).is_ok());
+  ASSERT_TRUE(
+      dump.run(PostgresConnection::Effect::reads, "SELECT FROM " + table_, {}, deadline).is_ok());
   EXPECT_TRUE(eventually([&] { return trim(30) == 30; }));
   append();  // up to 39
   EXPECT_EQ(partitions(), before - 3) << "the dump still has them";
