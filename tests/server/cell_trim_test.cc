@@ -14,7 +14,7 @@
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t trim_second_ns = 1'000'000'000;
 constexpr std::int64_t day_ms = 24LL * 60 * 60 * 1000;
 
 class DecideTrim : public testing::Test {
@@ -86,14 +86,14 @@ TEST_F(DecideTrim, SaysForWhomSomethingIsKept) {  // K7
 }
 
 TEST(TailSamples, TellWhatIsOldWithoutTheLog) {  // K7
-  TailSamples tails(80 * second_ns);
-  EXPECT_EQ(tails.old_at(1000 * second_ns), 0U);
+  TailSamples tails(80 * trim_second_ns);
+  EXPECT_EQ(tails.old_at(1000 * trim_second_ns), 0U);
   for (int second = 0; second < 200; ++second) {
-    tails.note(second * second_ns, static_cast<Position>(second));
+    tails.note(second * trim_second_ns, static_cast<Position>(second));
   }
-  EXPECT_EQ(tails.old_at(199 * second_ns), 110U) << "at most an eighth of the time later";
-  EXPECT_EQ(tails.old_at(200 * second_ns), 120U);
-  EXPECT_EQ(tails.old_at(205 * second_ns), 120U);
+  EXPECT_EQ(tails.old_at(199 * trim_second_ns), 110U) << "at most an eighth of the time later";
+  EXPECT_EQ(tails.old_at(200 * trim_second_ns), 120U);
+  EXPECT_EQ(tails.old_at(205 * trim_second_ns), 120U);
 }
 
 // A server that takes the cell, with reports of another one beside it, over a database in memory.
