@@ -20,7 +20,7 @@ namespace signalbox {
 void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder) {
   // A command that is invalid by itself is rejected before it waits or a file is read.
   const auto decided =
-      decide(api_.engine.world(), command, Now{api_.clock.wall_ns(), origin.sender()});
+      decide(api_.engine.world(), command, Now{api_.engine.now_ns(), origin.sender()});
   if (!decided && decided.error().code != ErrorCode::LOCK_HELD) {
     return responder.reject(decided.error());
   }
@@ -132,7 +132,7 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
       waiting.has_waited = true;
       return Verdict::waits;
     }
-    const auto decided = decide(world, command, Now{api_.clock.wall_ns(), by});
+    const auto decided = decide(world, command, Now{api_.engine.now_ns(), by});
     refuse(waiting, decided.error());
     return Verdict::settled;
   }
@@ -157,7 +157,7 @@ LockQueue::Verdict LockQueue::grant(Waiting& waiting, std::int64_t monotonic_ns)
         api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns);
     // If the command is rejected, the expiry must not become its recorded result: without a command
     // id in the origin, a repeated command is decided again.
-    const bool refused = expired && is_held_by_file(waiting.command, api_.clock.wall_ns());
+    const bool refused = expired && is_held_by_file(waiting.command, api_.engine.now_ns());
     auto transaction =
         api_.engine.begin(refused ? waiting.origin.without_command() : waiting.origin);
     if (expired) (void)transaction.apply(*expired);
@@ -191,7 +191,7 @@ void LockQueue::refuse(const Waiting& waiting, Rejection rejection) const {
 // Over TCP the client may still read.
 void LockQueue::refuse_gone(const Waiting& waiting) const {
   const auto decided = decide(api_.engine.world(), waiting.command,
-                              Now{api_.clock.wall_ns(), waiting.origin.sender()});
+                              Now{api_.engine.now_ns(), waiting.origin.sender()});
   if (!decided) return refuse(waiting, decided.error());
   waiting.responder.reject({ErrorCode::OVERLOADED,
                             "the client ended its output while it waited for the lock, and may be "
@@ -247,7 +247,7 @@ void LockQueue::read_file(const std::string& key, std::uint64_t number,
   lane.failed = [this, key, number](LaneFailure) { on_hanging_file(key, number); };
   api_.blocking.run(
       std::move(lane),
-      [this, key, number, run_root, wall_ns = api_.clock.wall_ns()]() -> std::function<void()> {
+      [this, key, number, run_root, wall_ns = api_.engine.now_ns()]() -> std::function<void()> {
         return [this, key, number,
                 file = read_lock_file(run_root, api_.log, wall_ns, api_.read_found_file)] {
           on_file(key, number, file);

@@ -107,6 +107,24 @@ TEST_F(RpcLockFile, WhatEndsWithARefusalIsNotItsResult) {  // L3, L4
   EXPECT_EQ(token_of(granted), 3U);
 }
 
+// P3, K10: the clock of a server that took over is behind the log's. Whether a stranger's lease is
+// over is decided by one time, so that the command isn't carried out without its id.
+TEST_F(RpcLockFile, WhatIsOverByTheTimeOfTheLogIsTakenByTheCommandThatAskedForIt) {
+  const auto held = acquire("ann");
+  ASSERT_EQ(code_of(held), "");
+  engine.lead(clock.wall_ns() + 60'000'000'000);
+  write(foreign("cron", 30'000));
+  clock.advance_ms(2000);
+  const auto taken = acquire("bob", with_root(R"(,"command_id":"once")"));
+  EXPECT_EQ(code_of(taken), "");
+  bool has_id = false;
+  EXPECT_TRUE(log.scan(1, log.tail(), [&has_id](Record&& record) {
+    if (event_as<LockAcquired>(record.event) != nullptr) has_id = record.command_id == "once";
+    return true;
+  }));
+  EXPECT_TRUE(has_id);
+}
+
 TEST_F(RpcLockFile, AStrangersFreshFileHoldsAndAnOverOneIsTakenOver) {  // L4
   write(foreign("cron", 500));
   const auto refused = acquire("ann", with_root());

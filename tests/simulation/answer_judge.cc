@@ -78,7 +78,8 @@ void AnswerJudge::listed(const std::string& id, const std::string& method,
 
 void AnswerJudge::judge_result(const Question& question, const json::object& result) {
   const std::string& method = question.sent.method;
-  if (is_query(method) && number_in(result, "position") < question.from) {
+  if (is_query(method) && result.contains("position") &&
+      number_in(result, "position") < question.from) {
     return wrong(question, "position " + std::to_string(question.from) +
                                " was durable when it was asked for");
   }

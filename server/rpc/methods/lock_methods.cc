@@ -35,7 +35,7 @@ void apply_lock_command(Api& api, const Call& call, const T& command, ResultOf r
   const auto expired = api.timers.expired_lock(world, command.key, api.clock.monotonic_ns());
   const bool refused =
       expired.has_value() ||
-      !decide(world, command, Now{api.clock.wall_ns(), call.origin.sender()}).has_value();
+      !decide(world, command, Now{api.engine.now_ns(), call.origin.sender()}).has_value();
   // The event of a rejection must not become the command's recorded result: without a command id in
   // the origin, a repeated command is decided again.
   Origin origin = call.origin;

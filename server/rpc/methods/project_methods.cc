@@ -69,7 +69,7 @@ void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckReposit
   if (answered_before(api, call, put_project_result)) return;
   // A command that is rejected anyway needs no check of the disk.
   const auto decided =
-      decide(api.engine.world(), *command, Now{api.clock.wall_ns(), call.origin.sender()});
+      decide(api.engine.world(), *command, Now{api.engine.now_ns(), call.origin.sender()});
   if (!decided) return call.responder.reject(decided.error());
   Lane lane{.name = "check of " + command->repository, .deadline_ms = limits::project_put_ms_max};
   lane.failed = [responder = call.responder, command = *command](LaneFailure why) {

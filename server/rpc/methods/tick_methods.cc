@@ -125,7 +125,7 @@ void read_marker_and_begin(Api& api, Call& call, BeginTick command) {
   api.blocking.run(
       std::move(lane),
       [&api, root, call = Call{{}, call.origin, call.responder}, command = std::move(command),
-       wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
+       wall_ns = api.engine.now_ns()]() mutable -> std::function<void()> {
         return [&api, root, call = std::move(call), command = std::move(command),
                 marker = read_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
           // If another tick has begun or ended meanwhile, the marker is in another directory.
