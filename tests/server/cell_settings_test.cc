@@ -93,7 +93,7 @@ TEST_F(CellSettingsTest, AFileThatCannotBeServedIsRefused) {
   // Records are dropped in a cell as without one (K7): only the key is missing.
   const std::string with_retention = error_of(
       "listen = \"127.0.0.1:7101\"\n[retention]\nolder_than = \"30d\"\narchive = "
-      "\"archive\"\nkey = \"key.pem\"\n" +
+      "\"/nowhere/archive\"\nkey = \"key.pem\"\n" +
       std::string(cell));
   EXPECT_NE(with_retention.find("retention.key"), std::string::npos) << with_retention;
   EXPECT_NE(error_of("[cell]\nhost = \"x\"\n").find("there is no setting cell.host"),

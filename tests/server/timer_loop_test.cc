@@ -79,7 +79,8 @@ TEST_F(TimerLoopTest, WhoStopsSaysNothingOfTheClock) {
 TEST_F(TimerLoopTest, AWaitIsNoLongerBecauseTheNextServersClockIsBehind) {
   constexpr std::int64_t hour_ns = 3'600'000'000'000;
   site.clock.set_by_ns = hour_ns;
-  const std::string run_id = site.start_run(R"({"goal":"g","pipeline":[{"name":"work"}]})");
+  const std::string run_id =
+      site.start_run(R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work"}]}})");
   const auto claimed = site.ask("station.claim", R"({"worker":"w"})");
   const Token token = claimed.at("result").at("claim").at("token").to_number<Token>();
   const auto id = parse_uuid(run_id);

@@ -76,7 +76,6 @@ enum class Mutant : std::uint8_t {
   follower_reads_unacked,  // a standby follows what isn't acknowledged
   append_without_epoch,    // a server from which the log was taken goes on writing
   absent_means_never_ran,  // a job that isn't on this machine is executed again
-  deposed_serves_on,       // a server that can't know that it is the writer answers as such
   resend_with_new_salt,    // an append without an answer is sent again with other bytes
 };
 

@@ -113,7 +113,6 @@ void SimulatedServer::watch_cell() {
 }
 
 void SimulatedServer::look_at_cell() {
-  if (environment_.mutant == Mutant::deposed_serves_on) return;
   const bool is_away = !seat_->member().is_current();
   if (is_away == is_cell_away_) return;
   const std::int64_t unproved_ms = seat_->member().unproved_ms();
