@@ -83,9 +83,10 @@ TEST_F(TimerLoopTest, AWaitIsNoLongerBecauseTheNextServersClockIsBehind) {
       site.start_run(R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work"}]}})");
   const auto claimed = site.ask("station.claim", R"({"worker":"w"})");
   const Token token = claimed.at("result").at("claim").at("token").to_number<Token>();
-  const auto id = parse_uuid(run_id);
-  ASSERT_TRUE(id);
-  EXPECT_GT(site.take(DeferStation{*id, "work", token, 10'000, {}}), 0U);
+  const auto deferred =
+      site.ask("station.defer", R"({"run_id":")" + run_id + R"(","station":"work","token":)" +
+                                    std::to_string(token) + R"(,"delay_ms":10000})");
+  ASSERT_EQ(code_of(deferred), "");
   const std::int64_t recorded_ns = site.clock.wall_ns();
 
   site.clock.set_by_ns = 0;
