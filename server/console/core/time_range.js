@@ -32,13 +32,13 @@ export function between(range, one, other, last) {
 
 /**
  * Returns a part of `whole` that is so many times as long as the range, with `centre` in its middle where there is room.
- * Null: all of it. `to` is null where it reaches the end, which moves.
- * @param {Range} range @param {number} times @param {number} centre @param {Range} whole @returns {{from: number, to: number | null} | null}
+ * The centre null is the present, whatever the range knows of it: an answer is older than what has happened since. Null: all of it. `to` is null where it reaches the end, which moves.
+ * @param {Range} range @param {number} times @param {number | null} centre @param {Range} whole @returns {{from: number, to: number | null} | null}
  */
 export function zoomed(range, times, centre, whole) {
   const ms = Math.max(RANGE_MS_MIN, (range.to - range.from) * times);
   if (ms >= whole.to - whole.from) return null;
-  const from = Math.round(Math.min(Math.max(whole.from, centre - ms / 2), whole.to - ms));
+  const from = Math.round(Math.min(Math.max(whole.from, (centre ?? whole.to) - ms / 2), whole.to - ms));
   return { from, to: from + ms >= whole.to - ms / 100 ? null : Math.round(from + ms) };
 }
 

@@ -160,7 +160,7 @@ export function TimeBar() {
   const position = at === null ? last : Number(at) || last;
   const isToPresent = !range?.to;
   const handlers = log && handlersOf({ log, track, first, last, position, isToPresent, move: show });
-  const zoom = (/** @type {number} */ by) => log && setRange(zoomed({ from: Date.parse(log.from), to: Date.parse(log.to) }, by, time ?? Date.parse(log.to), { from: kept.current.begin, to: Date.now() }));
+  const zoom = (/** @type {number} */ by) => log && setRange(zoomed({ from: Date.parse(log.from), to: Date.parse(log.to) }, by, time ?? (isToPresent ? null : Date.parse(log.to)), { from: kept.current.begin, to: Date.now() }));
   const other = page === 'compare' && Number(params.vs) > 0 ? Math.min(last, Number(params.vs)) : null;
   // From the present back to where the last tenth of the bar begins, until somebody moves that.
   const compare = () => log && go('compare', { vs: String(at === null ? positionOfPlace(log, 1 - NEAR) : position), at: undefined });

@@ -10,6 +10,7 @@ export async function a_part_of_the_bar_lies_within_the_log() {
   check(isSame(zoomed(whole, 0.25, 500_000, whole), { from: 375_000, to: 625_000 }), 'not around the moment');
   check(isSame(zoomed(whole, 0.25, 0, whole), { from: 0, to: 250_000 }), 'before the log');
   check(isSame(zoomed(whole, 0.25, 1_000_000, whole), { from: 750_000, to: null }), 'the present isn\u2019t its end');
+  check(isSame(zoomed({ from: 0, to: 600_000 }, 0.25, null, whole), { from: 850_000, to: null }), 'the present isn\u2019t the end of a bar whose answer is old');
   check(zoomed({ from: 375_000, to: 625_000 }, 4, 500_000, whole) === null, 'not all of it');
   check(isSame(zoomed({ from: 5000, to: 6000 }, 0.25, 5500, whole), { from: 5000, to: 6000 }), 'shorter than a second');
 }
