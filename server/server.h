@@ -148,6 +148,9 @@ class Server {
   void wire_cell();
   // Returns why this server may not drop records from the cell's log now.
   [[nodiscard]] std::optional<RetentionObstacle> retention_obstacle() const;
+  // Blocks until it is known which servers the cell has, a minute at most: one that has just taken
+  // the cell, or whose database is slow, doesn't know it yet. Any thread.
+  void await_peers_known(const std::atomic<bool>& stopped) const;
   // Refuses to have a run retried whose records other servers have dropped.
   [[nodiscard]] std::optional<Rejection> due_drop_refusal(Position failed_at);
   [[nodiscard]] std::optional<CellView> cell_view() const;

@@ -2,6 +2,7 @@
 // steps down. Everything between is as without a cell.
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,14 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds cell_look{100};
+
+// Returns whether the server has told of itself and read that lately. Otherwise those of the others
+// aren't known to be new either.
+bool has_new_reports(const CellView& view) {
+  return std::ranges::any_of(view.servers, [&](const ReplicaReport& each) {
+    return each.server.name == view.server.name && each.silent_ms <= limits::cell_gone_ms_max;
+  });
+}
 
 // Returns when the log's last record was written (UTC, ns); 0 for an empty log.
 Stored<std::int64_t> last_recorded_at(const EventLog& log) {
@@ -285,6 +294,16 @@ std::optional<Rejection> Server::due_drop_refusal(Position failed_at) {
                    {"signalbox cell status"}};
 }
 
+void Server::await_peers_known(const std::atomic<bool>& stopped) const {
+  if (cell_ == nullptr) return;
+  const auto until = std::chrono::steady_clock::now() +
+                     std::chrono::milliseconds(limits::cell_upgrade_report_ms_max);
+  while (!stopped && std::chrono::steady_clock::now() < until &&
+         !has_new_reports(member_->view())) {
+    std::this_thread::sleep_for(cell_look);
+  }
+}
+
 // A replica computes for itself what a drop leaves, which has the formats of its version.
 std::optional<RetentionObstacle> Server::retention_obstacle() const {
   if (cell_ == nullptr) return std::nullopt;
@@ -299,11 +318,7 @@ std::optional<RetentionObstacle> Server::retention_obstacle() const {
     return RetentionObstacle{std::move(refusal.message), std::move(refusal.next_commands)};
   }
   const CellView view = member_->view();
-  // Without its own report, those of the others aren't known to be new either.
-  const bool is_own_new = std::ranges::any_of(view.servers, [&](const ReplicaReport& each) {
-    return each.server.name == view.server.name && each.silent_ms <= limits::cell_gone_ms_max;
-  });
-  if (!is_own_new) {
+  if (!has_new_reports(view)) {
     return RetentionObstacle{
         "which servers the cell has, and of which versions, couldn't be read lately: nothing is "
         "dropped until that can be",

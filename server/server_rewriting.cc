@@ -48,7 +48,8 @@ std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stag
           [this](Position position) { return projector_.follow_to(position); },
           [this](const std::atomic<bool>& stopped) { return renew_dropped_rows(stopped); },
           [this](const RetentionOutcome& outcome) { log_retention(outcome); },
-          [this] { return retention_obstacle(); }},
+          [this] { return retention_obstacle(); },
+          [this](const std::atomic<bool>& stopped) { await_peers_known(stopped); }},
       std::move(settings));
 }
 

@@ -63,7 +63,12 @@ void CellMember::report_itself() {
   own.applied = synced;
   const auto told = reports_->report(own);
   if (told) name_trouble_.clear();
-  if (told || told.error().kind != StoreError::Kind::in_use) return;
+  if (told) return;
+  if (told.error().kind != StoreError::Kind::in_use) {  // a database that is slow, say
+    constexpr std::int64_t ahead_ms = limits::cell_report_ms_default - limits::cell_look_ms_default;
+    reported_at_ns_ = waiter_->monotonic_ns() - ahead_ms * ns_per_ms;
+    return;
+  }
   // The name is only for people: the writer of a cell doesn't end for it.
   const StoreError taken = name_taken(settings_.server);
   if (is_active_) {

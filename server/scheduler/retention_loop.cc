@@ -116,6 +116,7 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
                        stopped = stopped_]() -> std::function<void()> {
     auto found = has_old_records(parts_.log, from, until_ns, open, *stopped);
     auto key = verifier_in(settings_.key);
+    if (found && *found) parts_.await_facts(*stopped);
     return [this, ended, stopped, found = std::move(found), key = std::move(key)] {
       if (*stopped) return;  // the next start concludes it
       if (!found) return ended("the log can't be read: " + found.error().message);

@@ -75,6 +75,10 @@ class RetentionLoop final : public LoopGroup {
     std::function<void(const RetentionOutcome&)> report;
     // Returns why nothing may be dropped at present; nullopt: it may.
     std::function<std::optional<RetentionObstacle>()> obstacle = [] { return std::nullopt; };
+    // Blocks until what `obstacle` judges by is known, or has been waited for long enough. Called
+    // once there is something to drop, on the blocking lane.
+    std::function<void(const std::atomic<bool>& stopped)> await_facts =
+        [](const std::atomic<bool>&) {};
   };
 
   RetentionLoop(Parts parts, const RetentionSettings& settings);

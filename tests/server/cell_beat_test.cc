@@ -19,6 +19,20 @@
 namespace signalbox {
 namespace {
 
+// The reports of a server, as a database takes them that is now and then too slow.
+class SlowReports final : public MemorySharedLog {
+ public:
+  using MemorySharedLog::MemorySharedLog;
+  Stored<void> report(const ReplicaReport& report) override {
+    if (fails) return store_failure(StoreError::Kind::away, "it took too long");
+    ++told;
+    return MemorySharedLog::report(report);
+  }
+
+  std::atomic<bool> fails = false;
+  std::atomic<int> told = 0;
+};
+
 class CellBeatTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -31,13 +45,14 @@ class CellBeatTest : public testing::Test {
         std::make_unique<test::SteppedWaiter>(time_));
     auto waiter = std::make_unique<test::SteppedWaiter>(time_);
     waiter_ = waiter.get();
+    auto reports = std::make_unique<SlowReports>(chain_);
+    reports_ = reports.get();
     CellSettings settings;
     settings.name = "main";
     settings.server = {"b", "tcp://b:1", "this one"};
     member_ = std::make_unique<CellMember>(
         settings, "1.2", *log_,
-        CellMember::Connections{std::make_unique<MemorySharedLog>(chain_),
-                                std::make_unique<MemorySharedLog>(chain_)},
+        CellMember::Connections{std::make_unique<MemorySharedLog>(chain_), std::move(reports)},
         CellMember::Hooks{[this](const FollowedLink&) { member_->note_applied(); },
                           [](std::int64_t) {}, [this] { is_active_ = true; },
                           [](const std::string&) {}, [](const StoreError&) {},
@@ -72,6 +87,7 @@ class CellBeatTest : public testing::Test {
   std::atomic<bool> is_active_ = false;
   std::unique_ptr<ReplicatedEventLog> log_;
   test::SteppedWaiter* waiter_ = nullptr;  // the member's
+  SlowReports* reports_ = nullptr;         // the member's
   std::unique_ptr<CellMember> member_;
 };
 
@@ -120,6 +136,22 @@ TEST_F(CellBeatTest, EndsWithTheMember) {
   const std::vector<Commit> commits = {test::sample_commit(1, 1)};
   EXPECT_EQ(log_->append(0, commits).status, AppendStatus::ok);
   EXPECT_EQ(beats(), before);
+}
+
+// Without its own report a server doesn't know which others there are, and no old records go.
+TEST_F(CellBeatTest, TellsOfItselfAgainSoonWhenThatFailed) {  // K7
+  reports_->fails = true;
+  for (std::int64_t ms = 0; ms <= 2 * limits::cell_report_ms_default;
+       ms += limits::cell_beat_ms_default) {
+    pass(limits::cell_beat_ms_default);
+  }
+  reports_->fails = false;
+  const int before = reports_->told;
+  for (std::int64_t ms = 0; ms <= 2 * limits::cell_look_ms_default;
+       ms += limits::cell_beat_ms_default) {
+    pass(limits::cell_beat_ms_default);
+  }
+  EXPECT_EQ(reports_->told, before + 1);
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class RetentionObstacleTest : public testing::Test, protected RpcSite {
   RewritingTurn turn_;
   int staged_ = 0;
   int asked_ = 0;
+  bool awaited_ = false;     // it is settled by waiting for the facts
   int obstructed_from_ = 0;  // the question from which on there is an obstacle; 0: none
   RetentionLoop retention_{
       RetentionLoop::Parts{
@@ -62,6 +63,9 @@ class RetentionObstacleTest : public testing::Test, protected RpcSite {
           [this]() -> std::optional<RetentionObstacle> {
             if (++asked_ < obstructed_from_ || obstructed_from_ == 0) return std::nullopt;
             return RetentionObstacle{"another version came", {"signalbox cell status"}};
+          },
+          [this](const std::atomic<bool>&) {
+            if (awaited_) obstructed_from_ = 0;
           }},
       RetentionSettings{1'000, 1'000, artifacts_place.path() / "archive",
                         artifacts_place.path() / "no.key", Schedule::parse("0 0 29 2 *").value()}};
@@ -87,6 +91,15 @@ TEST_F(RetentionObstacleTest, KeepsItFromBeginning) {  // K7
   trigger();
   EXPECT_EQ(staged_, 0);
   EXPECT_EQ(log.horizon().position, 0U);
+}
+
+// Its next due time may be a day away.
+TEST_F(RetentionObstacleTest, IsAskedForOnceTheFactsAreKnown) {  // K7
+  obstructed_from_ = 1;
+  awaited_ = true;
+  trigger();
+  EXPECT_EQ(staged_, 1);
+  EXPECT_GT(log.horizon().position, 0U);
 }
 
 }  // namespace
