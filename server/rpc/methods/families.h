@@ -209,7 +209,8 @@ struct MethodParts {
 std::vector<Method> all_methods(const MethodParts& parts);
 
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
-                                const TraceResource& trace_resource);
+                                const TraceResource& trace_resource,
+                                std::shared_ptr<RunnerParts> runners);
 std::vector<Method> strategy_methods();
 std::vector<Method> station_methods(ClaimQueue& claims);
 std::vector<Method> plan_methods();
