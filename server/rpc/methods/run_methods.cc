@@ -253,6 +253,10 @@ void get_run(Api& api, Call& call) {
 void artifact(Api& api, Call& call) {
   const auto params = from_json<GetArtifact>(call.params);
   if (!params) return call.responder.reject(params.error());
+  // Any other name may be that of an artifact that was recorded long ago.
+  if (const auto named = require_name("name", params->name, limits::name_bytes_max); !named) {
+    return call.responder.reject(named.error());
+  }
   // The file is read apart from the read models: it may be on a disk or in a store that hangs.
   const auto read = [&api, responder = call.responder, run_id = params->run_id](
                         const FoundArtifact& found, Position shown) {

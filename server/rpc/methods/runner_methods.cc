@@ -163,10 +163,6 @@ Decided<void> check_result(const JobResult& result) {
     TRY(require_token("code", result.failure.code, limits::name_bytes_max));
   }
   TRY(require_artifacts(result.result.artifacts));
-  for (const Artifact& artifact : result.result.artifacts) {
-    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
-    TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
-  }
   return {};
 }
 
