@@ -109,6 +109,19 @@ TEST_F(RpcBounds, ATimeThatTheCalendarDoesNotHaveIsRefused) {  // P7
   }
 }
 
+// A page that goes on behind a text that no page has named would look like one of the list.
+TEST_F(RpcBounds, ACursorThatNoPageHasNamedIsRefused) {  // P7
+  for (const char* method : {"run.list", "card.list", "lock.list", "project.list", "tick.list",
+                             "plan.list", "strategy.list", "attention.list", "log.marks"}) {
+    for (const char* cursor : {"zzz", "", "6", "-1"}) {
+      const auto answer = ask(method, std::string(R"({"cursor":")") + cursor + "\"}");
+      const bool is_position = std::string(cursor) == "6" && code_of(answer).empty();
+      EXPECT_TRUE(is_position || code_of(answer) == "INVALID_PARAMS")
+          << method << " " << cursor << " " << json::serialize(answer);
+    }
+  }
+}
+
 // As of a script's variable that isn't set.
 TEST_F(RpcBounds, AnEmptyNameOrIdIsRefusedAsThat) {  // P7
   struct Named {
