@@ -23,6 +23,7 @@
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/askers.h"
 #include "server/rpc/method.h"
+#include "server/rpc/upload_budget.h"
 #include "store/random_source.h"
 
 namespace signalbox {
@@ -145,6 +146,7 @@ struct RunnerParts {
   RandomSource random = secure_random();
   std::filesystem::path uploads{};  // the directory of artifacts that aren't complete yet
   std::filesystem::path jobs{};     // where the output of jobs is kept
+  UploadBudget budget{};
   // A runner told something about the job.
   std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
   // What the runners offer has changed.

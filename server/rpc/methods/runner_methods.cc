@@ -227,9 +227,11 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
         }
         return [&parts, responder, asked = std::move(asked)]() mutable {
           const std::string job_id = asked.job_id;
+          const std::vector<Artifact> named = asked.result.result.artifacts;
           const bool taken = parts.queue->is_wanted(asked.runner, job_id) &&
                              parts.registry->finish(asked.runner, job_id, std::move(asked.result),
                                                     asked.external_ref.value_or(""));
+          if (taken) parts.budget.release(asked.runner, named);
           parts.look_again(job_id);
           responder.result({{"taken", taken}});
         };
