@@ -80,6 +80,21 @@ Stored<std::string> S3Artifacts::get(const Digest& sha256) const {
   return content;
 }
 
+Stored<void> S3Artifacts::scan(const Digest& sha256,
+                               const std::function<void(std::string_view part)>& take) const {
+  Sha256 hash;
+  std::uint64_t taken = 0;
+  TRY(client_.get(key_of(sha256), [&](std::string_view part) {
+    taken += part.size();
+    if (taken > limits::artifact_bytes_max) return false;
+    hash.update(part);
+    take(part);
+    return true;
+  }));
+  if (hash.finish() != sha256) return damaged_blob(location_of(sha256));
+  return {};
+}
+
 Stored<bool> S3Artifacts::is_intact(const Digest& sha256) const {
   Sha256 hash;
   const auto read = client_.get(key_of(sha256), [&hash](std::string_view part) {
