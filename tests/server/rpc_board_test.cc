@@ -35,8 +35,8 @@ TEST_F(RpcBoard, AProjectIsListedByNameInPages) {
   const auto first = ask("project.list", R"({"limit":2})").at("result").as_object();
   ASSERT_EQ(first.at("projects").as_array().size(), 2U);
   EXPECT_EQ(first.at("projects").at(0).at("name"), "api");
-  const auto rest = ask("project.list", R"({"limit":2,"cursor":)" +
-                                            json::serialize(first.at("next_cursor")) + "}")
+  const auto rest = ask("project.list",
+                        R"({"limit":2,"cursor":)" + json::serialize(first.at("next_cursor")) + "}")
                         .at("result");
   ASSERT_EQ(rest.at("projects").as_array().size(), 1U);
   EXPECT_EQ(rest.at("projects").at(0).at("name"), "web");
