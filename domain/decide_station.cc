@@ -45,10 +45,6 @@ Decided<void> require_fitting(const AttemptResult& result, const Failure& failur
   TRY(require_token("error_code", failure.code, limits::name_bytes_max));
   TRY(require_at_most("error_message", failure.message, limits::reason_bytes_max));
   TRY(require_artifacts(result.artifacts));
-  for (const Artifact& artifact : result.artifacts) {
-    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
-    TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
-  }
   return {};
 }
 

@@ -203,6 +203,16 @@ Decided<void> require_name(const char* field, const std::string& text, std::size
   return require_at_most(field, text, bytes_max);
 }
 
+bool is_artifact_name(std::string_view name) {
+  if (name.empty()) return false;
+  for (std::size_t from = 0; from <= name.size();) {
+    const std::string_view part = name.substr(from, name.find('/', from) - from);
+    if (part == "." || part == "..") return false;
+    from += part.size() + 1;
+  }
+  return true;
+}
+
 Decided<void> require_artifacts(const std::vector<Artifact>& artifacts) {
   const auto bundles =
       static_cast<std::size_t>(std::count_if(artifacts.begin(), artifacts.end(), is_bundle));
@@ -211,9 +221,22 @@ Decided<void> require_artifacts(const std::vector<Artifact>& artifacts) {
                   {{"artifacts", static_cast<std::int64_t>(artifacts.size() - bundles)},
                    {"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
   }
-  if (bundles <= 1) return {};
-  return reject(ErrorCode::INVALID_PARAMS, "artifacts must have at most one bundle",
-                {{"field", std::string("artifacts")}});
+  if (bundles > 1) {
+    return reject(ErrorCode::INVALID_PARAMS, "artifacts must have at most one bundle",
+                  {{"field", std::string("artifacts")}});
+  }
+  for (const Artifact& artifact : artifacts) {
+    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
+    if (!is_artifact_name(artifact.name)) {
+      return reject(
+          ErrorCode::INVALID_PARAMS,
+          "artifacts.name must not have a part \".\" or \"..\", without which a URL would "
+          "name something else: give the artifact another name",
+          {{"field", std::string("artifacts.name")}, {"name", artifact.name}});
+    }
+    TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
+  }
+  return {};
 }
 
 std::vector<std::string> commands_to_settle(const Run& run) {

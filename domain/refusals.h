@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/error.h"
@@ -55,8 +56,13 @@ Decided<void> require_name(const char* field, const std::string& text, std::size
 // people.
 Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max);
 
-// LIMIT_EXCEEDED if there are more artifacts than an attempt may name beside their bundle,
-// INVALID_PARAMS if there is more than one bundle.
+// Returns whether an artifact can be asked for by this name: it isn't empty and has no part "." or
+// "..", which clients of HTTP take out of a URL before they send it.
+[[nodiscard]] bool is_artifact_name(std::string_view name);
+
+// LIMIT_EXCEEDED if there are more artifacts than an attempt may name beside their bundle, or if a
+// name or media type is too long; INVALID_PARAMS if there is more than one bundle, or a name that
+// is none (is_artifact_name()).
 Decided<void> require_artifacts(const std::vector<Artifact>& artifacts);
 
 // INVALID_PARAMS if `url` has a user or password (url_parts.h), because the log would keep it.

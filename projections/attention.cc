@@ -257,13 +257,12 @@ std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
   return counts;
 }
 
-Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
-                                               const AttentionBounds& bounds) {
+Stored<FailedRuns> failed_runs(const RunIndex& index, const AttentionBounds& bounds) {
   LogMarkFilter filter;
   filter.kinds = {LogMarkKind::failure};
   filter.from_ns = bounds.failed_since_ns;
   filter.until_ns = std::numeric_limits<std::int64_t>::max();
-  std::vector<AttentionItem> items;
+  FailedRuns failed;
   std::size_t left = bounds.failures_examined_max;
   Position cursor = 0;
   do {
@@ -272,13 +271,16 @@ Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
     for (const LogMark& mark : marks.rows) {
       const bool waits = TRY(is_failed_run(index, mark));
       if (!waits) continue;
-      items.push_back(failed_run_item(mark.run_id, mark.position, mark.at_ns));
-      if (items.size() == bounds.failed_runs_max) return items;
+      if (failed.items.size() == bounds.failed_runs_max) {
+        failed.is_capped = true;
+        return failed;
+      }
+      failed.items.push_back(failed_run_item(mark.run_id, mark.position, mark.at_ns));
     }
     left -= marks.rows.size();
     cursor = marks.next_cursor;
   } while (cursor != 0 && left != 0);
-  return items;
+  return failed;
 }
 
 void add_row(const RunRow& row, AttentionItem& item) {

@@ -43,10 +43,14 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
 // jobs. It makes no texts, so that the engine's thread can do it often.
 std::map<AttentionKind, std::uint64_t> attention_counts(const World& world);
 
+struct FailedRuns {
+  std::vector<AttentionItem> items;
+  bool is_capped = false;  // more wait than bounds.failed_runs_max
+};
+
 // Returns the newest runs of no card that failed since bounds.failed_since_ns and weren't retried.
 // Any thread.
-Stored<std::vector<AttentionItem>> failed_runs(const RunIndex& index,
-                                               const AttentionBounds& bounds);
+Stored<FailedRuns> failed_runs(const RunIndex& index, const AttentionBounds& bounds);
 
 // Adds to an item, after add_record(), what the row of its run knows.
 void add_row(const RunRow& row, AttentionItem& item);

@@ -57,7 +57,8 @@ tl::expected<void, std::string> read_artifacts(const std::filesystem::path& file
                                                const toml::node& node, Config& config) {
   ArtifactTexts& texts = config.artifact_texts;
   TRY(read_texts(
-      file, node, "artifacts", "store, endpoint, region, credentials, certificate_authority",
+      file, node, "artifacts",
+      "store, endpoint, runner_endpoint, region, credentials, certificate_authority",
       [&](std::string_view key, bool& is_path) { return artifact_text(texts, key, is_path); }));
   auto read = read_artifact_settings(texts);
   if (!read) return tl::unexpected(at_line(file, node, read.error()));

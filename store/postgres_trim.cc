@@ -39,9 +39,12 @@ Stored<TrimmedChain> PostgresLog::trim(std::uint64_t epoch, Position through, st
   const Deadline end = deadline();
   TRY(reach(end));
   const std::string table = postgres_cell_table(*cell_);
-  const auto first = TRY(read_rows("SELECT prev, tableoid::regclass::text FROM " + table +
-                                       " WHERE cell = $1 ORDER BY prev LIMIT 1",
-                                   {PostgresValue::int4(*cell_)}, end));
+  const auto read_first = [&] {
+    return read_rows("SELECT prev, tableoid::regclass::text FROM " + table +
+                         " WHERE cell = $1 ORDER BY prev LIMIT 1",
+                     {PostgresValue::int4(*cell_)}, end);
+  };
+  const auto first = TRY(read_first());
   if (first.empty()) {
     return store_failure(StoreError::Kind::damaged, "the shared log has no link of its cell");
   }
@@ -69,6 +72,13 @@ Stored<TrimmedChain> PostgresLog::trim(std::uint64_t epoch, Position through, st
        PostgresValue::int8(link_bytes_min)},
       end));
   trimmed.links = static_cast<std::size_t>(removed.at(0).integer(0));
+  if (trimmed.links == 0) return trimmed;
+  // The next trim may be a long time from now. What fails here is tried again by it: the links are
+  // gone in any case.
+  const auto next = read_first();
+  if (next && !next->empty() && next->front().bytes(1) != partition) {
+    (void)drop_partitions(from_database(next->front().integer(0)), end);
+  }
   return trimmed;
 }
 

@@ -76,6 +76,13 @@ std::vector<Position> RedactionLedger::missing_before(Position from) const {
   return positions;
 }
 
+std::vector<Position> RedactionLedger::named_by_events() const {
+  std::vector<Position> positions;
+  positions.reserve(from_events_.size());
+  for (const auto& [position, digests] : from_events_) positions.push_back(position);
+  return positions;
+}
+
 bool RedactionLedger::lacks_event() const {
   return std::any_of(from_records_.begin(), from_records_.end(),
                      [this](const auto& each) { return !from_events_.contains(each.first); });

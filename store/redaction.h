@@ -73,6 +73,13 @@ class RedactionLedger {
   // one in the latest event about it, or if a payload that was erased is there again.
   [[nodiscard]] Stored<void> check_log() const;
 
+  // Returns the positions that noted events say were redacted, in order.
+  [[nodiscard]] std::vector<Position> named_by_events() const;
+  // Returns whether a redacted record was noted at this position.
+  [[nodiscard]] bool is_redacted(Position position) const {
+    return from_records_.contains(position);
+  }
+
   // Checks a walk over copies, some of which may be older than the redaction. Returns the
   // mismatches by position. A redacted record without a noted event isn't checked.
   [[nodiscard]] std::map<Position, std::string> check_copies() const;

@@ -1,7 +1,11 @@
 #include "server/cell/cell_view.h"
 
+#include <set>
+#include <string_view>
+
 #include <boost/json/array.hpp>
 
+#include "server/limits.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -16,6 +20,14 @@ json::value text_or_null(const std::string& text) {
 const char* name_of(CellRole role) { return role == CellRole::active ? "active" : "standby"; }
 
 }  // namespace
+
+std::size_t count_versions(const std::vector<ReplicaReport>& servers) {
+  std::set<std::string_view> versions;
+  for (const ReplicaReport& each : servers) {
+    if (each.silent_ms <= limits::cell_upgrade_report_ms_max) versions.insert(each.version);
+  }
+  return versions.size();
+}
 
 std::string url_of(const std::string& address) {
   return (address.starts_with("tls://") ? "https" : "http") +

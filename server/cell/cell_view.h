@@ -33,6 +33,10 @@ struct CellView {
   std::string log_kept_because;   // why, or what keeps them from being removed: one sentence
 };
 
+// Returns how many versions the servers have that have reported in the last minute
+// (limits::cell_upgrade_report_ms_max).
+std::size_t count_versions(const std::vector<ReplicaReport>& servers);
+
 // Returns the view as `cell.get` and `server.status` have it.
 boost::json::object to_json(const CellView& view);
 

@@ -91,6 +91,7 @@ std::string* artifact_text(ArtifactTexts& texts, std::string_view key, bool& is_
   is_path = key == "credentials" || key == "certificate_authority";
   if (key == "store") return &texts.store;
   if (key == "endpoint") return &texts.endpoint;
+  if (key == "runner_endpoint") return &texts.runner_endpoint;
   if (key == "region") return &texts.region;
   if (key == "credentials") return &texts.credentials;
   if (key == "certificate_authority") return &texts.certificate_authority;
@@ -123,6 +124,31 @@ tl::expected<AwsCredentials, std::string> read_aws_credentials(const std::string
   return found;
 }
 
+namespace {
+
+// Returns the URL of a store without a slash at its end.
+tl::expected<std::string, std::string> read_endpoint(const char* key, std::string url) {
+  const std::string given = url;
+  if (url.ends_with('/')) url.pop_back();
+  const std::size_t host = url.find("://");
+  const bool is_bare =
+      host != std::string::npos && url.find_first_of("/?#@", host + 3) == std::string::npos;
+  const UrlReach reach = reach_of_url(url);
+  const std::string name = std::string("artifacts.") + key;
+  if (reach == UrlReach::none || !is_bare) {
+    return tl::unexpected(
+        name + " is a URL without a path, such as https://minio.example.org:9000; not " + given);
+  }
+  if (reach == UrlReach::network_in_clear) {
+    return tl::unexpected(name +
+                          ": artifacts would cross the network in clear; it must be https, or of "
+                          "this machine");
+  }
+  return url;
+}
+
+}  // namespace
+
 tl::expected<std::optional<S3Settings>, std::string> read_artifact_settings(
     const ArtifactTexts& texts) {
   if (texts.store == "directory") return std::nullopt;
@@ -146,21 +172,11 @@ tl::expected<std::optional<S3Settings>, std::string> read_artifact_settings(
     return wrong("region is a name such as eu-central-1; not " + texts.region);
   }
   settings.region = texts.region;
-  settings.endpoint =
+  const std::string endpoint =
       texts.endpoint.empty() ? "https://s3." + texts.region + ".amazonaws.com" : texts.endpoint;
-  if (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
-  const std::size_t host = settings.endpoint.find("://");
-  const bool is_bare = host != std::string::npos &&
-                       settings.endpoint.find_first_of("/?#@", host + 3) == std::string::npos;
-  const UrlReach reach = reach_of_url(settings.endpoint);
-  if (reach == UrlReach::none || !is_bare) {
-    return wrong("endpoint is a URL without a path, such as https://minio.example.org:9000; not " +
-                 texts.endpoint);
-  }
-  if (reach == UrlReach::network_in_clear) {
-    return wrong(
-        "endpoint: artifacts would cross the network in clear; it must be https, or of "
-        "this machine");
+  settings.endpoint = TRY(read_endpoint("endpoint", endpoint));
+  if (!texts.runner_endpoint.empty()) {
+    settings.runner_endpoint = TRY(read_endpoint("runner_endpoint", texts.runner_endpoint));
   }
   if (!texts.certificate_authority.empty() &&
       ::access(texts.certificate_authority.c_str(), R_OK) != 0) {

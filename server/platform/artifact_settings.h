@@ -23,6 +23,7 @@ struct ArtifactTexts {
   std::string region = "us-east-1";
   std::string credentials = {};            // a file, or empty: the environment has them
   std::string certificate_authority = {};  // a PEM file to trust instead of the system's, or empty
+  std::string runner_endpoint = {};        // where runners reach the store; empty: at `endpoint`
 
   bool operator==(const ArtifactTexts&) const = default;
 };

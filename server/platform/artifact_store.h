@@ -89,6 +89,11 @@ class ArtifactStore {
 
   // Returns the content after checking its digest.
   [[nodiscard]] virtual Stored<std::string> get(const Digest& sha256) const = 0;
+  // Calls `take` with the content, part by part, and then checks its digest. `damaged` if it has
+  // another one: what was taken is something else. Takes no more memory for a large one than for a
+  // small one where the store can read it in parts.
+  virtual Stored<void> scan(const Digest& sha256,
+                            const std::function<void(std::string_view part)>& take) const;
   // Opens the content, which has `bytes` bytes, for reading at any offset. Takes no more memory for
   // a large one than for a small one. The caller checks the digest before it serves any of it.
   [[nodiscard]] virtual Stored<OpenedBlob> open(const Digest& sha256,

@@ -42,6 +42,54 @@ std::uint64_t for_each_member(std::span<const Artifact> members, Visit visit) {
   return offset;
 }
 
+// Compares the members with what a bundle has in their places, as it is read.
+class MemberCheck {
+ public:
+  explicit MemberCheck(std::span<const Artifact> members) {
+    for_each_member(members, [this](const Artifact& member, std::uint64_t offset) {
+      places_.push_back({&member, offset});
+      return true;
+    });
+  }
+
+  void take(std::string_view part) {
+    for (compare_ended(); !part.empty() && is_open(); compare_ended()) {
+      const Place& place = places_[next_];
+      const bool is_before = read_ < place.offset;
+      const std::uint64_t end = is_before ? place.offset : place.offset + place.member->bytes;
+      const auto bytes =
+          static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), end - read_));
+      if (!is_before) hash_.update(part.substr(0, bytes));
+      read_ += bytes;
+      part.remove_prefix(bytes);
+    }
+  }
+  // Returns the first member that isn't there; nullopt if each is. Called at the end.
+  [[nodiscard]] std::optional<Artifact> wrong() const {
+    return next_ == places_.size() ? std::nullopt : std::optional(*places_[next_].member);
+  }
+
+ private:
+  struct Place {
+    const Artifact* member;
+    std::uint64_t offset;
+  };
+
+  [[nodiscard]] bool is_open() const { return !is_wrong_ && next_ < places_.size(); }
+  void compare_ended() {
+    while (is_open() && read_ >= places_[next_].offset + places_[next_].member->bytes) {
+      is_wrong_ = hash_.finish() != places_[next_].member->sha256;
+      if (!is_wrong_) ++next_;
+    }
+  }
+
+  std::vector<Place> places_;
+  std::size_t next_ = 0;  // the first whose content wasn't compared, or is wrong
+  bool is_wrong_ = false;
+  std::uint64_t read_ = 0;
+  Sha256 hash_;
+};
+
 // Writes the number as a field of a header has it: octal digits, and a NUL.
 void put_octal(std::string& header, std::size_t at, std::size_t width, std::uint64_t number) {
   for (std::size_t left = width - 1; left > 0; --left, number /= 8) {
@@ -128,16 +176,9 @@ Stored<std::optional<Artifact>> find_wrong_member(const ArtifactStore& store,
   if (bundle == artifacts.end() || bundle == artifacts.begin()) return std::nullopt;
   const std::span<const Artifact> members(artifacts.begin(), bundle);
   if (bundle_bytes(members) != bundle->bytes) return std::nullopt;
-  const std::string content = TRY(store.get(bundle->sha256));
-  std::optional<Artifact> wrong;
-  for_each_member(members, [&](const Artifact& member, std::uint64_t offset) {
-    const bool is_there = offset <= content.size() && member.bytes <= content.size() - offset;
-    const bool is_it =
-        is_there && sha256(std::string_view(content).substr(offset, member.bytes)) == member.sha256;
-    if (!is_it) wrong = member;
-    return is_it;
-  });
-  return wrong;
+  MemberCheck check(members);
+  TRY(store.scan(bundle->sha256, [&check](std::string_view part) { check.take(part); }));
+  return check.wrong();
 }
 
 void add_place(const ArtifactPlace& place, json::object& artifact) {

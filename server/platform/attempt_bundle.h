@@ -37,7 +37,7 @@ Stored<std::string> make_bundle(
 ArtifactPlace place_of(const std::vector<Artifact>& artifacts, const Artifact& artifact);
 
 // Returns one of the artifacts that have their place in the bundle beside them whose content isn't
-// there; nullopt if each is. Reads the bundle once, which takes the memory of an artifact.
+// there; nullopt if each is. Reads the bundle once, part by part.
 Stored<std::optional<Artifact>> find_wrong_member(const ArtifactStore& store,
                                                   const std::vector<Artifact>& artifacts);
 

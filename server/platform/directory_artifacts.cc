@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t scanned_bytes = 64 * 1024;  // at once
+
 std::int64_t stored_ns_of(const struct stat& status) {
   return status.st_mtim.tv_sec * ns_per_s + status.st_mtim.tv_nsec;
 }
@@ -75,12 +77,12 @@ Stored<bool> DirectoryArtifacts::confirm(const Digest& sha256, std::uint64_t byt
     return tl::unexpected(system_error("look at", path));
   }
   if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != bytes) return false;
-  const auto content = get(sha256);
-  if (!content && content.error().kind == StoreError::Kind::damaged) return false;
-  if (!content && content.error().kind == StoreError::Kind::not_found) return false;
-  if (!content) return tl::unexpected(content.error());
+  const auto scanned = scan(sha256, [](std::string_view) {});
+  if (!scanned && scanned.error().kind == StoreError::Kind::damaged) return false;
+  if (!scanned && scanned.error().kind == StoreError::Kind::not_found) return false;
+  if (!scanned) return tl::unexpected(scanned.error());
   if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0) {
-    TRY(write_file_atomically(path, *content));
+    TRY(write_file_atomically(path, TRY(get(sha256))));
   }
   return true;
 }
@@ -95,6 +97,28 @@ Stored<std::string> DirectoryArtifacts::get(const Digest& sha256) const {
                          path.string());
   }
   return content;
+}
+
+Stored<void> DirectoryArtifacts::scan(
+    const Digest& sha256, const std::function<void(std::string_view part)>& take) const {
+  const fs::path path = path_of(sha256);
+  const auto opened =
+      TRY(open_file(path, [](std::uint64_t size) { return size <= limits::artifact_bytes_max; }));
+  Sha256 hash;
+  std::string buffer(scanned_bytes, '\0');
+  for (;;) {
+    const ssize_t got = ::read(opened.file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return tl::unexpected(system_error("read", path));
+    if (got == 0) break;
+    const std::string_view part(buffer.data(), static_cast<std::size_t>(got));
+    hash.update(part);
+    take(part);
+  }
+  if (hash.finish() == sha256) return {};
+  return store_failure(StoreError::Kind::damaged,
+                       "the content of " + path.string() + " is not what was stored",
+                       path.string());
 }
 
 Stored<OpenedBlob> DirectoryArtifacts::open(const Digest& sha256, std::uint64_t bytes) const {

@@ -18,6 +18,8 @@ class DirectoryArtifacts final : public ArtifactStore {
   Stored<void> put_content(const Digest& sha256, std::string_view content) override;
   Stored<bool> confirm(const Digest& sha256, std::uint64_t bytes) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
+  Stored<void> scan(const Digest& sha256,
+                    const std::function<void(std::string_view part)>& take) const override;
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
   [[nodiscard]] Stored<OpenedBlob> open_part(const Digest& sha256, std::uint64_t offset,
                                              std::uint64_t bytes) const override;

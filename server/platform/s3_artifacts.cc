@@ -24,6 +24,11 @@ constexpr std::size_t pages_max = 1000;
 // A blob as old as this is stored anew instead of being taken for stored.
 constexpr std::int64_t renewed_after_ns = unnamed_artifact_ms_min / 2 * ns_per_ms;
 
+// Returns whether a blob is young enough to be taken for stored as it is.
+bool is_fresh(std::int64_t modified_ns) {
+  return modified_ns > SystemClock().wall_ns() - renewed_after_ns;
+}
+
 tl::unexpected<StoreError> damaged_blob(const std::string& location) {
   return store_failure(StoreError::Kind::damaged,
                        "the content of " + location + " is not what was stored", location);
@@ -73,6 +78,21 @@ Stored<std::string> S3Artifacts::get(const Digest& sha256) const {
   }));
   if (signalbox::sha256(content) != sha256) return damaged_blob(location_of(sha256));
   return content;
+}
+
+Stored<void> S3Artifacts::scan(const Digest& sha256,
+                               const std::function<void(std::string_view part)>& take) const {
+  Sha256 hash;
+  std::uint64_t taken = 0;
+  TRY(client_.get(key_of(sha256), [&](std::string_view part) {
+    taken += part.size();
+    if (taken > limits::artifact_bytes_max) return false;
+    hash.update(part);
+    take(part);
+    return true;
+  }));
+  if (hash.finish() != sha256) return damaged_blob(location_of(sha256));
+  return {};
 }
 
 Stored<bool> S3Artifacts::is_intact(const Digest& sha256) const {
@@ -156,9 +176,8 @@ Stored<void> S3Artifacts::store(const Digest& sha256, std::string_view content) 
   const auto put = TRY(client_.put(key, sha256, content, /*only_if_absent=*/true));
   if (put == S3Client::Put::created) return {};
   const auto found = TRY(find(sha256));
-  const std::int64_t fresh_ns = SystemClock().wall_ns() - renewed_after_ns;
-  const bool is_fresh = found && found->bytes == content.size() && found->modified_ns > fresh_ns;
-  if (is_fresh && TRY(is_intact(sha256))) return {};
+  const bool is_same = found && found->bytes == content.size();
+  if (is_same && is_fresh(found->modified_ns) && TRY(is_intact(sha256))) return {};
   TRY(client_.put(key, sha256, content, /*only_if_absent=*/false));
   return {};
 }
@@ -181,7 +200,7 @@ Stored<bool> S3Artifacts::check(const Digest& sha256, std::uint64_t bytes) {
   }
   if (!found || found->bytes != bytes) return false;
   if (found->sha256 ? *found->sha256 != sha256 : !TRY(is_intact(sha256))) return false;
-  if (found->modified_ns > SystemClock().wall_ns() - renewed_after_ns) return true;
+  if (is_fresh(found->modified_ns)) return true;
   const auto content = get(sha256);
   if (!content && content.error().kind == StoreError::Kind::damaged) return false;
   if (!content && content.error().kind == StoreError::Kind::not_found) return false;

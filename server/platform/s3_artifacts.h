@@ -33,6 +33,8 @@ class S3Artifacts final : public ArtifactStore {
   Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes,
                                               std::int64_t wall_ns) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
+  Stored<void> scan(const Digest& sha256,
+                    const std::function<void(std::string_view part)>& take) const override;
   // Copies the blob into a file without a name, and checks it. At most limits::artifact_copies_max
   // such copies exist at a time; beyond them the error is `away`.
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;

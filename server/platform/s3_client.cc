@@ -280,19 +280,17 @@ Stored<std::optional<UploadUrl>> S3Client::upload_url(const std::string& key, co
   if (!TRY(keeps_conditions())) return std::nullopt;
   const auto credentials = settings_.credentials();
   if (!credentials) return failure(StoreError::Kind::denied, key, credentials.error());
+  const std::string& endpoint =
+      settings_.runner_endpoint.empty() ? settings_.endpoint : settings_.runner_endpoint;
   UploadUrl upload;
   upload.headers = {{"content-type", object_media_type},
                     {"if-none-match", "*"},
                     {checksum_header, checksum_of(sha256)}};
-  SignedParts request{"PUT",
-                      host_of(settings_.endpoint),
-                      path_of_key(settings_.bucket, key),
-                      {},
-                      upload.headers,
-                      unsigned_payload};
+  SignedParts request{"PUT", host_of(endpoint), path_of_key(settings_.bucket, key),
+                      {},    upload.headers,    unsigned_payload};
   // Every client sends it. It bounds what a store takes that doesn't know the checksum.
   request.headers.emplace_back("content-length", std::to_string(bytes));
-  upload.url = settings_.endpoint + request.path + "?" +
+  upload.url = endpoint + request.path + "?" +
                canonical_query(presigned_query(request, *credentials, settings_.region, wall_ns,
                                                limits::upload_url_ms_max / 1000));
   return upload;

@@ -18,7 +18,8 @@
 namespace signalbox {
 
 struct S3Settings {
-  std::string endpoint;  // such as https://s3.eu-central-1.amazonaws.com: no path
+  std::string endpoint;              // such as https://s3.eu-central-1.amazonaws.com: no path
+  std::string runner_endpoint = {};  // the same for whoever gets an upload_url(); empty: endpoint
   std::string region;
   std::string bucket;
   std::string prefix;                 // of all keys: empty, or with a slash at its end

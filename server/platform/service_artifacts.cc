@@ -60,6 +60,16 @@ Stored<std::string> ServiceArtifacts::get(const Digest& sha256) const {
   return in_either<std::string>(std::move(here), [&] { return objects_->get(sha256); });
 }
 
+// The store of objects is asked first: what is scanned was uploaded there, and nothing of a damaged
+// copy in the directory may be taken before it.
+Stored<void> ServiceArtifacts::scan(const Digest& sha256,
+                                    const std::function<void(std::string_view part)>& take) const {
+  if (!objects_) return directory_.scan(sha256, take);
+  auto there = objects_->scan(sha256, take);
+  const bool is_missing = !there && there.error().kind == StoreError::Kind::not_found;
+  return is_missing ? directory_.scan(sha256, take) : std::move(there);
+}
+
 Stored<OpenedBlob> ServiceArtifacts::open(const Digest& sha256, std::uint64_t bytes) const {
   auto here = directory_.open(sha256, bytes);
   if (!objects_) return here;

@@ -24,6 +24,8 @@ class ServiceArtifacts final : public ArtifactStore {
   Stored<std::optional<UploadUrl>> upload_url(const Digest& sha256, std::uint64_t bytes,
                                               std::int64_t wall_ns) override;
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const override;
+  Stored<void> scan(const Digest& sha256,
+                    const std::function<void(std::string_view part)>& take) const override;
   [[nodiscard]] Stored<OpenedBlob> open(const Digest& sha256, std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::string> get_part(const Digest& sha256, std::uint64_t offset,
                                              std::uint64_t bytes) const override;

@@ -204,6 +204,9 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
     const auto none = from_json<NoParams>(request->params);
     if (!none) return responder.reject(none.error());
   }
+  if (const auto named = require_named(method, request->params); !named) {
+    return responder.reject(named.error());
+  }
   if (principal != nullptr && method.mutates) {
     responder.note_denials(method.name, denied, principal->role);
   }

@@ -10,6 +10,7 @@
 #include "server/platform/clock.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/page_cursor.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
 
@@ -99,7 +100,7 @@ json::object lock_list_view(const Api& api, const LockQueue& queue, const LockFi
   }
   result["locks"] = std::move(locks);
   result["next_cursor"] =
-      size < found.size() ? json::value(found[size - 1]->key) : json::value(nullptr);
+      size < found.size() ? json::value(cursor_text(found[size - 1]->key)) : json::value(nullptr);
   return result;
 }
 

@@ -23,6 +23,36 @@ constexpr std::array<std::string_view, 11> present_only = {
 constexpr std::array<std::string_view, 4> acting = {"run.rebuild_artifacts", "loop.trigger",
                                                     "cell.switch", "cell.upgrade"};
 
+// Params that name one thing, with the command that lists what there is. The `key` of a runner is
+// a secret, and what is wrong with a secret isn't said.
+struct NamingParam {
+  std::string_view param;
+  std::string_view family;  // of methods; empty: all
+  const char* list;         // empty: there is none
+};
+constexpr std::array<NamingParam, 13> naming_params = {{
+    {"run_id", "", "signalbox run list"},
+    {"card_id", "", "signalbox card list"},
+    {"id", "run.", "signalbox run list"},
+    {"id", "card.", "signalbox card list"},
+    {"name", "project.", "signalbox project list"},
+    {"name", "", ""},
+    {"project", "", "signalbox project list"},
+    {"runner", "", "signalbox runner list"},
+    {"loop", "", "signalbox loop list"},
+    {"key", "lock.", "signalbox lock list"},
+    {"station", "", ""},
+    {"step", "", ""},
+    {"stream", "", ""},
+}};
+
+const NamingParam* find_naming(std::string_view method, std::string_view param) {
+  const auto* const found = std::ranges::find_if(naming_params, [&](const NamingParam& each) {
+    return each.param == param && method.starts_with(each.family);
+  });
+  return found == naming_params.end() ? nullptr : found;
+}
+
 // Of a command that a refusal names.
 constexpr std::size_t named_params_bytes_max = 4096;
 
@@ -85,6 +115,24 @@ std::string why_not_about_past(const Method& method) {
 }
 
 }  // namespace
+
+Decided<void> require_named(const Method& method, const boost::json::object& params) {
+  for (const described_json::Field& field : method.params->fields) {
+    const boost::json::value* const given = params.if_contains(field.name);
+    if (given == nullptr || !given->is_string() || !given->get_string().empty()) continue;
+    const NamingParam* const naming = find_naming(method.name, field.name);
+    // An optional text may be empty for nothing.
+    const bool is_id = field.name == "run_id" || field.name == "card_id";
+    if (naming == nullptr || (!field.type->is_required() && !is_id)) continue;
+    Rejection rejection{ErrorCode::INVALID_PARAMS,
+                        std::string(field.name) + " must not be empty",
+                        {{"field", std::string(field.name)}},
+                        {}};
+    if (*naming->list != '\0') rejection.next_commands.emplace_back(naming->list);
+    return tl::unexpected(std::move(rejection));
+  }
+  return {};
+}
 
 bool needs_writer(const Method& method) {
   return method.mutates || method.needs == Role::runner ||

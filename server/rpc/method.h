@@ -49,6 +49,11 @@ constexpr const described_json::Type* params_of() {
   return &described_json::type_of<T>;
 }
 
+// INVALID_PARAMS, with the command that lists what there is, if a param that names one thing, such
+// as `run_id` or `runner`, is an empty text: nothing has an empty name, so it is a mistake, such as
+// a variable of a script that isn't set.
+Decided<void> require_named(const Method& method, const boost::json::object& params);
+
 // Returns whether only the server that writes the log can carry out the method: it records
 // something, or acts for the log.
 bool needs_writer(const Method& method);

@@ -154,6 +154,10 @@ struct ServiceMetrics::Families {
       gauge("signalbox_cell_active", "1 where this server takes the commands of its cell");
   Family<Gauge>& cell_epoch =
       gauge("signalbox_cell_epoch", "How often a server took the cell; 0: in no cell");
+  Family<Gauge>& cell_level =
+      gauge("signalbox_cell_feature_level", "Which events the cell may write; 0: in no cell");
+  Family<Gauge>& cell_versions =
+      gauge("signalbox_cell_versions", "Versions of the servers that report to the cell");
   Family<Gauge>& cell_failing =
       gauge("signalbox_cell_log_failing",
             "1 while this server can't use its cell's log, or wouldn't take the cell");
@@ -312,6 +316,8 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   const auto cell = sources.cell();
   set(cell_active, cell && cell->role == CellRole::active ? 1 : 0);
   set(cell_epoch, cell ? static_cast<double>(cell->epoch) : 0);
+  set(cell_level, cell ? static_cast<double>(cell->feature_level) : 0);
+  set(cell_versions, cell ? static_cast<double>(count_versions(cell->servers)) : 0);
   set(cell_failing, cell && !cell->trouble.empty() ? 1 : 0);
   set(cell_drop_failing, cell && !cell->undropped_because.empty() ? 1 : 0);
   set(cell_log_begin, cell ? static_cast<double>(cell->log_begin.value_or(0)) : 0);

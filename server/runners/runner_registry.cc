@@ -235,11 +235,15 @@ RunnerAnswer RunnerRegistry::answer(const std::string& name, const IsWanted& is_
   return answer;
 }
 
-bool RunnerRegistry::has_jobs(const std::string& name) const {
+std::size_t RunnerRegistry::count_jobs(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto place = runners_.find(name);
-  return place != runners_.end() &&
-         (!place->second.given.empty() || !place->second.reported.empty());
+  if (place == runners_.end()) return 0;
+  std::size_t jobs = place->second.given.size();
+  for (const auto& [id, job] : place->second.reported) {
+    if (!place->second.given.contains(id)) ++jobs;
+  }
+  return jobs;
 }
 
 bool RunnerRegistry::finish(const std::string& name, const std::string& job_id, JobResult result,

@@ -88,8 +88,8 @@ class RunnerRegistry {
                              const std::string& caller = {});
   // Returns what the runner is to do.
   [[nodiscard]] RunnerAnswer answer(const std::string& runner, const IsWanted& is_wanted);
-  // Returns whether the runner has a job, as far as it is known.
-  [[nodiscard]] bool has_jobs(const std::string& runner) const;
+  // Returns how many jobs the runner has, as far as it is known.
+  [[nodiscard]] std::size_t count_jobs(const std::string& runner) const;
   // Takes the result of a job, and its external ref if that isn't empty. Returns false if the
   // runner wasn't given it.
   bool finish(const std::string& runner, const std::string& job_id, JobResult result,

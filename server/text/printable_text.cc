@@ -19,13 +19,20 @@ bool is_directional_control(std::string_view character) {
          (second == 0x81 && third >= 0xA6 && third <= 0xA9);
 }
 
+// Returns whether this character is a line separator or a paragraph separator (U+2028, U+2029),
+// where a terminal or a pager may begin a line.
+bool is_separator(std::string_view character) {
+  return character == "\xE2\x80\xA8" || character == "\xE2\x80\xA9";
+}
+
 // Returns whether this well-formed character may do something else than be shown.
 bool is_control(std::string_view character) {
   const auto byte = static_cast<unsigned char>(character[0]);
   // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
   const bool is_c1 =
       character.size() == 2 && byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
-  return byte < 0x20 || byte == 0x7F || is_c1 || is_directional_control(character);
+  return byte < 0x20 || byte == 0x7F || is_c1 || is_directional_control(character) ||
+         is_separator(character);
 }
 
 bool is_space_control(char c) { return c == '\n' || c == '\t' || c == '\r'; }
@@ -38,7 +45,7 @@ std::string shown_text(std::string_view text, bool keeps_lines) {
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     if (keeps_lines && (text[0] == '\n' || text[0] == '\t')) {
       out += text[0];
-    } else if (is_space_control(text[0])) {
+    } else if (is_space_control(text[0]) || (!keeps_lines && is_separator(character))) {
       out += ' ';
     } else if (length == 0 || is_control(character)) {
       out += '?';

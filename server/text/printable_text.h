@@ -8,11 +8,11 @@
 
 namespace signalbox {
 
-// Returns the text as one line: line breaks and tabs become spaces; other control characters (C0,
-// DEL and C1), bidirectional controls and invalid UTF-8 become "?".
+// Returns the text as one line: line breaks (also U+2028 and U+2029) and tabs become spaces; other
+// control characters (C0, DEL and C1), bidirectional controls and invalid UTF-8 become "?".
 std::string printable(std::string_view text);
 
-// Like printable(), but keeps line feeds and tabs.
+// Like printable(), but keeps line feeds and tabs; U+2028 and U+2029 become "?", too.
 std::string printable_lines(std::string_view text);
 
 // Returns whether printable_lines() would return the text unchanged.

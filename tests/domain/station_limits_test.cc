@@ -95,6 +95,20 @@ TEST_F(StationLimits, OfArtifacts) {
   EXPECT_EQ(refusal_of(command), ErrorCode::INVALID_PARAMS) << "two bundles";
 }
 
+// A client of HTTP takes such parts out of a URL, and asks for something else.
+TEST_F(StationLimits, AnArtifactHasANameThatAUrlCanHave) {  // P7 S9
+  for (const char* name : {"", ".", "..", "../other", "a/./b", "a/..", "./a"}) {
+    CompleteStation command = end_of("a", 2);
+    command.stored_artifacts = {Artifact{name, "text/plain", 1, digest_of(1)}};
+    EXPECT_EQ(refusal_of(command), ErrorCode::INVALID_PARAMS) << name;
+  }
+  for (const char* name : {"...", ".a", "a..b", "a/.b/c", "a/", "/a"}) {
+    CompleteStation command = end_of("a", 2);
+    command.stored_artifacts = {Artifact{name, "text/plain", 1, digest_of(1)}};
+    EXPECT_EQ(refusal_of(command), std::nullopt) << name;
+  }
+}
+
 TEST_F(StationLimits, OfWhatAnAttemptUsed) {
   for (std::int64_t Usage::*figure : {&Usage::cost_microusd, &Usage::tokens, &Usage::turns}) {
     expect_between("usage", 0, limits::usage_max, [this, figure](std::int64_t value) {

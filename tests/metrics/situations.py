@@ -38,7 +38,7 @@ def healthy(box, minutes):
         return f"{name}{{box={box}{',' if labels else ''}{labels}}}"
     zeros = ("storage_full", "paused", "read_model_disk_failing", "read_model_lag_events", "trace_lag_events",
              "trace_spans_failed_total", "retention_failed", "file_retention_failed",
-             "run_root_failures", "reload_refused", "cell_log_failing", "cell_drop_failing",
+             "run_root_failures", "reload_refused", "cell_log_failing", "cell_drop_failing", "cell_versions",
              "tls_certificate_not_after_timestamp_seconds")
     series = {named(f"signalbox_{name}"): [0] * minutes for name in zeros}
     series[named("up")] = [1] * minutes
@@ -126,6 +126,11 @@ SITUATIONS = [
     Situation("a server of a cell can't drop what the cell dropped",
               {"signalbox_cell_drop_failing": [0] * 5 + [1] * 5, "signalbox_cell_drop_failing{box=b}": [0] * 10},
               {4: [], 5: ["SignalboxCellDropFailing a"]}),
+
+    Situation("a cell is upgraded in an hour, and another one stays with two versions",
+              {"signalbox_cell_versions": [1] * 10 + [2] * HOUR + [1] * (25 * HOUR),
+               "signalbox_cell_versions{box=b}": [1] * 10 + [2] * (26 * HOUR)},
+              {5: [], 2 * HOUR: [], 24 * HOUR: [], 25 * HOUR: ["SignalboxCellVersionsDiffer b"]}),
 
     Situation("a young series in which a build takes 29 GB, and 71 GB stay free",
               {"signalbox_data_disk_available_bytes": falling(100 * GIGABYTE, GIGABYTE, 240, 71 * GIGABYTE)},

@@ -136,8 +136,16 @@ RC_GTEST_PROP(AttentionTest, FailedRunsAreThoseThatFailedLast, ()) {  // O1
   bounds.failed_runs_max = 1000;
   const auto items = failed_runs(index, bounds);
   RC_ASSERT(items.has_value());
-  for (const AttentionItem& item : *items) found[item.run_id] = item.since_position;
+  for (const AttentionItem& item : items->items) found[item.run_id] = item.since_position;
   RC_ASSERT(found == failed);
+  RC_ASSERT(!items->is_capped);
+  for (bounds.failed_runs_max = 1; bounds.failed_runs_max <= failed.size();
+       ++bounds.failed_runs_max) {
+    const auto newest = failed_runs(index, bounds);
+    RC_ASSERT(newest.has_value());
+    RC_ASSERT(newest->items.size() == bounds.failed_runs_max);
+    RC_ASSERT(newest->is_capped == (bounds.failed_runs_max < failed.size()));
+  }
 }
 
 }  // namespace

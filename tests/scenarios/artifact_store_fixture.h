@@ -81,6 +81,18 @@ class ArtifactStoreScenario : public WithFileRetention<CliTest> {
     EXPECT_EQ(named, count);
   }
 
+  // Exports the run with its artifacts to `capsule_`. Returns the result.
+  [[nodiscard]] boost::json::object exported(const std::string& run_id) const {
+    const std::string key = (scratch_.path() / "audit.key").string();
+    const Output made = server_.cli({"audit", "keygen", "-o", key, "--name", "example.com/box"});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    const Output output = server_.cli({"run", "export", run_id, "--artifacts", "--signing-key", key,
+                                       "-o", capsule_.string(), "--json"});
+    EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+    return one_object(output).at("result").as_object();
+  }
+
+  const std::filesystem::path capsule_ = scratch_.path() / "run.capsule";
   test::S3Endpoint endpoint_;
 };
 

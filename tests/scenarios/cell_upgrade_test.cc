@@ -16,6 +16,11 @@ TEST_F(CellTest, IsUpgradedOnceAllItsServersKnowTheNewerEvents) {  // K9
   await_role(b_, "active");
   await_role(a_, "standby");
   EXPECT_EQ(b_.rpc("cell.get").at("feature_level").to_number<int>(), 1);
+  const auto is_measured = [this](const std::string& line) {
+    return boost::json::serialize(b_.rpc("server.metrics")).find(line + "\\n") != std::string::npos;
+  };
+  EXPECT_TRUE(is_measured("signalbox_cell_feature_level 1"));
+  EXPECT_TRUE(eventually([&] { return is_measured("signalbox_cell_versions 1"); }));
   const auto idle = b_.rpc("runner.register", {{"name", "idle"}});
   ASSERT_EQ(b_.ask({"rpc", "runner.exchange", report_of(idle, 1)}).exit_code, 0);
   const std::vector<std::string> drain = {"runner", "drain", text_at(idle, "runner")};
@@ -29,6 +34,7 @@ TEST_F(CellTest, IsUpgradedOnceAllItsServersKnowTheNewerEvents) {  // K9
   (void)nodes_.query(
       "insert into sb_replica select cell, 'old', 'tcp://127.0.0.1:1', 'standby', '1.0', 0, '', "
       "clock_timestamp() from sb_cell");
+  EXPECT_TRUE(eventually([&] { return is_measured("signalbox_cell_versions 2"); }));
   EXPECT_EQ(code_of(a_.ask({"cell", "upgrade"})), "NOT_ACTIVE");
   const Output too_early = b_.ask({"cell", "upgrade"});
   EXPECT_EQ(code_of(too_early), "NOT_ALLOWED") << too_early.out;

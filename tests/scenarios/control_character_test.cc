@@ -10,10 +10,10 @@ namespace {
 
 namespace json = boost::json;
 
-// ESC, CR and BEL; CSI as a C1 control; the right-to-left override.
+// ESC, CR and BEL; CSI as a C1 control; the right-to-left override; a line separator.
 constexpr const char* hostile =
     "begin \x1b[31m\x1b]0;title\x07 \r \xC2\x9b"
-    "2J \xE2\x80\xAE dne";
+    "2J \xE2\x80\xAE dne \xE2\x80\xA8 next";
 
 class ControlCharacters : public CliTest {
  protected:
@@ -31,6 +31,18 @@ class ControlCharacters : public CliTest {
     return output.out;
   }
 };
+
+TEST_F(ControlCharacters, ATabInAnErrorIsABlank) {  // G16
+  const std::string name = "web\tfine\xE2\x80\xA9";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"project", "get", name}, {"lock", "get", "--" + name}}) {
+    const Output refused = server_.cli(words);
+    EXPECT_NE(refused.exit_code, 0);
+    EXPECT_NE(refused.err.find("web fine"), std::string::npos) << refused.err;
+    EXPECT_EQ(refused.err.find('\t'), std::string::npos) << refused.err;
+    EXPECT_TRUE(is_printable_lines(refused.err)) << refused.err;
+  }
+}
 
 TEST_F(ControlCharacters, OfClientsAreNowhereRaw) {  // G16
   const auto started =

@@ -102,5 +102,57 @@ TEST_F(KeptRedactionTest, WhatARetentionKeptCanBeRedacted) {  // G17
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
 }
 
+// Both copies of an archive are as they were signed: only a later export says which of them is
+// from before the redaction.
+TEST_F(KeptRedactionTest, AnArchiveFromBeforeARedactionIsRefusedBesideALaterOne) {  // G17
+  const std::string secret = "the-secret-0123456789abcdef";
+  const std::string open_run = start_run("use " + secret);
+  const std::string position = position_of(open_run, "RunStarted");
+  ended_run("gone");
+  server_.stop();
+  const std::string archive = text(retained(), "archive");
+  const fs::path before = at("before");
+  fs::copy(archive, before);
+  ASSERT_TRUE(has_text(before, secret));
+  const Output redacted =
+      server_.cli({"audit", "redact", position, "--reason", "a secret", "--json"});
+  ASSERT_EQ(redacted.exit_code, 0) << redacted.err;
+  const json::object place = one_object(redacted).at("result").at("archives").at(0).as_object();
+  ASSERT_EQ(follow(std::string(place.at("commands").at(0).as_string())).exit_code, 0);
+  // An export of what the log has now says as much as the next archive.
+  ASSERT_EQ(export_to("now").exit_code, 0);
+  server_.start();
+  ended_run("gone, too");
+  server_.stop();
+  const std::string later = text(retained(), "archive");
+  const auto verdicts_of = [&](const std::vector<std::string>& paths) {
+    std::vector<Output> both;
+    for (std::vector<std::string> words :
+         {std::vector<std::string>{SIGNALBOX_BINARY, "audit", "verify"},
+          std::vector<std::string>{SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
+      words.insert(words.end(), paths.begin(), paths.end());
+      words.insert(words.end(), {"--key", verifier_key_});
+      both.push_back(run_process(words, {}));
+    }
+    return both;
+  };
+  for (const std::string& next : {later, at("now")}) {
+    for (const Output& each : verdicts_of({archive, next})) {
+      EXPECT_EQ(each.exit_code, 0) << each.err;
+    }
+  }
+
+  fs::remove_all(archive);
+  fs::copy(before, archive);
+  expect_verified(archive);
+  for (const std::string& next : {later, at("now")}) {
+    for (const Output& each : verdicts_of({next, archive})) {
+      EXPECT_EQ(each.exit_code, 1) << each.out;
+      EXPECT_NE(each.err.find("position " + position), std::string::npos) << each.err;
+      EXPECT_NE(each.err.find("its text was erased from the log"), std::string::npos) << each.err;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -198,9 +198,12 @@ TEST(Readme, AWrongOutputALeftFileAndALeftProcessAreNoticed) {
   EXPECT_EQ(chapters[1].title, "One");
   EXPECT_EQ(chapters[1].blocks.at(0).output, "1\n");
 
+  // Until it has begun, the left process is a copy of the shell.
+  const std::string leave_one =
+      "touch here\n"
+      "(sleep 60 & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do sleep 0.01; done) >/dev/null\n";
   const PastedResult result =
-      paste({{"touch here; (sleep 60 &) >/dev/null\n", {}, 0}, {"false\n", {}, 0}},
-            std::chrono::milliseconds(100));
+      paste({{leave_one, {}, 0}, {"false\n", {}, 0}}, std::chrono::milliseconds(100));
   EXPECT_NE(result.exit_code, 0);
   EXPECT_EQ(result.litter, std::vector<std::string>{"here"});
   ASSERT_EQ(result.left.size(), 1u);

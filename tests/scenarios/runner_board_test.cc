@@ -201,8 +201,12 @@ TEST_F(CardsAtRunners, APushThatFailedIsTriedAgain) {  // N5
   const std::string id = submit("Add it");
   await_question(id);
   fs::rename(remote(), scratch_.path() / "away.git");
+  run_git(clone_of("one"), {"config", "core.sshCommand", "false"});  // as an agent may have done
   const std::string first = decide(id, "reject");
   await([&] { return one.log().find("isn't at ") != std::string::npos; });
+  EXPECT_NE(one.log().find("aren't used for this, since an agent may have written them"),
+            std::string::npos)
+      << one.log();
   EXPECT_FALSE(fs::exists(workspace_at("one", first)));
   EXPECT_TRUE(all_events("WorktreeRemoved").empty());
   fs::rename(scratch_.path() / "away.git", remote());

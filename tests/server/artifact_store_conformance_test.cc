@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -221,6 +222,26 @@ TEST_P(ArtifactStoreConformance, WhatWasStoredIsRead) {  // S13
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_EQ(whole_of(*opened, content.size() + 1), content);
   }
+}
+
+TEST_P(ArtifactStoreConformance, WhatIsScannedComesInParts) {  // N4
+  std::string content;
+  for (int line = 0; content.size() < 900'000; ++line) content += std::to_string(line) + "\n";
+  const Digest digest = put(content);
+  std::string scanned;
+  std::size_t longest = 0;
+  const auto take = [&](std::string_view part) {
+    scanned += part;
+    longest = std::max(longest, part.size());
+  };
+  const auto done = store().scan(digest, take);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(scanned, content);
+  EXPECT_LT(longest, content.size() / 2);
+  EXPECT_EQ(store().scan(sha256("nobody has it"), take).error().kind, StoreError::Kind::not_found);
+  content.back() = '!';
+  site_->change(digest, content);
+  EXPECT_EQ(store().scan(digest, take).error().kind, StoreError::Kind::damaged);
 }
 
 TEST_P(ArtifactStoreConformance, WhatIsntThereIsNotFound) {

@@ -216,6 +216,8 @@ TEST_F(ModalExecutorTest, WhatIsNoResultIsATypedFailure) {
       {"", "<html>busy</html>", "[]", R"({"summary":"no outcome"})",
        R"({"outcome":"succeeded","artifacts":[{"name":"a"}]})",
        R"({"outcome":"succeeded","artifacts":[{"name":"a","base64":"?"}]})",
+       R"({"outcome":"succeeded","artifacts":[{"name":"..","text":"x"}]})",
+       R"({"outcome":"succeeded","artifacts":[{"name":"a/./b","text":"x"}]})",
        R"({"outcome":"succeeded","artifacts":[{"name":"attempt.tar","text":"x"}]})",
        R"({"outcome":"succeeded","artifacts":[{"name":"a","text":"x","media_type":"application/vnd.signalbox.attempt+tar"}]})",
        R"({"outcome":"succeeded","surprise":1})"}) {

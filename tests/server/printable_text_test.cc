@@ -24,7 +24,10 @@ TEST(PrintableText, ControlsAreShownAsQuestionMarks) {  // G16
            Shown{"\xE2\x80\xAE"
                  "txt \xE2\x81\xA6"
                  "x",
-                 "?txt ?x", "?txt ?x"},                            // U+202E, U+2066
+                 "?txt ?x", "?txt ?x"},  // U+202E, U+2066
+           Shown{"a\xE2\x80\xA8"
+                 "b\xE2\x80\xA9",
+                 "a b ", "a?b?"},                                  // U+2028, U+2029
            Shown{"\xff\xC0\x80\xED\xA0\x80", "??????", "??????"},  // no UTF-8
            Shown{"\xC2\xA0 \xE2\x80\xA6", "\xC2\xA0 \xE2\x80\xA6", "\xC2\xA0 \xE2\x80\xA6"},
            Shown{"", "", ""},

@@ -157,12 +157,13 @@ TEST_F(RpcAttention, ALabelMakesNoFailedRunOneOfACard) {  // O1
   AttentionBounds bounds;
   bounds.failed_runs_max = 1;
   const auto found = failed_runs(index, bounds).value();
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(to_string(found.front().run_id), run);
+  ASSERT_EQ(found.items.size(), 1U);
+  EXPECT_EQ(to_string(found.items.front().run_id), run);
+  EXPECT_FALSE(found.is_capped) << "the card's doesn't count";
   bounds.failures_examined_max = 2;
-  EXPECT_EQ(failed_runs(index, bounds).value().size(), 1U);
+  EXPECT_EQ(failed_runs(index, bounds).value().items.size(), 1U);
   bounds.failures_examined_max = 1;
-  EXPECT_TRUE(failed_runs(index, bounds).value().empty());
+  EXPECT_TRUE(failed_runs(index, bounds).value().items.empty());
 }
 
 // `prune` frees memory: nobody has seen to a run by that.

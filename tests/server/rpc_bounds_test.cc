@@ -109,5 +109,54 @@ TEST_F(RpcBounds, ATimeThatTheCalendarDoesNotHaveIsRefused) {  // P7
   }
 }
 
+// A page that goes on behind a text that no page has named would look like one of the list.
+TEST_F(RpcBounds, ACursorThatNoPageHasNamedIsRefused) {  // P7
+  for (const char* method : {"run.list", "card.list", "lock.list", "project.list", "tick.list",
+                             "plan.list", "strategy.list", "attention.list", "log.marks"}) {
+    for (const char* cursor : {"zzz", "", "6", "-1"}) {
+      const auto answer = ask(method, std::string(R"({"cursor":")") + cursor + "\"}");
+      const bool is_position = std::string(cursor) == "6" && code_of(answer).empty();
+      EXPECT_TRUE(is_position || code_of(answer) == "INVALID_PARAMS")
+          << method << " " << cursor << " " << json::serialize(answer);
+    }
+  }
+}
+
+// As of a script's variable that isn't set.
+TEST_F(RpcBounds, AnEmptyNameOrIdIsRefusedAsThat) {  // P7
+  struct Named {
+    const char* method;
+    const char* field;
+    std::string others;
+    const char* next;  // the command that lists what there is
+  };
+  const std::string no_run = R"(,"run_id":"00000000-0000-0000-0000-000000000001")";
+  for (const Named& each : std::vector<Named>{
+           {"run.get", "run_id", "", "signalbox run list"},
+           {"run.find", "id", "", "signalbox run list"},
+           {"run.cancel", "run_id", "", "signalbox run list"},
+           {"card.get", "card_id", "", "signalbox card list"},
+           {"card.submit", "project", R"(,"title":"t")", "signalbox project list"},
+           {"project.get", "name", "", "signalbox project list"},
+           {"lock.get", "key", "", "signalbox lock list"},
+           {"loop.trigger", "loop", "", "signalbox loop list"},
+           {"runner.get", "runner", "", "signalbox runner list"},
+           {"station.heartbeat", "station", no_run + R"(,"token":1)", ""},
+           {"run.artifact", "name", no_run, ""},
+       }) {
+    const auto answer =
+        ask(each.method, std::string("{\"") + each.field + "\":\"\"" + each.others + "}");
+    const std::string about = std::string(each.method) + " " + json::serialize(answer);
+    ASSERT_EQ(code_of(answer), "INVALID_PARAMS") << about;
+    const json::object& error = answer.at("error").as_object();
+    EXPECT_EQ(error.at("message").as_string(), std::string(each.field) + " must not be empty")
+        << about;
+    EXPECT_EQ(error.at("data").at("details").at("field").as_string(), each.field) << about;
+    const json::array& next = error.at("data").at("next_commands").as_array();
+    EXPECT_EQ(next.empty() ? "" : std::string(next.at(0).as_string()), each.next) << about;
+  }
+  EXPECT_EQ(code_of(ask("card.list", R"({"project":""})")), "") << "an optional one names nothing";
+}
+
 }  // namespace
 }  // namespace signalbox

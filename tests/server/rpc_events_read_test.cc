@@ -8,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "store/codec.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -173,6 +174,20 @@ TEST_F(RpcEventsRead, EveryTypeOfEventHasASentence) {  // O5
   ASSERT_NE(acquired, types.end());
   EXPECT_EQ(acquired->at("noun"), "lock");
   EXPECT_GT(acquired->at("fields").as_array().size(), 2U);
+}
+
+// What somebody has decided about who may do what is on the console's page about that.
+TEST_F(RpcEventsRead, TheConsolesAuditPageAsksForEachDecisionAboutAccess) {  // O5
+  const std::string page = content_of(SIGNALBOX_SOURCE_DIR "/server/console/pages/audit.js");
+  const json::object result = ask("events.types").at("result").as_object();
+  std::size_t decisions = 0;
+  for (const json::value& each : result.at("types").as_array()) {
+    if (each.at("noun") != "access" && each.at("noun") != "runner") continue;
+    const std::string type(each.at("type").as_string());
+    EXPECT_NE(page.find("'" + type + "'"), std::string::npos) << type;
+    ++decisions;
+  }
+  EXPECT_GE(decisions, 9U);
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include "domain/feature_level.h"
 #include "domain/limits.h"
 #include "server/limits.h"
+#include "server/platform/artifact_store.h"
 #include "server/platform/attempt_bundle.h"
+#include "server/rpc/upload_budget.h"
 #include "store/base64.h"
 #include "store/sha256.h"
 #include "tests/server/rpc_runner_fixture.h"
@@ -129,6 +131,38 @@ TEST_F(RpcResults, OfWorkersBringNoBundles) {  // N4, P11
                                                              {"artifacts", json::array{artifact}}});
   EXPECT_EQ(code_of(answer), "INVALID_PARAMS");
   EXPECT_NE(json::serialize(answer).find("reserved"), std::string::npos);
+}
+
+// A key that was stolen fills no store.
+TEST_F(RpcResults, MayNotLeaveContentWithoutEnd) {  // N4, P11
+  const auto asked = [this](int content, std::int64_t bytes) {
+    return refusal("runner.upload", as_runner({{"sha256", to_hex(sha256(std::to_string(content)))},
+                                               {"bytes", bytes},
+                                               {"offset", 0},
+                                               {"content", ""},
+                                               {"wants_url", true}}));
+  };
+  const auto largest = static_cast<std::int64_t>(limits::artifact_bytes_max);
+  const auto fitting = static_cast<int>(runner_upload_bytes_max / limits::artifact_bytes_max);
+  for (int content = 0; content < fitting; ++content) EXPECT_EQ(asked(content, largest), "");
+  EXPECT_EQ(asked(0, largest), "") << "it was counted";
+  EXPECT_EQ(asked(fitting, 1), "LIMIT_EXCEEDED");
+  const std::string other = wanted_job();
+  EXPECT_EQ(asked(fitting, 1), "") << "it has another job";
+  // What a result names is no longer counted.
+  ASSERT_TRUE(artifacts.put("0", "text/plain", "0"));
+  named_.push_back({"0", "text/plain", 1, sha256("0")});
+  const auto left = static_cast<int>((runner_upload_bytes_max - runner_upload_bytes_min) /
+                                     limits::artifact_bytes_max);
+  for (int content = 0; content < left; ++content) {
+    EXPECT_EQ(asked(100 + content, largest), "");
+  }
+  EXPECT_EQ(asked(200, largest), "LIMIT_EXCEEDED");
+  EXPECT_EQ(finished(), "");
+  EXPECT_EQ(asked(200, largest), "");
+  EXPECT_EQ(asked(201, largest), "LIMIT_EXCEEDED");
+  clock.advance_ms(unnamed_artifact_ms_min + 1);
+  EXPECT_EQ(asked(201, largest), "") << "the others may have been removed";
 }
 
 TEST_F(RpcRunners, UploadThroughAServiceThatHasNoStoreToGiveAUrlOf) {  // N4

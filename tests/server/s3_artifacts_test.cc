@@ -192,6 +192,9 @@ TEST(ArtifactSettingsTest, AreCheckedAndTheErrorNamesTheKey) {
     EXPECT_TRUE(trouble_with({.store = "s3://bucket", .endpoint = endpoint})
                     .starts_with("artifacts.endpoint"))
         << endpoint;
+    EXPECT_TRUE(trouble_with({.store = "s3://bucket", .endpoint = {}, .runner_endpoint = endpoint})
+                    .starts_with("artifacts.runner_endpoint"))
+        << endpoint;
   }
   EXPECT_EQ(trouble_with({.store = "s3://bucket", .endpoint = "http://127.0.0.1:9000/"}), "");
   EXPECT_TRUE(trouble_with({.store = "s3://bucket", .endpoint = {}, .region = "a/b"})

@@ -79,6 +79,20 @@ TEST_F(UploadUrlTest, WhoHasOneStoresThatContentAndNoOther) {  // N4
   EXPECT_EQ(store_.get(sha256(content)).value(), content);
 }
 
+// The service may reach the store where no runner does.
+TEST_F(UploadUrlTest, ItIsOfTheAddressThatRunnersReach) {  // N4
+  S3Settings elsewhere = settings();
+  elsewhere.runner_endpoint =
+      "http://localhost" + endpoint_.url().substr(std::string("http://127.0.0.1").size());
+  S3Artifacts store(elsewhere, directory_.path());
+  const std::string content = "hello\n";
+  const auto given = store.upload_url(sha256(content), content.size(), SystemClock().wall_ns());
+  ASSERT_TRUE(given && *given);
+  EXPECT_TRUE((*given)->url.starts_with(elsewhere.runner_endpoint + "/")) << (*given)->url;
+  EXPECT_EQ(put_by(**given, content), 200) << "the host is signed";
+  EXPECT_TRUE(is_confirmed(content));
+}
+
 TEST_F(UploadUrlTest, NothingThatIsThereIsReplacedByIt) {  // N4
   const std::string content = "hello\n";
   const UploadUrl upload = url_for(content);

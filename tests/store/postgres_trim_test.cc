@@ -65,6 +65,21 @@ TEST_F(PostgresTrim, DropsEmptyPartitionsAndHoldsUpNobody) {  // K7
   })) << partitions();
 }
 
+// The next trim may be days later.
+TEST_F(PostgresTrim, DropsAPartitionWithTheTrimThatEmptiesIt) {  // K7
+  for (int i = 0; i < 12; ++i) append();
+  const int before = partitions();
+  std::size_t links = 0;
+  while (links < 9) {  // the first one, and those up to 24
+    const auto trimmed = log_.trim(1, 24, 100);
+    ASSERT_TRUE(trimmed) << trimmed.error().message;
+    ASSERT_GT(trimmed->links, 0U);
+    links += trimmed->links;
+  }
+  EXPECT_EQ(partitions(), before - 4) << "the first link's, 0 to 7, 8 to 15 and 16 to 23";
+  EXPECT_EQ(*log_.last(), last_);
+}
+
 // A call has little time between two beats.
 TEST_F(PostgresTrim, RemovesSomeMegabytesAtOnce) {  // K7
   constexpr std::size_t bytes = 5 * 1024 * 1024;

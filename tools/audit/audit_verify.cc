@@ -120,8 +120,7 @@ Called<Verified> verify_export(const VerifyRequest& request) {
   if (verified.manifest.format == ExportFormat::tlog) {
     verify_tiles(request.directory, verified.manifest, tree, findings);
   } else {
-    verify_cloud_events(request.directory, verified.manifest, tree, findings,
-                        verified.adopted_keys);
+    verify_cloud_events(request.directory, verified.manifest, tree, findings, verified);
   }
   tree.end();
   if (!findings.empty()) return tl::unexpected(findings.error());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "store/redaction.h"
 #include "store/sha256.h"
 #include "store/signed_note.h"
 #include "store/tree_head.h"
@@ -25,6 +26,7 @@ struct Verified {
   ExportManifest manifest;
   std::optional<TreeHead> old_head;       // of the old checkpoint, which the export continues
   std::vector<std::string> adopted_keys;  // verifier keys that the records adopt, in log order
+  RedactionLedger redactions;             // of CloudEvents; tiles have no texts
 };
 
 // Reads and verifies the whole export; memory use doesn't grow with it. Fails with TAMPERED and the
@@ -57,10 +59,9 @@ class TreeCheck {
 };
 
 // Verify the records of an export, by format. They add errors to `findings` and every leaf to
-// `tree`.
+// `tree`; that of CloudEvents adds keys and redactions to `verified`.
 void verify_cloud_events(const std::filesystem::path& directory, const ExportManifest& manifest,
-                         TreeCheck& tree, AuditFindings& findings,
-                         std::vector<std::string>& adopted_keys);
+                         TreeCheck& tree, AuditFindings& findings, Verified& verified);
 void verify_tiles(const std::filesystem::path& directory, const ExportManifest& manifest,
                   TreeCheck& tree, AuditFindings& findings);
 

@@ -72,8 +72,7 @@ Called<json::object> verify_capsule_file(const std::string& path,
                       {"artifacts", capsule.artifacts}};
 }
 
-Called<json::object> verify_directory(const VerifyRequest& request) {
-  const auto verified = TRY(verify_export(request));
+json::object describe(const Verified& verified) {
   const ExportManifest& manifest = verified.manifest;
   json::object result{{"format", std::string(name_of(manifest.format))},
                       {"origin", manifest.origin},
@@ -84,6 +83,44 @@ Called<json::object> verify_directory(const VerifyRequest& request) {
   if (verified.old_head) result["consistent_with"] = verified.old_head->size;
   result["adopted_keys"] = json::array(verified.adopted_keys.begin(), verified.adopted_keys.end());
   return result;
+}
+
+// An export of a chain, once it was verified by itself.
+struct VerifiedPart {
+  std::string path;
+  Verified verified;
+};
+
+// Reports the texts that `part` has although `later` says that they were erased: a copy from before
+// the redaction, which its signatures can't tell from the one that is in its place since.
+void report_unerased(const VerifiedPart& part, const VerifiedPart& later, AuditFindings& findings) {
+  const ExportManifest& manifest = part.verified.manifest;
+  if (manifest.format != ExportFormat::cloudevents) return;
+  for (const Position position : later.verified.redactions.named_by_events()) {
+    if (position < manifest.from || position > manifest.to) continue;
+    if (part.verified.redactions.is_redacted(position)) continue;
+    for (const ExportSegment& segment : manifest.segments) {
+      if (position < segment.first || position > segment.last) continue;
+      findings.add({(std::filesystem::path(part.path) / segment.lines_name()).string(),
+                    position + 1 - segment.first, position,
+                    "its text was erased from the log, as " + later.path +
+                        " says, and is still here: put the archive back from which it was erased, "
+                        "too, or erase it (signalbox audit redact " +
+                        std::to_string(position) + " --archive " + for_the_shell(part.path) +
+                        " --signing-key FILE)"});
+    }
+  }
+}
+
+Called<void> require_erased(const std::vector<VerifiedPart>& parts) {
+  AuditFindings findings;
+  for (const VerifiedPart& part : parts) {
+    for (const VerifiedPart& later : parts) {
+      if (&later != &part) report_unerased(part, later, findings);
+    }
+  }
+  if (!findings.empty()) return tl::unexpected(findings.error());
+  return {};
 }
 
 Called<json::object> verify_one(const std::string& path, const VerifyOptions& options,
@@ -98,11 +135,12 @@ Called<json::object> verify_one(const std::string& path, const VerifyOptions& op
   }
   VerifyRequest request{path, trusted, {}};
   if (options.old_checkpoint) request.old_checkpoint = *options.old_checkpoint;
-  return verify_directory(request);
+  return describe(TRY(verify_export(request)));
 }
 
 // Verifies exports of one log, such as the archives of a retention, in the order of their records:
-// each one continues the one before, and no record is missing in between.
+// each one continues the one before, no record is missing in between, and none has a text that
+// another one says was erased.
 Called<json::object> verify_chain(const VerifyOptions& options,
                                   const std::vector<NoteVerifier>& trusted) {
   std::multimap<Position, std::string> by_begin;
@@ -116,7 +154,7 @@ Called<json::object> verify_chain(const VerifyOptions& options,
     }
     by_begin.emplace(notes->manifest.from, path);
   }
-  json::array exports;
+  std::vector<VerifiedPart> parts;
   std::optional<std::filesystem::path> old_checkpoint;
   if (options.old_checkpoint) old_checkpoint = *options.old_checkpoint;
   Position next = by_begin.begin()->first;
@@ -128,11 +166,17 @@ Called<json::object> verify_chain(const VerifyOptions& options,
                         std::to_string(next) + " on are in none of these exports"});
       return tl::unexpected(findings.error());
     }
-    json::object verified = TRY(verify_directory({path, trusted, old_checkpoint}));
-    verified["path"] = path;
-    next = std::max<Position>(next, number_at(verified, "to") + 1);
-    exports.emplace_back(std::move(verified));
+    Verified verified = TRY(verify_export({path, trusted, old_checkpoint}));
+    next = std::max<Position>(next, verified.manifest.to + 1);
+    parts.push_back({path, std::move(verified)});
     old_checkpoint = std::filesystem::path(path) / checkpoint_name;
+  }
+  TRY(require_erased(parts));
+  json::array exports;
+  for (const VerifiedPart& part : parts) {
+    json::object verified = describe(part.verified);
+    verified["path"] = part.path;
+    exports.emplace_back(std::move(verified));
   }
   return json::object{{"exports", std::move(exports)}};
 }
@@ -183,7 +227,8 @@ void add_audit_verify_command(ToolCommand audit, Invocation& invocation) {
   command
       .add_option("PATH", options->paths,
                   "An export's directory, or the file of a proof or a capsule; several exports "
-                  "of one log have to continue each other")
+                  "of one log have to continue each other, and none may have a text that another "
+                  "says was erased")
       .required()
       .several();
   add_trusted_keys(command, options->keys);

@@ -265,14 +265,15 @@ class SegmentCheck {
 }  // namespace
 
 void verify_cloud_events(const fs::path& directory, const ExportManifest& manifest, TreeCheck& tree,
-                         AuditFindings& findings, std::vector<std::string>& adopted_keys) {
+                         AuditFindings& findings, Verified& verified) {
   OrderedWork<LineChunk> work(
       [&manifest]() -> OrderedWork<LineChunk>::Worker { return LineChecker(manifest.origin); });
-  RedactionLedger redactions;
   for (const ExportSegment& segment : manifest.segments) {
-    SegmentCheck(directory, segment, tree, findings, adopted_keys, redactions, work).run();
+    SegmentCheck(directory, segment, tree, findings, verified.adopted_keys, verified.redactions,
+                 work)
+        .run();
   }
-  for (const auto& [position, what] : redactions.check_copies()) {
+  for (const auto& [position, what] : verified.redactions.check_copies()) {
     for (const ExportSegment& segment : manifest.segments) {
       if (position < segment.first || position > segment.last) continue;
       findings.add({segment.lines_name(), position + 1 - segment.first, position, what});

@@ -210,8 +210,20 @@ std::string for_the_shell(std::string_view word) {
   return quoted + "'";
 }
 
+namespace {
+
+// Returns the message for people. It may have several lines; a tab in it is from a name or a text
+// of others.
+std::string shown_message(const std::string& message) {
+  std::string shown = printable_lines(message);
+  std::replace(shown.begin(), shown.end(), '\t', ' ');
+  return shown;
+}
+
+}  // namespace
+
 std::string describe(const CallError& error) {
-  std::string text = "signalbox: " + printable_lines(message_of(error));
+  std::string text = "signalbox: " + shown_message(message_of(error));
   const std::string_view name = code_in(error.error);
   if (!name.empty()) text += " (" + printable(name) + ")";
   text += '\n';

@@ -122,7 +122,10 @@ std::string view_inbox(const Invocation& invocation, const json::object& inbox,
     // The command of --exec has had all items already.
     const std::string command =
         typed_command(invocation, {"--all"}, {{"--limit", true}, {"--exec", true}});
-    text += std::to_string(total - items.size()) + " more: " + printable(command) + "\n";
+    const char* const at_least = true_at(inbox, "capped") ? "+" : "";
+    text += std::to_string(total - items.size()) + at_least + " more: " + printable(command) + "\n";
+  } else if (true_at(inbox, "capped")) {
+    text += "More failed runs wait: signalbox run list --status failed\n";
   }
   return true_at(inbox, "partial") ? text + partial_text : text;
 }

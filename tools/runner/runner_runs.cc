@@ -23,6 +23,19 @@ constexpr std::chrono::hours failed_kept{7 * 24};
 constexpr int pushes_max = 5;
 constexpr std::chrono::seconds push_pause{55};
 
+// Returns what to add to why a push has failed: the clone may have worked with a program of its own
+// configuration so far.
+std::string unused_programs(const PinnedRepository& pinned) {
+  const auto& programs = pinned.facts().programs;
+  const bool has_own = std::any_of(programs.begin(), programs.end(), [](const std::string& each) {
+    return each.starts_with("core.sshcommand\n") || each.starts_with("credential.");
+  });
+  if (!has_own) return {};
+  return "; the ssh command and the credential helpers that only the clone's configuration names "
+         "aren't used for this, since an agent may have written them: name them in that of the "
+         "runner's user (~/.ssh/config, git config --global)";
+}
+
 // Gives the run's rescue ref to the remote, as a branch that nobody else has changed. Nothing of
 // the repository's configuration is used but where the remote is: agents have worked in it. Blocks
 // on git. Error: a sentence.
@@ -37,7 +50,7 @@ tl::expected<void, std::string> push_rescue_ref(const fs::path& pins, const fs::
                             rescue_ref_of(run_id) + ":refs/heads/" + rescue_branch_of(run_id)},
                            options);
   (void)remove_tree(pins);
-  if (!pushed.ok) return tl::unexpected("git push: " + pushed.message);
+  if (!pushed.ok) return tl::unexpected("git push: " + pushed.message + unused_programs(pinned));
   return {};
 }
 

@@ -171,8 +171,11 @@ std::string waiting_text(const json::object& waiting, const Terminal& terminal) 
                {cut(subject, goal_columns_max)},
                {text_at(item, "text")}});
   }
-  return "\n" + with_unit(total, "thing waits", "things wait") + " for you: signalbox inbox\n" +
-         table.text(terminal);
+  // More failed runs wait than are counted.
+  const std::string count = true_at(waiting, "capped")
+                                ? std::to_string(total) + "+ things wait"
+                                : with_unit(total, "thing waits", "things wait");
+  return "\n" + count + " for you: signalbox inbox\n" + table.text(terminal);
 }
 
 }  // namespace

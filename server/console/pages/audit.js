@@ -12,7 +12,10 @@ import { Answer, Command, Commands } from '../parts/notice.js';
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 const EVENTS_SHOWN = 200;
-const TYPES = ['AccessDenied', 'PayloadRedacted', 'AuditKeyAdopted', 'HistoryDropped', 'AccessTokenIssued', 'AccessTokenRevoked'];
+const TYPES = [
+  'AccessDenied', 'PayloadRedacted', 'AuditKeyAdopted', 'HistoryDropped', 'AccessTokenIssued', 'AccessTokenRevoked',
+  'RunnerDrained', 'RunnerUndrained', 'RunnerEvicted', 'RunnerReadmitted',
+];
 
 const timeText = (/** @type {number} */ at) => clockText(new Date(at).toISOString());
 
@@ -87,7 +90,7 @@ function Files() {
 function Conduct() {
   const answer = useQuery('events.read', { types: TYPES, backwards: true, limit: EVENTS_SHOWN });
   return html`<section aria-label="Refused, erased, adopted"><h2>Refused, erased, adopted</h2>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.events.length ? html`<${EventList} events=${data.events} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, and no key was adopted.</p>`)}<//></section>`;
+    <${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.events.length ? html`<${EventList} events=${data.events} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, no key was adopted, and no runner was drained or evicted.</p>`)}<//></section>`;
 }
 
 export function Audit() {

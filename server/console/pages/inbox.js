@@ -98,11 +98,11 @@ export function Inbox() {
     { keys: 'R', text: 'Retry', run: () => act('retry') },
     { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); act('resumeAll'); } },
   ], [at, answer.data]);
-  return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}</span>`}</h1>
+  return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}${answer.data.capped && '+'}</span>`}</h1>
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
       ${data.total === 0 && html`<${Calm} />`}
       ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
       <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>
-      ${data.total > data.items.length && html`<p class="faint">${data.total - data.items.length} more</p>`}`}<//>
+      ${data.total > data.items.length && html`<p class="faint">${data.total - data.items.length}${data.capped && '+'} more</p>`}`}<//>
     <${Later} load=${() => import('./at_work.js').then(({ Working }) => Working)} meanwhile=${html`<${Asking} />`} /></div>`;
 }

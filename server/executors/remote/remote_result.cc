@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/artifact_collection.h"
 #include "server/executors/declared_result.h"
@@ -84,6 +85,9 @@ Stored<std::string> store_artifacts(const std::vector<RemoteArtifact>& given, Ar
   for (const RemoteArtifact& each : given) {
     if (each.name.empty() || each.name.size() > limits::name_bytes_max) {
       return "an artifact has no name, or too long a one";
+    }
+    if (!is_artifact_name(each.name)) {
+      return "artifact " + each.name + " has a name with a part \".\" or \"..\"";
     }
     if (each.text.has_value() == each.base64.has_value()) {
       return "artifact " + each.name + " must have either text or base64";

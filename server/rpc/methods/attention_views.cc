@@ -247,8 +247,9 @@ bool complete_failed_runs(const RunIndex& index, AttentionMoment& moment) {
   std::erase_if(moment.items,
                 [](const AttentionItem& item) { return item.kind == AttentionKind::failed_run; });
   moment.counts.erase(AttentionKind::failed_run);
-  if (!failed->empty()) moment.counts[AttentionKind::failed_run] = failed->size();
-  for (AttentionItem& item : *failed) moment.items.push_back(std::move(item));
+  if (!failed->items.empty()) moment.counts[AttentionKind::failed_run] = failed->items.size();
+  moment.is_capped = failed->is_capped;
+  for (AttentionItem& item : failed->items) moment.items.push_back(std::move(item));
   return true;
 }
 
@@ -317,6 +318,7 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
   }
   page["total"] = total;
   page["partial"] = !is_complete;
+  if (waiting.is_capped) page["capped"] = true;
   return page;
 }
 

@@ -34,6 +34,7 @@ struct AttentionMoment {
   AttentionBounds bounds;
   std::vector<AttentionItem> items;               // in the world and of the service, in any order
   std::map<AttentionKind, std::uint64_t> counts;  // of the question's kinds, also of other pages
+  bool is_capped = false;                         // more failed runs wait than are counted
 };
 
 // Returns what waits now, without the details that the read models and the log have. Called on the

@@ -23,6 +23,7 @@
 #include "server/followers/traces/otlp_json.h"
 #include "server/rpc/askers.h"
 #include "server/rpc/method.h"
+#include "server/rpc/upload_budget.h"
 #include "store/random_source.h"
 
 namespace signalbox {
@@ -145,6 +146,7 @@ struct RunnerParts {
   RandomSource random = secure_random();
   std::filesystem::path uploads{};  // the directory of artifacts that aren't complete yet
   std::filesystem::path jobs{};     // where the output of jobs is kept
+  UploadBudget budget{};
   // A runner told something about the job.
   std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
   // What the runners offer has changed.
@@ -209,7 +211,8 @@ struct MethodParts {
 std::vector<Method> all_methods(const MethodParts& parts);
 
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
-                                const TraceResource& trace_resource);
+                                const TraceResource& trace_resource,
+                                std::shared_ptr<RunnerParts> runners);
 std::vector<Method> strategy_methods();
 std::vector<Method> station_methods(ClaimQueue& claims);
 std::vector<Method> plan_methods();

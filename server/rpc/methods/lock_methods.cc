@@ -6,6 +6,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/lock_views.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/page_cursor.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/run_root_call.h"
 #include "store/event_log.h"
@@ -120,10 +121,12 @@ void list_locks(Api& api, Call& call, LockQueue& locks) {
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, lock_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
+  auto cursor = read_cursor(params->cursor, "signalbox lock list");
+  if (!cursor) return call.responder.reject(cursor.error());
   LockFilter filter;
   filter.prefix = params->prefix.value_or("");
   filter.owner = params->owner;
-  filter.cursor = params->cursor.value_or("");
+  filter.cursor = *std::move(cursor);
   filter.limit = *limit;
   call.responder.result(lock_list_view(api, locks, filter));
 }

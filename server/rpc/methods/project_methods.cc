@@ -11,6 +11,7 @@
 #include "server/rpc/known_pipeline.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/project_views.h"
+#include "server/rpc/page_cursor.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 
@@ -177,8 +178,9 @@ RowsView projects_view(const Api& api, std::uint32_t limit, const std::string& c
     }
     json::object result;
     result["projects"] = std::move(rows);
-    result["next_cursor"] =
-        projects.size() > limit ? json::value(projects[limit - 1].name) : json::value(nullptr);
+    result["next_cursor"] = projects.size() > limit
+                                ? json::value(cursor_text(projects[limit - 1].name))
+                                : json::value(nullptr);
     return result;
   };
 }
@@ -188,10 +190,11 @@ void list_projects(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, project_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  answer_from_moment(api, call.responder,
-                     [&api, limit = *limit, cursor = params->cursor.value_or("")] {
-                       return projects_view(api, limit, cursor);
-                     });
+  const auto cursor = read_cursor(params->cursor, "signalbox project list");
+  if (!cursor) return call.responder.reject(cursor.error());
+  answer_from_moment(api, call.responder, [&api, limit = *limit, cursor = *cursor] {
+    return projects_view(api, limit, cursor);
+  });
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "server/rpc/methods/run_methods.h"
 #include "server/rpc/methods/run_views.h"
 #include "server/rpc/methods/short_ids.h"
+#include "server/rpc/methods/started_repository.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/request.h"
 #include "server/rpc/results.h"
@@ -143,15 +144,42 @@ void decide_start(Api& api, Call& call, StartRun command) {
   call.responder.answer(std::move(outcome));
 }
 
-void start(Api& api, Call& call, KnownPipeline& known_pipeline) {
+// Returns whether the run was started before, whatever has become of its repository since.
+bool is_started(const Api& api, const StartRun& command) {
+  const auto& known = api.engine.world().run_by_idempotency_key;
+  return command.idempotency_key && known.contains(*command.idempotency_key);
+}
+
+void start_in_repository(Api& api, const RunnerParts& runners, Call& call,
+                         const StartRun& command) {
+  if (is_started(api, command)) return decide_start(api, call, command);
+  const auto bare = std::make_shared<Call>(Call{{}, call.origin, call.responder, call.role});
+  with_repository(
+      api, runners, command, [&api, bare, command] { decide_start(api, *bare, command); },
+      [&api, bare, command](const Rejection& why) {
+        if (answered_before(api, *bare, start_result)) return;
+        if (is_started(api, command)) return decide_start(api, *bare, command);
+        if (command.idempotency_key) {
+          if (auto answer = started_long_ago(api, command)) {
+            return bare->responder.answer(std::move(*answer));
+          }
+        }
+        bare->responder.reject(why);
+      });
+}
+
+void start(Api& api, const RunnerParts& runners, Call& call, KnownPipeline& known_pipeline) {
   auto command = read_start(known_pipeline, call.params);
   if (!command) return call.responder.reject(command.error());
-  if (!command->run_root) return decide_start(api, call, std::move(*command));
+  if (!command->run_root && !command->repository) {
+    return decide_start(api, call, std::move(*command));
+  }
   if (answered_before(api, call, start_result)) return;
   const std::optional<std::string> run_root = command->run_root;
-  with_run_root(api, call, run_root, [command = std::move(*command)](Api& again, Call& checked) {
-    decide_start(again, checked, command);
-  });
+  with_run_root(api, call, run_root,
+                [&runners, command = std::move(*command)](Api& again, Call& checked) {
+                  start_in_repository(again, runners, checked, command);
+                });
 }
 
 void cancel(Api& api, Call& call) {
@@ -225,6 +253,10 @@ void get_run(Api& api, Call& call) {
 void artifact(Api& api, Call& call) {
   const auto params = from_json<GetArtifact>(call.params);
   if (!params) return call.responder.reject(params.error());
+  // Any other name may be that of an artifact that was recorded long ago.
+  if (const auto named = require_name("name", params->name, limits::name_bytes_max); !named) {
+    return call.responder.reject(named.error());
+  }
   // The file is read apart from the read models: it may be on a disk or in a store that hangs.
   const auto read = [&api, responder = call.responder, run_id = params->run_id](
                         const FoundArtifact& found, Position shown) {
@@ -251,12 +283,12 @@ void artifact(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
-                                const TraceResource& trace_resource) {
+                                const TraceResource& trace_resource,
+                                std::shared_ptr<RunnerParts> runners) {
   return {
       {"run.start", true, Role::operator_, params_of<StartRun>(),
-       [known_pipeline = std::move(known_pipeline)](Api& api, Call& call) {
-         start(api, call, *known_pipeline);
-       }},
+       [known_pipeline = std::move(known_pipeline), runners = std::move(runners)](
+           Api& api, Call& call) { start(api, *runners, call, *known_pipeline); }},
       {"run.get", false, Role::viewer, params_of<GetRun>(), get_run},
       {"run.find", false, Role::viewer, params_of<FindId>(), find_run},
       {"run.list", false, Role::viewer, params_of<ListRuns>(), list_runs},

@@ -163,10 +163,6 @@ Decided<void> check_result(const JobResult& result) {
     TRY(require_token("code", result.failure.code, limits::name_bytes_max));
   }
   TRY(require_artifacts(result.result.artifacts));
-  for (const Artifact& artifact : result.result.artifacts) {
-    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
-    TRY(require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max));
-  }
   return {};
 }
 
@@ -231,9 +227,11 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
         }
         return [&parts, responder, asked = std::move(asked)]() mutable {
           const std::string job_id = asked.job_id;
+          const std::vector<Artifact> named = asked.result.result.artifacts;
           const bool taken = parts.queue->is_wanted(asked.runner, job_id) &&
                              parts.registry->finish(asked.runner, job_id, std::move(asked.result),
                                                     asked.external_ref.value_or(""));
+          if (taken) parts.budget.release(asked.runner, named);
           parts.look_again(job_id);
           responder.result({{"taken", taken}});
         };

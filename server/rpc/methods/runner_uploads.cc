@@ -65,12 +65,16 @@ void take_runner_upload(Api& api, Call& call, RunnerParts& parts) {
   auto piece =
       require_key(parts, asked->runner, asked->key).and_then([&] { return piece_of(*asked); });
   if (!piece) return call.responder.reject(piece.error());
-  if (!parts.registry->has_jobs(asked->runner)) {
+  const std::size_t jobs = parts.registry->count_jobs(asked->runner);
+  if (jobs == 0) {
     return call.responder.reject({ErrorCode::FORBIDDEN,
                                   asked->runner + " has no job whose artifacts it could upload",
                                   {{"runner", asked->runner}},
                                   {}});
   }
+  const auto charged = parts.budget.charge(asked->runner, piece->sha256, piece->bytes, jobs,
+                                           api.clock.monotonic_ns());
+  if (!charged) return call.responder.reject(charged.error());
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   run_artifact_work(
       api, "uploads of " + asked->runner, refuse,

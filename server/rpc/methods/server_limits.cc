@@ -18,6 +18,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/upload_budget.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
@@ -258,6 +259,8 @@ void answer_limits(Api& api, Call& call) {
   result["run_change_bytes_max"] = run_change_bytes_max;
   result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
+  result["runner_upload_bytes_max"] = runner_upload_bytes_max;
+  result["runner_upload_bytes_min"] = runner_upload_bytes_min;
   result["attention_list_rows_max"] = attention_list_rows_max;
   result["attention_proposals_max"] = attention_proposals_max;
   result["in_flight_rows_max"] = in_flight_rows_max;

@@ -4,6 +4,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/page_cursor.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
@@ -20,32 +21,6 @@ struct ListStrategies {
   std::optional<std::string> cursor;
 };
 BOOST_DESCRIBE_STRUCT(ListStrategies, (), (project, station, limit, cursor))
-
-constexpr std::string_view digits = "0123456789abcdef";
-
-// Cursors are keys of the read model, which may be arbitrary bytes: they are sent in hexadecimal.
-std::string cursor_text(const std::string& bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text.push_back(digits[value >> 4U]);
-    text.push_back(digits[value & 0xFU]);
-  }
-  return text;
-}
-
-Decided<std::string> cursor_bytes(const std::string& text) {
-  std::string bytes;
-  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
-    const auto high = digits.find(text[at]);
-    const auto low = digits.find(text[at + 1]);
-    if (high == std::string_view::npos || low == std::string_view::npos) break;
-    bytes.push_back(static_cast<char>(high * 16 + low));
-  }
-  if (bytes.size() * 2 == text.size()) return bytes;
-  return reject(ErrorCode::INVALID_PARAMS, "cursor must be next_cursor of the page before",
-                {{"field", std::string("cursor")}, {"value", text}}, {"signalbox strategy list"});
-}
 
 Decided<json::object> strategies_view(const RunIndex& index, const ListStrategies& params,
                                       std::uint32_t limit, const std::string& cursor) {
@@ -79,7 +54,7 @@ void list_strategies(Api& api, Call& call) {
   }
   const auto limit = page_limit(params->limit, 100, strategy_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  const auto cursor = cursor_bytes(params->cursor.value_or(""));
+  const auto cursor = read_cursor(params->cursor, "signalbox strategy list");
   if (!cursor) return call.responder.reject(cursor.error());
   answer_from_read_models(
       api, call.responder,
