@@ -10,7 +10,6 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "domain/placement.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/call_bounds.h"
@@ -206,32 +205,6 @@ TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
         "project.check", "loop.plan_files", "cell.get"}) {
     EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
   }
-}
-
-// What a runner says of itself isn't in the log, but that it is drained is.
-TEST_F(PastWorldsTest, RunnersAreThoseThatTheLogNamed) {  // P9
-  live();
-  const std::string runner = runner_id("one", "0123456789abcdef");
-  runners.expect(runner);
-  const std::string before = std::to_string(engine.world().position);
-  ask("runner.drain", R"({"runner":")" + runner + "\"}");
-  const std::string drained = std::to_string(engine.world().position);
-  ask("runner.evict", R"({"runner":")" + runner + "\"}");
-  const std::string evicted = std::to_string(engine.world().position);
-  ask("runner.evict", R"({"evicted":false,"runner":")" + runner + "\"}");
-  const auto list_at = [this](const std::string& moment) {
-    return result_of("runner.list", at("{}", moment)).at("runners").as_array();
-  };
-  EXPECT_TRUE(list_at(before).empty());
-  ASSERT_EQ(list_at(drained).size(), 1U);
-  EXPECT_EQ(list_at(drained)[0].at("runner"), json::value(runner));
-  EXPECT_EQ(list_at(drained)[0].at("drains"), json::value(true));
-  EXPECT_EQ(list_at(drained)[0].at("state"), "away");
-  ASSERT_EQ(list_at(evicted).size(), 1U);
-  EXPECT_EQ(list_at(evicted)[0].at("state"), "evicted");
-  const std::string named = R"({"runner":")" + runner + "\"}";
-  EXPECT_EQ(result_of("runner.get", at(named, drained)).at("drains"), json::value(true));
-  EXPECT_EQ(code_of(ask("runner.get", at(named, before))), "RUNNER_NOT_FOUND");
 }
 
 // A command that is named has what its method needs.
