@@ -36,7 +36,8 @@ class Responder {
   }
 
   // For queries: calls `ask_again` instead of sending an answer that may report rolled back events:
-  // one that was made on another thread, or that waited, while the world was rolled back.
+  // one that was made on another thread, or that waited, while the world was rolled back. The same
+  // for an answer about the present that waited for a proof which doesn't come (PresentProof).
   void when_rolled_back(std::function<void()> ask_again) {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
