@@ -97,9 +97,19 @@ void Responder::send(std::string line) const {
     peer->answer(as_it_is ? std::move(line) : error_line(id_text, not_durable(engine, durability)),
                  weight);
   };
-  // An answer that says of which moment it is needs no proof.
-  if (as_of_ns()) return engine_.release_when_durable(std::move(answer));
-  engine_.release_when_present(std::move(answer));
+  release(std::move(answer));
+}
+
+// An answer that says of which moment it is needs no proof.
+void Responder::release(Engine::Released action) const {
+  if (as_of_ns()) return engine_.release_when_durable(std::move(action));
+  engine_.release_when_present(std::move(action));
+}
+
+void Responder::then(std::function<void()> action) const {
+  release([action = std::move(action)](Durability durability) {
+    if (durability == Durability::durable) action();
+  });
 }
 
 void Responder::result(boost::json::object object) const {

@@ -24,6 +24,11 @@ class EngineProof : public testing::Test, protected RpcSite {
 
   // A write that is sent now is acknowledged.
   void prove() { proved_at_ns_ = clock.monotonic_ns(); }
+  // Has an event, whoever waits for what.
+  void start_run_without_answer() {
+    send(request("run.start", R"({"goal":"an event"})"));
+    commit_all();
+  }
   // Returns whether the connection has its answer.
   static bool has_answer(const ListeningPeer& client) { return !client.lines.empty(); }
 
@@ -54,6 +59,22 @@ TEST_F(EngineProof, ThatIsOlderIsAskedForAgain) {  // P10
   ASSERT_TRUE(has_answer(*first));
   ASSERT_TRUE(has_answer(*second));
   EXPECT_FALSE(first->next().at("result").as_object().contains("as_of"));
+}
+
+// A subscriber gets its answer first.
+TEST_F(EngineProof, IsWaitedForByWhatFollowsAnAnswer) {  // P10
+  clock.advance_ms(holds_ms + 1);
+  const auto client = send_from("events.subscribe", R"({"from":1})");
+  settle();
+  start_run_without_answer();
+  EXPECT_FALSE(has_answer(*client));
+  EXPECT_TRUE(client->delivered.empty());
+  prove();
+  engine.release_proved();
+  settle();
+  ASSERT_TRUE(has_answer(*client));
+  EXPECT_TRUE(client->next().contains("result"));
+  EXPECT_FALSE(client->delivered.empty());
 }
 
 // It may have been sent long before the request came.
