@@ -50,6 +50,8 @@ void Server::stand_by() {
   engine_.show_as_of(last_recorded_at(log_).value_or(0));
   member_ = std::make_unique<CellMember>(cell_->settings, SIGNALBOX_VERSION, cell_->log,
                                          std::move(cell_->connections), cell_hooks());
+  engine_.set_present_proof({[this] { return member_->proved_at_ns(); },
+                             [this] { member_->ask_proof(); }, CellMember::proof_ms_max});
   logger_.info("standing by in the cell {} as {}", cell_->settings.name,
                cell_->settings.server.name);
   member_->start();
@@ -90,6 +92,7 @@ CellMember::Hooks Server::cell_hooks() {
         return "less than " + std::to_string(SpaceWatch::mebibytes_needed) +
                " MiB are left where its data directory is: free some";
       },
+      [this] { asio::post(io_, [this] { engine_.release_proved(); }); },
   };
 }
 
@@ -143,6 +146,7 @@ void Server::step_down(const std::string& why) {
   // Queries that still wait are answered with what it has.
   engine_.show_as_of(clock_.wall_ns() - member_->unproved_ms() * ns_per_ms);
   engine_.close(not_active());
+  engine_.release_proved();
   cell_->log.interrupt();
   // Those who wait for a commit are told by the engine once the append was given up.
   end_serving(not_active());
@@ -194,6 +198,7 @@ void Server::look_at_cell() {
     cell_away_since_ns_ = clock_.monotonic_ns() - unproved_ms * ns_per_ms;
     engine_.hold(log_away());
     engine_.show_as_of(clock_.wall_ns() - unproved_ms * ns_per_ms);
+    engine_.release_proved();
     logger_.error(
         "the cell's log hasn't acknowledged anything for {} ms: commands are refused; queries show "
         "the state of then, or are refused while a command that was taken waits for the log",

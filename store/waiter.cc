@@ -1,21 +1,22 @@
 #include "store/waiter.h"
 
 #include <chrono>
-#include <utility>
+#include <ctime>
 
 namespace signalbox {
 namespace {
 
-template <class Clock>
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-      .count();
+std::int64_t read_clock(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
 }  // namespace
 
-std::int64_t ThreadWaiter::monotonic_ns() const { return now_ns<std::chrono::steady_clock>(); }
-std::int64_t ThreadWaiter::wall_ns() const { return now_ns<std::chrono::system_clock>(); }
+// Goes on while the machine sleeps, in which another server may take the log.
+std::int64_t ThreadWaiter::monotonic_ns() const { return read_clock(CLOCK_BOOTTIME); }
+std::int64_t ThreadWaiter::wall_ns() const { return read_clock(CLOCK_REALTIME); }
 
 void ThreadWaiter::wait(std::int64_t ns) {
   std::unique_lock lock(mutex_);

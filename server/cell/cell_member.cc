@@ -74,10 +74,18 @@ void CellMember::note_applied() {
   waiter_->wake();
 }
 
+std::int64_t CellMember::proved_at_ns() const {
+  return std::max<std::int64_t>(beat_proved_at_ns_, log_.proved_at_ns());
+}
+
+void CellMember::ask_proof() {
+  wants_proof_ = true;
+  waiter_->wake();
+}
+
 std::int64_t CellMember::unproved_ms() const {
   // An append that isn't taken counts, whatever the beats say.
-  const std::int64_t proved_ns = std::min(
-      std::max<std::int64_t>(beat_proved_at_ns_, log_.proved_at_ns()), log_.waiting_since_ns());
+  const std::int64_t proved_ns = std::min(proved_at_ns(), log_.waiting_since_ns());
   return (waiter_->monotonic_ns() - proved_ns) / ns_per_ms;
 }
 

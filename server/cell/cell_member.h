@@ -43,6 +43,8 @@ class CellMember {
     std::function<void(Position acked)> lags = [](Position) {};
     // Returns why this server can't be the writer at present; empty: it can.
     std::function<std::string()> unfit = [] { return std::string(); };
+    // A beat of this server, as the writer, was acknowledged: see proved_at_ns().
+    std::function<void()> proved = [] {};
   };
 
   // The connections of the member's thread. What is for people has one of its own, with a short
@@ -86,6 +88,17 @@ class CellMember {
   // Returns how long ago, in ms, the log acknowledged what was sent then. Any thread.
   [[nodiscard]] std::int64_t unproved_ms() const;
 
+  // For so long after a write was sent that the log then acknowledged, its writer may answer for
+  // the present. Whoever takes the cell from a writer that may still be there begins later than
+  // that: the end of a connection says nothing of the process that had it.
+  static constexpr std::int64_t proof_ms_max = 100;
+  static constexpr std::int64_t former_proof_ms_min = proof_ms_max * 6 / 5;
+  // Returns when the latest write that the log has acknowledged was sent (monotonic, ns). Any
+  // thread.
+  [[nodiscard]] std::int64_t proved_at_ns() const;
+  // Has the writer beat at once, and hooks.proved called. Any thread.
+  void ask_proof();
+
  private:
   // Each does what is due and returns false if the thread is to end.
   bool stand_by();
@@ -101,6 +114,9 @@ class CellMember {
   bool believe_loss(StoreError error);
   void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
+  // Waits until no proof of the former writer's holds any more, which was deposed at
+  // `taken_at_ns`. Returns false if the thread is to end.
+  bool wait_out_former(TakeoverWatch::Cause cause, std::int64_t taken_at_ns);
   // Returns the cell's feature level.
   Stored<FeatureLevel> become_writer(std::uint64_t epoch);
   void let_go(const std::string& successor);
@@ -169,6 +185,7 @@ class CellMember {
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;
+  std::atomic<bool> wants_proof_ = false;
   std::atomic<bool> is_idle_ = false;  // the next append that is acknowledged has to wake it
 
   CellUpgrades upgrades_;

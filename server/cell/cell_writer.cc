@@ -17,9 +17,11 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
     if (epoch.error().kind == StoreError::Kind::in_use) return true;  // another one was first
     return tolerate(epoch.error());
   }
+  const std::int64_t taken_at_ns = waiter_->monotonic_ns();
   // Everything that can be read now is durable, as take() has written after it.
   const auto level = become_writer(*epoch);
   if (!level) return tolerate(level.error());
+  if (!wait_out_former(cause, taken_at_ns)) return false;
   hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
   beat_proved_at_ns_ = sent_at_ns;
   {
@@ -35,6 +37,16 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
   reported_at_ns_.reset();
   hooks_.active();
   return true;
+}
+
+// A writer that was cut off doesn't know that it was deposed before its next beat. What it sent
+// before that may have been acknowledged, and answers for the present rest on it.
+bool CellMember::wait_out_former(TakeoverWatch::Cause cause, std::int64_t taken_at_ns) {
+  const bool is_known_to_have_ended =
+      cause == TakeoverWatch::Cause::first || cause == TakeoverWatch::Cause::released;
+  const std::int64_t passed_ms = (waiter_->monotonic_ns() - taken_at_ns) / ns_per_ms;
+  if (is_known_to_have_ended || passed_ms >= former_proof_ms_min) return true;
+  return wait(former_proof_ms_min - passed_ms);
 }
 
 // The level of before may have been raised by the former writer, in the moment before it was
@@ -75,7 +87,10 @@ bool CellMember::beat() {
     hooks_.deposed("another server has taken the cell");
     return false;
   }
-  if (is_writer) beat_proved_at_ns_ = sent_at_ns;
+  if (is_writer) {
+    beat_proved_at_ns_ = sent_at_ns;
+    hooks_.proved();
+  }
   // The database may take beats and no appends, as when a right on one table is missing, or it is
   // locked.
   const std::string unappended = log_.waiting_because();
@@ -87,13 +102,15 @@ bool CellMember::beat() {
 }
 
 // A standby believes a link once the next one follows it, or a beat says that it was acknowledged.
-// So a beat is due early only after the last append of a burst: while others follow, it would be a
-// write for nothing. Whether an append comes is looked for by a wait as short as that.
+// So a beat is due early only after the last append of a burst, or when an answer waits for a
+// proof: while others follow, it would be a write for nothing. Whether an append comes is looked
+// for by a wait as short as that.
 bool CellMember::wait_to_beat() {
   constexpr std::int64_t quiet_ns = limits::cell_beat_after_ms_default * ns_per_ms;
   const std::int64_t until_ns = waiter_->monotonic_ns() + limits::cell_beat_ms_default * ns_per_ms;
   for (;;) {
     if (is_stopping()) return false;
+    if (wants_proof_.exchange(false)) return true;
     is_idle_ = true;  // before it looks: what is acknowledged after that wakes it
     const bool is_shown = log_.tail() == beaten_;
     if (!is_shown) is_idle_ = false;

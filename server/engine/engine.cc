@@ -8,6 +8,7 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/platform/space_watch.h"
 
@@ -148,6 +149,39 @@ void Engine::release_when_durable(Released action) {
   waiting_.push_back({world_.position, std::move(action)});
 }
 
+void Engine::release_when_present(Released action) {
+  if (!proof_) return release_when_durable(std::move(action));
+  const std::int64_t proof_min_ns = clock_.monotonic_ns() - proof_->holds_ms * ns_per_ms;
+  release_when_durable(
+      [this, proof_min_ns, action = std::move(action)](Durability durability) mutable {
+        if (durability != Durability::durable) return action(durability);
+        unproved_.push_back({proof_min_ns, std::move(action)});
+        release_proved();
+        if (!unproved_.empty()) proof_->ask();
+      });
+}
+
+void Engine::release_proved() {
+  while (!unproved_.empty()) {
+    const bool is_proved = proof_->proved_at_ns() >= unproved_.front().proof_min_ns;
+    if (!is_proved && !as_of_ns()) return;
+    // Removed before the call, as in release().
+    const Released action = std::move(unproved_.front().action);
+    unproved_.pop_front();
+    action(is_proved ? Durability::durable : Durability::unproved);
+  }
+}
+
+Rejection Engine::unproved_refusal() const {
+  if (closed_) return *closed_;
+  if (held_) return *held_;
+  return {ErrorCode::STORAGE_AWAY,
+          "whether another server has taken the log can't be known at the moment; try again",
+          {{"durable_position", static_cast<std::int64_t>(durable_)},
+           {"retry_after_ms", std::int64_t{1000}}},
+          {"signalbox cell status"}};
+}
+
 void Engine::flush() {
   if (committing_ || failed_ || gathered_.empty()) return;
   SIGNALBOX_CHECK(committer_ != nullptr);
@@ -187,6 +221,7 @@ void Engine::on_committed(CommitOutcome outcome) {
       durable_ = outcome.result.tail;
       if (hooks_.durable) hooks_.durable(outcome);
       release(durable_, Durability::durable);
+      release_proved();
       flush();
       return;
     case AppendStatus::full:

@@ -46,6 +46,18 @@ enum class Durability {
   durable,
   unknown,       // the write failed: only a restart shows whether they are in the log
   storage_full,  // they were not written; the world was rolled back
+  unproved,      // durable, but another process may have written the log since: see PresentProof
+};
+
+// How the writer of a log that others may take from it knows that nobody has. Each write that the
+// log acknowledges proves it for the moment at which the write was sent; whoever takes the log
+// writes nothing that it acknowledges within `holds_ms` of that moment.
+struct PresentProof {
+  // Returns when the latest acknowledged write was sent (monotonic, ns).
+  std::function<std::int64_t()> proved_at_ns;
+  // Has a write sent at once. release_proved() is called when it was acknowledged.
+  std::function<void()> ask;
+  std::int64_t holds_ms = 0;
 };
 
 class Engine {
@@ -159,6 +171,19 @@ class Engine {
   // Actions run in the order of the calls. If the write fails, they get the other Durability.
   void release_when_durable(Released action);
 
+  // Has answers that show the present wait for proofs that it is. Called before the first of them;
+  // the log of an engine without proofs has one writer for good.
+  void set_present_proof(PresentProof proof) { proof_ = std::move(proof); }
+  // Calls `action` as release_when_durable() does, but also only once it is proved that nobody has
+  // taken the log from this process when this was called, which needs no wait if a proof from
+  // before still holds. Gets `unproved` if the engine shows a moment (show_as_of()) before that.
+  void release_when_present(Released action);
+  // Calls the actions that wait for the proof which there is now, or that there won't be, as the
+  // engine no longer shows the present.
+  void release_proved();
+  // Returns why nothing can be said of the present: of commands too, none is taken now.
+  [[nodiscard]] Rejection unproved_refusal() const;
+
   // Passes the gathered commits to the committer, unless it is busy.
   void flush();
 
@@ -168,6 +193,11 @@ class Engine {
  private:
   struct Waiting {
     Position position;
+    Released action;
+  };
+
+  struct Unproved {
+    std::int64_t proof_min_ns;  // monotonic: a write that was sent then, or later, proves it
     Released action;
   };
 
@@ -203,6 +233,8 @@ class Engine {
   std::vector<Commit> gathered_;
   std::optional<SpecialWrite> special_;
   std::deque<Waiting> waiting_;
+  std::optional<PresentProof> proof_;
+  std::deque<Unproved> unproved_;  // durable, in the order of their calls
 };
 
 }  // namespace signalbox

@@ -169,8 +169,11 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
       peer->answer({}, query_weight);  // frees the place of the first request
     });
   } else if (is_query) {
-    responder.when_rolled_back(
-        [this, responder] { responder.reject(api_.engine.storage_full_refusal()); });
+    responder.when_rolled_back([this, responder] {
+      const Engine& engine = api_.engine;
+      responder.reject(engine.storage_full() ? engine.storage_full_refusal()
+                                             : engine.unproved_refusal());
+    });
   }
   const Method& method = *found->second;
   Decided<void> allowed;

@@ -10,14 +10,31 @@
 namespace signalbox {
 namespace {
 
-// Queries of the present only: a stream, a file of this process's measurements, a repository and
-// the output of a job as they are now, who asks, and the tree over the whole log, which has the
-// trees of the past in it, and its records. `what_if.run` and `state.diff` take the part of the log
-// that they are about as params.
-constexpr std::array<std::string_view, 11> present_only = {
-    "events.subscribe", "server.metrics", "run.diff",         "run.log",
-    "what_if.run",      "server.whoami",  "audit.checkpoint", "audit.tile",
-    "audit.records",    "state.diff",     "cell.get"};
+// Queries whose answer doesn't follow from the log as it was at a moment, and why: the end of a
+// sentence that begins with "it shows".
+struct PresentOnly {
+  std::string_view method;
+  std::string_view shows;
+};
+
+constexpr std::string_view part_of_log = "the part of the log that its params name";
+
+constexpr std::array<PresentOnly, 14> present_only = {{
+    {"events.subscribe", "what happens from a moment on"},
+    {"server.metrics", "what this process has measured"},
+    {"server.whoami", "who asks"},
+    {"run.diff", "the worktree and the branches as they are in the repository now"},
+    {"run.log", "what is in the files of the job now; when it printed what isn't recorded"},
+    {"project.check", "what the repository has now"},
+    {"loop.plan_files", "which files are on the disk now"},
+    {"cell.get", "which servers share the log now, and who of them writes it"},
+    {"audit.checkpoint", "the tree over the whole log, which has those of all moments in it"},
+    {"audit.tile", "the tree over the whole log, which has those of all moments in it"},
+    {"audit.records", part_of_log},
+    {"what_if.run", part_of_log},
+    {"state.diff", part_of_log},
+    {"server.authenticate", "who asks"},
+}};
 
 // Methods without a command id that act for the log.
 constexpr std::array<std::string_view, 4> acting = {"run.rebuild_artifacts", "loop.trigger",
@@ -56,8 +73,10 @@ const NamingParam* find_naming(std::string_view method, std::string_view param) 
 // Of a command that a refusal names.
 constexpr std::size_t named_params_bytes_max = 4096;
 
-bool takes_part_of_log(const Method& method) {
-  return method.name == "what_if.run" || method.name == "state.diff";
+// Returns nullptr for a method that isn't listed.
+const PresentOnly* find_present_only(const Method& method) {
+  const auto* const found = std::ranges::find(present_only, method.name, &PresentOnly::method);
+  return found == present_only.end() ? nullptr : found;
 }
 
 // Returns the params that ask for the same without `at`. A part of the log that isn't said ends,
@@ -106,12 +125,9 @@ std::string command_about_present(const Method& method, const boost::json::objec
 
 std::string why_not_about_past(const Method& method) {
   const std::string name(method.name);
-  if (takes_part_of_log(method)) {
-    return name + " takes the part of the log as `from` and `to`, so it takes no `at`";
-  }
-  const bool is_query = !method.mutates && method.needs == Role::viewer;
-  return is_query ? name + " shows the present only, so it takes no `at`"
-                  : name + " isn't a query: what has been can't be changed";
+  const PresentOnly* const present = find_present_only(method);
+  if (present == nullptr) return name + " isn't a query: what has been can't be changed";
+  return name + " takes no `at`: it shows " + std::string(present->shows);
 }
 
 }  // namespace
@@ -139,10 +155,13 @@ bool needs_writer(const Method& method) {
          std::ranges::find(acting, method.name) != acting.end();
 }
 
-// access.list is a query although it needs a higher role.
+std::string_view shown_of_present(const Method& method) {
+  const PresentOnly* const present = find_present_only(method);
+  return present == nullptr ? std::string_view() : present->shows;
+}
+
 bool answers_about_past(const Method& method) {
-  if (method.mutates || std::ranges::count(present_only, method.name) > 0) return false;
-  return method.needs == Role::viewer || method.name == "access.list";
+  return !needs_writer(method) && find_present_only(method) == nullptr;
 }
 
 Rejection not_about_past(const Method& method, const boost::json::object& params) {

@@ -59,8 +59,12 @@ Decided<void> require_named(const Method& method, const boost::json::object& par
 bool needs_writer(const Method& method);
 
 // Returns whether the method can be asked about a moment of the past: it is a query, and its answer
-// follows from the log.
+// follows from the log. So can every query that isn't listed with what else its answer shows.
 bool answers_about_past(const Method& method);
+
+// Returns what a query shows that doesn't follow from the log as it was at a moment; empty for one
+// that can be asked about the past, and for what isn't a query.
+std::string_view shown_of_present(const Method& method);
 
 // Returns NOT_ALLOWED, for a call about a moment of the past of any other method. It names the
 // command that answers about the present.

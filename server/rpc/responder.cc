@@ -73,6 +73,7 @@ void hide_tokens(boost::json::object& object) {
 
 Rejection not_durable(const Engine& engine, Durability durability) {
   if (durability == Durability::storage_full) return engine.storage_full_refusal();
+  if (durability == Durability::unproved) return engine.unproved_refusal();
   return {ErrorCode::UNKNOWN_OUTCOME,
           "the log could not be written; whether the command was taken will be known after a "
           "restart: repeat it with the same command_id",
@@ -86,13 +87,28 @@ std::string error_line(const std::string& id_text, const Rejection& rejection) {
 
 void Responder::send(std::string line) const {
   if (ask_again_ && engine_.rollbacks() != rollbacks_) return (*ask_again_)();
-  engine_.release_when_durable([&engine = engine_, peer = peer_, id_text = id_text_,
-                                weight = weight_, ask_again = ask_again_,
-                                line = std::move(line)](Durability durability) mutable {
-    if (ask_again && durability == Durability::storage_full) return (*ask_again)();
+  Engine::Released answer = [&engine = engine_, peer = peer_, id_text = id_text_, weight = weight_,
+                             ask_again = ask_again_,
+                             line = std::move(line)](Durability durability) mutable {
+    const bool is_old =
+        durability == Durability::storage_full || durability == Durability::unproved;
+    if (ask_again && is_old) return (*ask_again)();
     const bool as_it_is = durability == Durability::durable || id_text.empty();
     peer->answer(as_it_is ? std::move(line) : error_line(id_text, not_durable(engine, durability)),
                  weight);
+  };
+  release(std::move(answer));
+}
+
+// An answer that says of which moment it is needs no proof.
+void Responder::release(Engine::Released action) const {
+  if (as_of_ns()) return engine_.release_when_durable(std::move(action));
+  engine_.release_when_present(std::move(action));
+}
+
+void Responder::then(std::function<void()> action) const {
+  release([action = std::move(action)](Durability durability) {
+    if (durability == Durability::durable) action();
   });
 }
 
@@ -123,9 +139,15 @@ std::function<void()> Responder::prepare(Decided<boost::json::object> outcome,
   if (!outcome) {
     return [responder = *this, why = std::move(outcome).error()] { responder.reject(why); };
   }
-  return [responder = *this, line = result_line(*std::move(outcome), shown)]() mutable {
-    responder.relay(std::move(line));
-  };
+  const bool was_present = !as_of_ns();
+  return
+      [responder = *this, was_present, line = result_line(*std::move(outcome), shown)]() mutable {
+        // It was made as one of the present, and nobody can know any more whether that is so.
+        if (was_present && responder.as_of_ns() && responder.ask_again_) {
+          return (*responder.ask_again_)();
+        }
+        responder.relay(std::move(line));
+      };
 }
 
 void Responder::result_text(std::string object, Position shown) const {

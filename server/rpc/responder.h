@@ -36,7 +36,8 @@ class Responder {
   }
 
   // For queries: calls `ask_again` instead of sending an answer that may report rolled back events:
-  // one that was made on another thread, or that waited, while the world was rolled back.
+  // one that was made on another thread, or that waited, while the world was rolled back. The same
+  // for an answer about the present that waited for a proof which doesn't come (PresentProof).
   void when_rolled_back(std::function<void()> ask_again) {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
@@ -75,6 +76,10 @@ class Responder {
   void answer(Decided<boost::json::object> outcome) const;
   void answer(Decided<boost::json::object> outcome, Position shown) const;
 
+  // Calls `action` once the result that was given just before was sent; never if a refusal was sent
+  // in its place, or the query is asked again.
+  void then(std::function<void()> action) const;
+
   [[nodiscard]] const std::shared_ptr<Peer>& peer() const { return peer_; }
 
  private:
@@ -86,6 +91,8 @@ class Responder {
   }
   [[nodiscard]] std::string result_line(boost::json::object object, Position shown) const;
   void send(std::string line) const;
+  // Calls `action` once an answer may be sent that is made now.
+  void release(Engine::Released action) const;
 
   Engine& engine_;
   std::shared_ptr<Peer> peer_;

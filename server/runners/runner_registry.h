@@ -48,6 +48,11 @@ struct RunnerView {
   std::string version;            // of its program; empty: it didn't say
 };
 
+// Returns the runners that the log names: those that are drained or evicted, and those that have a
+// job, the workspace of a run or a worktree. What a runner says of itself isn't in the log, so each
+// that isn't evicted is `away`, as after a start at that moment, and `jobs` has those under way.
+std::vector<RunnerView> recorded_runners(const World& world);
+
 // Returns RUNNER_NOT_FOUND, with the id shortened if it is too long for one.
 tl::unexpected<Rejection> runner_not_found(const std::string& runner);
 

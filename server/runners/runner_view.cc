@@ -1,9 +1,45 @@
 // Runners as people see them, and what people have decided about them.
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "domain/nanoseconds.h"
+#include "domain/placement.h"
+#include "server/limits.h"
 #include "server/runners/runner_registry.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
+
+std::vector<RunnerView> recorded_runners(const World& world) {
+  std::map<std::string, RunnerView> views;
+  const auto view_of = [&views](const std::string& name) -> RunnerView& {
+    RunnerView& view = views[name];
+    view.runner = name;
+    view.lease_ms = limits::runner_lease_ms_default;
+    return view;
+  };
+  for (const auto& [name, decision] : world.runners) {
+    RunnerView& view = view_of(name);
+    view.drains = decision.standing == RunnerStanding::drained;
+    if (decision.standing == RunnerStanding::evicted) view.state = RunnerState::evicted;
+  }
+  for (const auto& [id, run] : world.runs) {
+    if (is_runner(run->machine)) view_of(run->machine);
+    if (!run->attempt || run->attempt->job_id.empty() || !is_runner(run->attempt->machine))
+      continue;
+    view_of(run->attempt->machine).jobs.push_back(run->attempt->job_id);
+  }
+  for (const auto& [id, worktree] : world.worktrees) {
+    if (!worktree.runner.empty()) view_of(worktree.runner);
+  }
+  std::vector<RunnerView> found;
+  for (auto& [name, view] : views) {
+    std::sort(view.jobs.begin(), view.jobs.end());  // the runs of a world have no order
+    found.push_back(std::move(view));
+  }
+  return found;
+}
 
 tl::unexpected<Rejection> runner_not_found(const std::string& runner) {
   const std::string shown = shortened(runner, limits::name_bytes_max);

@@ -161,7 +161,7 @@ TEST_F(CopiedLog, AJobOfTheOtherOneThatAsksWaitsForBoth) {  // G10, G11
 }
 
 // The copy has the machine's id and the job's directory, but the job's supervisor is the other's.
-TEST_F(CopiedLog, AWholeDataDirectoryBesideItsOriginalExecutesNothingAgain) {  // G11
+TEST_F(CopiedLog, AWholeDataDirectoryBesideItsOriginalExecutesNothingAgain) {  // G11, P10
   const std::string run_id = start_waiting_job();
   server_.kill();
   ServerProcess other(copy_to("d2", {"log", "anchor", "machine_id", "jobs", "runs"}));

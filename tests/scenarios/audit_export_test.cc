@@ -145,6 +145,23 @@ TEST_F(AuditTest, AnotherLogsExportIsNotGoneOnWith) {
 }
 
 // An export that crashed leaves files, perhaps both notes or one of them, and `incomplete`.
+// Whoever has the key and the disk can write the log anew and sign it, but not so that it agrees
+// with a checkpoint that somebody has kept.
+TEST_F(AuditTest, ALogThatWasWrittenAnewContradictsAKeptCheckpoint) {  // P11, R5
+  append_events(4);
+  const std::string kept = checkpoint("kept.checkpoint", {"--to", "3"});
+  RealServer anew;
+  anew.start();
+  for (const char* key : {"a", "b", "c"}) {
+    ASSERT_EQ(anew.cli({"lock", "acquire", key, "--owner", "o"}).exit_code, 0);
+  }
+  const Output signed_anew =
+      anew.cli({"audit", "export", "-o", at("anew"), "--signing-key", at("audit.key")});
+  ASSERT_EQ(signed_anew.exit_code, 0) << signed_anew.err;
+  expect_verified(at("anew"));
+  expect_refused(1, "", at("anew"), {"--old-checkpoint", kept});
+}
+
 TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
   append_events(600);
   for (const std::string format : {"cloudevents", "tlog"}) {

@@ -188,7 +188,8 @@ TEST_F(CellFailover, OfDatabases) {
   expect_all();
 }
 
-// K6: what was asked of a server before it hung, and is answered after it, isn't of the present.
+// K6, P10: what was asked of a server before it hung, and is answered after it, isn't of the
+// present.
 TEST_F(CellTest, AServerThatHungAnswersNothingAsThePresent) {
   start_both();
   auto caller = test::Connection::open(a_.server().socket());
@@ -205,8 +206,36 @@ TEST_F(CellTest, AServerThatHungAnswersNothingAsThePresent) {
   EXPECT_TRUE(after->at("result").as_object().contains("as_of")) << boost::json::serialize(*after);
 }
 
+// The other one takes the cell at once, as after a crash, and long before the lease of a beat is
+// over that this server has had acknowledged.
+TEST_F(CellTest, AServerWhoseConnectionTheDatabaseEndedAnswersNothingAsThePresent) {  // P10
+  start_both();
+  auto caller = test::Connection::open(a_.server().socket());
+  ASSERT_TRUE(caller);
+  a_.pause();
+  (void)nodes_.query(
+      "select count(pg_terminate_backend(pid)) from pg_locks where locktype = 'advisory' and "
+      "granted");
+  const std::string run_id = start_run("meanwhile", "m");
+  ASSERT_FALSE(run_id.empty());
+  ASSERT_TRUE(caller->send(R"({"jsonrpc":"2.0","id":1,"method":"run.get","params":{"run_id":")" +
+                           run_id + "\"}}\n"));
+  ASSERT_TRUE(caller->send("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"run.list\"}\n"));
+  a_.go_on();
+  for (int answers = 0; answers < 2; ++answers) {
+    const auto answer = caller->message();
+    ASSERT_TRUE(answer);
+    const boost::json::value* const result = answer->if_contains("result");
+    const boost::json::object& shown =
+        result != nullptr ? result->as_object()
+                          : answer->at("error").at("data").at("details").as_object();
+    const bool is_refused = shown.contains("retry_after_ms");  // nothing is said of the state
+    EXPECT_TRUE(is_refused || shown.contains("as_of")) << boost::json::serialize(*answer);
+  }
+}
+
 // The first cell's server and its database go at once, in the middle of a job at a runner.
-TEST_F(CellTest, AJobAtARunnerIsExecutedOnceThroughATakeover) {  // K3, N5
+TEST_F(CellTest, AJobAtARunnerIsExecutedOnceThroughATakeover) {  // K3, N5, P10
   start_both();
   const std::string executions = (scratch_.path() / "executions").string();
   const std::string go = (scratch_.path() / "go").string();

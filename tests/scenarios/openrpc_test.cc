@@ -119,6 +119,9 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"runner.list"}
 > {"method":"runner.get","params":{"runner":"$runner"}}
 > {"method":"runner.drain","params":{"runner":"$runner"}}
+= drained result.position
+> {"method":"runner.list","params":{"at":"$drained"}}
+> {"method":"runner.get","params":{"runner":"$runner","at":"$drained"}}
 > {"method":"runner.evict","params":{"runner":"$runner"}}
 > {"method":"cell.get"}
 > {"method":"audit.adopt_key","params":{"verifier_key":"example.com/log+ff8ba2d4+AX8jsK1OVzRVLFGxt3A+cqGqfd7xk600HRTx2Hqwpb8W"}}

@@ -56,7 +56,8 @@ class CellBeatTest : public testing::Test {
         CellMember::Hooks{[this](const FollowedLink&) { member_->note_applied(); },
                           [](std::int64_t) {}, [this] { is_active_ = true; },
                           [](const std::string&) {}, [](const StoreError&) {},
-                          [](bool, const std::string&) {}},
+                          [](bool, const std::string&) {}, [](Position) {},
+                          [] { return std::string(); }, [this] { ++proofs_; }},
         std::move(waiter));
     member_->start();
     ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
@@ -85,6 +86,7 @@ class CellBeatTest : public testing::Test {
   MemorySharedLog shared_{chain_};
   std::unique_ptr<RocksEventLog> replica_;
   std::atomic<bool> is_active_ = false;
+  std::atomic<int> proofs_ = 0;
   std::unique_ptr<ReplicatedEventLog> log_;
   test::SteppedWaiter* waiter_ = nullptr;  // the member's
   SlowReports* reports_ = nullptr;         // the member's
@@ -127,6 +129,19 @@ TEST_F(CellBeatTest, ComesNoEarlierWhileAppendsFollowEachOther) {
   pass(limits::cell_beat_ms_default - passed_ms);
   EXPECT_EQ(beats(), before + 1);
   EXPECT_EQ(shared_.state()->acked, log_->tail());
+}
+
+TEST_F(CellBeatTest, ComesAtOnceForAnAnswerThatWaits) {  // P10
+  pass(limits::cell_beat_after_ms_default);
+  const std::uint64_t before = beats();
+  const std::int64_t proved_at_ns = member_->proved_at_ns();
+  pass(1);
+  const int proofs = proofs_;
+  member_->ask_proof();
+  ASSERT_TRUE(eventually([&] { return proofs_ > proofs; }));
+  ASSERT_TRUE(is_settled());
+  EXPECT_EQ(beats(), before + 1);
+  EXPECT_GT(member_->proved_at_ns(), proved_at_ns);
 }
 
 // The log outlives the member: the appending thread may be in the middle of a batch then.

@@ -126,6 +126,46 @@ TEST_F(ModalExecutorTest, ARedirectIsFollowed) {  // S8
   EXPECT_EQ(endpoint.requests("GET"), 4);
 }
 
+// An endpoint may send the server anywhere, and doesn't say who has the keys there.
+TEST_F(ModalExecutorTest, TheKeysGoToNoOtherOrigin) {  // P11, S8
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  test::JobEndpoint other;
+  endpoint.fail_next({.method = "GET", .redirect_to = other.url() + "/elsewhere"});
+  ASSERT_TRUE(eventually([&] {
+    (void)modal->poll(one);
+    return other.requests("GET") > 0;
+  }));
+  const auto headers = other.last_headers();
+  for (const char* name : {"Modal-Key", "Modal-Secret", "Idempotency-Key"}) {
+    EXPECT_FALSE(headers.contains(name)) << name;
+  }
+}
+
+// Both name their calls alike, as either may on purpose.
+TEST_F(ModalExecutorTest, AnEndpointIsAskedForItsOwnJobsAlone) {  // P11
+  test::JobEndpoint other;
+  endpoint.result(R"({"outcome":"succeeded","summary":"of one"})");
+  other.result(R"({"outcome":"succeeded","summary":"of the other"})");
+  const Job one = job();
+  Job two = site.job("verify");
+  two.definition.executor = ExecutorKind::modal;
+  two.definition.modal = RemoteJobDefinition{other.url(), 10};
+  const auto modal = executor();
+  ASSERT_NE(one.id, two.id);
+  const auto first = modal->submit(one);
+  const auto second = modal->submit(two);
+  ASSERT_TRUE(first && second);
+  ASSERT_EQ(*first, *second);
+  ASSERT_TRUE(reaches(*modal, one, JobState::finished));
+  ASSERT_TRUE(reaches(*modal, two, JobState::finished));
+  EXPECT_EQ(modal->fetch_result(one).value().result.summary, "of one");
+  EXPECT_EQ(modal->fetch_result(two).value().result.summary, "of the other");
+  EXPECT_EQ(endpoint.submissions(two.id), 0);
+  EXPECT_EQ(other.submissions(one.id), 0);
+}
+
 TEST_F(ModalExecutorTest, TooManyRedirectsAreAnError) {
   const Job one = job();
   const auto modal = executor();

@@ -1,4 +1,5 @@
 // Tests the executor modal, whose jobs run at an HTTPS endpoint.
+#include <set>
 #include <sstream>
 
 #include "tests/server/modal_fixture.h"
@@ -31,6 +32,21 @@ TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {  // S8
   EXPECT_EQ(endpoint.last_headers()["Idempotency-Key"], one.id);
   EXPECT_EQ(endpoint.last_task().at("goal").as_string(), one.goal);
   EXPECT_EQ(endpoint.last_task().at("schema").as_string(), "remote_job.v1");
+}
+
+// With the secret of a job somebody could use the socket as that job. What is new here has to be
+// something that an endpoint may know (OPERATING.md, Threat model).
+TEST_F(ModalExecutorTest, AnEndpointGetsWhatItsJobIsAboutAndNoSecret) {  // P11
+  ASSERT_EQ(result_of(job()).outcome, Outcome::succeeded);
+  std::set<std::string> given;
+  for (const auto& each : endpoint.last_task().as_object()) given.emplace(each.key());
+  EXPECT_EQ(given,
+            (std::set<std::string>{"schema", "id", "run_id", "station", "attempt", "strategy",
+                                   "span_id", "timeout_ms", "goal", "input", "previous",
+                                   "resume_ref", "repository", "base", "budget"}));
+  for (const auto& [name, value] : endpoint.last_headers()) {
+    EXPECT_EQ((name + value).find("SIGNALBOX"), std::string::npos) << name;
+  }
 }
 
 TEST_F(ModalExecutorTest, AMissingVariableIsNamedAndItsValueNever) {  // S8

@@ -201,7 +201,8 @@ TEST_F(PastWorldsTest, WhatIsNoQueryOfTheLogTakesNoMoment) {  // O4
   live();
   for (const char* method :
        {"run.cancel", "events.subscribe", "server.metrics", "run.diff", "run.log", "server.whoami",
-        "audit.checkpoint", "audit.tile", "audit.records", "state.diff", "what_if.run"}) {
+        "audit.checkpoint", "audit.tile", "audit.records", "state.diff", "what_if.run",
+        "project.check", "loop.plan_files", "cell.get"}) {
     EXPECT_EQ(code_of(ask(method, R"({"at":1})")), "NOT_ALLOWED") << method;
   }
 }

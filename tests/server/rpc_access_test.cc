@@ -79,6 +79,18 @@ class RpcAccess : public ::testing::Test, protected RpcSite {
   std::shared_ptr<TokenPeer> remote = std::make_shared<TokenPeer>();
 };
 
+// Nor anything that acts for the log.
+TEST_F(RpcAccess, AViewerIsGivenNothingThatRecords) {  // P11
+  std::size_t given = 0;
+  for (const Method& method : dispatcher.methods()) {
+    if (method.needs != Role::viewer) continue;
+    ++given;
+    EXPECT_FALSE(method.mutates) << method.name;
+    EXPECT_FALSE(needs_writer(method)) << method.name;
+  }
+  EXPECT_GT(given, 40U);
+}
+
 TEST_F(RpcAccess, EachMethodIsRefusedToTheRoleBelowAndGivenToItsOwn) {
   for (const Method& method : dispatcher.methods()) {
     if (!method.needs) {

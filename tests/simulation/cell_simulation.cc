@@ -207,6 +207,8 @@ class CellSimulation {
         host->way.cut_until_ns = now_ns() + random.between(100, 20'000) * ns_per_ms;
         disturb_until(host->way.cut_until_ns);
         ++host->way.losses;
+        // Then a standby takes the cell at once, from a server that is there.
+        if (host.get() == present_ && random.one_in(2)) database_.chain()->lose_connections();
       }
     }
     if (present_ != nullptr && database_.strikes(CellFault::cell_switched)) {

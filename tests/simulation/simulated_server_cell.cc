@@ -20,6 +20,8 @@ void SimulatedServer::stand_by() {
   stands_by_ = true;
   engine_.close(not_active());
   engine_.show_as_of(last_recorded_ns(disk_.log()));
+  engine_.set_present_proof({[this] { return seat_->member().proved_at_ns(); },
+                             [this] { seat_->member().ask_proof(); }, CellMember::proof_ms_max});
   seat_->join(cell_hooks());
 }
 
@@ -47,6 +49,9 @@ CellMember::Hooks SimulatedServer::cell_hooks() {
         environment_.violate(site_->server + " can't go on: " + error.message);
       },
       [this](bool, const std::string& text) { site_->note(text); },
+      [](Position) {},
+      [] { return std::string(); },
+      [this] { post([this] { engine_.release_proved(); }); },
   };
 }
 
@@ -85,6 +90,7 @@ void SimulatedServer::step_down(const std::string& why) {
   stands_by_ = true;
   engine_.show_as_of(environment_.schedule.wall_ns() - seat_->member().unproved_ms() * ns_per_ms);
   engine_.close(not_active());
+  engine_.release_proved();
   seat_->log().interrupt();
   dispatcher_.refuse_all(not_active());
   reading_dispatcher_.refuse_all(not_active());
@@ -122,6 +128,7 @@ void SimulatedServer::look_at_cell() {
     cell_away_since_ns_ = environment_.schedule.monotonic_ns() - unproved_ms * ns_per_ms;
     engine_.hold(log_away());
     engine_.show_as_of(environment_.schedule.wall_ns() - unproved_ms * ns_per_ms);
+    engine_.release_proved();
     return;
   }
   const std::int64_t away_ms =

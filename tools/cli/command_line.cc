@@ -383,4 +383,13 @@ Called<CommandAction> CommandLine::parse(int argc, char** argv) {
   return action_;
 }
 
+std::string CommandLine::given() const {
+  std::string words;
+  for (auto found = app_->get_subcommands(); !found.empty();
+       found = found.front()->get_subcommands()) {
+    words += (words.empty() ? "" : " ") + found.front()->get_name();
+  }
+  return words;
+}
+
 }  // namespace signalbox

@@ -116,6 +116,8 @@ class CommandLine {
   // or a usage error. For --help and --version, prints the text and returns an action that does
   // nothing.
   Called<CommandAction> parse(int argc, char** argv);
+  // Returns the words of the command that parse() found, such as "run list".
+  [[nodiscard]] std::string given() const;
 
  private:
   std::unique_ptr<CLI::App> app_;

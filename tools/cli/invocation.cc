@@ -148,6 +148,41 @@ int take_command_words(int argc, char** argv, Invocation& invocation) {
   return static_cast<int>(dashes - argv);
 }
 
+// Commands that ask no server and answer no query, by their first words, and the options with which
+// those that read a log say which part of it. The others refuse --at where they find that they
+// can't take it: call_server() does, and server_address().
+struct CommandWithoutMoment {
+  std::string_view words;
+  std::string_view own_options = {};
+};
+constexpr std::array<CommandWithoutMoment, 11> without_moment = {{
+    {"serve"},
+    {"replay", "--to"},
+    {"diff", "--from and --to"},
+    {"console"},
+    {"audit", "--from and --to where they have them"},
+    {"bench"},
+    {"fence"},
+    {"cell repair"},
+    {"run export"},
+    {"completion"},
+    {"help"},
+}};
+
+// Refuses --at for a command that would do something else than answer about that moment.
+Called<void> require_no_moment(const CommandLine& line, const Invocation& invocation) {
+  if (!invocation.is_about_past()) return {};
+  const std::string given = line.given() + " ";
+  for (const CommandWithoutMoment& each : without_moment) {
+    if (!given.starts_with(std::string(each.words) + " ")) continue;
+    return tl::unexpected(usage_error(
+        "`signalbox " + line.given() + "` takes no --at, which is for queries" +
+            (each.own_options.empty() ? "" : "; it takes " + std::string(each.own_options)),
+        {"signalbox " + line.given() + " --help"}));
+  }
+  return {};
+}
+
 // Runs the command. What a server answers may have any shape, and views read it as what it has to
 // be: where it isn't, that ends the command here. A service ends where it fails.
 ExitCode checked(const CommandAction& action, const Invocation& invocation) {
@@ -170,7 +205,11 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   invocation.words = argv;
   argc = take_command_words(argc, argv, invocation);
   const auto action = line.parse(argc, argv);
-  if (action) return static_cast<int>(checked(*action, invocation));
+  if (action) {
+    const auto taken = require_no_moment(line, invocation);
+    if (!taken) return static_cast<int>(answer(invocation, tl::unexpected(taken.error()), {}));
+    return static_cast<int>(checked(*action, invocation));
+  }
   // Parsing stopped at the error, perhaps before --json.
   invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));

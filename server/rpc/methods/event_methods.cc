@@ -165,10 +165,8 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   result["subscription"] = subscription;
   result["from"] = from;
   call.responder.result(std::move(result));
-  api.engine.release_when_durable([&api, &feed, subscribe_agent_logs, responder = call.responder,
-                                   subscription, start, caller = call.origin.actor,
-                                   filter = std::move(*filter)](Durability durability) {
-    if (durability != Durability::durable) return;  // the answer was a refusal
+  call.responder.then([&api, &feed, subscribe_agent_logs, responder = call.responder, subscription,
+                       start, caller = call.origin.actor, filter = std::move(*filter)] {
     feed.subscribe(
         responder.peer(), subscription, start, filter,
         Broadcasts(filter.wants_broadcasts() ? broadcast_sources(api) : BroadcastSources()),

@@ -45,6 +45,23 @@ bool is_known(const World& world, RunnerParts& parts, const std::string& runner,
          world.standing_of(runner) != RunnerStanding::free || is_named_by_a_run(world, runner);
 }
 
+// Returns the runners: those of this service or, where there are none that could report, as for a
+// moment of the past, those that the log names.
+std::vector<RunnerView> views_of_all(const Api& api, const RunnerParts& parts) {
+  if (parts.registry == nullptr) return recorded_runners(api.engine.world());
+  return parts.registry->list(api.clock.monotonic_ns());
+}
+
+// The same of one. RUNNER_NOT_FOUND.
+Decided<RunnerView> view_of_one(const Api& api, const RunnerParts& parts,
+                                const std::string& runner) {
+  if (parts.registry != nullptr) return parts.registry->get(runner, api.clock.monotonic_ns());
+  for (RunnerView& each : recorded_runners(api.engine.world())) {
+    if (each.runner == runner) return std::move(each);
+  }
+  return runner_not_found(runner);
+}
+
 // Return the results of the commands, from their events.
 json::object drain_result(const Api&, std::span<const Record> records) {
   json::object result;
@@ -106,16 +123,14 @@ void list_runners(Api& api, Call& call, RunnerParts& parts) {
     return call.responder.reject(none.error());
   }
   json::array runners;
-  for (const RunnerView& runner : parts.registry->list(api.clock.monotonic_ns())) {
-    runners.push_back(view_of(runner));
-  }
+  for (const RunnerView& runner : views_of_all(api, parts)) runners.push_back(view_of(runner));
   call.responder.result({{"runners", std::move(runners)}});
 }
 
 void get_runner(Api& api, Call& call, RunnerParts& parts) {
   const auto asked = from_json<NamedRunner>(call.params);
   if (!asked) return call.responder.reject(asked.error());
-  const auto runner = parts.registry->get(asked->runner, api.clock.monotonic_ns());
+  const auto runner = view_of_one(api, parts, asked->runner);
   if (!runner) return call.responder.reject(runner.error());
   call.responder.result(view_of(*runner));
 }

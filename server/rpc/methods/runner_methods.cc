@@ -295,7 +295,7 @@ void note_removal(Api&, Call& call, RunnerParts& parts) {
 
 using RunnerHandler = void (*)(Api& api, Call& call, RunnerParts& parts);
 
-// Returns the handler of a service with runners; one without has none that could be named.
+// Returns the handler of a service with runners; one without has none that could be given anything.
 Handler of_runners(std::shared_ptr<RunnerParts> parts, RunnerHandler handle) {
   return [parts = std::move(parts), handle](Api& api, Call& call) {
     if (parts->registry != nullptr) return handle(api, call, *parts);
@@ -319,6 +319,12 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
                             RunnerHandler handle) {
     return Method{name, false, needs, params, of_runners(parts, handle)};
   };
+  // Without runners of its own, a service shows those that its log names.
+  const auto query = [&parts](const char* name, const described_json::Type* params,
+                              RunnerHandler handle) {
+    return Method{name, false, Role::viewer, params,
+                  [parts, handle](Api& api, Call& call) { handle(api, call, *parts); }};
+  };
   const auto decision = [&parts](const char* name, const described_json::Type* params,
                                  RunnerHandler handle) {
     return Method{name, true, Role::operator_, params, of_runners(parts, handle)};
@@ -331,8 +337,8 @@ std::vector<Method> runner_methods(std::shared_ptr<RunnerParts> parts) {
       row("runner.finish", Role::runner, params_of<FinishJob>(), finish),
       row("runner.runs", Role::runner, params_of<ListRunsOfRunner>(), tell_runs),
       row("runner.removed", Role::runner, params_of<NoteRemoval>(), note_removal),
-      row("runner.list", Role::viewer, params_of<NoParams>(), list_runners),
-      row("runner.get", Role::viewer, params_of<NamedRunner>(), get_runner),
+      query("runner.list", params_of<NoParams>(), list_runners),
+      query("runner.get", params_of<NamedRunner>(), get_runner),
       decision("runner.drain", params_of<DrainRunner>(), drain_runner),
       decision("runner.evict", params_of<EvictRunner>(), evict_runner),
   };

@@ -1,0 +1,108 @@
+// When a member of a cell that takes it begins to be its writer, in a time that only the test lets
+// pass: not before what the former writer may still answer for the present is over.
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "server/cell/cell_member.h"
+#include "server/limits.h"
+#include "store/memory_shared_log.h"
+#include "store/rocks_event_log.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/stepped_time.h"
+#include "tests/fixtures/temporary_directory.h"
+
+namespace signalbox {
+namespace {
+
+class CellTakeoverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = RocksEventLog::open(directory_.path(), {});
+    ASSERT_TRUE(opened.has_value());
+    replica_ = std::move(*opened);
+    ASSERT_TRUE(former_.create(first_link(*replica_), "secret"));
+    ASSERT_TRUE(former_.take(0, {"a", "tcp://a:1"}));
+    ASSERT_TRUE(beats());
+    log_ = std::make_unique<ReplicatedEventLog>(
+        *replica_, std::make_unique<MemorySharedLog>(chain_), [](const std::string&) {},
+        std::make_unique<test::SteppedWaiter>(time_));
+    auto waiter = std::make_unique<test::SteppedWaiter>(time_);
+    waiter_ = waiter.get();
+    CellSettings settings;
+    settings.name = "main";
+    settings.server = {"b", "tcp://b:1", "this one"};
+    member_ = std::make_unique<CellMember>(
+        settings, "1.2", *log_,
+        CellMember::Connections{std::make_unique<MemorySharedLog>(chain_),
+                                std::make_unique<MemorySharedLog>(chain_)},
+        CellMember::Hooks{[this](const FollowedLink&) { member_->note_applied(); },
+                          [](std::int64_t) {}, [this] { is_active_ = true; },
+                          [](const std::string&) {}, [](const StoreError&) {},
+                          [](bool, const std::string&) {}},
+        std::move(waiter));
+    member_->start();
+    ASSERT_TRUE(is_settled());
+  }
+
+  // The former writer beats, if it still is the writer.
+  bool beats(bool lets_go = false) {
+    Beat beat;
+    beat.epoch = 1;
+    beat.beat = ++beats_;
+    beat.wall_ns = waiter_ == nullptr ? 0 : waiter_->wall_ns();
+    beat.is_released = lets_go;
+    const auto is_writer = former_.beat(beat);
+    return is_writer && *is_writer;
+  }
+  [[nodiscard]] bool is_settled() const {
+    return eventually([this] { return waiter_->is_waiting(); });
+  }
+  void pass(std::int64_t ms) {
+    time_->pass(ms);
+    ASSERT_TRUE(is_settled());
+  }
+  [[nodiscard]] std::uint64_t epoch() { return former_.state()->epoch; }
+
+  const std::shared_ptr<MemoryChain> chain_ = std::make_shared<MemoryChain>();
+  const std::shared_ptr<test::SteppedTime> time_ = std::make_shared<test::SteppedTime>();
+  TemporaryDirectory directory_;
+  MemorySharedLog former_{chain_};
+  std::uint64_t beats_ = 0;
+  std::unique_ptr<RocksEventLog> replica_;
+  std::atomic<bool> is_active_ = false;
+  std::unique_ptr<ReplicatedEventLog> log_;
+  test::SteppedWaiter* waiter_ = nullptr;  // the member's
+  std::unique_ptr<CellMember> member_;
+};
+
+// The database ended the connection of a writer that is there, just after a beat.
+TEST_F(CellTakeoverTest, BeginsWhenNoProofOfTheFormerWriterHoldsAnyMore) {  // P10, K3
+  pass(limits::cell_poll_ms_default);
+  ASSERT_TRUE(beats());
+  chain_->lose_connections();
+  pass(limits::cell_poll_ms_default);
+  ASSERT_EQ(epoch(), 2U) << "it didn't take the cell";
+  EXPECT_FALSE(beats()) << "the former writer would go on";
+  EXPECT_FALSE(is_active_) << "the former writer may answer for the present";
+  EXPECT_FALSE(member_->is_current());
+  pass(CellMember::former_proof_ms_min - 1);
+  EXPECT_FALSE(is_active_);
+  time_->pass(1);
+  EXPECT_TRUE(eventually([this] { return is_active_.load(); }));
+}
+
+TEST_F(CellTakeoverTest, BeginsAtOnceIfTheFormerWriterHasLetGo) {  // P10, K5
+  ASSERT_TRUE(beats(/*lets_go=*/true));
+  time_->pass(limits::cell_poll_ms_default);
+  EXPECT_TRUE(eventually([this] { return is_active_.load(); }));
+}
+
+// Answers would wait for long, and the takeover of a crash has 300 ms.
+static_assert(CellMember::proof_ms_max < CellMember::former_proof_ms_min);
+static_assert(CellMember::former_proof_ms_min + 2 * limits::cell_poll_ms_default < 200);
+
+}  // namespace
+}  // namespace signalbox

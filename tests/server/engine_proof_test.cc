@@ -1,0 +1,130 @@
+// Answers about the present by an engine whose log another process may take: each rests on a write
+// that was acknowledged, and that was sent late enough.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/text/time_text.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t holds_ms = 100;
+
+class EngineProof : public testing::Test, protected RpcSite {
+ protected:
+  EngineProof() {
+    clock.advance_ms(10'000);
+    prove();
+    engine.set_present_proof({[this] { return proved_at_ns_; }, [this] { ++asked_; }, holds_ms});
+  }
+
+  // A write that is sent now is acknowledged.
+  void prove() { proved_at_ns_ = clock.monotonic_ns(); }
+  // Has an event, whoever waits for what.
+  void start_run_without_answer() {
+    send(request("run.start", R"({"goal":"an event"})"));
+    commit_all();
+  }
+  // Returns whether the connection has its answer.
+  static bool has_answer(const ListeningPeer& client) { return !client.lines.empty(); }
+
+  std::int64_t proved_at_ns_ = 0;
+  int asked_ = 0;  // proofs
+};
+
+TEST_F(EngineProof, OfJustBeforeNeedsNoWait) {  // P10
+  clock.advance_ms(holds_ms);
+  const auto client = send_from("lock.list", "{}");
+  settle();
+  ASSERT_TRUE(has_answer(*client));
+  EXPECT_FALSE(client->next().at("result").as_object().contains("as_of"));
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(EngineProof, ThatIsOlderIsAskedForAgain) {  // P10
+  clock.advance_ms(holds_ms + 1);
+  const auto first = send_from("lock.list", "{}");
+  const auto second = send_from("lock.get", R"({"key":"deploy"})");
+  settle();
+  EXPECT_FALSE(has_answer(*first)) << "another server may have taken the log";
+  EXPECT_GT(asked_, 0);
+  engine.release_proved();
+  EXPECT_FALSE(has_answer(*first)) << "nothing was acknowledged meanwhile";
+  prove();
+  engine.release_proved();
+  ASSERT_TRUE(has_answer(*first));
+  ASSERT_TRUE(has_answer(*second));
+  EXPECT_FALSE(first->next().at("result").as_object().contains("as_of"));
+}
+
+// A subscriber gets its answer first.
+TEST_F(EngineProof, IsWaitedForByWhatFollowsAnAnswer) {  // P10
+  clock.advance_ms(holds_ms + 1);
+  const auto client = send_from("events.subscribe", R"({"from":1})");
+  settle();
+  start_run_without_answer();
+  EXPECT_FALSE(has_answer(*client));
+  EXPECT_TRUE(client->delivered.empty());
+  prove();
+  engine.release_proved();
+  settle();
+  ASSERT_TRUE(has_answer(*client));
+  EXPECT_TRUE(client->next().contains("result"));
+  EXPECT_FALSE(client->delivered.empty());
+}
+
+// It may have been sent long before the request came.
+TEST_F(EngineProof, ThatWasSentBeforeTheAnswerDoesntHoldForLonger) {  // P10
+  clock.advance_ms(holds_ms + 50);
+  const auto client = send_from("lock.list", "{}");
+  settle();
+  proved_at_ns_ = clock.monotonic_ns() - (holds_ms + 1) * 1'000'000;
+  engine.release_proved();
+  EXPECT_FALSE(has_answer(*client));
+  proved_at_ns_ += 1'000'000;
+  engine.release_proved();
+  EXPECT_TRUE(has_answer(*client));
+}
+
+// A process that was stopped and goes on knows nothing of what happened meanwhile.
+TEST_F(EngineProof, IsWaitedForAfterAPause) {  // P10
+  clock.advance_ms(60'000);
+  const auto client = send_from("run.list", "{}");
+  settle();
+  EXPECT_FALSE(has_answer(*client));
+  const auto refused = send_from("lock.release", R"({"key":"deploy","token":7})");
+  settle();
+  EXPECT_FALSE(has_answer(*refused)) << "a refusal says what is so at present, too";
+}
+
+TEST_F(EngineProof, OfACommandIsItsOwnCommit) {  // P10
+  clock.advance_ms(holds_ms + 1);
+  const auto client = send_from("lock.acquire", R"({"key":"deploy","owner":"o","lease_ms":1000})");
+  EXPECT_FALSE(has_answer(*client));
+  prove();
+  commit_all();
+  EXPECT_TRUE(has_answer(*client));
+  EXPECT_EQ(asked_, 0);
+}
+
+// The server steps down, or the log is away: what it has may be old by now, and its answers say so.
+TEST_F(EngineProof, ThatDoesntComeMakesAnAnswerOneOfThePast) {  // P10, K6
+  clock.advance_ms(holds_ms + 1);
+  const auto query = send_from("lock.list", "{}");
+  const auto command = send_from("lock.release", R"({"key":"deploy","token":7})");
+  settle();
+  engine.close({ErrorCode::NOT_ACTIVE, "another server takes commands", {}, {}});
+  engine.show_as_of(clock.wall_ns());
+  engine.release_proved();
+  ASSERT_TRUE(has_answer(*query));
+  EXPECT_EQ(query->next().at("result").at("as_of").as_string(), format_time(clock.wall_ns()));
+  ASSERT_TRUE(has_answer(*command));
+  EXPECT_EQ(command->next().at("error").at("data").at("code"), "NOT_ACTIVE");
+}
+
+}  // namespace
+}  // namespace signalbox
