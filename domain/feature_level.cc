@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "domain/event.h"
@@ -17,7 +18,7 @@ struct LevelOfEvent {
 };
 
 // What came after level 1: the place for each event, and each version of one, that is new. Append
-// only. Those that are released together share a level; feature_level_newest is the last one.
+// only. Those that are released together share a level.
 constexpr std::array later_events = {
     LevelOfEvent{1001, 1, 2},  // RunnerDrained
     LevelOfEvent{1002, 1, 2},  // RunnerUndrained
@@ -25,7 +26,8 @@ constexpr std::array later_events = {
     LevelOfEvent{1004, 1, 2},  // RunnerReadmitted
     LevelOfEvent{106, 2, 2},   // HistoryDropped with the age of failed runs
 };
-static_assert(later_events.back().level == feature_level_newest);
+static_assert(std::max(later_events.back().level, feature_level_of_redactions) ==
+              feature_level_newest);
 
 // Level 1, which never changes: the numbers of its events, and the latest versions that it has of
 // them if that isn't 1.
@@ -75,21 +77,31 @@ static_assert(all_have_levels(static_cast<const EventNouns*>(nullptr)),
               "an event, or its new version, has no feature level: add it to later_events, with a "
               "level above that of the latest release, so that a mixed cell doesn't write it");
 
+// Returns CELL_UPGRADE_NEEDED for an event of this name.
+Rejection upgrade_needed(std::string_view event, const std::string& what, FeatureLevel needed,
+                         FeatureLevel level) {
+  return {ErrorCode::CELL_UPGRADE_NEEDED,
+          "the cell is at feature level " + std::to_string(level) + ", and " + what + " needs " +
+              std::to_string(needed) +
+              ", so that servers of an earlier version can still read the log: once all servers "
+              "of the cell have the new version, run `signalbox cell upgrade`",
+          {{"event", std::string(event)},
+           {"feature_level", std::int64_t{level}},
+           {"needed", std::int64_t{needed}}},
+          {"signalbox cell status", "signalbox cell upgrade"}};
+}
+
 }  // namespace
 
 FeatureLevel feature_level_of(const EventTag& tag) { return level_of(tag); }
 
 Rejection feature_level_refusal(const EventTag& tag, FeatureLevel level) {
-  const FeatureLevel needed = level_of(tag);
-  return {ErrorCode::CELL_UPGRADE_NEEDED,
-          "the cell is at feature level " + std::to_string(level) + ", and " +
-              std::string(tag.name) + " needs " + std::to_string(needed) +
-              ", so that servers of an earlier version can still read the log: once all servers "
-              "of the cell have the new version, run `signalbox cell upgrade`",
-          {{"event", std::string(tag.name)},
-           {"feature_level", std::int64_t{level}},
-           {"needed", std::int64_t{needed}}},
-          {"signalbox cell status", "signalbox cell upgrade"}};
+  return upgrade_needed(tag.name, std::string(tag.name), level_of(tag), level);
+}
+
+Rejection redaction_level_refusal(FeatureLevel level) {
+  return upgrade_needed(PayloadRedacted::tag.name, "a redaction", feature_level_of_redactions,
+                        level);
 }
 
 }  // namespace signalbox

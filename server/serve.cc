@@ -172,7 +172,7 @@ bool note_stop(const StopSignals& signals, spdlog::logger& logger) {
 // Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
 // came, which has been logged.
 Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
-                                              const CellSettings& cell, const EventLog& replica,
+                                              const CellSettings& cell, RocksEventLog& replica,
                                               const std::string& own_key, spdlog::logger& logger) {
   const auto shared = open_shared_log(cell);
   StopSignals signals([&shared] { shared->interrupt(); });
@@ -188,6 +188,10 @@ Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
        },
        SIGNALBOX_VERSION},
       own_key);
+  if (key && *key) {
+    ReplicatedEventLog log(replica, open_shared_log(cell), [](const std::string&) {});
+    follow_redactions(*shared, log);
+  }
   if (note_stop(signals, logger)) return std::nullopt;
   return key;
 }
@@ -221,6 +225,17 @@ auto once_there_is_space(const std::filesystem::path& data, spdlog::logger& logg
   }
 }
 
+// Folds the log again, without what a text that the cell has redacted has left. Returns false if a
+// signal came, which has been logged.
+Stored<bool> fold_again(const Config& config, Recovered& recovered, spdlog::logger& logger) {
+  const auto erased =
+      once_there_is_space(config.data, logger, [&] { return recovered.log->finish_erasure(); });
+  if (!erased) return false;
+  if (!*erased) return tl::unexpected(erased->error());
+  recovered.world = TRY(fold_log(*recovered.log, config.data));
+  return true;
+}
+
 // Serves as one of a cell: stands by again whenever another server has taken it.
 Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recovered,
                           std::unique_ptr<StartProgress> progress,
@@ -240,6 +255,10 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
   }
   if (!*job_key) return 0;
   given.job_key = **std::move(job_key);
+  if (recovered.log->tail() > recovered.world.position &&
+      !TRY(fold_again(config, recovered, logger))) {
+    return 0;
+  }
   for (;;) {
     ReplicatedEventLog log(*recovered.log, open_shared_log(*config.cell),
                            [&logger](const std::string& why) {
@@ -265,9 +284,7 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
     }
     progress = std::make_unique<StartProgress>();
     progress->phase("folding the log to stand by");
-    auto world = fold_log(*recovered.log, config.data);
-    if (!world) return tl::unexpected(world.error());
-    recovered.world = *std::move(world);
+    if (!TRY(fold_again(config, recovered, logger))) return 0;
     recovered.torn_bytes = 0;
     given.machine->copied_from.clear();  // that was said
   }

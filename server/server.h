@@ -59,6 +59,7 @@
 #include "server/runners/runner_registry.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/followed_drops.h"
+#include "server/scheduler/followed_redactions.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/job_troubles.h"
 #include "server/scheduler/redactions.h"
@@ -144,13 +145,18 @@ class Server {
   [[nodiscard]] Rejection not_active() const;
   [[nodiscard]] Rejection log_away() const;
   CellParts cell_parts();
-  // What only a server of a cell needs: it drops what others of the cell have dropped.
+  // What only a server of a cell needs: it drops and redacts what others of the cell have.
   void wire_cell();
   // Returns why this server may not drop records from the cell's log now.
   [[nodiscard]] std::optional<RetentionObstacle> retention_obstacle() const;
   // Blocks until it is known which servers the cell has, a minute at most: one that has just taken
   // the cell, or whose database is slow, doesn't know it yet. Any thread.
   void await_peers_known(const std::atomic<bool>& stopped) const;
+  // Returns why this server may not redact that record of the cell's log now.
+  [[nodiscard]] std::optional<Rejection> redaction_obstacle(const RedactionRequest& request) const;
+  void wire_followed_redactions();
+  // Begins what other servers of the cell have dropped or redacted, and is due here.
+  void do_what_is_due();
   // Refuses to have a run retried whose records other servers have dropped.
   [[nodiscard]] std::optional<Rejection> due_drop_refusal(Position failed_at);
   [[nodiscard]] std::optional<CellView> cell_view() const;
@@ -321,6 +327,7 @@ class Server {
   std::unique_ptr<RetentionLoop> retention_;       // nullptr: no policy is configured
   std::unique_ptr<FollowedDrops> followed_drops_;  // nullptr: in no cell
   Redactions redactions_;
+  std::unique_ptr<FollowedRedactions> followed_redactions_;  // nullptr: in no cell
   const RunFileMarkers file_markers_;
   std::unique_ptr<FileRetention> file_retention_;  // nullptr: no policy is configured
   EventFeed feed_;

@@ -2,7 +2,6 @@
 // steps down. Everything between is as without a cell.
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,14 +21,6 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds cell_look{100};
-
-// Returns whether the server has told of itself and read that lately. Otherwise those of the others
-// aren't known to be new either.
-bool has_new_reports(const CellView& view) {
-  return std::ranges::any_of(view.servers, [&](const ReplicaReport& each) {
-    return each.server.name == view.server.name && each.silent_ms <= limits::cell_gone_ms_max;
-  });
-}
 
 // Returns when the log's last record was written (UTC, ns); 0 for an empty log.
 Stored<std::int64_t> last_recorded_at(const EventLog& log) {
@@ -69,13 +60,13 @@ CellMember::Hooks Server::cell_hooks() {
           engine_.follow(std::move(outcome));
           show_followed(recorded_at_ns);
           member_->note_applied();
-          followed_drops_->look();
+          do_what_is_due();
         });
       },
       [this](std::int64_t utc_ns) {
         asio::post(io_, [this, utc_ns] {
           if (stands_by_) engine_.show_as_of(utc_ns);
-          followed_drops_->look();
+          do_what_is_due();
         });
       },
       [this] { asio::post(io_, [this] { take_over(); }); },
@@ -181,7 +172,7 @@ void Server::upgrade_cell(const CellUpgraded& then) {
 
 void Server::watch_cell() {
   look_at_cell();
-  followed_drops_->look();
+  do_what_is_due();
   cell_timer_.expires_after(cell_look);
   cell_timer_.async_wait([this](const boost::system::error_code& replaced) {
     if (!replaced) watch_cell();
@@ -255,6 +246,8 @@ std::optional<CellView> Server::cell_view() const {
   if (!member_) return std::nullopt;
   CellView view = member_->view();
   view.undropped_because = followed_drops_->trouble();
+  view.redactions_due = cell_->log.pending_redactions().due;
+  view.unerased_because = followed_redactions_->trouble();
   return view;
 }
 
@@ -266,79 +259,6 @@ StatusPart Server::cell_status() const {
     shown = to_json(view);
     shown.erase("servers");
   };
-}
-
-void Server::wire_cell() {
-  api_.refuses_commands = [this] { return cell_refusal(); };
-  api_.holds_retry = [this](Position failed_at) { return due_drop_refusal(failed_at); };
-  followed_drops_ = std::make_unique<FollowedDrops>(FollowedDrops::Parts{
-      cell_->log, clock_, rewriting_turn_, config_.data,
-      blocking_pool(lanes_.retentions, /*while_serving=*/false),
-      [this](Position position) { return projector_.follow_to(position); },
-      [this](const std::atomic<bool>& stopped) { return renew_dropped_rows(stopped); },
-      [this](Position dropped_at) {
-        if (retention_) retention_->note_dropped();
-        logger_.info("dropped the records up to {}, as the cell did at {}", log_.horizon().position,
-                     dropped_at);
-      },
-      [this](const std::string& why) { logger_.warn("{}", why); }});
-}
-
-std::optional<Rejection> Server::due_drop_refusal(Position failed_at) {
-  if (failed_at == 0 || failed_at > followed_drops_->due_horizon()) return std::nullopt;
-  if (const std::string& why = followed_drops_->trouble(); !why.empty()) {
-    return Rejection{ErrorCode::NOT_ALLOWED,
-                     "what failed before can't be retried at this server: " + why,
-                     {{"cell", cell_->settings.name}},
-                     {"signalbox cell status", "signalbox cell switch"}};
-  }
-  return Rejection{ErrorCode::OVERLOADED,
-                   "the cell has archived old records, which this server is about to drop: what "
-                   "failed before can't be retried until that is done; try again",
-                   {{"cell", cell_->settings.name}, {"retry_after_ms", std::int64_t{1000}}},
-                   {"signalbox cell status"}};
-}
-
-void Server::await_peers_known(const std::atomic<bool>& stopped) const {
-  if (cell_ == nullptr) return;
-  const auto until = std::chrono::steady_clock::now() +
-                     std::chrono::milliseconds(limits::cell_upgrade_report_ms_max);
-  while (!stopped && std::chrono::steady_clock::now() < until &&
-         !has_new_reports(member_->view())) {
-    std::this_thread::sleep_for(cell_look);
-  }
-}
-
-// A replica computes for itself what a drop leaves, which has the formats of its version.
-std::optional<RetentionObstacle> Server::retention_obstacle() const {
-  if (cell_ == nullptr) return std::nullopt;
-  if (!log_.due_drops().empty()) {
-    const std::string& why = followed_drops_->trouble();
-    return RetentionObstacle{
-        why.empty() ? "what another server of the cell has dropped isn't dropped here yet" : why,
-        {"signalbox cell status"}};
-  }
-  if (engine_.feature_level() < feature_level_of(HistoryDropped::tag)) {
-    Rejection refusal = feature_level_refusal(HistoryDropped::tag, engine_.feature_level());
-    return RetentionObstacle{std::move(refusal.message), std::move(refusal.next_commands)};
-  }
-  const CellView view = member_->view();
-  if (!has_new_reports(view)) {
-    return RetentionObstacle{
-        "which servers the cell has, and of which versions, couldn't be read lately: nothing is "
-        "dropped until that can be",
-        {"signalbox cell status"}};
-  }
-  for (const ReplicaReport& each : view.servers) {
-    const bool is_gone = each.silent_ms > limits::cell_upgrade_report_ms_max;
-    if (is_gone || each.version == SIGNALBOX_VERSION) continue;
-    return RetentionObstacle{"the server " + each.server.name + " has version " + each.version +
-                                 ", and this one " SIGNALBOX_VERSION
-                                 ": each keeps the state of what is dropped in the same bytes, so "
-                                 "nothing is dropped until all have one version",
-                             {"signalbox cell status"}};
-  }
-  return std::nullopt;
 }
 
 CellParts Server::cell_parts() {

@@ -68,7 +68,7 @@ Position Server::latest_dropped_at() const {
 Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {
   const auto run_roots = std::make_shared<RunRootProgress>();
   return {engine_,
-          log_,
+          cell_ != nullptr ? static_cast<RedactableLog&>(cell_->log) : log_,
           rewriting_turn_,
           blocking_pool(lanes_.retentions, /*while_serving=*/false),
           [this, plan](const RedactionRequest& request, const std::atomic<bool>& stopped) {
@@ -90,7 +90,15 @@ Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {
             logger_.error(
                 "a text was redacted, but files may have it until the next start finishes that: {}",
                 why);
-          }};
+          },
+          [this](const RedactionRequest& request) { return redaction_obstacle(request); },
+          cell_ == nullptr ? std::function<void(RedactionOutcome,
+                                                std::function<void(RedactionOutcome)>)>()
+                           : [this](RedactionOutcome outcome,
+                                    std::function<void(RedactionOutcome)> done) {
+                               followed_redactions_->await_others(std::move(outcome),
+                                                                  std::move(done));
+                             }};
 }
 
 // On the lane; the log and the engine's world have the redaction already.
@@ -105,11 +113,15 @@ Stored<void> Server::renew_derived(const RunRootProgress& run_roots,
     }
     return renewed;
   }
-  asio::post(io_, [this] { feed_.renew_facts(); });
   const auto saved = std::make_shared<std::promise<bool>>();
   std::future<bool> done = saved->get_future();
-  run_roots_.renew_texts(run_roots.state, run_roots.position,
-                         [saved](bool is_saved) { saved->set_value(is_saved); });
+  asio::post(io_, [this, saved, run_roots] {
+    feed_.renew_facts();
+    // A standby writes no run roots, and has the progress of before.
+    if (stands_by_) return saved->set_value(run_roots_.forget_progress().has_value());
+    run_roots_.renew_texts(run_roots.state, run_roots.position,
+                           [saved](bool is_saved) { saved->set_value(is_saved); });
+  });
   TRY(await_done(done, stopped));
   if (done.get()) return {};
   return store_failure(StoreError::Kind::io,

@@ -109,6 +109,7 @@ void Server::cancel_background() {
   if (retention_) retention_->stop();
   if (followed_drops_) followed_drops_->stop();
   redactions_.stop();
+  if (followed_redactions_) followed_redactions_->stop();
   if (file_retention_) file_retention_->stop();
   projector_.end_waiting();
 }

@@ -236,10 +236,10 @@ BlockingPool Server::blocking_pool(LanePool& lanes, bool while_serving) {
 Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
+        redactions_.note_applied(records);
         if (stands_by_) return end_revoked(records);
         timer_loop_.apply(records);
         if (retention_) retention_->note_applied(records);
-        redactions_.note_applied(records);
         end_revoked(records);
         schedule_turn();
       },
@@ -328,7 +328,7 @@ MethodParts Server::method_parts() {
     agent_logs_.subscribe(std::move(peer), std::move(subscription), run_id);
   };
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
-  parts.redact = cell_ != nullptr ? refuse_redaction_in_cell : redact_records(redactions_);
+  parts.redact = redact_records(redactions_);
   parts.runners = runner_parts();
   parts.cell = cell_parts();
   parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key, &log_,

@@ -1,5 +1,5 @@
 // What the log's database stores of dropped records: the horizon, the base, and groups of hashes
-// (FORMAT.md, "Dropped records").
+// (FORMAT.md, "Dropped records"); and of what a server of a cell has still to drop and to erase.
 //
 // Internal: only sources include it.
 #pragma once
@@ -18,7 +18,11 @@ namespace signalbox {
 class RocksDatabase;
 
 inline constexpr std::string_view horizon_key = "horizon";
-inline constexpr std::string_view due_drops_key = "due_drops";  // positions: u64, little endian
+// Positions: u64, little endian, ascending.
+inline constexpr std::string_view due_drops_key = "due_drops";
+inline constexpr std::string_view due_redactions_key = "due_redactions";
+inline constexpr std::string_view awaited_redactions_key = "awaited_redactions";
+inline constexpr std::string_view latest_redaction_key = "latest_redaction";
 inline constexpr std::string_view base_prefix = "base/";  // then base_key, index: u64, big endian
 // RocksDB handles values of this size well.
 inline constexpr std::size_t base_chunk_bytes = 1024 * 1024;
@@ -28,9 +32,9 @@ std::string base_parts_prefix(Position base_key);
 std::string base_part_key(Position base_key, std::uint64_t index);
 std::string group_key(std::uint64_t number);
 
-// Encode and decode the positions of due drops. Decoding fails with `damaged`.
-std::string encode_due_drops(const std::vector<Position>& due);
-Stored<std::vector<Position>> decode_due_drops(std::string_view bytes);
+// Encode and decode positions. Decoding fails with `damaged`.
+std::string encode_positions(const std::vector<Position>& due);
+Stored<std::vector<Position>> decode_positions(std::string_view bytes);
 
 // Calls `visit` with the groups from number `from` on, until it returns false.
 Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,

@@ -143,7 +143,12 @@ Stored<void> note_redactions(const RocksDatabase& database, const PositionRange&
 }
 
 Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
-                              Position from, Position next, const Horizon& horizon) {
+                              Position from, Position next, const Horizon& horizon,
+                              const std::vector<Position>& awaited) {
+  const auto leave_out_awaited = [&] {
+    for (const Position each : awaited) redactions.await(each);
+  };
+  leave_out_awaited();
   if (redactions.lacks_event()) {
     TRY(note_redactions(database, {next, position_max}, redactions));
   }
@@ -154,6 +159,7 @@ Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger red
       TRY(note_redactions(database, {position, position}, redactions));
     }
   }
+  leave_out_awaited();  // an event about an earlier redaction of it may have been read since
   return redactions.check_log();
 }
 
@@ -235,6 +241,7 @@ Stored<void> check_tail(const std::filesystem::path& data, const std::optional<A
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
                                   const std::optional<Checkpoint>& checkpoint,
                                   const std::optional<Anchor>& anchor, const Horizon& horizon,
+                                  const std::vector<Position>& awaited,
                                   const std::filesystem::path& data) {
   const auto head = database.head();
   if (!head) return head;
@@ -276,7 +283,7 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
     return tl::unexpected(missing_after(data, frontier.leaves, tail, "its own head"));
   }
   if (frontier != *head) return tl::unexpected(root_differs(data, tail, "its own head"));
-  TRY(check_redactions(database, std::move(redactions), begin, tail + 1, horizon));
+  TRY(check_redactions(database, std::move(redactions), begin, tail + 1, horizon, awaited));
   return head;
 }
 

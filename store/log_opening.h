@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "store/anchor.h"
 #include "store/entry.h"
@@ -33,9 +34,11 @@ Stored<void> note_redactions(const RocksDatabase& database, const PositionRange&
 
 // Checks the redacted records of a walk over `from` … `next` - 1 against the events about them,
 // which may lie after it, and the events against the records. Reads further records as needed,
-// except those that were dropped. Fails with `damaged` on a mismatch.
+// except those that were dropped, and leaves out those that are `awaited` (PendingRedactions).
+// Fails with `damaged` on a mismatch.
 Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
-                              Position from, Position next, const Horizon& horizon);
+                              Position from, Position next, const Horizon& horizon,
+                              const std::vector<Position>& awaited);
 
 // Return the paths of a data directory's parts.
 std::filesystem::path log_directory(const std::filesystem::path& data);
@@ -58,6 +61,7 @@ Stored<void> check_tail(const std::filesystem::path& data, const std::optional<A
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
                                   const std::optional<Checkpoint>& checkpoint,
                                   const std::optional<Anchor>& anchor, const Horizon& horizon,
+                                  const std::vector<Position>& awaited,
                                   const std::filesystem::path& data);
 
 }  // namespace signalbox

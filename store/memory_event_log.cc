@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,8 +10,8 @@
 #include "domain/check.h"
 #include "domain/try.h"
 #include "store/entry.h"
+#include "store/memory_log_state.h"
 #include "store/merkle_tree.h"
-#include "store/sha256.h"
 
 namespace signalbox {
 namespace {
@@ -27,50 +24,11 @@ RandomSource counting() {
   };
 }
 
-// Entries are replaced as a whole, never changed: a walk may still read the former one.
-using KeptEntry = std::shared_ptr<const std::string>;
-
-KeptEntry kept_entry(const Commit& commit, const RandomSource& random, Sha256& sha256,
-                     MerkleFrontier& frontier) {
-  std::string bytes;
-  encode_entry(commit, random, sha256, frontier, bytes);
-  return std::make_shared<const std::string>(std::move(bytes));
-}
-
 StoreError no_entry_at(Position begin) {
   return damaged_at(begin, "no entry of the log begins there");
 }
 
 }  // namespace
-
-struct MemoryEventLog::State {
-  // The contents of the simulated disk: the entries by their first position, and the tree over
-  // them.
-  struct Kept {
-    std::map<Position, KeptEntry> entries;
-    MerkleFrontier frontier;
-    Horizon horizon;
-    std::string base;
-    std::vector<Position> due_drops;
-
-    // Drops what `staged` names, for the HistoryDropped at `dropped_at`.
-    void drop(const StagedDrop& staged, Position dropped_at);
-  };
-
-  Options options;
-  Sha256 sha256;
-  mutable std::shared_mutex mutex;  // guards `kept`: scans run concurrently with appends
-  Kept kept;
-  std::optional<Kept> after_restart;  // what an append of unknown outcome wrote, for restart()
-  bool broken = false;  // an append had an unknown outcome: none succeeds until restart()
-  std::uint64_t appends = 0;
-
-  // Returns the error of reading the record at `position`, or nothing.
-  [[nodiscard]] Stored<void> require(Position position) const;
-  // Has `change` change what is kept, or what restart() will show, or nothing, as the test wishes.
-  template <class Change>
-  AppendResult write(Change&& change);
-};
 
 void MemoryEventLog::State::Kept::drop(const StagedDrop& staged, Position dropped_at) {
   const HistoryDrop& dropped = staged.drop;
@@ -90,25 +48,6 @@ Stored<void> MemoryEventLog::State::require(Position position) const {
     return tl::unexpected(dropped_record(position, kept.horizon));
   }
   return {};
-}
-
-template <class Change>
-AppendResult MemoryEventLog::State::write(Change&& change) {
-  const Position tail = kept.frontier.leaves;
-  if (broken) return {AppendStatus::unknown, tail, "an earlier append failed"};
-  std::optional<AppendFault> fault;
-  if (options.fault) fault = options.fault(++appends);
-  if (!fault) {
-    change(kept);
-    return {AppendStatus::ok, kept.frontier.leaves, {}};
-  }
-  if (fault->status == AppendStatus::full) {
-    return {AppendStatus::full, tail, "no space left, as the test wishes"};
-  }
-  SIGNALBOX_CHECK(fault->status == AppendStatus::unknown);
-  broken = true;
-  if (fault->written) change(after_restart.emplace(kept));
-  return {AppendStatus::unknown, tail, "the write failed, as the test wishes"};
 }
 
 MemoryEventLog::MemoryEventLog() : MemoryEventLog(Options{}) {}
@@ -140,65 +79,6 @@ AppendResult MemoryEventLog::append(Position expected_tail, std::span<const Comm
   return state_->write([&](State::Kept& kept) {
     kept.entries.merge(entries);
     kept.frontier = std::move(frontier);
-  });
-}
-
-AppendResult MemoryEventLog::append_entries(Position expected_tail,
-                                            std::span<const std::string_view> entries,
-                                            MerkleFrontier next) {
-  const std::unique_lock lock(state_->mutex);
-  const Position tail = state_->kept.frontier.leaves;
-  if (expected_tail != tail) return {AppendStatus::conflict, tail, {}};
-  if (entries.empty()) return {AppendStatus::ok, tail, {}};
-  return state_->write([&](State::Kept& kept) {
-    for (const std::string_view entry : entries) {
-      const auto first = parse_frame(entry);
-      SIGNALBOX_CHECK(first.has_value());
-      kept.entries[first->position] = std::make_shared<const std::string>(entry);
-      if (first->number == HistoryDropped::tag.number) kept.due_drops.push_back(first->position);
-    }
-    kept.frontier = std::move(next);
-  });
-}
-
-Stored<AppendResult> MemoryEventLog::redact(Position expected_tail, const Redaction& redaction) {
-  if (expected_tail != tail()) return AppendResult{AppendStatus::conflict, tail(), {}};
-  Salt salt;
-  state_->options.random(salt);
-  const auto staged = TRY(stage_redaction(redaction.position, redaction.replacement, salt));
-  Commit commit{redaction.note};
-  set_digests(commit.front(), staged.redacted);
-  return commit_redaction(expected_tail, commit, staged);
-}
-
-Stored<StagedRedaction> MemoryEventLog::stage_redaction(Position position, const Event& replacement,
-                                                        const Salt& salt) const {
-  const std::shared_lock lock(state_->mutex);
-  TRY(state_->require(position));
-  const auto& [first, entry] = *std::prev(state_->kept.entries.upper_bound(position));
-  auto redacted = TRY(redact_entry(*entry, first, position, replacement, salt));
-  return StagedRedaction{position, std::move(redacted), first, sha256(*entry)};
-}
-
-Stored<AppendResult> MemoryEventLog::commit_redaction(Position expected_tail, const Commit& commit,
-                                                      const StagedRedaction& staged) {
-  const std::unique_lock lock(state_->mutex);
-  const auto* event = event_as<PayloadRedacted>(commit.front().event);
-  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr);
-  SIGNALBOX_CHECK(event->redacted_position == staged.position);
-  SIGNALBOX_CHECK(event->payload_digest == staged.redacted.payload_digest);
-  SIGNALBOX_CHECK(event->replacement_digest == staged.redacted.replacement_digest);
-  const Position tail = state_->kept.frontier.leaves;
-  if (expected_tail != tail) return AppendResult{AppendStatus::conflict, tail, {}};
-  check_numbering(expected_tail, {&commit, 1});
-  // Another redaction of the entry, or its drop, would be undone.
-  const auto present = state_->kept.entries.find(staged.entry_first);
-  SIGNALBOX_CHECK(present != state_->kept.entries.end());
-  SIGNALBOX_CHECK(sha256(*present->second) == staged.replaced_sha256);
-  return state_->write([&](State::Kept& kept) {
-    kept.entries[staged.entry_first] = std::make_shared<const std::string>(staged.redacted.bytes);
-    kept.entries[commit.front().position] =
-        kept_entry(commit, state_->options.random, state_->sha256, kept.frontier);
   });
 }
 

@@ -36,7 +36,9 @@ class MemoryEventLog final : public ReplicaLog {
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
   [[nodiscard]] std::chrono::milliseconds full_for() const override { return {}; }
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
-                              MerkleFrontier next) override;
+                              MerkleFrontier next, const EntryRedactions& redactions) override;
+  [[nodiscard]] PendingRedactions pending_redactions() const override;
+  Stored<void> settle_redactions(Position through) override;
   Stored<void> sync() override { return {}; }
   [[nodiscard]] Position synced() const override { return tail(); }
   [[nodiscard]] std::vector<Position> due_drops() const override;
@@ -68,7 +70,7 @@ class MemoryEventLog final : public ReplicaLog {
                                             std::atomic<bool>* /*canceled*/) const override {
     return {};
   }
-  Stored<void> note_erased(const Erasure& /*erasure*/) override { return {}; }
+  Stored<void> note_erased(const Erasure& erasure) override;
 
   // Simulates a restart of the process: after `unknown` the log accepts appends again, and records
   // that were written in spite of the failure become visible.

@@ -2,146 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
+#include "store/memory_chain_state.h"
 
 namespace signalbox {
-
-struct MemoryChain::State {
-  mutable std::mutex mutex;
-  std::condition_variable changed;
-  bool is_created = false;
-  CellState cell;
-  std::vector<ChainLink> links;
-  std::size_t acknowledged = 0;      // so many links survive a failover
-  std::optional<ChainLink> delayed;  // an append that is under way without its writer
-  std::optional<LostAppend> lost;    // of the next append
-  bool rolls_back = false;           // once an append has failed
-  std::map<std::string, ReplicaReport> replicas;
-  std::set<const void*> attending;  // connections
-  bool is_away = false;
-  bool is_denied = false;
-  bool is_stuck = false;
-  bool is_quorum = true;
-  std::optional<std::int64_t> stopped_clock_ns;
-
-  [[nodiscard]] std::int64_t wall_ns() const {
-    if (stopped_clock_ns) return *stopped_clock_ns;
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-  }
-
-  // The epoch isn't compared again: a database did that when the statement began.
-  void land(std::optional<ChainLink> link) {
-    if (link && follows(*link)) links.push_back(*std::move(link));
-  }
-  [[nodiscard]] bool follows(const ChainLink& link) const {
-    const ChainLink& end = links.back();
-    return end.prev == link.before && end.last == link.prev && end.epoch == link.epoch_before;
-  }
-  void acknowledge() { acknowledged = links.size(); }
-  void roll_back() {
-    links.resize(acknowledged);
-    delayed.reset();
-    attending.clear();
-  }
-};
-
-MemoryChain::MemoryChain() : state_(std::make_unique<State>()) {}
-MemoryChain::~MemoryChain() = default;
-
-void MemoryChain::lose_next_append(std::optional<LostAppend> fate) {
-  const std::lock_guard lock(state_->mutex);
-  state_->lost = fate;
-}
-
-void MemoryChain::land_delayed() {
-  const std::lock_guard lock(state_->mutex);
-  state_->land(std::exchange(state_->delayed, std::nullopt));
-}
-
-std::optional<ChainLink> MemoryChain::take_delayed() {
-  const std::lock_guard lock(state_->mutex);
-  return std::exchange(state_->delayed, std::nullopt);
-}
-
-void MemoryChain::delay(ChainLink link) {
-  const std::lock_guard lock(state_->mutex);
-  state_->delayed = std::move(link);
-}
-
-std::size_t MemoryChain::acknowledged() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->acknowledged;
-}
-
-void MemoryChain::set_acknowledged(std::size_t count) {
-  const std::lock_guard lock(state_->mutex);
-  state_->acknowledged = count;
-}
-
-void MemoryChain::acknowledge_through(Position last) {
-  const std::lock_guard lock(state_->mutex);
-  for (std::size_t count = state_->links.size(); count > state_->acknowledged; --count) {
-    if (state_->links[count - 1].last == last) state_->acknowledged = count;
-  }
-}
-
-void MemoryChain::set_away(bool away) {
-  const std::lock_guard lock(state_->mutex);
-  state_->is_away = away;
-  if (away) state_->attending.clear();
-  state_->changed.notify_all();
-}
-
-void MemoryChain::set_denied(bool denied) {
-  const std::lock_guard lock(state_->mutex);
-  state_->is_denied = denied;
-}
-
-void MemoryChain::set_stuck(bool stuck) {
-  const std::lock_guard lock(state_->mutex);
-  state_->is_stuck = stuck;
-  state_->changed.notify_all();
-}
-
-void MemoryChain::roll_back() {
-  const std::lock_guard lock(state_->mutex);
-  state_->roll_back();
-}
-
-void MemoryChain::lose_connections() {
-  const std::lock_guard lock(state_->mutex);
-  state_->attending.clear();
-}
-
-void MemoryChain::set_quorum(bool quorum) {
-  const std::lock_guard lock(state_->mutex);
-  state_->is_quorum = quorum;
-}
-
-void MemoryChain::set_clock_ns(std::int64_t now_ns) {
-  const std::lock_guard lock(state_->mutex);
-  state_->stopped_clock_ns = now_ns;
-}
-
-void MemoryChain::set_feature_level(FeatureLevel level) {
-  const std::lock_guard lock(state_->mutex);
-  state_->cell.feature_level = level;
-}
-
-std::vector<ChainLink> MemoryChain::links() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->links;
-}
 
 // A call under way, which has the chain to itself, but for write().
 struct MemorySharedLog::Call {
@@ -331,6 +199,30 @@ Stored<TrimmedChain> MemorySharedLog::trim(std::uint64_t epoch, Position through
   return trimmed;
 }
 
+Stored<std::optional<ChainLink>> MemorySharedLog::find(Position position) {
+  const Call call(*this);
+  TRY(call.find_cell());
+  for (const ChainLink& link : call.state.links) {
+    const bool is_after_begin = link.prev == before_chain || link.prev < position;
+    if (is_after_begin && position <= link.last) return link;
+  }
+  return std::nullopt;
+}
+
+Stored<bool> MemorySharedLog::rewrite(std::uint64_t epoch, const ChainLink& link,
+                                      const std::string& bytes) {
+  Call call(*this);
+  TRY(call.find_cell());
+  TRY(call.require_quorum());
+  if (call.state.cell.epoch == epoch) TRY(call.write());
+  auto& links = call.state.links;
+  const auto found = std::find(links.begin(), links.end(), link);
+  if (call.state.cell.epoch != epoch || found == links.end()) return false;
+  found->bytes = bytes;
+  call.state.acknowledge();
+  return true;
+}
+
 Stored<void> MemorySharedLog::report(const ReplicaReport& report) {
   const Call call(*this);
   TRY(call.find_cell());
@@ -369,6 +261,8 @@ Stored<void> MemorySharedLog::take_name(const ReplicaReport& former, const std::
   found->second.seen_ns = call.state.wall_ns();
   found->second.feature_level = feature_level_min;
   found->second.applied = 0;
+  found->second.erased_through = 0;
+  found->second.redacted_at = 0;
   return {};
 }
 

@@ -43,6 +43,9 @@ class PostgresLog final : public SharedLog {
   [[nodiscard]] Stored<std::vector<ChainLink>> read(Position prev, std::size_t count) override;
   [[nodiscard]] Stored<ChainLink> last() override;
   Stored<TrimmedChain> trim(std::uint64_t epoch, Position through, std::size_t count) override;
+  [[nodiscard]] Stored<std::optional<ChainLink>> find(Position position) override;
+  Stored<bool> rewrite(std::uint64_t epoch, const ChainLink& link,
+                       const std::string& bytes) override;
   Stored<void> report(const ReplicaReport& report) override;
   [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override;
   Stored<void> take_name(const ReplicaReport& former, const std::string& identity) override;

@@ -62,6 +62,14 @@ Stored<void> PostgresLog::report(const ReplicaReport& report) {
     selected += ", $" + std::to_string(values.size()) + ", n.moment";
     changes += ", feature_level = excluded.feature_level, level_seen = excluded.level_seen";
   }
+  if (columns_.have_erased) {
+    values.push_back(PostgresValue::int8(to_database(report.erased_through)));
+    selected += ", $" + std::to_string(values.size());
+    values.push_back(PostgresValue::int8(to_database(report.redacted_at)));
+    selected += ", $" + std::to_string(values.size());
+    columns += ", erased_through, redacted_at";
+    changes += ", erased_through = excluded.erased_through, redacted_at = excluded.redacted_at";
+  }
   const auto told = TRY(read_rows("INSERT INTO sb_replica (" + columns + ") SELECT " + selected +
                                       " FROM set_config('synchronous_commit', 'local', true),"
                                       " (SELECT clock_timestamp() AS moment) n"
@@ -78,15 +86,16 @@ Stored<void> PostgresLog::take_name(const ReplicaReport& former, const std::stri
   const Deadline end = deadline();
   TRY(reach(end));
   if (columns_.have_identity) {
-    const auto taken =
-        TRY(read_rows("UPDATE sb_replica SET identity = $4, seen = clock_timestamp(), applied = 0"
-                      " FROM set_config('synchronous_commit', 'local', true)"
-                      " WHERE cell = $1 AND name = $2 AND identity = $3"
-                      " AND (extract(epoch FROM seen) * 1000000)::bigint = $5 RETURNING cell",
-                      {PostgresValue::int4(*cell_), PostgresValue::text(former.server.name),
-                       PostgresValue::text(former.server.identity), PostgresValue::text(identity),
-                       PostgresValue::int8(former.seen_ns / 1000)},
-                      end));
+    const auto taken = TRY(read_rows(
+        "UPDATE sb_replica SET identity = $4, seen = clock_timestamp(), applied = 0" +
+            std::string(columns_.have_erased ? ", erased_through = 0, redacted_at = 0" : "") +
+            " FROM set_config('synchronous_commit', 'local', true)"
+            " WHERE cell = $1 AND name = $2 AND identity = $3"
+            " AND (extract(epoch FROM seen) * 1000000)::bigint = $5 RETURNING cell",
+        {PostgresValue::int4(*cell_), PostgresValue::text(former.server.name),
+         PostgresValue::text(former.server.identity), PostgresValue::text(identity),
+         PostgresValue::int8(former.seen_ns / 1000)},
+        end));
     if (!taken.empty()) return {};
   }
   return store_failure(StoreError::Kind::in_use, "another server is called " + former.server.name);
@@ -100,12 +109,14 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   const std::string identity = columns_.have_identity ? "identity" : "''::text";
   const std::string level =
       columns_.have_level ? "CASE WHEN level_seen = seen THEN feature_level ELSE $2 END" : "$2";
+  const std::string erased =
+      columns_.have_erased ? "erased_through, redacted_at" : "0::bigint, 0::bigint";
   const auto rows =
       TRY(read_rows("SELECT name, address, role, version, applied, root,"
                     " (extract(epoch FROM seen) * 1000000)::bigint, " +
                         identity + ", " + level +
-                        ", (extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint"
-                        " FROM sb_replica WHERE cell = $1 ORDER BY name",
+                        ", (extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint, " +
+                        erased + " FROM sb_replica WHERE cell = $1 ORDER BY name",
                     {PostgresValue::int4(*cell_), PostgresValue::int4(feature_level_min)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {
@@ -116,7 +127,9 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
                        row.bytes(5),
                        row.integer(6) * 1000,
                        static_cast<FeatureLevel>(row.integer(8)),
-                       row.integer(9)});
+                       row.integer(9),
+                       from_database(row.integer(10)),
+                       from_database(row.integer(11))});
   }
   return reports;
 }

@@ -32,7 +32,8 @@ constexpr const char* tables_text = R"(
       cell int, name text, address text NOT NULL, role text NOT NULL, version text NOT NULL,
       applied bigint NOT NULL, root text NOT NULL, seen timestamptz NOT NULL,
       identity text NOT NULL DEFAULT '', feature_level int NOT NULL DEFAULT 1,
-      level_seen timestamptz, PRIMARY KEY (cell, name));
+      level_seen timestamptz, erased_through bigint NOT NULL DEFAULT 0,
+      redacted_at bigint NOT NULL DEFAULT 0, PRIMARY KEY (cell, name));
     COMMENT ON TABLE sb_cell IS ')";
 
 // The comment that tells the version of the tables, which follows.
@@ -68,7 +69,9 @@ std::string add_columns(std::chrono::milliseconds lock_wait) {
       "ALTER TABLE sb_replica"
       " ADD COLUMN IF NOT EXISTS identity text NOT NULL DEFAULT '',"
       " ADD COLUMN IF NOT EXISTS feature_level int NOT NULL DEFAULT 1,"
-      " ADD COLUMN IF NOT EXISTS level_seen timestamptz;",
+      " ADD COLUMN IF NOT EXISTS level_seen timestamptz,"
+      " ADD COLUMN IF NOT EXISTS erased_through bigint NOT NULL DEFAULT 0,"
+      " ADD COLUMN IF NOT EXISTS redacted_at bigint NOT NULL DEFAULT 0;",
       "SET LOCAL synchronous_commit = local; SET LOCAL lock_timeout = " +
           std::to_string(lock_wait.count()) + "; ");
 }
@@ -154,11 +157,12 @@ Stored<PostgresColumns> find_postgres_columns(PostgresConnection& connection, De
   const auto found =
       TRY(run_statement(connection, Effect::reads,
                         "SELECT count(*) FILTER (WHERE attname = 'identity') = 1,"
-                        " count(*) FILTER (WHERE attname IN ('feature_level', 'level_seen')) = 2"
+                        " count(*) FILTER (WHERE attname IN ('feature_level', 'level_seen')) = 2,"
+                        " count(*) FILTER (WHERE attname IN ('erased_through', 'redacted_at')) = 2"
                         " FROM pg_attribute WHERE attrelid = to_regclass('sb_replica')"
                         " AND NOT attisdropped",
                         {}, deadline));
-  return PostgresColumns{found.at(0).boolean(0), found.at(0).boolean(1)};
+  return PostgresColumns{found.at(0).boolean(0), found.at(0).boolean(1), found.at(0).boolean(2)};
 }
 
 Stored<PostgresColumns> complete_postgres_tables(PostgresConnection& connection,
@@ -172,7 +176,7 @@ Stored<PostgresColumns> complete_postgres_tables(PostgresConnection& connection,
       std::clamp(left / 2, std::chrono::milliseconds(1), std::chrono::milliseconds(1'000));
   const PostgresAnswer answer = connection.run(Effect::reads, add_columns(lock_wait), {}, deadline);
   if (answer.outcome == PostgresAnswer::Outcome::refused) return found;
-  if (answer.is_ok()) return PostgresColumns{true, true};
+  if (answer.is_ok()) return PostgresColumns{true, true, true};
   return tl::unexpected(postgres_error(answer, Effect::reads));
 }
 

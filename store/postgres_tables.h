@@ -49,8 +49,9 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection,
 struct PostgresColumns {
   bool have_identity = false;
   bool have_level = false;
+  bool have_erased = false;
 
-  [[nodiscard]] bool are_complete() const { return have_identity && have_level; }
+  [[nodiscard]] bool are_complete() const { return have_identity && have_level && have_erased; }
 };
 
 struct PostgresCell {

@@ -1,6 +1,7 @@
 #include "store/redaction.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "domain/check.h"
@@ -17,27 +18,71 @@ constexpr std::size_t replaced_bytes_max =
     limits::record_bytes_max + limits::redacted_growth_bytes_max - 64;
 static_assert(8 + sizeof(Digest) <= 64, "checksum, length and digest come to it");
 
+// Calls `visit` with the record at `position`, whose entry begins at `first`.
+Stored<void> with_frame(std::string_view entry, Position first, Position position,
+                        const std::function<Stored<void>(const Frame&)>& visit) {
+  const auto walked = TRY(for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+    if (frame.position == position) TRY(visit(frame));
+    return true;
+  }));
+  if (walked.next <= position) return tl::unexpected(damaged_at(position, "it is missing"));
+  return {};
+}
+
 }  // namespace
 
 Stored<RedactedEntry> redact_entry(std::string_view entry, Position first, Position position,
                                    const Event& replacement, const Salt& salt) {
   RedactedEntry redacted;
+  const std::string bytes = replacement_of(replacement, salt);
+  redacted.replacement_digest = sha256(bytes);
+  TRY(with_frame(entry, first, position, [&](const Frame& frame) -> Stored<void> {
+    SIGNALBOX_CHECK(tag_of(replacement).number == frame.number);
+    SIGNALBOX_CHECK(frame.header.size() + bytes.size() <= replaced_bytes_max);
+    Sha256 hashing;
+    redacted.payload_digest = payload_digest(frame, hashing);
+    return {};
+  }));
+  redacted.bytes = TRY(replace_payload(entry, first, position, bytes));
+  return redacted;
+}
+
+Stored<std::string> replace_payload(std::string_view entry, Position first, Position position,
+                                    std::string_view replacement) {
+  std::string replaced;
   Sha256 hashing;
   const auto walked = TRY(for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
-    if (frame.position != position) {
-      append_frame(frame, redacted.bytes);
-      return true;
+    if (frame.position == position) {
+      append_redacted_frame(frame.header, payload_digest(frame, hashing), replacement, replaced);
+    } else {
+      append_frame(frame, replaced);
     }
-    SIGNALBOX_CHECK(tag_of(replacement).number == frame.number);
-    const std::string bytes = replacement_of(replacement, salt);
-    SIGNALBOX_CHECK(frame.header.size() + bytes.size() <= replaced_bytes_max);
-    redacted.payload_digest = payload_digest(frame, hashing);
-    redacted.replacement_digest = sha256(bytes);
-    append_redacted_frame(frame.header, redacted.payload_digest, bytes, redacted.bytes);
     return true;
   }));
   if (walked.next <= position) return tl::unexpected(damaged_at(position, "it is missing"));
-  return redacted;
+  return replaced;
+}
+
+Stored<FollowedRedaction> apply_redaction(std::string_view entry, Position first,
+                                          const PayloadRedacted& event,
+                                          std::string_view replacement) {
+  FollowedRedaction applied;
+  const Position position = event.redacted_position;
+  bool has_replacement = false;
+  TRY(with_frame(entry, first, position, [&](const Frame& frame) -> Stored<void> {
+    Sha256 hashing;
+    if (payload_digest(frame, hashing) != event.payload_digest) {
+      return tl::unexpected(damaged_at(position, "its redaction is about another payload"));
+    }
+    has_replacement = frame.redacted() && sha256(frame.replacement) == event.replacement_digest;
+    return {};
+  }));
+  if (has_replacement) return applied;
+  applied.is_awaited = replacement.empty() || sha256(replacement) != event.replacement_digest;
+  if (!applied.is_awaited) {
+    applied.entry = TRY(replace_payload(entry, first, position, replacement));
+  }
+  return applied;
 }
 
 void set_digests(Record& note, const RedactedEntry& redacted) {

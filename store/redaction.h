@@ -31,6 +31,27 @@ struct RedactedEntry {
 Stored<RedactedEntry> redact_entry(std::string_view entry, Position first, Position position,
                                    const Event& replacement, const Salt& salt);
 
+// Returns the entry, which begins at `first`, with the payload of the record at `position` replaced
+// by `replacement`, as another log has it (Frame::replacement). Fails with `damaged` as
+// redact_entry().
+Stored<std::string> replace_payload(std::string_view entry, Position first, Position position,
+                                    std::string_view replacement);
+
+// What an event about a redaction makes of an entry that another log has redacted.
+struct FollowedRedaction {
+  // The record has another payload than the event says, and isn't given that one: a later redaction
+  // of it erased that, too.
+  bool is_awaited = false;
+  std::string entry;  // in its new form; empty: it stays as it is
+};
+
+// Applies the event to the entry, which begins at `first` and has the record that it names.
+// `replacement` is what came with the event; empty for nothing. Fails with `damaged` if the entry
+// can't be read, or the event is about another payload.
+Stored<FollowedRedaction> apply_redaction(std::string_view entry, Position first,
+                                          const PayloadRedacted& event,
+                                          std::string_view replacement);
+
 // Returns whether `replacement` isn't too large to replace the frame's payload. An event whose
 // texts were blanked to the minimum always fits: conversion from an older version adds less than
 // that saves.
@@ -68,6 +89,11 @@ class RedactionLedger {
 
   // Excludes a record that was dropped from the checks, so that events about it are ignored.
   void forget(Position position) { from_events_.erase(position); }
+  // Excludes a record whose payload was replaced for an event that a replica doesn't have yet.
+  void await(Position position) {
+    from_events_.erase(position);
+    from_records_.erase(position);
+  }
 
   // Checks a walk that noted all records concerned. Fails with `damaged` if a replacement isn't the
   // one in the latest event about it, or if a payload that was erased is there again.

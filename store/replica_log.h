@@ -4,12 +4,55 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "store/redactable_log.h"
 
 namespace signalbox {
+
+// What entries that a replica takes have to do with redactions.
+struct EntryRedactions {
+  bool has_event = false;  // one of them is a PayloadRedacted
+  // What replaces the payload that the PayloadRedacted among them erased, as its link has it
+  // (LinkParts); empty for nothing.
+  std::string_view replacement;
+  std::vector<Position> redacted;  // the records among them whose payloads were replaced already
+
+  [[nodiscard]] bool are_there() const { return has_event || !redacted.empty(); }
+};
+
+// The redactions that a replica isn't done with.
+struct PendingRedactions {
+  // The positions of PayloadRedacted, ascending, which settle_redactions() wasn't called for.
+  std::vector<Position> due;
+  // The records, ascending, whose payloads were replaced for an event that isn't here yet: the
+  // other log has erased them since. Their texts are proven only once it is.
+  std::vector<Position> awaited;
+  Position latest = 0;  // the latest PayloadRedacted that append_entries() has taken
+  // Files may have replaced payloads.
+  bool is_erasing = false;
+};
+
+// The entries that a replica has, for follow_redactions().
+struct ReplicaEntries {
+  struct Entry {
+    Position first = 0;
+    std::string bytes;
+  };
+
+  const Horizon& horizon;
+  std::function<Stored<Entry>(Position position)> entry_of;  // that has the record
+  std::function<Stored<void>(const Entry& entry)> replace;   // the one that begins there
+};
+
+// Returns what is pending once a replica has taken `entries`, where `pending` was before, and has
+// the entry with the payload that they redact replaced. Fails with `damaged`, and as `replica`.
+Stored<PendingRedactions> follow_redactions(PendingRedactions pending,
+                                            std::span<const std::string_view> entries,
+                                            const EntryRedactions& redactions,
+                                            const ReplicaEntries& replica);
 
 class ReplicaLog : public RedactableLog {
  public:
@@ -18,10 +61,17 @@ class ReplicaLog : public RedactableLog {
   // them or encoded with them. Doesn't wait for the disk: a crash of the machine may take entries
   // of the last second, which the other log has. After `unknown` the log may have them, and shall
   // not be read on. Otherwise as append(). A HistoryDropped among them is due from then on: the
-  // same write notes it.
+  // same write notes it. For a PayloadRedacted, of which they have one at most, the same write
+  // replaces the payload, and notes it as due.
   virtual AppendResult append_entries(Position expected_tail,
                                       std::span<const std::string_view> entries,
-                                      MerkleFrontier next) = 0;
+                                      MerkleFrontier next, const EntryRedactions& redactions) = 0;
+
+  // Returns the redactions that append_entries() has begun and that aren't done. Any thread.
+  [[nodiscard]] virtual PendingRedactions pending_redactions() const = 0;
+  // Forgets those that are due and recorded at `through` or before: nothing of them is left
+  // anywhere. Errors as begin_erasure(). On the appending thread.
+  virtual Stored<void> settle_redactions(Position through) = 0;
 
   // Returns the positions of those HistoryDropped, ascending, which append_entries() has taken and
   // whose records are still there. Any thread.

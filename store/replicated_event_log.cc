@@ -45,14 +45,19 @@ Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
                                                      " and the replica ends at " +
                                                      std::to_string(tail)));
   }
-  const auto entries = TRY(link_entries(link.bytes));
+  const LinkParts parts = TRY(link_parts(link.bytes));
   FollowedLink followed;
   followed.frontier = replica_.frontier();
-  RedactionLedger redactions;
-  for (const std::string_view entry : entries) {
+  EntryRedactions redactions{false, parts.replacement, {}};
+  RedactionLedger ledger;
+  for (const std::string_view entry : parts.entries) {
     const Position first = followed.frontier.leaves + 1;
-    TRY(append_leaves(entry, first, first, link.last, sha256_, followed.frontier, redactions));
+    TRY(append_leaves(entry, first, first, link.last, sha256_, followed.frontier, ledger));
     followed.commits.push_back(TRY(decode_entry(entry, first)));
+    for (const Record& record : followed.commits.back()) {
+      if (record.redacted) redactions.redacted.push_back(record.position);
+      if (event_as<PayloadRedacted>(record.event) != nullptr) redactions.has_event = true;
+    }
   }
   std::string head;
   encode_head(followed.frontier, head);
@@ -61,7 +66,7 @@ Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
         tail + 1,
         "what follows " + std::to_string(tail) + " doesn't lead to the tree that its writer had"));
   }
-  const AppendResult kept = keep(tail, entries, followed.frontier);
+  const AppendResult kept = keep(tail, parts.entries, followed.frontier, redactions);
   if (kept.status != AppendStatus::ok) {
     return store_failure(
         kept.status == AppendStatus::full ? StoreError::Kind::full : StoreError::Kind::io,
@@ -88,7 +93,7 @@ AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const 
   // more than twice what fitted into the one before.
   std::size_t offered = commits.size();
   while (!commits.empty() && result.status == AppendStatus::ok) {
-    result = append_link(commits.first(std::min(offered, commits.size())));
+    result = append_link(commits.first(std::min(offered, commits.size())), {});
     const auto is_written = [&](const Commit& commit) {
       return commit.back().position <= result.tail;
     };
@@ -100,7 +105,8 @@ AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const 
   return result;
 }
 
-AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
+AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits,
+                                             std::string_view replacement) {
   encoder_.begin(commits, random_);
   ChainLink link;
   MerkleFrontier next = replica_.frontier();
@@ -114,8 +120,9 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
   }
   encoder_.end(sha256_, next);
   if (count < commits.size()) {  // the rest becomes links of its own
-    return append_link(commits.first(count));
+    return append_link(commits.first(count), replacement);
   }
+  if (!replacement.empty()) append_link_replacement(replacement, link.bytes);
   link.epoch = epoch_;
   link.epoch_before = last_epoch_;
   link.before = last_prev_;
@@ -132,7 +139,8 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
   }
   last_epoch_ = epoch_;
   last_prev_ = link.prev;
-  AppendResult kept = keep(link.prev, entries, std::move(next));
+  AppendResult kept =
+      keep(link.prev, entries, std::move(next), {!replacement.empty(), replacement, {}});
   if (kept.status != AppendStatus::ok) {
     // Without space it stays a beginning of the chain, and follows once there is some.
     const bool is_full = kept.status == AppendStatus::full;
@@ -145,9 +153,9 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits) {
 }
 
 AppendResult ReplicatedEventLog::keep(Position tail, std::span<const std::string_view> entries,
-                                      MerkleFrontier next) {
+                                      MerkleFrontier next, const EntryRedactions& redactions) {
   const std::lock_guard lock(writing_);
-  return replica_.append_entries(tail, entries, std::move(next));
+  return replica_.append_entries(tail, entries, std::move(next), redactions);
 }
 
 // The event is in the cell's log before the records go: whatever happens in between, the drop is
@@ -220,17 +228,14 @@ Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& 
     link.epoch_before = last_epoch_;
     link.before = last_prev_;
     link.prev = tree.leaves;
-    Stored<void> hashed;
+    Stored<bool> added = true;
     TRY(replica_.scan_entries(link.prev + 1, [&](std::string_view entry, Position first) {
       const bool has_room = link.bytes.size() + entry.size() <= link_bytes_max;
       if (!link.bytes.empty() && !has_room) return false;
-      append_link_entry(entry, link.bytes);
-      RedactionLedger redactions;
-      auto end = append_leaves(entry, first, first, replica_.tail(), sha256_, tree, redactions);
-      if (!end) hashed = tl::unexpected(end.error());
-      return hashed.has_value();
+      added = put_back_entry(entry, first, link, tree);
+      return added && *added;
     }));
-    TRY(std::move(hashed));
+    TRY(std::move(added));
     if (tree.leaves == link.prev) {
       return tl::unexpected(
           damaged_at(link.prev + 1, "no entry of the replica begins where the chain ends"));
@@ -249,6 +254,20 @@ Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& 
     TRY(shared_->beat(next_beat(epoch_, link.last)));
   }
   return {};
+}
+
+// A link has the replacement of one redaction at most.
+Stored<bool> ReplicatedEventLog::put_back_entry(std::string_view entry, Position first,
+                                                ChainLink& link, MerkleFrontier& tree) {
+  RedactionLedger ledger;
+  TRY(append_leaves(entry, first, first, replica_.tail(), sha256_, tree, ledger));
+  append_link_entry(entry, link.bytes);
+  const Commit commit = TRY(decode_entry(entry, first));
+  const auto* event = event_as<PayloadRedacted>(commit.front().event);
+  if (event == nullptr) return true;
+  const std::string replacement = TRY(replacement_for(*event));
+  if (!replacement.empty()) append_link_replacement(replacement, link.bytes);
+  return false;
 }
 
 ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
@@ -337,10 +356,6 @@ void ReplicatedEventLog::interrupt() {
   interrupted_ = true;
   waiter_->wake();
   shared_->interrupt();
-}
-
-Stored<AppendResult> ReplicatedEventLog::redact(Position, const Redaction&) {
-  return store_failure(StoreError::Kind::unsupported, "records of a cell can't be redacted");
 }
 
 }  // namespace signalbox

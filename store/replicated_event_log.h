@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "store/batch_encoder.h"
-#include "store/droppable_log.h"
 #include "store/replica_log.h"
 #include "store/shared_log.h"
 #include "store/waiter.h"
@@ -28,7 +27,7 @@ struct FollowedLink {
   MerkleFrontier frontier;  // of the tree there
 };
 
-class ReplicatedEventLog final : public DroppableLog {
+class ReplicatedEventLog final : public RedactableLog {
  public:
   // Called on the appending thread when an append begins to wait for a shared log that is away, and
   // when it came through; `why` is empty then. For people.
@@ -85,6 +84,36 @@ class ReplicatedEventLog final : public DroppableLog {
   // Makes that drop, as ReplicaLog::commit_due_drop(). Any thread.
   Stored<void> commit_due_drop(const StagedDrop& staged);
 
+  // Appends the commit to the shared log, together with what replaces the payload, which the
+  // replica replaces once that is acknowledged, as every other server does when it follows. The
+  // erasure of the old payload is each server's own, and that from the shared log the writer's
+  // (erase_from_chain()): the redaction is due until settle_redactions(). As append(), and as
+  // RedactableLog::commit_redaction().
+  Stored<AppendResult> commit_redaction(Position expected_tail, const Commit& commit,
+                                        const StagedRedaction& staged) override;
+  [[nodiscard]] Stored<StagedRedaction> stage_redaction(Position position, const Event& replacement,
+                                                        const Salt& salt) const override {
+    return replica_.stage_redaction(position, replacement, salt);
+  }
+  [[nodiscard]] Stored<Erasure> plan_erasure() const override { return replica_.plan_erasure(); }
+  // Any thread.
+  Stored<void> begin_erasure() override;
+  [[nodiscard]] Stored<void> purge_replaced(const Erasure& erasure,
+                                            std::atomic<bool>* canceled) const override {
+    return replica_.purge_replaced(erasure, canceled);
+  }
+  // Any thread.
+  Stored<void> note_erased(const Erasure& erasure) override;
+  // Any thread.
+  [[nodiscard]] PendingRedactions pending_redactions() const {
+    return replica_.pending_redactions();
+  }
+  // Any thread.
+  Stored<void> settle_redactions(Position through);
+  // Returns up to where this server keeps nothing any more of what was redacted; for the writer,
+  // the shared log neither. Any thread.
+  [[nodiscard]] Position erased_through(bool is_writer) const;
+
   // Appends what the replica has after `last`, the chain's last link, to the shared log, entry by
   // entry as it is: for a log that lost what it had acknowledged. `tree` is the replica's up to
   // there, whose head must be that of `last`. Blocks as append(). Fails with `in_use` if another
@@ -125,7 +154,7 @@ class ReplicatedEventLog final : public DroppableLog {
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
     return replica_.read_commit(position);
   }
-  // Fails with `unsupported`: nothing is redacted in a cell.
+  // Fails with `unsupported`: it is done in steps.
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   [[nodiscard]] MerkleFrontier frontier() const override { return replica_.frontier(); }
   [[nodiscard]] Horizon horizon() const override { return replica_.horizon(); }
@@ -135,13 +164,21 @@ class ReplicatedEventLog final : public DroppableLog {
   enum class Sent { ok, conflict, interrupted };
 
   // Puts entries that were acknowledged into the replica.
-  AppendResult keep(Position tail, std::span<const std::string_view> entries, MerkleFrontier next);
+  AppendResult keep(Position tail, std::span<const std::string_view> entries, MerkleFrontier next,
+                    const EntryRedactions& redactions);
   // Sends one link until its fate is known.
   Sent send(const ChainLink& link);
   // Returns whether the link is in the chain, durably; false as well if this isn't the writer any
   // more; nullopt if only another attempt tells.
   std::optional<bool> is_in_chain(const ChainLink& link);
-  AppendResult append_link(std::span<const Commit> commits);
+  AppendResult append_link(std::span<const Commit> commits, std::string_view replacement);
+  // Returns what replaces the payload that `event` tells of, as the replica has it; empty if it has
+  // another one there, or none.
+  [[nodiscard]] Stored<std::string> replacement_for(const PayloadRedacted& event) const;
+  // Adds to `link`, for put_back(), the replica's entry that begins at `first`, and has `tree` grow
+  // by it. Returns whether the link has room for more.
+  Stored<bool> put_back_entry(std::string_view entry, Position first, ChainLink& link,
+                              MerkleFrontier& tree);
   void note_acknowledged();
   void note_waiting(const std::string& why);
   // Waits before the next attempt; returns false if interrupted.

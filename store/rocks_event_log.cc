@@ -103,7 +103,7 @@ Stored<void> RocksEventLog::State::recover() {
     if (!believed) return tl::unexpected(located(believed.error()));
     options.verified.emplace(Checkpoint{believed->leaves, *believed});
   }
-  auto head = verify_log(*database, options.verified, anchor, horizon, data);
+  auto head = verify_log(*database, options.verified, anchor, horizon, redactions.awaited, data);
   if (!head) return tl::unexpected(located(std::move(head.error())));
 
   frontier = std::move(*head);
@@ -116,15 +116,26 @@ Stored<void> RocksEventLog::State::recover() {
   return {};
 }
 
-Stored<void> RocksEventLog::State::settle() {
-  // A crash may have interrupted the erasure of what a redaction replaced.
+// A crash, or the end of a service, may have interrupted the erasure of what a redaction replaced.
+Stored<bool> RocksEventLog::State::finish_erasure() {
   const auto erasing = TRY(database->erasing());
-  if (!erasing.empty()) {
-    TRY(remove_projections(data));
-    TRY(database->erase_replaced());
-    last_sequence = database->last_sequence();
-    report.erased_replaced = true;
-  }
+  if (erasing.empty()) return false;
+  TRY(remove_projections(data));
+  TRY(database->erase_replaced());
+  last_sequence = database->last_sequence();
+  const std::unique_lock changing(horizon_mutex);
+  redactions.is_erasing = false;
+  return true;
+}
+
+Stored<bool> RocksEventLog::finish_erasure() {
+  const std::shared_lock reading(state_->mutex);
+  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
+  return state_->finish_erasure();
+}
+
+Stored<void> RocksEventLog::State::settle() {
+  report.erased_replaced = TRY(finish_erasure());
   // Recovery wrote the write-ahead logs to tables and removed them. Their removal must be durable
   // before later batches are written: a power loss could bring back a log that was read from memory
   // only, after a sync that failed.

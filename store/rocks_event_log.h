@@ -92,7 +92,9 @@ class RocksEventLog final : public ReplicaLog {
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 
   AppendResult append_entries(Position expected_tail, std::span<const std::string_view> entries,
-                              MerkleFrontier next) override;
+                              MerkleFrontier next, const EntryRedactions& redactions) override;
+  [[nodiscard]] PendingRedactions pending_redactions() const override;
+  Stored<void> settle_redactions(Position through) override;
 
   Stored<void> sync() override;
   [[nodiscard]] Position synced() const override;
@@ -108,6 +110,9 @@ class RocksEventLog final : public ReplicaLog {
   // does the same, in case a crash intervened, and removes projections/ before. Must not run
   // concurrently with append().
   Stored<void> erase_replaced();
+  // Does the same, with projections/ as well, if there is something to erase; returns whether there
+  // was. Nobody else may use the log or projections/ meanwhile.
+  Stored<bool> finish_erasure();
 
   // A walk that is under way when a redaction is committed goes on without it.
   [[nodiscard]] Stored<StagedRedaction> stage_redaction(Position position, const Event& replacement,

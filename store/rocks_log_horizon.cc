@@ -53,19 +53,20 @@ std::string group_key(std::uint64_t number) {
   return std::string(group_prefix) + entry_key(number);
 }
 
-std::string encode_due_drops(const std::vector<Position>& due) {
+std::string encode_positions(const std::vector<Position>& due) {
   std::string bytes;
   for (const Position position : due) append_integer(bytes, position);
   return bytes;
 }
 
-Stored<std::vector<Position>> decode_due_drops(std::string_view bytes) {
+Stored<std::vector<Position>> decode_positions(std::string_view bytes) {
   std::vector<Position> due;
   for (; bytes.size() >= sizeof(Position); bytes.remove_prefix(sizeof(Position))) {
     due.push_back(read_integer<Position>(bytes.data()));
   }
   if (bytes.empty() && std::ranges::is_sorted(due)) return due;
-  return store_failure(StoreError::Kind::damaged, "what is noted of drops that are due isn't that");
+  return store_failure(StoreError::Kind::damaged,
+                       "what is noted of drops or redactions that are due isn't that");
 }
 
 Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
@@ -90,8 +91,15 @@ Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
 Stored<void> RocksEventLog::State::read_horizon() {
   const auto bytes = TRY(database->value(horizon_key));
   horizon = {};
-  const auto due = TRY(database->value(due_drops_key));
-  due_drops = due ? TRY(decode_due_drops(*due)) : std::vector<Position>();
+  const auto read_positions = [this](std::string_view key) -> Stored<std::vector<Position>> {
+    const auto noted = TRY(database->value(key));
+    return noted ? decode_positions(*noted) : std::vector<Position>();
+  };
+  due_drops = TRY(read_positions(due_drops_key));
+  redactions.due = TRY(read_positions(due_redactions_key));
+  redactions.awaited = TRY(read_positions(awaited_redactions_key));
+  const auto latest = TRY(read_positions(latest_redaction_key));
+  redactions.latest = latest.empty() ? 0 : latest.front();
   if (!bytes) return {};
   auto decoded = TRY(decode_horizon(*bytes));
   horizon = std::move(decoded);

@@ -197,7 +197,7 @@ Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
   }
   // Events after `through` can redact records up to it, so all redactions are checked together.
   if (auto fits = check_redactions(*state.database, std::move(redactions), from, through + 1,
-                                   state.horizon);
+                                   state.horizon, state.redactions.awaited);
       !fits) {
     return tl::unexpected(state.located(fits.error()));
   }

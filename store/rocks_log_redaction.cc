@@ -8,9 +8,11 @@
 // runs beside it.
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "domain/check.h"
 #include "domain/try.h"
+#include "store/dropped_values.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/purge_watch.h"
@@ -76,6 +78,8 @@ Stored<void> RocksEventLog::erase_replaced() {
   if (state.database == nullptr) return tl::unexpected(state.unreadable());
   TRY(state.database->erase_replaced());
   state.last_sequence = state.database->last_sequence();
+  const std::unique_lock changing(state.horizon_mutex);
+  state.redactions.is_erasing = false;
   return {};
 }
 
@@ -129,7 +133,58 @@ Stored<void> RocksEventLog::note_erased(const Erasure& erasure) {
     return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
   }
   auto batch = TRY(state.database->end_erasure(erasure));
-  return state.write_values(batch);
+  TRY(state.write_values(batch));
+  const bool is_erasing = !TRY(state.database->erasing()).empty();
+  const std::unique_lock changing(state.horizon_mutex);
+  state.redactions.is_erasing = is_erasing;
+  return {};
+}
+
+PendingRedactions RocksEventLog::pending_redactions() const {
+  const std::shared_lock consistent(state_->horizon_mutex);
+  return state_->redactions;
+}
+
+Stored<void> RocksEventLog::settle_redactions(Position through) {
+  State& state = *state_;
+  PendingRedactions pending = state.redactions;
+  const auto settled = std::erase_if(pending.due, [&](Position each) { return each <= through; });
+  if (settled == 0) return {};
+  if (state.refused()) {
+    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
+  }
+  rocksdb::WriteBatch batch = RocksDatabase::batch(0);
+  state.put_pending(batch, pending);
+  state.database->touch_entries(batch);
+  TRY(state.write_values(batch));
+  const std::unique_lock changing(state.horizon_mutex);
+  state.redactions.due = std::move(pending.due);
+  return {};
+}
+
+void RocksEventLog::State::put_pending(rocksdb::WriteBatch& batch,
+                                       const PendingRedactions& pending) const {
+  database->put_value(batch, due_redactions_key, encode_positions(pending.due));
+  database->put_value(batch, awaited_redactions_key, encode_positions(pending.awaited));
+  database->put_value(batch, latest_redaction_key, encode_positions({pending.latest}));
+}
+
+Stored<PendingRedactions> RocksEventLog::State::put_redactions(
+    rocksdb::WriteBatch& batch, std::span<const std::string_view> entries,
+    const EntryRedactions& given) const {
+  using Entry = ReplicaEntries::Entry;
+  const auto entry_of = [this](Position position) -> Stored<Entry> {
+    auto entry = TRY(database->entry_of(position));
+    return Entry{entry.first, std::move(entry.bytes)};
+  };
+  const auto replace = [&](const Entry& entry) -> Stored<void> {
+    database->put_entry(batch, entry.first, entry.bytes);
+    database->put_erasing(batch, TRY(database->erasing_with(entry.first)));
+    return {};
+  };
+  auto pending = TRY(follow_redactions(redactions, entries, given, {horizon, entry_of, replace}));
+  put_pending(batch, pending);
+  return pending;
 }
 
 }  // namespace signalbox

@@ -54,6 +54,7 @@ struct RocksEventLog::State {
   mutable std::shared_mutex horizon_mutex;
   Horizon horizon;                  // changed by the appending thread only
   std::vector<Position> due_drops;  // likewise
+  PendingRedactions redactions;     // likewise
 
   std::atomic<Position> tail = 0;
   std::atomic<Position> synced = 0;  // known to be durable
@@ -104,6 +105,7 @@ struct RocksEventLog::State {
   Stored<void> open_database(RocksDatabase::Mode mode);
   Stored<void> recover();
   Stored<void> settle();
+  Stored<bool> finish_erasure();
   Stored<void> anchor_tail();
   // Returns the result with which a write is refused at the moment; nullopt if it may be attempted.
   std::optional<AppendResult> refused();
@@ -113,6 +115,12 @@ struct RocksEventLog::State {
     std::string_view entry;
     std::string erasing;
   };
+  // Puts what the entries do to redactions into their batch, and returns what is pending then.
+  // Defined in rocks_log_redaction.cc.
+  Stored<PendingRedactions> put_redactions(rocksdb::WriteBatch& batch,
+                                           std::span<const std::string_view> entries,
+                                           const EntryRedactions& given) const;
+  void put_pending(rocksdb::WriteBatch& batch, const PendingRedactions& pending) const;
   // Writes the commits, and the replacement unless null, as one batch.
   AppendResult write(std::span<const Commit> commits, const Replacement* replacement);
   // Writes a batch without records.

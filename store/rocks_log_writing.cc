@@ -41,7 +41,7 @@ AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commi
 
 AppendResult RocksEventLog::append_entries(Position expected_tail,
                                            std::span<const std::string_view> entries,
-                                           MerkleFrontier next) {
+                                           MerkleFrontier next, const EntryRedactions& redactions) {
   State& state = *state_;
   SIGNALBOX_CHECK(state.writing != State::Writing::never);
   if (expected_tail != state.tail) return {AppendStatus::conflict, state.tail, {}};
@@ -58,17 +58,27 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
     if (first->number == HistoryDropped::tag.number) due.push_back(first->position);
   }
   const bool has_drop = due.size() > state.due_drops.size();
-  if (has_drop) state.database->put_value(batch, due_drops_key, encode_due_drops(due));
+  if (has_drop) state.database->put_value(batch, due_drops_key, encode_positions(due));
+  PendingRedactions pending;
+  if (redactions.are_there()) {
+    auto put = state.put_redactions(batch, entries, redactions);
+    if (!put) return state.failed(put.error());
+    pending = *std::move(put);
+  }
   std::string head;
   encode_head(next, head);
   state.database->put_head(batch, head);
-  const rocksdb::Status status = state.database->write(batch, /*is_synced=*/false);
+  rocksdb::Status status;
+  {
+    // Whoever compares redactions with their events must see both or neither.
+    std::unique_lock changing(state.horizon_mutex, std::defer_lock);
+    if (has_drop || redactions.are_there()) changing.lock();
+    status = state.database->write(batch, /*is_synced=*/false);
+    if (status.ok() && has_drop) state.due_drops = std::move(due);
+    if (status.ok() && redactions.are_there()) state.redactions = std::move(pending);
+  }
   if (!status.ok()) return state.failed(state.database->error(status));
   state.unsynced = true;
-  if (has_drop) {
-    const std::unique_lock changing(state.horizon_mutex);
-    state.due_drops = std::move(due);
-  }
   return state.wrote(std::move(next));
 }
 
@@ -122,6 +132,7 @@ AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
     // Whoever compares redactions with their events must see both or neither.
     const std::unique_lock changing(horizon_mutex);
     status = database->write(batch);
+    if (status.ok()) redactions.is_erasing = true;
   }
   if (!status.ok()) return failed(database->error(status));
   synced = next.leaves;

@@ -3,6 +3,12 @@
 #include "store/little_endian.h"
 
 namespace signalbox {
+namespace {
+
+// In the length of a part: it is a replacement, and not an entry.
+constexpr std::uint32_t replacement_bit = 0x8000'0000;
+
+}  // namespace
 
 std::size_t acknowledged_count(const std::vector<ChainLink>& links, Position acked) {
   for (std::size_t count = links.size(); count > 0; --count) {
@@ -17,19 +23,33 @@ void append_link_entry(std::string_view entry, std::string& bytes) {
   bytes += entry;
 }
 
-Stored<std::vector<std::string_view>> link_entries(std::string_view bytes) {
-  std::vector<std::string_view> entries;
+void append_link_replacement(std::string_view replacement, std::string& bytes) {
+  append_integer(bytes, static_cast<std::uint32_t>(replacement.size()) | replacement_bit);
+  bytes += replacement;
+}
+
+Stored<LinkParts> link_parts(std::string_view bytes) {
+  LinkParts parts;
   while (!bytes.empty()) {
-    std::uint32_t size = 0;
-    if (bytes.size() >= sizeof size) size = read_integer<std::uint32_t>(bytes.data());
-    if (bytes.size() < sizeof size || bytes.size() - sizeof size < size) {
+    std::uint32_t marked = 0;
+    if (bytes.size() >= sizeof marked) marked = read_integer<std::uint32_t>(bytes.data());
+    const std::uint32_t size = marked & ~replacement_bit;
+    if (bytes.size() < sizeof marked || bytes.size() - sizeof marked < size) {
       return store_failure(StoreError::Kind::damaged,
                            "a link of the shared log ends in the middle of an entry");
     }
-    entries.push_back(bytes.substr(sizeof size, size));
-    bytes.remove_prefix(sizeof size + size);
+    const std::string_view part = bytes.substr(sizeof marked, size);
+    bytes.remove_prefix(sizeof marked + size);
+    if (marked == size) {
+      parts.entries.push_back(part);
+    } else if (bytes.empty()) {
+      parts.replacement = part;
+    } else {
+      return store_failure(StoreError::Kind::damaged,
+                           "a link of the shared log goes on after a replacement");
+    }
   }
-  return entries;
+  return parts;
 }
 
 }  // namespace signalbox

@@ -15,6 +15,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,7 @@ struct ChainLink {
   Position prev = before_chain;    // the log's tail before it: the link's key
   Position last = 0;               // the log's tail after it
   std::string head;                // encode_head() of the tree after it
-  std::string bytes;               // the commits' entries (append_link_entry())
+  std::string bytes;               // the commits' entries (link_parts())
 
   friend bool operator==(const ChainLink&, const ChainLink&) = default;
 };
@@ -90,6 +91,10 @@ struct ReplicaReport {
   // The newest that its program knows.
   FeatureLevel feature_level = feature_level_min;
   std::int64_t silent_ms = 0;  // since then, by the same clock; set by replicas()
+  // Up to here it keeps nothing any more of what the log's PayloadRedacted erased; the report of
+  // the writer covers the shared log as well.
+  Position erased_through = 0;
+  Position redacted_at = 0;  // of the latest PayloadRedacted that it has followed or written
 };
 
 // How many copies a write has before it is acknowledged.
@@ -171,6 +176,15 @@ class SharedLog {
   // harms nothing.
   virtual Stored<TrimmedChain> trim(std::uint64_t epoch, Position through, std::size_t count) = 0;
 
+  // Returns the link that has this position, as read() does; nullopt if it was removed, or isn't
+  // there yet.
+  [[nodiscard]] virtual Stored<std::optional<ChainLink>> find(Position position) = 0;
+  // Gives a link other bytes, durably, as the writer of this epoch: entries with the same leaves.
+  // Returns false if the link isn't there as `link` has it, or the epoch isn't that of the cell.
+  // After an error it may be repeated.
+  virtual Stored<bool> rewrite(std::uint64_t epoch, const ChainLink& link,
+                               const std::string& bytes) = 0;
+
   // Writes and reads what servers tell of themselves. Not durable beyond the database's primary.
   // report() fails with `in_use` if a server of that name and another identity has reported.
   virtual Stored<void> report(const ReplicaReport& report) = 0;
@@ -197,9 +211,18 @@ class SharedLog {
 // kept, for a database can lose the others in a failover.
 std::size_t acknowledged_count(const std::vector<ChainLink>& links, Position acked);
 
-// Appends an entry to a link's bytes, and takes them apart again. Fails with `damaged` if they
-// aren't what was written. FORMAT.md has the bytes.
+// What a link's bytes consist of: views into them.
+struct LinkParts {
+  std::vector<std::string_view> entries;
+  // What replaces the payload that the link's PayloadRedacted erased (Frame::replacement). Empty:
+  // the link has no such event, or a later redaction of the same record erased that, too.
+  std::string_view replacement;
+};
+
+// Append an entry to a link's bytes, and the replacement after all of them; link_parts() takes them
+// apart again. It fails with `damaged` if they aren't what was written. FORMAT.md has the bytes.
 void append_link_entry(std::string_view entry, std::string& bytes);
-Stored<std::vector<std::string_view>> link_entries(std::string_view bytes);
+void append_link_replacement(std::string_view replacement, std::string& bytes);
+Stored<LinkParts> link_parts(std::string_view bytes);
 
 }  // namespace signalbox

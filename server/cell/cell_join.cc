@@ -14,6 +14,9 @@
 namespace signalbox {
 namespace {
 
+// As a member of the cell reads them.
+constexpr std::size_t links_at_once = 16;
+
 constexpr std::int64_t note_again_ms = 30'000;
 
 // A wrong password, role or database is the operator's to correct, and a start that waited for that
@@ -238,6 +241,24 @@ Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::st
     }
   } while (join.wait(limits::cell_beat_ms_default));
   return std::nullopt;
+}
+
+void follow_redactions(SharedLog& shared, ReplicatedEventLog& log) {
+  const auto servers = shared.replicas();
+  if (!servers) return;
+  Position redacted_at = 0;
+  for (const ReplicaReport& each : *servers) redacted_at = std::max(redacted_at, each.redacted_at);
+  while (log.tail() < redacted_at) {
+    const auto state = shared.state();
+    if (!state || state->feature_level > feature_level_newest) return;
+    const auto links = shared.read(log.tail(), links_at_once);
+    if (!links) return;
+    const std::size_t count = acknowledged_count(*links, state->acked);
+    if (count == 0) return;
+    for (std::size_t index = 0; index < count; ++index) {
+      if (!log.follow((*links)[index])) return;
+    }
+  }
 }
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 
 #include "server/cell/cell_settings.h"
 #include "store/event_log.h"
+#include "store/replicated_event_log.h"
 #include "store/shared_log.h"
 
 namespace signalbox {
@@ -47,5 +48,10 @@ StoreError name_taken(const CellServer& server);
 // this one; with `unsupported` if the cell needs a newer program; and with `io` if what it has seen
 // can't be read.
 Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::string& own_key);
+
+// Follows the cell's log up to the latest redaction that one of its servers has reported, so that
+// nothing is served of what the cell has redacted. What keeps it from that, the member of the cell
+// finds, too.
+void follow_redactions(SharedLog& shared, ReplicatedEventLog& log);
 
 }  // namespace signalbox

@@ -10,6 +10,7 @@
 #include "server/cell/cell_join.h"
 #include "server/cell/cell_repair.h"
 #include "server/limits.h"
+#include "store/entry.h"
 #include "store/head.h"
 
 namespace signalbox {
@@ -210,6 +211,9 @@ bool CellMember::stand_by() {
   if (has_failed_) return false;
   if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
   lost_since_ns_.reset();
+  if (*followed) {
+    if (const auto told = require_events_of_redactions(); !told) return tolerate(told.error());
+  }
   const bool fit = is_fit(ahead_ms);
   if (*followed) show_current(std::min(read_ns, state->database_wall_ns));
   const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
@@ -292,6 +296,16 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
   }
   return require_continuation(*shared_, tail,
                               last.last);  // what follows is compared when it is followed
+}
+
+// The database has them only once the event was acknowledged.
+Stored<void> CellMember::require_events_of_redactions() const {
+  const auto awaited = log_.pending_redactions().awaited;
+  if (awaited.empty()) return {};
+  const StoreError error = damaged_at(
+      awaited.front(), "record " + std::to_string(awaited.front()) +
+                           " has another text than it had, and no event says that it was redacted");
+  return tl::unexpected(with_repair(error, awaited.front() - 1));
 }
 
 Stored<bool> CellMember::follow(const CellState& state) {

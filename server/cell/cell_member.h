@@ -75,6 +75,9 @@ class CellMember {
   // each is kept in memory. Any thread.
   void note_applied();
 
+  // Has this server report itself as soon as it can. Any thread.
+  void report_soon();
+
   // Has the writer raise the cell's feature level, as upgrade_cell() says, and `then` called with
   // what became of it, on the member's thread or this one: NOT_ACTIVE for a member that isn't the
   // writer, or has ended. Any thread.
@@ -110,6 +113,9 @@ class CellMember {
   bool begin_applying();
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
+  // Fails with `damaged` if texts that the log has in the place of others aren't those that an
+  // event says. Everything was followed.
+  [[nodiscard]] Stored<void> require_events_of_redactions() const;
   // Returns false to end the thread: the database has shown such an error for long.
   bool believe_loss(StoreError error);
   void note_lag(Position acked);
@@ -186,6 +192,7 @@ class CellMember {
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;
   std::atomic<bool> wants_proof_ = false;
+  std::atomic<bool> reports_soon_ = false;
   std::atomic<bool> is_idle_ = false;  // the next append that is acknowledged has to wake it
 
   CellUpgrades upgrades_;

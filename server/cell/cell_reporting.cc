@@ -18,6 +18,11 @@ CellView CellMember::view() const {
   return view;
 }
 
+void CellMember::report_soon() {
+  reports_soon_ = true;
+  waiter_->wake();
+}
+
 // For people: whatever fails is tried again soon. Each call has little time and is made in a turn
 // of its own, so that none holds up a beat.
 void CellMember::report() {
@@ -26,6 +31,7 @@ void CellMember::report() {
     done_at_ns = waiter_->monotonic_ns();
     return true;
   };
+  if (reports_soon_.exchange(false)) reported_at_ns_.reset();
   if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
     report_itself();
   } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {
@@ -61,6 +67,8 @@ void CellMember::report_itself() {
   const Position synced = log_.synced();
   if (synced < own.applied) own.root.clear();
   own.applied = synced;
+  own.erased_through = log_.erased_through(is_active_);
+  own.redacted_at = log_.pending_redactions().latest;
   const auto told = reports_->report(own);
   if (told) name_trouble_.clear();
   if (told) return;

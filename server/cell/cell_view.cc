@@ -43,6 +43,7 @@ json::object to_json(const CellView& view) {
                        {"version", each.version},
                        {"feature_level", each.feature_level},
                        {"applied", each.applied},
+                       {"erased_through", each.erased_through},
                        {"root", text_or_null(each.root)},
                        {"seen_at", format_time(each.seen_ns)}});
   }
@@ -63,6 +64,8 @@ json::object to_json(const CellView& view) {
   result["trouble"] = text_or_null(view.trouble);
   result["durability"] = text_or_null(view.durability);
   result["drop_trouble"] = text_or_null(view.undropped_because);
+  result["redactions_due"] = json::array(view.redactions_due.begin(), view.redactions_due.end());
+  result["redaction_trouble"] = text_or_null(view.unerased_because);
   result["database_log"] = view.log_begin
                                ? json::value{{"begins_after", *view.log_begin},
                                              {"held_by", text_or_null(view.log_held_by)},

@@ -28,7 +28,10 @@ struct CellView {
   std::vector<ReplicaReport> servers;  // of a few seconds ago
   // Of the log in the database, as its writer knows it. It begins after this position.
   std::optional<Position> log_begin;
-  std::string log_held_by;        // the server for which old links stay; empty: none
+  std::string log_held_by;               // the server for which old links stay; empty: none
+  std::vector<Position> redactions_due;  // of the PayloadRedacted that aren't finished
+  std::string
+      unerased_because;  // why the first of them isn't, and is tried again; empty: it goes on
   std::string undropped_because;  // why what the cell dropped can't be dropped here; empty: it can
   std::string log_kept_because;   // why, or what keeps them from being removed: one sentence
 };

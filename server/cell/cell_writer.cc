@@ -59,6 +59,7 @@ Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
     if (links.empty()) break;
     TRY(follow_links(links, links.size()));
   }
+  TRY(require_events_of_redactions());
   const auto last = TRY(shared_->last());
   if (last.last < log_.tail()) {
     return store_failure(StoreError::Kind::damaged,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "domain/feature_level.h"
 #include "domain/try.h"
 #include "server/engine/redacted_world.h"
 #include "server/scheduler/rewriting_turn.h"
@@ -29,6 +30,8 @@ struct Redactions::Attempt {
   Origin origin;
   RedactionRequest request;
   Done done;
+  std::function<void(Stored<void>)> renewed;  // set for renew(), which has no plan
+  Position begun_at = 0;                      // of the engine's world
   int laps = 0;
   PlannedRedaction plan;
   bool suspended = false;  // there are no snapshots until its end
@@ -44,34 +47,61 @@ Redactions::Redactions(Parts parts)
     : parts_(std::move(parts)), stopped_(std::make_shared<std::atomic<bool>>(false)) {}
 
 void Redactions::redact(const Origin& origin, RedactionRequest request, Done done) {
-  if (!parts_.turn.take()) return done(tl::unexpected(rewriting_goes_on()));
-  redacting_ = true;
+  if (auto refusal = parts_.obstacle(request)) return done(tl::unexpected(*std::move(refusal)));
+  if (redacting_ || !parts_.turn.take()) return done(tl::unexpected(rewriting_goes_on()));
   const auto attempt = std::make_shared<Attempt>();
   attempt->origin = origin;
   attempt->request = std::move(request);
   attempt->done = std::move(done);
-  parts_.blocking.run({.name = "redaction"},
-                      [this, attempt, stopped = stopped_]() -> std::function<void()> {
-                        try {
-                          stage(*attempt);
-                        } catch (const std::exception& failure) {
-                          attempt->refusal = failed_redaction(failure.what());
-                        }
-                        return [this, attempt, stopped] {
-                          if (*stopped) return;
-                          if (attempt->refusal) {
-                            return conclude(*attempt, tl::unexpected(*attempt->refusal));
-                          }
-                          if (attempt->plan.erased.empty()) {
-                            return conclude(*attempt, RedactionOutcome{attempt->plan, 0, {}});
-                          }
-                          begin_lap(attempt);
-                        };
-                      });
+  begin(attempt);
+}
+
+bool Redactions::renew(std::function<void(Stored<void>)> done) {
+  if (redacting_ || !parts_.turn.take()) return false;
+  const auto attempt = std::make_shared<Attempt>();
+  attempt->renewed = std::move(done);
+  begin(attempt);
+  return true;
+}
+
+void Redactions::begin(const std::shared_ptr<Attempt>& attempt) {
+  redacting_ = true;
+  attempt->begun_at = parts_.engine.world().position;
+  parts_.blocking.run(
+      {.name = "redaction"}, [this, attempt, stopped = stopped_]() -> std::function<void()> {
+        try {
+          stage(*attempt);
+        } catch (const std::exception& failure) {
+          attempt->refusal = failed_redaction(failure.what());
+        }
+        return [this, attempt, stopped] {
+          if (*stopped) return;
+          if (attempt->refusal) {
+            return conclude(*attempt, tl::unexpected(*attempt->refusal));
+          }
+          if (!attempt->renewed && attempt->plan.erased.empty()) {
+            return conclude(*attempt, RedactionOutcome{attempt->plan, 0, {}, {}, {}});
+          }
+          begin_lap(attempt);
+        };
+      });
+}
+
+// On the lane. Snapshots may have the text.
+Stored<void> Redactions::stage_world(Attempt& attempt, Position through) const {
+  TRY(attempt.world->follow(through, *stopped_));
+  attempt.suspended = true;
+  return parts_.suspend_snapshots();
 }
 
 // On the lane.
 void Redactions::stage(Attempt& attempt) const {
+  if (attempt.renewed) {
+    attempt.world.emplace(parts_.log, 0, Event());
+    const auto staged = stage_world(attempt, attempt.begun_at);
+    if (!staged) attempt.refusal = failed_redaction(staged.error().message);
+    return;
+  }
   auto planned = parts_.plan(attempt.request, *stopped_);
   if (!planned) {
     attempt.refusal = std::move(planned.error());
@@ -87,9 +117,7 @@ void Redactions::stage(Attempt& attempt) const {
     attempt.plan.event.payload_digest = attempt.staged.redacted.payload_digest;
     attempt.plan.event.replacement_digest = attempt.staged.redacted.replacement_digest;
     attempt.world.emplace(parts_.log, position, attempt.plan.replacement);
-    TRY(attempt.world->follow(parts_.log.tail(), *stopped_));
-    attempt.suspended = true;
-    return parts_.suspend_snapshots();
+    return stage_world(attempt, parts_.log.tail());
   };
   if (auto prepared = prepare(); !prepared) {
     attempt.refusal = failed_redaction(prepared.error().message);
@@ -134,6 +162,17 @@ void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
   attempt->world->apply(noted_);
   noting_ = false;
   noted_.clear();
+  if (attempt->renewed) {
+    attempt->former = parts_.engine.exchange_world(attempt->world->take());
+    parts_.world_exchanged();
+    return finish_files(attempt);
+  }
+  // A server of an earlier version couldn't read it.
+  const EventTag tag = tag_of(attempt->plan.replacement);
+  if (feature_level_of(tag) > parts_.engine.feature_level()) {
+    return conclude(*attempt,
+                    tl::unexpected(feature_level_refusal(tag, parts_.engine.feature_level())));
+  }
   const auto write = [&log = parts_.log, attempt](Position expected_tail, const Commit& commit) {
     auto redacted = log.commit_redaction(expected_tail, commit, attempt->staged);
     if (redacted) return *std::move(redacted);
@@ -169,7 +208,8 @@ void Redactions::finish_files(const std::shared_ptr<Attempt>& attempt) {
         return [this, attempt, stopped] {
           if (*stopped) return;
           conclude(*attempt,
-                   RedactionOutcome{attempt->plan, attempt->redacted_at, attempt->erasure_error});
+                   RedactionOutcome{
+                       attempt->plan, attempt->redacted_at, attempt->erasure_error, {}, {}});
         };
       });
 }
@@ -198,9 +238,25 @@ void Redactions::conclude(Attempt& attempt, Decided<RedactionOutcome> outcome) {
   noting_ = false;
   noted_.clear();
   if (attempt.suspended) parts_.resume_snapshots();
-  redacting_ = false;
   parts_.turn.give_back();
+  if (attempt.renewed) {
+    redacting_ = false;
+    Stored<void> renewed;
+    if (!outcome) renewed = store_failure(StoreError::Kind::io, outcome.error().message);
+    if (!attempt.erasure_error.empty()) {
+      renewed = store_failure(StoreError::Kind::io, attempt.erasure_error);
+    }
+    return attempt.renewed(std::move(renewed));
+  }
   if (!attempt.erasure_error.empty()) parts_.erasure_failed(attempt.erasure_error);
+  if (outcome && outcome->redacted_at != 0 && parts_.finish_in_cell) {
+    return parts_.finish_in_cell(*std::move(outcome),
+                                 [this, done = attempt.done](RedactionOutcome finished) {
+                                   redacting_ = false;
+                                   done(std::move(finished));
+                                 });
+  }
+  redacting_ = false;
   attempt.done(std::move(outcome));
 }
 

@@ -11,6 +11,9 @@
 // nothing of the service shows the text. A crash or a stop before the batch leaves nothing; after
 // it the next opening of the log removes what was derived from it, and rewrites its files.
 //
+// In a cell the batch is one of each server: whoever follows the event has redacted its log with
+// it, and does the rest by renew() (followed_redactions.h), which also ends the command.
+//
 // All calls come from the engine thread, unless they say otherwise.
 #pragma once
 
@@ -18,6 +21,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +67,9 @@ struct RedactionOutcome {
   PlannedRedaction plan;
   Position redacted_at = 0;   // of the PayloadRedacted
   std::string erasure_error;  // why files of the log may still have the text until the next start
+  // In a cell: the servers that have the text yet, and why the shared log may have it.
+  std::vector<std::string> unerased_servers;
+  std::string shared_log_error;
 };
 
 class Redactions {
@@ -95,6 +102,13 @@ class Redactions {
     std::function<void()> world_exchanged;
     // Called with why files may have the text until the next start, although it was redacted.
     std::function<void(const std::string& why)> erasure_failed;
+    // Returns why the record mustn't be redacted now; nullopt: it may.
+    std::function<std::optional<Rejection>(const RedactionRequest& request)> obstacle =
+        [](const RedactionRequest&) { return std::nullopt; };
+    // Erases a text of the shared log, and awaits the other servers; calls `done` then. Empty: in
+    // no cell.
+    std::function<void(RedactionOutcome outcome, std::function<void(RedactionOutcome)> done)>
+        finish_in_cell = nullptr;
   };
   using Done = std::function<void(Decided<RedactionOutcome>)>;
 
@@ -103,6 +117,10 @@ class Redactions {
   // Begins a redaction and calls `done` at its end, or at once with OVERLOADED if a redaction or a
   // retention is under way. `done` isn't called if the service stops before.
   void redact(const Origin& origin, RedactionRequest request, Done done);
+  // Does for texts that were replaced in the log already what a redaction does after its batch, and
+  // calls `done` with why that failed, unless the service stops before. Returns false if a
+  // redaction or a retention is under way.
+  bool renew(std::function<void(Stored<void>)> done);
   // Returns whether a redaction is under way.
   [[nodiscard]] bool is_redacting() const { return redacting_; }
   // Called with the records of each transaction, which are applied but not durable yet.
@@ -116,6 +134,8 @@ class Redactions {
   struct Attempt;
 
   void stage(Attempt& attempt) const;
+  Stored<void> stage_world(Attempt& attempt, Position through) const;
+  void begin(const std::shared_ptr<Attempt>& attempt);
   void begin_lap(const std::shared_ptr<Attempt>& attempt);
   void publish(const std::shared_ptr<Attempt>& attempt);
   void finish_files(const std::shared_ptr<Attempt>& attempt);

@@ -43,5 +43,13 @@ TEST(FeatureLevel, OfACellThatIsTooLowIsRefusedWithWhatToDo) {
   EXPECT_EQ(refusal.next_commands.back(), "signalbox cell upgrade");
 }
 
+TEST(FeatureLevel, OfARedactionIsThatOfItsCell) {  // K7
+  EXPECT_EQ(feature_level_of(PayloadRedacted::tag), feature_level_min) << "one server alone had it";
+  const Rejection refusal = redaction_level_refusal(2);
+  EXPECT_EQ(refusal.code, ErrorCode::CELL_UPGRADE_NEEDED);
+  EXPECT_EQ(refusal.details.at(2), (Detail{"needed", std::int64_t{feature_level_of_redactions}}));
+  EXPECT_EQ(refusal.next_commands.back(), "signalbox cell upgrade");
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -296,6 +296,18 @@ Stored<TrimmedChain> SimulatedSharedLog::trim(std::uint64_t epoch, Position thro
   return connection_->trim(epoch, through, count);
 }
 
+Stored<std::optional<ChainLink>> SimulatedSharedLog::find(Position position) {
+  TRY(travel());
+  return connection_->find(position);
+}
+
+Stored<bool> SimulatedSharedLog::rewrite(std::uint64_t epoch, const ChainLink& link,
+                                         const std::string& bytes) {
+  TRY(travel());
+  if (!await_standbys()) return no_answer_came();
+  return connection_->rewrite(epoch, link, bytes);
+}
+
 Stored<void> SimulatedSharedLog::report(const ReplicaReport& report) {
   TRY(travel());
   return connection_->report(report);

@@ -252,13 +252,15 @@ TEST_F(PostgresLogTest, RefusesTablesOfANewerVersion) {
 TEST_F(PostgresLogTest, GoesOnWithTablesOfEarlierPrograms) {  // K9
   PostgresLog log(options);
   begin_cell(log);
-  for (const char* missing : {"DROP COLUMN feature_level, DROP COLUMN level_seen",
+  for (const char* missing : {"DROP COLUMN erased_through, DROP COLUMN redacted_at",
+                              "DROP COLUMN feature_level, DROP COLUMN level_seen",
                               "DROP COLUMN identity, DROP COLUMN feature_level,"
                               " DROP COLUMN level_seen"}) {
     nodes.query(std::string("ALTER TABLE sb_replica ") + missing);
     PostgresLog later(options);
-    ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0, 2}));
+    ASSERT_TRUE(later.report({{"one", "a", "an identity"}, "active", "1.2", 9, "", 0, 2, 0, 7}));
     EXPECT_EQ(later.replicas()->at(0).server.identity, "an identity");
+    EXPECT_EQ(later.replicas()->at(0).erased_through, 7U);
     EXPECT_EQ(later.replicas()->at(0).feature_level, 2);
   }
   nodes.query("UPDATE sb_cell SET feature_level = 1 WHERE name = '" + options.cell + "'");

@@ -303,6 +303,20 @@ TEST_P(SharedLogConformance, LosesItsFirstLinksToATrim) {  // K7
   EXPECT_EQ(other->append(link_after(next, 2)).status, Status::ok);
 }
 
+TEST_P(SharedLogConformance, GivesALinkOtherBytes) {  // K7
+  const auto log = open_writer();
+  const ChainLink one = link_after(first_link(), 1);
+  const ChainLink two = link_after(one, 1);
+  ASSERT_TRUE(log->append(one).status == Status::ok && log->append(two).status == Status::ok);
+  EXPECT_EQ(*log->find(one.prev + 1), std::optional(one));
+  EXPECT_EQ(*log->find(two.last + 1), std::nullopt);
+  const std::string bytes(1024 * 1024, '\0');
+  EXPECT_FALSE(*log->rewrite(2, one, bytes));
+  EXPECT_TRUE(*log->rewrite(1, one, bytes));
+  EXPECT_FALSE(*log->rewrite(1, one, "late")) << "it has other bytes now";
+  EXPECT_EQ((*log->find(one.last))->bytes, bytes);
+}
+
 TEST_P(SharedLogConformance, TellsTheTime) {
   const auto log = open_writer();
   const auto now_ns = [] {
@@ -366,20 +380,6 @@ TEST_P(SharedLogConformance, BlocksForItsDeadlineAtMost) {
   EXPECT_TRUE(writer->state()) << "a read needs no standby";
   EXPECT_TRUE(writer->report({{"one", "a"}, "active", "1.2", 9, "", 0})) << "nor does this";
   set_stuck(false);
-}
-
-TEST(SharedLogFunctions, TakeEntriesApartAgain) {
-  const std::vector<std::string> entries = {"one", "", std::string(300, '\0')};
-  std::string bytes;
-  for (const std::string& entry : entries) append_link_entry(entry, bytes);
-  const auto apart = link_entries(bytes);
-  ASSERT_TRUE(apart);
-  EXPECT_EQ(std::vector<std::string>(apart->begin(), apart->end()), entries);
-  EXPECT_TRUE(link_entries("")->empty());
-  for (std::size_t cut : {std::size_t{2}, std::size_t{4}, std::size_t{6}, bytes.size() - 1}) {
-    EXPECT_EQ(link_entries(std::string_view(bytes).substr(0, cut)).error().kind,
-              StoreError::Kind::damaged);
-  }
 }
 
 TEST(SharedLogFunctions, CountWhatWasAcknowledged) {

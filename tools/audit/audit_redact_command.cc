@@ -217,7 +217,8 @@ Called<void> redact_in_service(const ServerAddress& service, const RedactOptions
   }
   const auto answered = TRY(client.call("log.redact", std::move(params)));
   result["redacted"] = true_at(answered, "redacted");
-  for (const char* key : {"redaction_position", "files_error"}) {
+  for (const char* key :
+       {"redaction_position", "files_error", "unerased_servers", "shared_log_error"}) {
     if (const json::value* value = answered.if_contains(key)) result[key] = *value;
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "server/text/printable_text.h"
 #include "tools/cli/json_fields.h"
 
 namespace signalbox {
@@ -99,6 +100,18 @@ std::string view_redaction(const json::object& result, const Terminal&) {
   if (result.contains("files_error")) {
     text += "Files of the log may have it until the server's next start: " +
             text_at(result, "files_error") + "\n";
+  }
+  std::string servers;
+  for (const json::value& each : array_at(result, "unerased_servers")) {
+    servers += (servers.empty() ? "" : ", ") + printable(std::string(each.as_string()));
+  }
+  if (!servers.empty()) {
+    text += "These servers of the cell have it yet, and erase it once they are there: " + servers +
+            "\n";
+  }
+  if (result.contains("shared_log_error")) {
+    text += "The cell's database may have it yet, and the server goes on with that: " +
+            text_at(result, "shared_log_error") + "\n";
   }
   return text + view_archives(result) + view_remaining(result);
 }

@@ -1,8 +1,10 @@
 // `signalbox cell status|switch|upgrade|repair`: the servers that share one log, and which of them
 // takes commands.
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "domain/try.h"
 #include "server/cell/cell_repair.h"
@@ -45,6 +47,21 @@ std::string database_view(const json::object& result) {
   return text + "\n";
 }
 
+// Returns which redactions aren't finished everywhere, as far as this server knows, and which
+// servers have their texts yet.
+std::string unerased_view(const json::object& result) {
+  const json::array& due = array_at(result, "redactions_due");
+  if (due.empty()) return {};
+  const auto redacted_at = due.back().to_number<std::uint64_t>();
+  std::string servers;
+  for (const json::value& each : array_at(result, "servers")) {
+    if (number_at(each.as_object(), "erased_through") >= redacted_at) continue;
+    servers += (servers.empty() ? "" : ", ") + printable(text_at(each.as_object(), "server"));
+  }
+  return "redaction at " + std::to_string(redacted_at) + ": not erased everywhere yet" +
+         (servers.empty() ? "" : "; it is still due at " + servers) + "\n";
+}
+
 std::string status_view(const json::object& result, const Terminal& terminal) {
   const std::string cell = text_at(result, "cell");
   if (cell.empty()) return "this server is in no cell: it alone writes its log\n";
@@ -58,12 +75,17 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   if (!text_at(result, "current_at").empty()) {
     text += "this server: stands by, with all that the log had " + ago(result, "current_at") + "\n";
   }
-  for (const char* const field : {"trouble", "durability", "drop_trouble"}) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> troubles{
+      {{"trouble", "trouble"},
+       {"durability", "durability"},
+       {"drop_trouble", "old records"},
+       {"redaction_trouble", "redacted texts"}}};
+  for (const auto& [field, name] : troubles) {
     if (const std::string why = text_at(result, field); !why.empty()) {
-      text += (field == std::string_view("drop_trouble") ? "old records" : field) +
-              std::string(": ") + printable(why) + "\n";
+      text += name + std::string(": ") + printable(why) + "\n";
     }
   }
+  text += unerased_view(result);
   text += database_view(result);
   const auto level = number_at(result, "feature_level");
   const auto newest = number_at(result, "feature_level_newest");

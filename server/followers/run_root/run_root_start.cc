@@ -4,8 +4,19 @@
 
 #include "server/followers/run_root/run_root_state.h"
 #include "server/followers/run_root/run_root_writer.h"
+#include "store/durable_file.h"
 
 namespace signalbox {
+
+Stored<void> RunRootWriter::forget_progress() const {
+  std::error_code failed;
+  if (!std::filesystem::remove(progress_file_, failed) && !failed) return {};
+  if (failed) {
+    return store_failure(StoreError::Kind::io,
+                         "can't remove " + progress_file_.string() + ": " + failed.message());
+  }
+  return sync_directory(progress_file_.parent_path());
+}
 
 void RunRootWriter::start(const World& world) {
   RunRootProgress progress;

@@ -94,6 +94,10 @@ class RunRootWriter {
     return in_lane_(root, std::move(work));
   }
 
+  // Removes the saved progress, which may have texts that were redacted: the next start begins
+  // where the log ends then. Only before start(), on the same thread.
+  [[nodiscard]] Stored<void> forget_progress() const;
+
   // Returns the position up to which files are written. Any thread.
   [[nodiscard]] Position written() const;
   // Returns why files can't be written at present, at most `limit` messages. Any thread.

@@ -106,8 +106,6 @@ void refuse_rebuild(Api& api, Call& call);
 Handler redact_records(Redactions& redactions);
 // Handles `log.redact` for a service without one: rejects with INTERNAL.
 void refuse_redaction(Api& api, Call& call);
-// Handles `log.redact` at a server of a cell, whose log the others share: rejects with NOT_ALLOWED.
-void refuse_redaction_in_cell(Api& api, Call& call);
 
 // What `audit.checkpoint`, `audit.tile` and `audit.records` need.
 struct AuditParts {

@@ -36,6 +36,11 @@ void answer_redaction(const Responder& responder, const Decided<RedactionOutcome
   json::object result =
       redaction_result(plan.event, is_new ? outcome->redacted_at : plan.redacted_at);
   if (!outcome->erasure_error.empty()) result["files_error"] = outcome->erasure_error;
+  if (!outcome->unerased_servers.empty()) {
+    result["unerased_servers"] =
+        json::array(outcome->unerased_servers.begin(), outcome->unerased_servers.end());
+  }
+  if (!outcome->shared_log_error.empty()) result["shared_log_error"] = outcome->shared_log_error;
   // The redaction is durable already. If what was recorded since is rolled back on a full disk, the
   // answer mustn't say that it was refused.
   Responder durable = responder;
@@ -66,15 +71,6 @@ void refuse_redaction(Api&, Call& call) {
   const auto request = from_json<RedactionRequest>(call.params);
   if (!request) return call.responder.reject(request.error());
   call.responder.reject({ErrorCode::INTERNAL, "nothing is redacted here", {}, {}});
-}
-
-void refuse_redaction_in_cell(Api&, Call& call) {
-  const auto request = from_json<RedactionRequest>(call.params);
-  if (!request) return call.responder.reject(request.error());
-  call.responder.reject({ErrorCode::NOT_ALLOWED,
-                         "records can't be redacted in a cell: the other servers have them, too",
-                         {},
-                         {"signalbox cell status"}});
 }
 
 std::vector<Method> log_methods(Handler redact) {
