@@ -24,8 +24,7 @@ fs::path merge_base_file(const fs::path& pins) { return pins / "merge_base"; }
 // Returns the base that intake, or the latest merge, recorded; empty if there is none.
 std::string pinned_base(const PinnedRepository& pinned, const fs::path& pins) {
   if (!pinned.facts().base_commit.empty()) return pinned.facts().base_commit;
-  const auto text = read_regular_file(merge_base_file(pins), limits::name_bytes_max);
-  return text ? text->substr(0, text->find('\n')) : std::string();
+  return recorded_merge_base(pins);
 }
 
 tl::unexpected<Failure> not_readable(const std::string& why) {
@@ -43,6 +42,11 @@ tl::unexpected<Failure> object_trouble(const fs::path& repository, const ObjectE
 
 Stored<void> record_merge_base(const fs::path& pins, const std::string& commit) {
   return write_file_atomically(merge_base_file(pins), commit + "\n");
+}
+
+std::string recorded_merge_base(const fs::path& pins) {
+  const auto text = read_regular_file(merge_base_file(pins), limits::name_bytes_max);
+  return text ? text->substr(0, text->find('\n')) : std::string();
 }
 
 tl::unexpected<Failure> repository_damaged(const fs::path& repository, const std::string& why) {

@@ -21,6 +21,9 @@ namespace signalbox {
 // same run replaces it.
 Stored<void> record_merge_base(const std::filesystem::path& pins, const std::string& commit);
 
+// Returns what record_merge_base() recorded; empty if there is nothing.
+std::string recorded_merge_base(const std::filesystem::path& pins);
+
 // Returns BASE_UNKNOWN (config): neither the log nor `pins` has the base of the run's work, so that
 // nothing can judge it.
 tl::unexpected<Failure> base_unknown(const std::filesystem::path& pins);

@@ -85,6 +85,37 @@ class ServedRedactionTest : public ServedRetentionTest {
   std::int64_t position_ = 0;
 };
 
+// Pasted while the service runs, the commands erase what has the text, and nothing else.
+TEST_F(ServedRedactionTest, CommandsForOtherPlacesHarmNothing) {  // G17
+  start_run_with_text();
+  const std::string other = start_run(std::string("again with ") + text_to_erase);
+  const std::int64_t other_position =
+      number(events(other, "RunStarted").front().as_object(), "position");
+  const json::object done = result(redact_words());
+  std::string commands;
+  for (const json::value& place : done.at("remaining").as_array()) {
+    for (const json::value& each : place.at("commands").as_array()) {
+      commands += std::string(each.as_string()) + "\n";
+    }
+  }
+  for (const char* folder : {"log", "projections"}) {
+    EXPECT_EQ(commands.find((server_.data() / folder).string()), std::string::npos) << commands;
+  }
+  const std::size_t begin = commands.find("audit redact " + std::to_string(other_position) + " ");
+  ASSERT_NE(begin, std::string::npos) << commands;
+  const std::string command = commands.substr(begin, commands.find('\n', begin) - begin);
+  EXPECT_TRUE(command.ends_with(" --field 'goal'")) << command;
+
+  // What an earlier redaction left is in every redacted record.
+  const std::string later = start_run("it was before:\n[redacted]");
+  position_ = number(events(later, "RunStarted").front().as_object(), "position");
+  const json::object of_later = result(redact_words());
+  EXPECT_EQ(of_later.at("fields"), (json::array{"goal"}));
+  for (const json::value& place : of_later.at("remaining").as_array()) {
+    EXPECT_FALSE(place.as_object().contains("position")) << json::serialize(place);
+  }
+}
+
 TEST_F(ServedRedactionTest, NothingShowsTheTextAndTheWorkGoesOn) {  // G17
   server_.stop();
   write_text(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");

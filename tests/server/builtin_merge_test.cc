@@ -1,63 +1,12 @@
 // Tests the stations merge and push on real repositories, with and without a remote.
-#include <boost/json/parse.hpp>
-
 #include "domain/limits.h"
-#include "tests/server/builtin_fixture.h"
+#include "tests/server/merge_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-
-class MergeStations : public BuiltinStations {
- protected:
-  void SetUp() override {
-    BuiltinStations::SetUp();
-    run("clone --quiet --bare " + repository.string() + " " + remote.string(), site.root());
-    run("remote add origin " + remote.string(), repository);
-  }
-  // Makes a branch with one commit that writes this file, in a worktree of its own; returns the
-  // commit.
-  std::string verified(const std::string& branch, const std::string& file,
-                       const std::string& content) {
-    const fs::path worktree = site.root() / "aside";
-    run("worktree add --quiet -b " + branch + " " + worktree.string() + " main", repository);
-    write_text(worktree / file, content);
-    commit_all(worktree, "work");
-    const std::string commit = run("rev-parse HEAD", worktree);
-    run("worktree remove --force " + worktree.string(), repository);
-    return commit;
-  }
-  // Adds somebody else's commit to main: in the remote, or in the repository if there is none.
-  void move_base(const std::string& file, const std::string& content) {
-    const fs::path clone = site.root() / "clone";
-    fs::remove_all(clone);
-    run("clone --quiet --branch main " + base_home().string() + " " + clone.string(), site.root());
-    write_text(clone / file, content);
-    commit_all(clone, "moved");
-    run("push --quiet origin HEAD:main", clone);
-  }
-  bool is_at_remote(const std::string& branch) const {
-    return !run("for-each-ref --format=%(refname) refs/heads/" + branch, remote).empty();
-  }
-  fs::path base_home() const { return with_remote ? remote : repository; }
-  Job merge_of(const std::string& branch, const std::string& commit) {
-    Job job = builtin("merge");
-    job.workspace = job.run_root + "/merge-" + to_string(job.run_id).substr(0, 8);
-    job.base = "main";
-    job.input =
-        R"({"branch":")" + branch + R"(","commit":")" + commit + R"(","title":"Greet politely"})";
-    if (with_remote) job.definition.remote = "origin";
-    return job;
-  }
-  static json::object metadata_of(const JobResult& result) {
-    return json::parse(result.result.metadata).as_object();
-  }
-
-  fs::path remote = site.root() / "remote.git";
-  bool with_remote = true;
-};
 
 TEST_F(MergeStations, MergesIntoTheNewestBaseAndPushes) {  // H11
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
@@ -176,6 +125,30 @@ TEST_F(MergeStations, ABaseThatMovedIsNotOverwritten) {
   EXPECT_EQ(pushed.failure.code, "BASE_MOVED");
   EXPECT_EQ(pushed.failure.error_class, ErrorClass::terminal);
   EXPECT_EQ(run("rev-parse main", remote), theirs);
+}
+
+// Somebody took a commit out of the base while the merge was verified: it stays out.
+TEST_F(MergeStations, ABaseThatWasSetBackIsNotMovedOn) {  // H11
+  for (const bool has_remote : {true, false}) {
+    with_remote = has_remote;
+    const std::string branch = has_remote ? "signalbox/x-7" : "signalbox/y-8";
+    const std::string commit = verified(branch, branch.substr(10) + ".txt", "new\n");
+    if (!has_remote) run("checkout --quiet -b elsewhere", repository);
+    const std::string before = run("rev-parse main", base_home());
+    move_base("bad.txt", "bad\n");
+    const Job merge = merge_of(branch, commit);
+    ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+    run("update-ref refs/heads/main " + before, base_home());
+    const JobResult pushed = end_of(next(merge, "push"));
+    EXPECT_EQ(pushed.failure.code, "BASE_MOVED") << pushed.failure.message;
+    EXPECT_EQ(pushed.failure.error_class, ErrorClass::terminal);
+    EXPECT_EQ(run("rev-parse main", base_home()), before);
+
+    ASSERT_EQ(end_of(next(merge, "merge", 2)).outcome, Outcome::succeeded);
+    const JobResult again = end_of(next(merge, "push", 2));
+    ASSERT_EQ(again.outcome, Outcome::succeeded) << again.failure.message;
+    EXPECT_EQ(run("ls-tree --name-only main bad.txt", base_home()), "");
+  }
 }
 
 // Killed between the push and its result; others have built upon the push since.

@@ -49,6 +49,12 @@ constexpr const char* elsewhere_note =
     "capsules, backups and copies that were made before aren't reached from here, nor are "
     "repositories and run roots outside the data directory";
 
+std::string field_options(const std::vector<std::string>& fields) {
+  std::string text;
+  for (const std::string& field : fields) text += " --field " + for_the_shell(field);
+  return text;
+}
+
 std::string redact_command(Position position, const RedactOptions& options) {
   return "signalbox audit redact " + std::to_string(position) + " --reason " +
          for_the_shell(options.reason) +
@@ -57,9 +63,7 @@ std::string redact_command(Position position, const RedactOptions& options) {
 
 // Returns the command that was given, for the suggested commands of an error.
 std::string same_command(const RedactOptions& options) {
-  std::string command = redact_command(options.position, options);
-  for (const std::string& field : options.fields) command += " --field " + for_the_shell(field);
-  return command;
+  return redact_command(options.position, options) + field_options(options.fields);
 }
 
 // Opens the log for writing, which locks the directory against other processes until it is closed.
@@ -115,6 +119,13 @@ Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& da
   return {};
 }
 
+// Returns whether the service itself keeps the file, and writes it anew from the log: removing it
+// would damage the log or the read models of a service that runs.
+bool is_service_file(const std::filesystem::path& file, const std::filesystem::path& data) {
+  const auto inside = file.lexically_relative(data);
+  return !inside.empty() && (*inside.begin() == "log" || *inside.begin() == "projections");
+}
+
 json::object describe_place(const RemainingPlace& place, const std::filesystem::path& data,
                             const RedactOptions& options) {
   json::array commands;
@@ -128,7 +139,13 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
   } else if (place.position != 0) {
     object["position"] = place.position;
     object["fields"] = json::array(place.fields.begin(), place.fields.end());
-    if (!place.fields.empty()) commands.emplace_back(redact_command(place.position, options));
+    // The other texts of the record stay. To erase them, too, would lead to every record that has
+    // something in common with them.
+    if (!place.fields.empty()) {
+      commands.emplace_back(redact_command(place.position, options) + field_options(place.fields));
+    }
+  } else if (is_service_file(place.file, data)) {
+    object["file"] = place.file.string();
   } else {
     object["file"] = place.file.string();
     commands.emplace_back("rm -- " + for_the_shell(place.file.string()));

@@ -108,15 +108,19 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
   return {};
 }
 
+using ExcludedPaths = std::vector<std::filesystem::path>;
+
 // Returns the files below the directory that have a piece; sets `failed` if not all were searched.
 std::vector<std::filesystem::path> files_with_pieces(const std::filesystem::path& directory,
-                                                     const std::filesystem::path& excluded,
+                                                     const ExcludedPaths& excluded,
                                                      PieceSearch& search, std::error_code& failed) {
   std::vector<std::filesystem::path> files;
   const auto options = std::filesystem::directory_options::skip_permission_denied;
   for (auto each = std::filesystem::recursive_directory_iterator(directory, options, failed);
        !failed && each != std::filesystem::recursive_directory_iterator(); each.increment(failed)) {
-    if (each->path() == excluded) each.disable_recursion_pending();
+    if (std::find(excluded.begin(), excluded.end(), each->path()) != excluded.end()) {
+      each.disable_recursion_pending();
+    }
     std::error_code unknown;
     if (each->is_symlink(unknown) || !each->is_regular_file(unknown)) continue;
     if (search.in_file(each->path())) files.push_back(each->path());
@@ -124,7 +128,7 @@ std::vector<std::filesystem::path> files_with_pieces(const std::filesystem::path
   return files;
 }
 
-void search_files(const std::filesystem::path& directory, const std::filesystem::path& excluded,
+void search_files(const std::filesystem::path& directory, const ExcludedPaths& excluded,
                   PieceSearch& search, RemainingPlaces& places) {
   std::error_code failed;
   std::vector<std::filesystem::path> files;
@@ -168,7 +172,9 @@ std::vector<std::string> search_pieces(const std::vector<FoundText>& texts) {
   }
   for (const FoundText& each : texts) {
     split(each.text, "\r\n\"\\", [&](std::string_view line) {
-      if (line.size() >= line_bytes_min) add(line);
+      // What was erased earlier isn't searched for: each redacted record has "[redacted]".
+      if (line.size() >= line_bytes_min && blanked_text.find(line) == std::string_view::npos)
+        add(line);
     });
   }
   return pieces;
@@ -205,9 +211,12 @@ Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const R
   for (std::size_t index = 0; index < pieces.size(); ++index) {
     if (!search.found(index)) unaccounted.push_back(pieces[index]);
   }
-  PieceSearch in_log(unaccounted);
-  search_files(data / "log", {}, in_log, places);
-  search_files(data, data / "log", search, places);
+  PieceSearch in_no_record(unaccounted);
+  const ExcludedPaths of_service{data / "log", data / "projections"};
+  for (const std::filesystem::path& each : of_service) {
+    search_files(each, {}, in_no_record, places);
+  }
+  search_files(data, of_service, search, places);
   return places;
 }
 

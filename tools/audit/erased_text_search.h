@@ -36,8 +36,8 @@ struct RemainingPlaces {
 RemainingPlaces search_archive(const std::filesystem::path& archive,
                                const std::vector<std::string>& pieces);
 
-// Reads the whole log and every file of `data`. In the log's own files, it only searches for pieces
-// that were found in no record.
+// Reads the whole log and every file of `data`. In the files of the log and of the projections,
+// which follow from its records, it only searches for pieces that were found in no record.
 Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const RocksEventLog& log,
                                       const std::vector<std::string>& pieces);
 

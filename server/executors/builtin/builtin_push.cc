@@ -9,6 +9,7 @@
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/merge_input.h"
 #include "server/executors/builtin/run_worktree.h"
+#include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
@@ -46,18 +47,36 @@ tl::unexpected<Failure> base_moved(const Target& target, const std::string& base
                              ": the merge has to be made and verified anew");
 }
 
+// A base that was set back is an ancestor of the merge. To move it on would publish again what
+// somebody has taken out of it.
+BuiltinStep require_merged_into(const BuiltinRequest& request, const Target& target,
+                                const std::string& base) {
+  const std::string merged_into = recorded_merge_base(request.pins);
+  if (merged_into.empty() || merged_into == base) return {};
+  return builtin_failure(ErrorClass::terminal, "BASE_MOVED",
+                         target.branch + " in " + target.location + " was set back to " +
+                             base.substr(0, 12) + " since the work was merged into " +
+                             merged_into.substr(0, 12) +
+                             ": the merge has to be made and verified anew");
+}
+
+// The lease lets nothing be overwritten, since `base` is an ancestor of the head. It keeps a branch
+// that was set back or removed after `base` was fetched as it is.
 BuiltinStep push_to_remote(const BuiltinRequest& request, const PinnedRepository& pinned,
-                           const GitOptions& there, const Target& target) {
-  const GitOutcome pushed =
-      git(request.workspace,
-          {"push", "--quiet", "--", request.remote, target.head + ":refs/heads/" + target.branch},
-          there);
+                           const GitOptions& there, const Target& target,
+                           const std::string& expected) {
+  const std::string ref = "refs/heads/" + target.branch;
+  const GitOutcome pushed = git(request.workspace,
+                                {"push", "--quiet", "--force-with-lease=" + ref + ":" + expected,
+                                 "--", request.remote, target.head + ":" + ref},
+                                there);
   if (pushed.ok) return {};
   // The remote's current base decides what kind of failure this was.
   const auto base = TRY(newest_base(request, pinned, target.branch));
   const auto relation = TRY(compare(pinned, target, base));
   if (relation == BaseRelation::contains_head) return {};
   if (relation == BaseRelation::diverged) return base_moved(target, base);
+  TRY(require_merged_into(request, target, base));
   return builtin_failure(
       ErrorClass::transient, "PUSH_FAILED",
       with_git_message(request, pinned,
@@ -186,7 +205,8 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
   };
   if (relation == BaseRelation::contains_head) return published(true);
   if (relation == BaseRelation::diverged) return base_moved(target, base);
-  TRY(is_remote ? push_to_remote(request, pinned, there, target)
+  TRY(require_merged_into(request, target, base));
+  TRY(is_remote ? push_to_remote(request, pinned, there, target, base)
                 : move_local_branch(request, pinned, target, base));
   return published(false);
 }

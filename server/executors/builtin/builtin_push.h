@@ -1,6 +1,7 @@
 // The station `push`: publishes the verified merge of a merge run by moving the base branch to the
 // worktree's HEAD, or to what `merge` made if only checks came after it. It never forces the
-// update: commits that others pushed meanwhile stay.
+// update: commits that others pushed meanwhile stay, and those that others took out of the base
+// stay out.
 #pragma once
 
 #include "server/executors/builtin/builtin_station.h"
@@ -17,7 +18,8 @@ namespace signalbox {
 // Can be repeated after a crash at any point: if the base already contains HEAD, that is a success.
 // The external ref of the result is HEAD.
 //
-// Errors: BASE_MOVED (terminal): the base was moved by others, so the verified merge is outdated.
+// Errors: BASE_MOVED (terminal): the base was moved by others, on or back, so the verified merge is
+// outdated.
 // BASE_CHECKED_OUT (terminal); WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED, BASE_UNKNOWN,
 // BASE_NOT_BRANCH, BASE_NOT_FOUND (config); PUSH_FAILED, FETCH_FAILED, REPOSITORY_BUSY, GIT_FAILED,
 // STORAGE_FAILED (transient).
