@@ -20,6 +20,7 @@
 #include "server/rpc/page_limit.h"
 #include "server/rpc/upload_budget.h"
 #include "server/scheduler/file_retention.h"
+#include "server/scheduler/followed_redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -208,6 +209,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_trim_ms_default);
   SIGNALBOX_LIMIT(cell_trim_links_max);
   SIGNALBOX_LIMIT(cell_trim_failures_max);
+  SIGNALBOX_LIMIT(redaction_servers_ms_max);
   SIGNALBOX_LIMIT(runners_max);
   SIGNALBOX_LIMIT(caller_runners_max);
   SIGNALBOX_LIMIT(runner_slots_max);
