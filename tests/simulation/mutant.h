@@ -68,8 +68,8 @@ enum class Mutant : std::uint8_t {
   grant_dropped,              // a retention drops the grant of a lock that is held
   young_record_dropped,       // a retention drops what is younger than its age
   text_left_in_snapshot,      // a redaction leaves the snapshot that was made before it
-  // Of several servers, with the traps of BEHAVIOURS.md K2 that are about what is believed. The rest
-  // of K2 is about how PostgreSQL behaves, which the simulator has no part of.
+  // Of several servers, with the traps of BEHAVIOURS.md K2 that are about what is believed. The
+  // rest of K2 is about how PostgreSQL behaves, which the simulator has no part of.
   reads_believed,          // a new writer takes what it can read for all that there is
   warning_is_ok,           // what one machine of the database has counts as acknowledged
   take_without_append,     // a new writer writes nothing before it believes what it reads
