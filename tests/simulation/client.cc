@@ -16,6 +16,29 @@
 #include "tests/simulation/worker_client.h"
 
 namespace signalbox::simulation {
+namespace {
+
+std::vector<std::unique_ptr<Client>> make_few_clients(Context& context) {
+  std::vector<std::unique_ptr<Client>> clients;
+  clients.push_back(std::make_unique<WorkerClient>(context, "worker"));
+  clients.push_back(std::make_unique<OperatorClient>(context, "operator"));
+  clients.push_back(std::make_unique<DecisionClient>(context, "decider"));
+  clients.push_back(std::make_unique<StepClient>(context, "stepper"));
+  for (const char* name : {"reader-a", "reader-b"}) {
+    clients.push_back(std::make_unique<ReaderClient>(context, name));
+  }
+  return clients;
+}
+
+std::vector<std::unique_ptr<Client>> make_readers(Context& context) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (const char* name : {"reader-a", "reader-b", "reader-c"}) {
+    clients.push_back(std::make_unique<ReaderClient>(context, name));
+  }
+  return clients;
+}
+
+}  // namespace
 
 // Most machines have the right time, about.
 std::int64_t Client::any_clock_error_ns(SeededRandom& random) {
@@ -44,18 +67,6 @@ bool Client::dies() {
   // owner, which has the same token.
   if (!calm() && one_in(20) && !caller_.last_method().starts_with("lock.")) caller_.repeat_last();
   return false;
-}
-
-std::vector<std::unique_ptr<Client>> make_few_clients(Context& context) {
-  std::vector<std::unique_ptr<Client>> clients;
-  clients.push_back(std::make_unique<WorkerClient>(context, "worker"));
-  clients.push_back(std::make_unique<OperatorClient>(context, "operator"));
-  clients.push_back(std::make_unique<DecisionClient>(context, "decider"));
-  clients.push_back(std::make_unique<StepClient>(context, "stepper"));
-  for (const char* name : {"reader-a", "reader-b"}) {
-    clients.push_back(std::make_unique<ReaderClient>(context, name));
-  }
-  return clients;
 }
 
 std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMachine& machine) {
@@ -109,6 +120,20 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMac
     clients.push_back(std::make_unique<OwnerClient>(context, name));
   }
   return clients;
+}
+
+std::vector<std::unique_ptr<Client>> make_clients_of_cell(Context& context,
+                                                          SimulatedMachine& machine,
+                                                          std::uint64_t seed) {
+  switch (seed % 8) {
+    case 0:
+    case 4:
+      return make_few_clients(context);
+    case 6:
+      return make_readers(context);
+    default:
+      return make_clients(context, machine);
+  }
 }
 
 }  // namespace signalbox::simulation

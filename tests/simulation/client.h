@@ -126,7 +126,11 @@ class Client {
 // Makes the clients of a simulation, at least one of each kind. A client of a new noun is added
 // here.
 std::vector<std::unique_ptr<Client>> make_clients(Context& context, SimulatedMachine& machine);
-// Makes a few that mostly look.
-std::vector<std::unique_ptr<Client>> make_few_clients(Context& context);
+// Makes those of a cell, by the number of its seed. With some seeds they are few and mostly look,
+// and with others they only look: an answer waits for all that was taken before it, so what a
+// server shows that has lost the log is seen only where nothing waits.
+std::vector<std::unique_ptr<Client>> make_clients_of_cell(Context& context,
+                                                          SimulatedMachine& machine,
+                                                          std::uint64_t seed);
 
 }  // namespace signalbox::simulation

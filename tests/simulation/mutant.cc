@@ -73,8 +73,11 @@ constexpr auto mutant_names = std::to_array<const char*>({"none",
                                                           "follower_reads_unacked",
                                                           "append_without_epoch",
                                                           "absent_means_never_ran",
-                                                          "resend_with_new_salt"});
-static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::resend_with_new_salt) + 1);
+                                                          "deposed_serves_on",
+                                                          "stopped_serves_on",
+                                                          "resend_with_new_salt",
+                                                          "trimmed_too_far"});
+static_assert(mutant_names.size() == static_cast<std::size_t>(Mutant::trimmed_too_far) + 1);
 
 }  // namespace
 

@@ -68,7 +68,8 @@ enum class Mutant : std::uint8_t {
   grant_dropped,              // a retention drops the grant of a lock that is held
   young_record_dropped,       // a retention drops what is younger than its age
   text_left_in_snapshot,      // a redaction leaves the snapshot that was made before it
-  // Of several servers.
+  // Of several servers, with the traps of BEHAVIOURS.md K2 that are about what is believed. The
+  // rest of K2 is about how PostgreSQL behaves, which the simulator has no part of.
   reads_believed,          // a new writer takes what it can read for all that there is
   warning_is_ok,           // what one machine of the database has counts as acknowledged
   take_without_append,     // a new writer writes nothing before it believes what it reads
@@ -76,7 +77,10 @@ enum class Mutant : std::uint8_t {
   follower_reads_unacked,  // a standby follows what isn't acknowledged
   append_without_epoch,    // a server from which the log was taken goes on writing
   absent_means_never_ran,  // a job that isn't on this machine is executed again
+  deposed_serves_on,       // a server that can't know that it is the writer answers as such
+  stopped_serves_on,       // one that was stopped answers before it looks at its clocks
   resend_with_new_salt,    // an append without an answer is sent again with other bytes
+  trimmed_too_far,         // the database removes links that a server doesn't have yet
 };
 
 const char* name_of(Mutant mutant);

@@ -37,6 +37,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text.empty() ? "\n  nothing" : text;
 }
 
+// K8
 class Mutants : public ::testing::TestWithParam<Mutant> {};
 
 TEST_P(Mutants, AreFoundAndTheSeedRepeatsIt) {

@@ -1,5 +1,7 @@
 #include "tests/simulation/settling_client.h"
 
+#include <set>
+
 #include "domain/job_machine.h"
 
 namespace signalbox::simulation {
@@ -12,6 +14,7 @@ constexpr std::int64_t settling_patience_ms = 2000;
 void SettlingClient::look() {
   const World* world = world_();
   if (world == nullptr) return begin();
+  if (calm()) end_escaped(*world);
   for (const auto& entry : world->runs) {
     const Run& run = *entry.second;
     if (!run.attempt || run.attempt->job_id.empty()) continue;
@@ -28,6 +31,18 @@ void SettlingClient::look() {
                settling_patience_ms, &SettlingClient::on_settled);
   }
   begin();
+}
+
+// A cancel doesn't reach a job on another machine: the log says that it escaped (CancelEscaped),
+// and a person ends there what is left of it.
+void SettlingClient::end_escaped(const World& world) {
+  std::set<std::string> open;
+  for (const auto& entry : world.runs) {
+    if (entry.second->attempt) open.insert(entry.second->attempt->job_id);
+  }
+  for (const auto& [job_id, token] : machine_.started()) {
+    if (!open.contains(job_id)) machine_.end_what_is_left(job_id);
+  }
 }
 
 // Another server may have taken the cell meanwhile, and have asked for the job itself.

@@ -1,5 +1,5 @@
 // A person who looks after jobs of machines that aren't the present server's: once such a job has
-// ended, its attempt is settled by what became of it.
+// ended, its attempt is settled by what became of it, and what escaped a cancel is ended.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,7 @@ class SettlingClient final : public Client {
 
  private:
   void look();
+  void end_escaped(const World& world);
   void on_settled(const Reply& reply);
 
   SimulatedMachine& machine_;

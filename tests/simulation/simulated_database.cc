@@ -80,6 +80,7 @@ std::vector<std::pair<std::string, std::uint64_t>> SimulatedDatabase::counts() c
     counts.emplace_back(boost::describe::enum_to_string(static_cast<CellFault>(kind), "?"),
                         counts_[kind]);
   }
+  counts.emplace_back("links_removed", trimmed_.size());
   return counts;
 }
 
@@ -88,8 +89,22 @@ void SimulatedDatabase::note_taken(const std::string& server) {
   taken_(server);
 }
 
+void SimulatedDatabase::set_clock() { chain_->set_clock_ns(environment_.schedule.wall_ns()); }
+
+void SimulatedDatabase::note_trimmed(std::span<const ChainLink> links) {
+  if (links.empty()) return;
+  environment_.note("the log in the database begins after " + std::to_string(links.back().last));
+  trimmed_.insert(trimmed_.end(), links.begin(), links.end());
+}
+
+std::vector<ChainLink> SimulatedDatabase::all_links() const {
+  std::vector<ChainLink> links = trimmed_;
+  for (ChainLink& link : chain_->links()) links.push_back(std::move(link));
+  return links;
+}
+
 void SimulatedDatabase::examine_writers() const {
-  for (const ChainLink& link : chain_->links()) {
+  for (const ChainLink& link : all_links()) {
     const auto next = tails_taken_.upper_bound(link.epoch);
     environment_.expect(next == tails_taken_.end() || link.last <= next->second,
                         "the writer of epoch " + std::to_string(link.epoch) + " wrote " +
@@ -293,7 +308,10 @@ Stored<ChainLink> SimulatedSharedLog::last() {
 Stored<TrimmedChain> SimulatedSharedLog::trim(std::uint64_t epoch, Position through,
                                               std::size_t count) {
   TRY(travel());
-  return connection_->trim(epoch, through, count);
+  const std::vector<ChainLink> before = database_.chain()->links();
+  auto trimmed = connection_->trim(epoch, through, count);
+  if (trimmed) database_.note_trimmed(std::span(before).first(trimmed->links));
+  return trimmed;
 }
 
 Stored<std::optional<ChainLink>> SimulatedSharedLog::find(Position position) {
@@ -310,12 +328,19 @@ Stored<bool> SimulatedSharedLog::rewrite(std::uint64_t epoch, const ChainLink& l
 
 Stored<void> SimulatedSharedLog::report(const ReplicaReport& report) {
   TRY(travel());
+  database_.set_clock();
   return connection_->report(report);
 }
 
 Stored<std::vector<ReplicaReport>> SimulatedSharedLog::replicas() {
   TRY(travel());
-  return connection_->replicas();
+  database_.set_clock();
+  auto reports = connection_->replicas();
+  if (reports && environment_.mutant == Mutant::trimmed_too_far) {
+    const Position tail = database_.chain()->links().back().last;
+    for (ReplicaReport& each : *reports) each.applied = tail;
+  }
+  return reports;
 }
 
 Stored<void> SimulatedSharedLog::take_name(const ReplicaReport& former,

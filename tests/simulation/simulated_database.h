@@ -1,7 +1,8 @@
 // Simulates the database that the servers of a cell share, and their connections to it: writes are
 // there before they are acknowledged, answers get lost, what nobody acknowledged vanishes in a
-// failover, and the database is away, or one server's way to it is. As measured with PostgreSQL and
-// synchronous standbys; it promises no more than SharedLog.
+// failover, and the database is away, or one server's way to it is. Links that all servers have are
+// removed after a few seconds. As measured with PostgreSQL and synchronous standbys; it promises no
+// more than SharedLog.
 #pragma once
 
 #include <array>
@@ -10,7 +11,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/describe/enum.hpp>
@@ -73,12 +76,19 @@ class SimulatedDatabase {
     taken_ = std::move(taken);
   }
   void note_taken(const std::string& server);
+  // Has the clock of the database show the time of now.
+  void set_clock();
+  // Notes that these links were removed, which all servers have.
+  void note_trimmed(std::span<const ChainLink> links);
+  // Returns all links of the log, the removed ones as well.
+  [[nodiscard]] std::vector<ChainLink> all_links() const;
   // Expects that nothing of a former writer follows what was there when the log was taken from it.
   void examine_writers() const;
   // Returns how often all connections were lost.
   [[nodiscard]] std::uint64_t losses() const { return losses_; }
 
-  // Returns an entry for each kind of fault that happened: its name, and how often.
+  // Returns an entry for each kind of fault that happened: its name, and how often. Another says
+  // how many links were removed.
   [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> counts() const;
 
  private:
@@ -94,6 +104,7 @@ class SimulatedDatabase {
   std::int64_t away_until_ns_ = 0;
   std::int64_t alone_until_ns_ = 0;
   std::uint64_t losses_ = 0;
+  std::vector<ChainLink> trimmed_;
   std::map<std::uint64_t, Position> tails_taken_;  // by epoch: the tail that its writer found
   std::function<void(const std::string& server)> taken_ = [](const std::string&) {};
 };

@@ -8,15 +8,20 @@ namespace signalbox::simulation {
 namespace {
 
 constexpr std::int64_t idle_ns = 3600 * ns_per_s;
+// Less than many a server is down, or cut off, for.
+constexpr std::int64_t keep_ms = 4'000;
 
 CellSettings settings_of(const std::string& server) {
   CellSettings settings;
   settings.name = "simulated";
-  settings.server = {server, "tcp://" + server};
+  settings.server = server_of(server);
+  settings.keep_ms = keep_ms;
   return settings;
 }
 
 }  // namespace
+
+CellServer server_of(const std::string& name) { return {name, "tcp://" + name}; }
 
 SimulatedSeat::SimulatedSeat(Environment& environment, const CellSite& site, ReplicaLog& replica,
                              Owner owner, Done done)

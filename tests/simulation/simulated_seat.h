@@ -28,6 +28,9 @@ struct CellSite {
   std::function<void(const std::string& text)> note;
 };
 
+// Returns what a cell knows of its server of this name.
+CellServer server_of(const std::string& name);
+
 class SimulatedSeat final : public Committer {
  public:
   using Done = std::function<void(CommitOutcome)>;

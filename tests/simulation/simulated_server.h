@@ -147,6 +147,7 @@ class SimulatedServer {
   [[nodiscard]] JobOwnership ownership() const;
   [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }
   void check_clocks() {
+    if (environment_.mutant == Mutant::stopped_serves_on) return;
     if (seat_ && acts()) look_at_cell();
     if (!stands_by_) timer_loop_.check_for_clock_jump(stopping_);
   }

@@ -111,10 +111,13 @@ void SimulatedServer::end() {
   seat_->leave(/*lets_go=*/stopped_ && engine_.idle(), successor_);
 }
 
+// A process that was stopped may read what arrived meanwhile before it looks at its timers.
 void SimulatedServer::watch_cell() {
   look_at_cell();
   environment_.schedule.after(look_ns, owner_, [this] {
-    if (acts()) watch_cell();
+    post([this] {
+      if (acts()) watch_cell();
+    });
   });
 }
 
@@ -127,6 +130,9 @@ void SimulatedServer::look_at_cell() {
     site_->note("its log is away");
     cell_away_since_ns_ = environment_.schedule.monotonic_ns() - unproved_ms * ns_per_ms;
     engine_.hold(log_away());
+    // It holds all the same: what it applied would have each later answer wait for the log, and a
+    // server that has lost the log never gets that far (Responder).
+    if (environment_.mutant == Mutant::deposed_serves_on) return;
     engine_.show_as_of(environment_.schedule.wall_ns() - unproved_ms * ns_per_ms);
     engine_.release_proved();
     return;

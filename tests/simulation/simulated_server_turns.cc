@@ -33,13 +33,16 @@ void SimulatedServer::wait_for_time() {
       std::min(timer_loop_.next_due_ns() - lease_clock_.monotonic_ns(),
                loops_.next_due_ns() - environment_.schedule.monotonic_ns());
   const std::int64_t late_ns = environment_.mutant == Mutant::late_timers ? 3 * ns_per_s : 0;
+  const Schedule::Action ring = [this, alarm = ++alarm_] {
+    if (alarm != alarm_ || !acts()) return;
+    if (environment_.mutant != Mutant::due_for_ever) timer_loop_.fire();
+    run_due_loops();
+    schedule_turn();
+  };
+  // In a cell it may be read only after what arrived before: see watch_cell().
+  const Schedule::Action ring_late = [this, ring] { post(ring); };
   environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s) + late_ns, owner_,
-                              [this, alarm = ++alarm_] {
-                                if (alarm != alarm_ || !acts()) return;
-                                if (environment_.mutant != Mutant::due_for_ever) timer_loop_.fire();
-                                run_due_loops();
-                                schedule_turn();
-                              });
+                              seat_ ? ring_late : ring);
 }
 
 // Read models lag behind the log by up to a second.

@@ -66,7 +66,7 @@ TEST(SimulatedSeeds, KeepAllPromises) {
   }
 }
 
-// The same for cells of several servers. Each fault of a cell strikes in these seeds.
+// K8: the same for cells of several servers. Each fault of a cell strikes in these seeds.
 TEST(SimulatedCells, KeepAllPromises) {
   SimulationOptions options;
   options.servers = cell_servers;
