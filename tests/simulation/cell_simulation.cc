@@ -33,8 +33,7 @@ class CellSimulation {
       : options_(options),
         // Without what only some seeds of a single server have: those decide by the remainder.
         environment_((options.seed & 0x00ff'ffff'ffff'ffff) * 160, options.mutant,
-                     options.trace_lines, false, false,
-                     /*in_cell=*/true) {
+                     options.trace_lines, false, false, /*in_cell=*/true) {
     for (std::size_t number = 1; number <= options.servers; ++number) add_host(number);
     MemorySharedLog made(database_.chain());
     SIGNALBOX_CHECK(made.create(first_link(hosts_.front()->disk.log()), "secret").has_value());
