@@ -77,10 +77,11 @@ enum class Mutant : std::uint8_t {
   follower_reads_unacked,  // a standby follows what isn't acknowledged
   append_without_epoch,    // a server from which the log was taken goes on writing
   absent_means_never_ran,  // a job that isn't on this machine is executed again
-  deposed_serves_on,       // a server that can't know that it is the writer answers as such
-  stopped_serves_on,       // one that was stopped answers before it looks at its clocks
-  resend_with_new_salt,    // an append without an answer is sent again with other bytes
-  trimmed_too_far,         // the database removes links that a server doesn't have yet
+  answers_unproved,        // an answer for the present waits for no proof that it is
+  deposed_serves_on,       // the same, and a server whose log is away goes on answering so
+  stopped_serves_on,     // the same, and one that was stopped answers before it looks at its clocks
+  resend_with_new_salt,  // an append without an answer is sent again with other bytes
+  trimmed_too_far,       // the database removes links that a server doesn't have yet
 };
 
 const char* name_of(Mutant mutant);

@@ -20,8 +20,15 @@ void SimulatedServer::stand_by() {
   stands_by_ = true;
   engine_.close(not_active());
   engine_.show_as_of(last_recorded_ns(disk_.log()));
-  engine_.set_present_proof({[this] { return seat_->member().proved_at_ns(); },
-                             [this] { seat_->member().ask_proof(); }, CellMember::proof_ms_max});
+  // The other rules about the present are for those who wait: without proofs, they are what is
+  // left.
+  const bool is_proved = environment_.mutant != Mutant::answers_unproved &&
+                         environment_.mutant != Mutant::deposed_serves_on &&
+                         environment_.mutant != Mutant::stopped_serves_on;
+  if (is_proved) {
+    engine_.set_present_proof({[this] { return seat_->member().proved_at_ns(); },
+                               [this] { seat_->member().ask_proof(); }, CellMember::proof_ms_max});
+  }
   seat_->join(cell_hooks());
 }
 
