@@ -12,7 +12,7 @@ namespace signalbox {
 namespace {
 
 // Before what failed is tried again.
-constexpr std::int64_t retry_pause_ms = 5'000;
+constexpr std::int64_t erasure_retry_ms = 5'000;
 
 }  // namespace
 
@@ -86,10 +86,10 @@ void FollowedRedactions::run(std::function<Stored<void>()> step) {
 void FollowedRedactions::note_outcome(const Stored<void>& made) {
   under_way_ = false;
   if (made) return trouble_.clear();
-  retry_at_ns_ = parts_.clock.monotonic_ns() + retry_pause_ms * ns_per_ms;
+  retry_at_ns_ = parts_.clock.monotonic_ns() + erasure_retry_ms * ns_per_ms;
   std::string why =
       "a text that the cell has redacted isn't erased everywhere yet: " + made.error().message +
-      "; it is tried again in " + std::to_string(retry_pause_ms / 1000) + " s";
+      "; it is tried again in " + std::to_string(erasure_retry_ms / 1000) + " s";
   if (std::exchange(trouble_, std::move(why)) != trouble_) parts_.note(false, trouble_);
 }
 
