@@ -61,6 +61,22 @@ TEST_F(ReportTest, TheReportOfAMomentIsWhatWasReportedThen) {  // O3, O4
   EXPECT_EQ(result({"report"}).at("runs").at("succeeded").to_number<int>(), 2);
 }
 
+// An attempt of a small model costs less than a cent.
+TEST_F(ReportTest, SmallAmountsAreShown) {  // O3
+  const std::string run_id = start_run_of("name = \"one\"\n[[station]]\nname = \"build\"\n",
+                                          "cheap", {"--max-cost-usd", "0.0015"});
+  const json::object request{{"run_id", run_id},
+                             {"station", "build"},
+                             {"token", claim(run_id)},
+                             {"outcome", "succeeded"},
+                             {"usage", {{"cost_microusd", 1'020}, {"tokens", 10}, {"turns", 1}}}};
+  result({"rpc", "station.complete", json::serialize(request)});
+  const Output run = server_.cli({"run", "get", run_id});
+  EXPECT_NE(run.out.find("0.00102 of 0.0015 USD, 10 tokens"), std::string::npos) << run.out;
+  const Output shown = report();
+  EXPECT_NE(shown.out.find("0.00102 USD, 10 tokens"), std::string::npos) << shown.out;
+}
+
 TEST_F(ReportTest, AMomentThatIsNoneIsRefused) {  // O3
   const Output refused = report({"--since", "yesterday", "--json"});
   EXPECT_EQ(refused.exit_code, 2) << refused.out;

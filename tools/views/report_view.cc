@@ -8,6 +8,7 @@
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
+#include "tools/views/money_text.h"
 
 namespace signalbox {
 namespace {
@@ -40,17 +41,11 @@ std::string ms_text(const json::object& object, const char* field) {
   return short_duration(static_cast<std::int64_t>(number_at(object, field)) * ns_per_ms);
 }
 
-std::string usd_text(std::uint64_t microusd) {
-  std::string cents = std::to_string(microusd / 10'000 % 100);
-  if (cents.size() == 1) cents.insert(0, 1, '0');
-  return std::to_string(microusd / 1'000'000) + "." + cents + " USD";
-}
-
 // Returns "1.20 USD, 45000 tokens"; empty if nothing was used.
 std::string used_text(const json::object& usage) {
   std::string text;
   const std::uint64_t microusd = number_at(usage, "cost_microusd");
-  if (microusd > 0) text = usd_text(microusd);
+  if (microusd > 0) text = dollars_text(microusd) + " USD";
   const std::string rest = counts_text(usage, {{"tokens", "tokens"}, {"turns", "turns"}});
   return text + (text.empty() || rest.empty() ? "" : ", ") + rest;
 }

@@ -4,6 +4,7 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
 #include "tools/views/card_view.h"
+#include "tools/views/money_text.h"
 
 namespace signalbox {
 namespace {
@@ -42,12 +43,6 @@ std::string station_status_text(const json::object& holder, const char* status) 
   return text_at(holder, status) + (waiting.empty() ? "" : ": " + waiting);
 }
 
-std::string dollars(std::uint64_t microusd) {
-  std::string cents = std::to_string(microusd / 10'000 % 100);
-  if (cents.size() == 1) cents.insert(0, 1, '0');
-  return std::to_string(microusd / 1'000'000) + "." + cents;
-}
-
 // "0.42 of 2.00 USD, 1200 tokens": the usage, with the budget if there is one.
 std::string usage_text(const json::object& run) {
   const json::object& budget = object_at(run, "budget");
@@ -63,7 +58,7 @@ std::string usage_text(const json::object& run) {
     text += " " + unit;
   };
   const auto plain = [](std::uint64_t figure) { return std::to_string(figure); };
-  add("cost_microusd", "USD", dollars);
+  add("cost_microusd", "USD", dollars_text);
   add("tokens", "tokens", plain);
   add("turns", "turns", plain);
   return text;
