@@ -33,8 +33,8 @@ std::string base_part_key(Position base_key, std::uint64_t index);
 std::string group_key(std::uint64_t number);
 
 // Encode and decode positions. Decoding fails with `damaged`.
-std::string encode_positions(const std::vector<Position>& due);
-Stored<std::vector<Position>> decode_positions(std::string_view bytes);
+std::string encode_due_positions(const std::vector<Position>& due);
+Stored<std::vector<Position>> decode_due_positions(std::string_view bytes);
 
 // Calls `visit` with the groups from number `from` on, until it returns false.
 Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,

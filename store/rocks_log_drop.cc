@@ -284,7 +284,7 @@ Stored<void> RocksEventLog::commit_due_drop(const StagedDrop& staged) {
   const std::vector<Position> due(state.due_drops.begin() + 1, state.due_drops.end());
   rocksdb::WriteBatch batch = RocksDatabase::batch(0);
   state.put_drop(batch, staged, next);
-  state.database->put_value(batch, due_drops_key, encode_positions(due));
+  state.database->put_value(batch, due_drops_key, encode_due_positions(due));
   StoreError failure;
   {
     // As in commit_drop().

@@ -53,13 +53,13 @@ std::string group_key(std::uint64_t number) {
   return std::string(group_prefix) + entry_key(number);
 }
 
-std::string encode_positions(const std::vector<Position>& due) {
+std::string encode_due_positions(const std::vector<Position>& due) {
   std::string bytes;
   for (const Position position : due) append_integer(bytes, position);
   return bytes;
 }
 
-Stored<std::vector<Position>> decode_positions(std::string_view bytes) {
+Stored<std::vector<Position>> decode_due_positions(std::string_view bytes) {
   std::vector<Position> due;
   for (; bytes.size() >= sizeof(Position); bytes.remove_prefix(sizeof(Position))) {
     due.push_back(read_integer<Position>(bytes.data()));
@@ -93,7 +93,7 @@ Stored<void> RocksEventLog::State::read_horizon() {
   horizon = {};
   const auto read_positions = [this](std::string_view key) -> Stored<std::vector<Position>> {
     const auto noted = TRY(database->value(key));
-    return noted ? decode_positions(*noted) : std::vector<Position>();
+    return noted ? decode_due_positions(*noted) : std::vector<Position>();
   };
   due_drops = TRY(read_positions(due_drops_key));
   redactions.due = TRY(read_positions(due_redactions_key));

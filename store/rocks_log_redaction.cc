@@ -164,9 +164,9 @@ Stored<void> RocksEventLog::settle_redactions(Position through) {
 
 void RocksEventLog::State::put_pending(rocksdb::WriteBatch& batch,
                                        const PendingRedactions& pending) const {
-  database->put_value(batch, due_redactions_key, encode_positions(pending.due));
-  database->put_value(batch, awaited_redactions_key, encode_positions(pending.awaited));
-  database->put_value(batch, latest_redaction_key, encode_positions({pending.latest}));
+  database->put_value(batch, due_redactions_key, encode_due_positions(pending.due));
+  database->put_value(batch, awaited_redactions_key, encode_due_positions(pending.awaited));
+  database->put_value(batch, latest_redaction_key, encode_due_positions({pending.latest}));
 }
 
 Stored<PendingRedactions> RocksEventLog::State::put_redactions(

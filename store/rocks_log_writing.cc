@@ -58,7 +58,7 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
     if (first->number == HistoryDropped::tag.number) due.push_back(first->position);
   }
   const bool has_drop = due.size() > state.due_drops.size();
-  if (has_drop) state.database->put_value(batch, due_drops_key, encode_positions(due));
+  if (has_drop) state.database->put_value(batch, due_drops_key, encode_due_positions(due));
   PendingRedactions pending;
   if (redactions.are_there()) {
     auto put = state.put_redactions(batch, entries, redactions);
