@@ -97,6 +97,13 @@ Decided<void> check_base(const PutProject& command) {
 
 }  // namespace
 
+bool is_missing_directory(const std::string& path) {
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  return status.type() == std::filesystem::file_type::not_found ||
+         (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
+}
+
 Decided<void> repository_hangs(const PutProject& command) {
   return refuse(
       "repository", command.repository,

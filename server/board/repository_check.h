@@ -2,6 +2,8 @@
 // so that its user sees the problem then, and not when a run fails at night.
 #pragma once
 
+#include <string>
+
 #include "domain/command.h"
 #include "domain/error.h"
 
@@ -12,6 +14,10 @@ namespace signalbox {
 // which isn't contacted. Returns INVALID_PARAMS with the field and a next command. Blocks for at
 // most repository_check_ms_max + git_grace_ms_max, unless the kernel holds the thread.
 Decided<void> check_repository(const PutProject& command);
+
+// Returns whether nothing is at the path, or no directory. What can't be looked at, as for want of
+// a right, may be there. Blocks.
+bool is_missing_directory(const std::string& path);
 
 // Returns the refusal of a repository whose check doesn't end: INVALID_PARAMS.
 Decided<void> repository_hangs(const PutProject& command);

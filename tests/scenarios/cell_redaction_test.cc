@@ -26,7 +26,7 @@ class CellRedactionTest : public CellTest {
     std::uint64_t position = 0;
     EXPECT_TRUE(eventually([&] {
       const json::object read = result({"rpc", "events.read", R"({"from":1,"limit":1000})"});
-      for (const json::value& each : read.at("records").as_array()) {
+      for (const json::value& each : read.at("events").as_array()) {
         if (json::serialize(each).find(text_to_erase) == std::string::npos) continue;
         position = each.at("position").to_number<std::uint64_t>();
       }

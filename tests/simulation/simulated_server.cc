@@ -270,6 +270,7 @@ MethodParts SimulatedServer::method_parts() {
   parts.check_repository = [this](const PutProject& command) {
     return repositories_->check(command);
   };
+  parts.is_missing_directory = [](const std::string&) { return false; };
   return parts;
 }
 

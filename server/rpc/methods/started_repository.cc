@@ -1,7 +1,6 @@
 #include "server/rpc/methods/started_repository.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "domain/placement.h"
@@ -47,27 +46,22 @@ Rejection no_directory(const std::string& path) {
 
 }  // namespace
 
-void with_repository(Api& api, const RunnerParts& runners, const StartRun& command,
-                     std::function<void()> then, std::function<void(const Rejection&)> refused) {
+void with_repository(Api& api, const RunnerParts& runners, const IsMissing& is_missing,
+                     const StartRun& command, std::function<void()> then,
+                     std::function<void(const Rejection&)> refused) {
   if (!needs_check(api, runners, command)) return then();
   const std::string path = *command.repository;
   Lane lane{.name = "check of " + path, .path = path, .deadline_ms = limits::project_put_ms_max};
   lane.failed = [then](LaneFailure) { then(); };
-  api.repositories.run(
-      std::move(lane),
-      [path, then = std::move(then),
-       refused = std::move(refused)]() mutable -> std::function<void()> {
-        std::error_code failed;
-        const auto status = std::filesystem::status(path, failed);
-        // What can't be looked at, as for want of a right, may be there.
-        const bool is_missing =
-            status.type() == std::filesystem::file_type::not_found ||
-            (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
-        return [path, is_missing, then = std::move(then), refused = std::move(refused)] {
-          if (is_missing) return refused(no_directory(path));
-          then();
-        };
-      });
+  api.repositories.run(std::move(lane),
+                       [path, look = is_missing, then = std::move(then),
+                        refused = std::move(refused)]() mutable -> std::function<void()> {
+                         return [path, is_missing = look(path), then = std::move(then),
+                                 refused = std::move(refused)] {
+                           if (is_missing) return refused(no_directory(path));
+                           then();
+                         };
+                       });
 }
 
 }  // namespace signalbox
