@@ -89,7 +89,8 @@ TEST_F(PastCliTest, EachCommandAnswersAboutAMomentOrRefusesIt) {  // P9
     Words words = words_of(shows == showing.end() ? command : shows->second);
     if (shows == showing.end()) {
       for (std::string& word : words) {
-        if (word == "RUN" || word == "CARD") word = "last";
+        if (word == "RUN") word = "last";
+        if (word == "CARD") word = "01a00000-0000-7000-8000-000000000000";  // there is none yet
       }
     } else {
       seen.insert(command);
