@@ -124,11 +124,19 @@ TEST_F(CellRedactionTest, ATextLeavesEachServerAndTheDatabase) {  // K7
     expect_nothing_due(*peer);
   }
   // What is exported at either is whole, and work goes on.
+  const std::string key = (scratch_.path() / "audit.key").string();
+  const Output made = run_process(
+      {SIGNALBOX_BINARY, "audit", "keygen", "-o", key, "--name", "example.com/box", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.out << made.err;
+  const std::string verifier =
+      text_at(json::parse(made.out).at("result").as_object(), "verifier_key");
   for (CellPeer* peer : {&a_, &b_}) {
     const std::string to = (scratch_.path() / ("export-" + peer->name())).string();
-    const Output exported = peer->server().cli({"audit", "export", to, "--json"});
+    const Output exported =
+        peer->server().cli({"audit", "export", "--signing-key", key, "-o", to, "--json"});
     EXPECT_EQ(exported.exit_code, 0) << exported.out << exported.err;
-    const Output verified = run_process({SIGNALBOX_BINARY, "audit", "verify", to});
+    const Output verified =
+        run_process({SIGNALBOX_BINARY, "audit", "verify", to, "--key", verifier});
     EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
   }
   const std::string later = start_run("later", "later");
