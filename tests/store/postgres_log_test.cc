@@ -274,7 +274,8 @@ TEST_F(PostgresLogTest, TakesAReportWithoutALevelForTheFirst) {  // K9
   const ReplicaReport report{{"one", "a", "an identity"}, "standby", "1.2", 9, "", 0, 2};
   ASSERT_TRUE(log.report(report));
   EXPECT_EQ(log.replicas()->at(0).feature_level, 2);
-  EXPECT_EQ(nodes.query("INSERT INTO sb_replica SELECT cell, 'one', 'a', 'standby', '1.1', 9, '',"
+  EXPECT_EQ(nodes.query("INSERT INTO sb_replica (cell, name, address, role, version, applied, root,"
+                        " seen, identity) SELECT cell, 'one', 'a', 'standby', '1.1', 9, '',"
                         " clock_timestamp(), 'an identity' FROM sb_cell WHERE name = '" +
                         options.cell +
                         "' ON CONFLICT (cell, name) DO UPDATE SET version = excluded.version,"
