@@ -31,7 +31,10 @@ void CellMember::report() {
     done_at_ns = waiter_->monotonic_ns();
     return true;
   };
-  if (reports_soon_.exchange(false)) reported_at_ns_.reset();
+  if (reports_soon_.exchange(false)) {
+    reported_at_ns_.reset();
+    read_at_ns_.reset();
+  }
   if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
     report_itself();
   } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {

@@ -103,18 +103,23 @@ void FollowedRedactions::await_others(RedactionOutcome outcome,
 
 // A server that doesn't report isn't waited for: it erases the text when it is there again. Nor is
 // anything if files here may have the text: that is tried again, and has taken its time already.
+// Reports from before this server's own one about it may lack one that came just then.
 void FollowedRedactions::answer_if_done() {
   if (!waiting_) return;
   const Position redacted_at = waiting_->outcome.redacted_at;
   const auto due = parts_.log.pending_redactions().due;
   const bool is_due = std::ranges::find(due, redacted_at) != due.end();
   bool is_awaited = is_due;
+  bool is_known = false;
   std::vector<std::string> unerased;
   for (const ReplicaReport& each : parts_.servers()) {
-    if (each.server.name == parts_.own || each.erased_through >= redacted_at) continue;
+    const bool is_own = each.server.name == parts_.own;
+    if (each.erased_through >= redacted_at) is_known = is_known || is_own;
+    if (each.erased_through >= redacted_at || is_own) continue;
     unerased.push_back(each.server.name);
     is_awaited = is_awaited || each.silent_ms <= limits::cell_gone_ms_max;
   }
+  is_awaited = is_awaited || !is_known;
   const bool is_over =
       !waiting_->outcome.erasure_error.empty() || parts_.clock.monotonic_ns() >= waiting_->until_ns;
   if (is_awaited && !is_over) return;
@@ -123,6 +128,8 @@ void FollowedRedactions::answer_if_done() {
   if (is_due) {
     waiting.outcome.shared_log_error =
         trouble_.empty() ? "its turn hasn't come yet; this server goes on with it" : trouble_;
+  } else if (!is_known) {
+    waiting.outcome.shared_log_error = "which servers the cell has couldn't be read since";
   }
   waiting.done(std::move(waiting.outcome));
 }

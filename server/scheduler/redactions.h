@@ -67,7 +67,8 @@ struct RedactionOutcome {
   PlannedRedaction plan;
   Position redacted_at = 0;   // of the PayloadRedacted
   std::string erasure_error;  // why files of the log may still have the text until the next start
-  // In a cell: the servers that have the text yet, and why the shared log may have it.
+  // In a cell: the servers that have the text yet, and why the shared log, or another server, may
+  // have it.
   std::vector<std::string> unerased_servers;
   std::string shared_log_error;
 };

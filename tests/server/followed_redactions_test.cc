@@ -42,7 +42,11 @@ class CellSite {
           if (is_away_) return store_failure(StoreError::Kind::away, "no database");
           return erase_from_chain(shared_, *replica_, shared_.state()->epoch, redacted_at);
         },
-        [this] { return reports_; }, [this] { ++asked_to_report_; },
+        [this] { return reports_; },
+        [this] {
+          ++asked_to_report_;
+          if (!is_silent_) report_of("a", "active", log_->erased_through(is_writer_));
+        },
         [](bool, const std::string&) {}});
   }
 
@@ -140,6 +144,7 @@ class CellSite {
   std::vector<std::string> steps_;
   bool is_writer_ = false;
   bool is_away_ = false;
+  bool is_silent_ = false;  // its reports fail
   int asked_to_report_ = 0;
 
  private:
@@ -223,6 +228,30 @@ TEST_F(FollowedRedactionsTest, AServerThatIsAwayIsNamed) {  // K7
   writer_.redact(2);
   ASSERT_EQ(writer_.outcomes_.size(), 1U);
   EXPECT_EQ(writer_.outcomes_[0]->unerased_servers, (std::vector<std::string>{"b"}));
+}
+
+// The list of servers is read now and then: one that has just come is in the next.
+TEST_F(FollowedRedactionsTest, AServerThatHasJustComeIsAwaitedToo) {  // K7
+  writer_.is_silent_ = true;
+  writer_.redact(2);
+  EXPECT_TRUE(writer_.outcomes_.empty()) << "the list is older than the redaction";
+  writer_.report_of("b", "standby", 3);
+  writer_.report_of("a", "active", 4);
+  writer_.followed_->look();
+  EXPECT_TRUE(writer_.outcomes_.empty()) << "the new one has it yet";
+  writer_.report_of("b", "standby", 4);
+  writer_.followed_->look();
+  ASSERT_EQ(writer_.outcomes_.size(), 1U);
+  EXPECT_EQ(writer_.outcomes_[0]->shared_log_error, "");
+}
+
+TEST_F(FollowedRedactionsTest, ServersThatCantBeReadAreSaidNotToBeKnown) {  // K7
+  writer_.is_silent_ = true;
+  writer_.redact(2);
+  writer_.clock_.advance_ms(limits::redaction_servers_ms_max);
+  writer_.followed_->look();
+  ASSERT_EQ(writer_.outcomes_.size(), 1U);
+  EXPECT_NE(writer_.outcomes_[0]->shared_log_error.find("couldn't be read"), std::string::npos);
 }
 
 TEST_F(FollowedRedactionsTest, AServerThatIsThereIsAwaitedForAWhile) {  // K7

@@ -113,7 +113,7 @@ std::string view_redaction(const json::object& result, const Terminal&) {
             "\n";
   }
   if (result.contains("shared_log_error")) {
-    text += "The cell's database may have it yet, and the server goes on with that: " +
+    text += "The cell may have it yet elsewhere, and the server goes on with that: " +
             text_at(result, "shared_log_error") + "\n";
   }
   return text + view_archives(result) + view_remaining(result);
