@@ -264,7 +264,7 @@ bool Server::begin_serving() {
 
 // Deadlines count from now, for their full length, and jobs that run are tracked again.
 void Server::arm() {
-  timer_loop_.arm();
+  timer_loop_.arm(engine_.world());
   jobs_->adopt();
   loops_.arm();
 }
@@ -320,6 +320,7 @@ World Server::roll_back(const std::string& why) {
   digest_.forget();
   redactions_.note_rolled_back();
   projector_.roll_back(world->position);
+  timer_loop_.arm(*world);
   if (stopping_) {
     asio::post(io_, [this] { stop_when_idle(); });  // the roll-back dropped all pending commits
   } else {

@@ -27,11 +27,11 @@ void TimerLoop::apply(std::span<const Record> records) {
   watchdog_.apply(records);
 }
 
-void TimerLoop::arm() {
+void TimerLoop::arm(const World& world) {
   // A server that stood by until now didn't look at the clocks.
   clock_watch_ = ClockWatch(parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
   // By the time of the log: a wait isn't longer because this server's clock is behind.
-  timers_.arm_all(parts_.engine.world(), parts_.engine.now_ns(), parts_.clock.monotonic_ns());
+  timers_.arm_all(world, parts_.engine.now_ns(), parts_.clock.monotonic_ns());
   sweep_.forget();
   watchdog_.arm();
 }

@@ -44,9 +44,10 @@ class TimerLoop {
   // Updates deadlines with the records of one commit; they need not be durable yet.
   void apply(std::span<const Record> records);
 
-  // Arms all deadlines for their full length from now. Called at the start, and when the world was
-  // rolled back.
-  void arm();
+  // Arms all deadlines of the engine's world, or of the one that it is rolled back to, for their
+  // full length from now. Called at the start, when the world is rolled back, because deadlines of
+  // what didn't become durable don't count, and when there is space again.
+  void arm(const World& world);
 
   // Restarts all leases if the clocks jumped, and applies NoteClockJump unless `stopping`. Must be
   // called before any lease is evaluated after this process may have been stopped, that is, first

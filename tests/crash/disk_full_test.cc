@@ -5,7 +5,9 @@
 // disk_fault_test.cc, where strace makes system calls fail, covers this.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include <boost/json/serialize.hpp>
 
@@ -25,13 +27,16 @@ constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
 class DiskFull : public LoadedServer {
  protected:
   void SetUp() override {
+    start_on_small_disk();
+    start_workers();
+    wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
+  }
+  void start_on_small_disk() {
     if (const std::string why = disk_.mount(server_.data(), disk_bytes); !why.empty()) {
       SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
                            "): run it as root, or where user namespaces are permitted");
     }
     ASSERT_TRUE(server_.start()) << server_.log();
-    start_workers();
-    wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
   }
 
   void fill_and_wait() {
@@ -95,6 +100,41 @@ TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
   const auto digest = OfflineFold(server_.data()).digest_at(number_of(full.at("position")));
   ASSERT_TRUE(digest);
   EXPECT_EQ(to_hex(*digest), full.at("state_digest").as_string());
+}
+
+class DiskFullAlone : public DiskFull {
+ protected:
+  void SetUp() override { start_on_small_disk(); }
+};
+
+// The shorter lease, which was decided and then dropped, doesn't end the one that the log has.
+TEST_F(DiskFullAlone, NothingRemainsOfALeaseThatWasDropped) {  // P7
+  const json::object held =
+      call("lock.acquire", {{"key", "k"}, {"owner", "a"}, {"lease_ms", 60'000}});
+  ASSERT_TRUE(disk_.fill());
+  auto connection = Connection::open(server_.socket());
+  ASSERT_TRUE(connection);
+  const json::object release{{"key", "k"}, {"token", held.at("token")}};
+  const json::object acquire{{"key", "k"}, {"owner", "b"}, {"lease_ms", 10}};
+  const auto request = [](int id, const char* method, const json::object& params) {
+    return json::serialize(json::object{
+               {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}) +
+           "\n";
+  };
+  // Larger than what is left of the last page of the log's file.
+  const json::object large{{"goal", std::string(16'000, 'x')}};
+  ASSERT_TRUE(connection->send(request(1, "run.start", large) +
+                               request(2, "lock.release", release) +
+                               request(3, "lock.acquire", acquire)));
+  for (int answers = 0; answers < 3; ++answers) {
+    const auto answer = connection->message();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(error_code_of(*answer), "STORAGE_FULL") << json::serialize(*answer);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(11));  // the dropped lease is over
+  const json::object shown = call("lock.get", {{"key", "k"}});
+  EXPECT_EQ(shown.at("lock").at("owner").as_string(), "a") << json::serialize(shown);
+  EXPECT_EQ(shown.at("lock").at("status").as_string(), "held") << json::serialize(shown);
 }
 
 // Only the disk of the read models and snapshots is full; the log has a disk of its own.

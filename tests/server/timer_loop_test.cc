@@ -91,7 +91,7 @@ TEST_F(TimerLoopTest, AWaitIsNoLongerBecauseTheNextServersClockIsBehind) {
 
   site.clock.set_by_ns = 0;
   site.engine.lead(recorded_ns);
-  timer_loop.arm();
+  timer_loop.arm(site.engine.world());
   EXPECT_EQ(timer_loop.timers().next_due_ns(), site.clock.monotonic_ns() + 10'000'000'000);
   site.clock.advance_ms(10'000);
   EXPECT_EQ(timer_loop.timers().take_due(site.engine.world(), site.clock.monotonic_ns()).size(),

@@ -318,7 +318,7 @@ void SimulatedServer::begin_serving() {
   conclude_retention(engine_, disk_.log().horizon().dropped_at);
   environment_.dropped.going.clear();  // only a drop that is durable outlives a life
   started_ = true;
-  if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm();
+  if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm(engine_.world());
   jobs_.adopt();
   loops_.arm();
   schedule_turn();

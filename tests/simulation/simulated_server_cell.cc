@@ -150,7 +150,7 @@ void SimulatedServer::look_at_cell() {
   engine_.go_on();
   engine_.show_present();
   timer_loop_.restart_leases(away_ms, "log was away");
-  timer_loop_.arm();
+  timer_loop_.arm(engine_.world());
   witness_.has_space();  // as after a full disk
   jobs_.adopt();
   loops_.arm();

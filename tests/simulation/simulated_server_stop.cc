@@ -25,7 +25,9 @@ World SimulatedServer::roll_back() {
   } else {
     watch_for_space();
   }
-  return fold(disk_.log(), environment_.mutant);
+  World world = fold(disk_.log(), environment_.mutant);
+  timer_loop_.arm(world);
+  return world;
 }
 
 void SimulatedServer::watch_for_space() {
@@ -35,7 +37,7 @@ void SimulatedServer::watch_for_space() {
     environment_.note("disk: space again");
     engine_.leave_storage_full();
     if (engine_.world().server.incarnation != incarnation_) announce_start();
-    timer_loop_.arm();
+    timer_loop_.arm(engine_.world());
     witness_.has_space();
     jobs_.adopt();
     loops_.arm();
