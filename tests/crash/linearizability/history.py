@@ -21,11 +21,7 @@ WITHOUT_EFFECT = {"STORAGE_FULL", "OVERLOADED", "SHUTTING_DOWN"}
 UNKNOWN = "UNKNOWN_OUTCOME"
 
 # While one of these lasts, every lease may start anew.
-RENEWING = {"killed", "stopped", "clock set"}
-
-
-# Leases started anew because the server itself found that it had been stopped, on a slow machine.
-UNEXPLAINED = "unexplained jump"
+RENEWING = {"killed", "stopped", "clock set", "jumped", "disk full"}
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -174,8 +170,21 @@ def read(paths):
                 marks.append(Mark(entry["mark"], entry["begin"], entry["end"]))
     ordered = sorted(operations.values(), key=lambda each: (each.call_ns, each.number))
     # A history without marks is that of a kill sweep, whose kills aren't kept.
-    known = bool(marks) and not any(mark.name == UNEXPLAINED for mark in marks)
-    return History(ordered, sorted(marks, key=lambda mark: mark.begin_ns), known)
+    return History(ordered, sorted(marks, key=lambda mark: mark.begin_ns), bool(marks))
+
+
+def moments_of(operations, position):
+    """Returns two moments between which the log got the event at that position, as far as answers show:
+    the last call that was answered as of before it, and the first answer as of it or later."""
+    begin_ns, end_ns = operations[0].call_ns, operations[-1].call_ns
+    for each in operations:
+        if not each.result or "position" not in each.result:
+            continue
+        if number_of(each.result["position"]) >= position:
+            end_ns = min(end_ns, each.return_ns)
+        elif "command_id" not in each.params:  # a repeated command is answered as it was at first
+            begin_ns = max(begin_ns, each.call_ns)
+    return begin_ns, end_ns
 
 
 def number_of(value):
