@@ -75,6 +75,18 @@ TEST_F(RpcReport, AnEmptyLogHasAnEmptyReport) {  // O3
   EXPECT_EQ(empty.at("waiting").at("total"), 0);
 }
 
+// A clock ran three days ahead, and was set right.
+TEST_F(RpcReport, APeriodNeverEndsBeforeItBegins) {  // O3
+  clock.set_by_ns = std::int64_t{3} * 24 * 3600 * 1'000'000'000;
+  start_working("of the future");
+  clock.set_by_ns = 0;
+  for (const char* moment : {"8h", "1"}) {
+    const json::object shown = since(moment);
+    EXPECT_LE(shown.at("since").as_string(), shown.at("until").as_string())
+        << json::serialize(shown);
+  }
+}
+
 TEST_F(RpcReport, EachCallerHasALaneOfItsOwn) {  // G7
   std::vector<std::string> lanes;
   std::vector<bool> have_places;

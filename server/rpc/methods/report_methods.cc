@@ -203,9 +203,10 @@ struct ReportRead {
 };
 
 // Reads the newest `records_max` records of the period. Blocks.
-Stored<ReportRead> read_period(const Api& api, const ReportMoment& moment,
-                               std::uint64_t records_max) {
+Stored<ReportRead> read_period(const Api& api, ReportMoment moment, std::uint64_t records_max) {
   const auto period = TRY(report_period(api.log, moment.position, moment.since, records_max));
+  // Records of a clock that ran ahead, and was set right since, are later than now.
+  moment.now_ns = std::max(moment.now_ns, period.since_ns);
   ReportMeter meter(period.since_ns, period.before_ns);
   if (moment.spans > 0) meter.note_over_time(moment.now_ns, moment.spans);
   for (const auto& [token, run_id] : moment.under_way) {
