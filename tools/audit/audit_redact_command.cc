@@ -119,11 +119,13 @@ Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& da
   return {};
 }
 
-// Returns whether the service itself keeps the file, and writes it anew from the log: removing it
-// would damage the log or the read models of a service that runs.
+// Returns whether the service itself keeps the file, and writes it anew from the log or removes it
+// after the job: removing it would damage the log, the read models or a job that is under way.
 bool is_service_file(const std::filesystem::path& file, const std::filesystem::path& data) {
   const auto inside = file.lexically_relative(data);
-  return !inside.empty() && (*inside.begin() == "log" || *inside.begin() == "projections");
+  if (inside.empty()) return false;
+  const std::filesystem::path& first = *inside.begin();
+  return first == "log" || first == "projections" || first == "jobs";
 }
 
 json::object describe_place(const RemainingPlace& place, const std::filesystem::path& data,
