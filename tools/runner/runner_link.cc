@@ -256,11 +256,15 @@ Called<void> RunnerLink::send_result(const EndedJob& job) {
       return sent;
     }
   }
-  TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
-                                      {"key", work_.identity().key},
-                                      {"job_id", job.job_id},
-                                      {"external_ref", job.external_ref},
-                                      {"result", to_json(result)}}));
+  const auto said = TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
+                                                        {"key", work_.identity().key},
+                                                        {"job_id", job.job_id},
+                                                        {"external_ref", job.external_ref},
+                                                        {"result", to_json(result)}}));
+  if (!true_at(said, "taken")) {
+    log_("the service doesn't take the result of the job " + job.job_id +
+         ": it has it already, or has ended the job's attempt before");
+  }
   return {};
 }
 
