@@ -3,6 +3,8 @@
 // that were changed (BEHAVIOURS, chapter K).
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -369,6 +371,28 @@ TEST_F(CellTrouble, NeverHasTwoAppendsUnderWay) {  // K2: trap 7
     EXPECT_LT(links() - before, commands / 2) << "each was an append of its own";
     return true;
   }));
+}
+
+// Its holder can't renew it meanwhile. The whole outage of a minute: SIGNALBOX_OUTAGE_SECONDS=60.
+TEST_F(CellTrouble, AnOutageEndsNoLease) {  // K3
+  const char* const asked = std::getenv("SIGNALBOX_OUTAGE_SECONDS");
+  const std::chrono::seconds outage(asked != nullptr ? std::atoi(asked) : 6);
+  start_both();
+  const auto held = a_.rpc("lock.acquire", {{"key", "k"}, {"owner", "o"}, {"lease_ms", 5000}});
+  ASSERT_TRUE(held.contains("token"));
+  const std::size_t primary = nodes_.primary();
+  nodes_.freeze(primary);
+  std::this_thread::sleep_for(outage);
+  const boost::json::object refresh{{"key", "k"}, {"token", held.at("token")}};
+  EXPECT_EQ(code_of(a_.ask({"rpc", "lock.refresh", boost::json::serialize(refresh)})),
+            "STORAGE_AWAY");
+  nodes_.thaw(primary);
+  EXPECT_TRUE(eventually([&] {
+    return a_.rpc("lock.refresh", refresh).contains("token") ||
+           b_.rpc("lock.refresh", refresh).contains("token");
+  })) << a_.server().messages();
+  const boost::json::object ends{{"types", {"LockExpired", "LockAcquired"}}};
+  EXPECT_EQ(a_.rpc("events.read", ends).at("events").as_array().size(), 1U);
 }
 
 }  // namespace
