@@ -167,6 +167,16 @@ std::filesystem::path log_directory(const std::filesystem::path& data) { return 
 std::filesystem::path anchor_file(const std::filesystem::path& data) { return data / "anchor"; }
 std::filesystem::path lock_file(const std::filesystem::path& data) { return data / "server.lock"; }
 
+std::vector<std::filesystem::path> log_files(const std::filesystem::path& data) {
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(log_directory(data), ignored)) {
+    files.push_back(file.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 Stored<bool> may_create(const std::filesystem::path& data, const std::optional<Anchor>& anchor) {
   const std::filesystem::path directory = log_directory(data);
   // A directory that can't be read isn't one whose files are gone.

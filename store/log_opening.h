@@ -45,6 +45,9 @@ std::filesystem::path log_directory(const std::filesystem::path& data);
 std::filesystem::path anchor_file(const std::filesystem::path& data);
 std::filesystem::path lock_file(const std::filesystem::path& data);
 
+// Returns the paths of the files in the log's directory, sorted; none if it can't be read.
+std::vector<std::filesystem::path> log_files(const std::filesystem::path& data);
+
 // Returns true if `data` has no log yet, so that one may be created there. Fails with `damaged` if
 // there are traces of a log whose CURRENT file is gone: without it RocksDB would start an empty
 // log.

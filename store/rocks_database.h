@@ -158,6 +158,7 @@ class RocksDatabase {
   }
 
  private:
+  friend class RocksFilling;
   RocksDatabase() = default;
 
   std::filesystem::path directory_;

@@ -1,12 +1,10 @@
 #include "store/rocks_event_log.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "domain/check.h"
 #include "domain/try.h"
@@ -25,16 +23,6 @@ namespace {
 // A reader of a running server's log can meet files that vanish between being listed and being
 // opened.
 constexpr int read_only_attempts_max = 20;
-
-std::vector<std::filesystem::path> names_in(const std::filesystem::path& directory) {
-  std::vector<std::filesystem::path> names;
-  std::error_code ignored;  // a missing directory has no files
-  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-    names.push_back(file.path());
-  }
-  std::ranges::sort(names);
-  return names;
-}
 
 // Removes what was derived from the log, and may have been before a payload was replaced. The marks
 // of the erasure are in the log until this is durable.
@@ -176,9 +164,9 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
     auto state = std::make_unique<State>();
     state->data = data;
     state->options = options;
-    const auto names = names_in(log_directory(data));
+    const auto names = log_files(data);
     if (auto recovered = state->recover(); !recovered) {
-      const bool files_changed = read_only && names != names_in(log_directory(data));
+      const bool files_changed = read_only && names != log_files(data);
       if (files_changed && attempt < read_only_attempts_max) continue;
       return tl::unexpected(recovered.error());
     }

@@ -94,6 +94,7 @@ INTERNAL = {
     "store/memory_archive.h",
     "store/read_ahead.h",
     "store/rocks_database.h",
+    "store/rocks_filling.h",
     "store/rocks_log_state.h",
     "store/history.h",
     "store/log_opening.h",
