@@ -210,9 +210,9 @@ Stored<void> require_continuation(SharedLog& shared, Position tail, Position las
       StoreError::Kind::damaged,
       "the cell's log has no entry that follows " + std::to_string(tail) +
           ", where this server's log ends: it was removed from the database, as it is older than "
-          "cell.keep and the other servers had it, or was there before the cell. Stop another "
-          "server of the cell, copy `log` and `anchor` from its data directory into this one, and "
-          "start both");
+          "cell.keep and the other servers had it, or was there before the cell. At another server "
+          "of the cell run `signalbox cell seed DIR`, put what is in DIR into this server's data "
+          "directory, in place of its `log`, `anchor` and `projections`, and start this server");
 }
 
 StoreError name_taken(const CellServer& server) {

@@ -20,11 +20,15 @@ Stored<void> mark_as_replica(const std::filesystem::path& data, const std::strin
   return replace_file(mark_of(data), cell);
 }
 
+Stored<std::optional<std::string>> read_mark(const std::filesystem::path& data) {
+  auto found = read_file(mark_of(data), mark_bytes_max);
+  if (!found && found.error().kind == StoreError::Kind::not_found) return std::nullopt;
+  return found;
+}
+
 Stored<void> require_replica_of(const std::filesystem::path& data, const std::string& cell) {
-  const auto found = read_file(mark_of(data), mark_bytes_max);
-  if (!found && found.error().kind == StoreError::Kind::not_found) return {};
-  if (!found) return tl::unexpected(found.error());
-  if (*found == cell) return {};
+  const auto found = TRY(read_mark(data));
+  if (!found || *found == cell) return {};
   const std::string mark = mark_of(data).string();
   return store_failure(StoreError::Kind::unsupported,
                        "the log in " + data.string() + " is a replica of the cell " + *found +

@@ -16,6 +16,9 @@ namespace signalbox {
 // Marks the directory, durably, unless it is marked so.
 Stored<void> mark_as_replica(const std::filesystem::path& data, const std::string& cell);
 
+// Returns the name of the cell that the directory's log is a replica of; nullopt if it is of none.
+Stored<std::optional<std::string>> read_mark(const std::filesystem::path& data);
+
 // Fails with `unsupported`, and says what to do, if the directory's log is a replica of another
 // cell than this, or of any if `cell` is empty.
 Stored<void> require_replica_of(const std::filesystem::path& data, const std::string& cell);

@@ -31,8 +31,9 @@ Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& setti
             "server that has dropped less, or restore a newer backup of the database. If there is "
             "neither, go on with a new cell, which begins with this server's log: have an empty "
             "database, or another name for the cell (cell.name), remove the files `cell` and "
-            "`cell_seen` from this data directory, start this server, and then the others with a "
-            "copy of its `log` and `anchor`, made while it is stopped");
+            "`cell_seen` from this data directory, start this server, and then the others, each "
+            "with a seed of it (`signalbox cell seed`) in place of its `log`, `anchor` and "
+            "`projections`");
   }
   const MerkleFrontier tree = TRY(replica.verify(before.last));
   std::string head;
@@ -67,9 +68,10 @@ StoreError with_repair(StoreError error, Position prev) {
       "what the cell's log in the database has after " + after +
       " isn't what its writer wrote, or this server's replica isn't one of this cell's log: " +
       error.message +
-      ". To go on without that, stop a server of the cell whose log reaches further, copy `log` "
-      "and `anchor` from its data directory into this one, and start both. To put the database "
-      "right, stop all servers, delete this cell's rows of sb_entry whose prev is " +
+      ". To go on without that, run `signalbox cell seed DIR` at a server of the cell whose log "
+      "reaches further, put what is in DIR into this server's data directory, in place of its "
+      "`log`, `anchor` and `projections`, and start this server. To put the database right, stop "
+      "all servers, delete this cell's rows of sb_entry whose prev is " +
       after + " or more, and run `signalbox cell repair` at the server whose log reaches furthest";
   return error;
 }

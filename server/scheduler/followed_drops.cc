@@ -15,9 +15,10 @@ constexpr std::int64_t retry_pause_ms = 30'000;
 
 constexpr const char* what_to_do =
     ". Nothing was dropped here, and this server goes on with all its records. If it has another "
-    "version than the one that dropped the records, install that version. Otherwise stop another "
-    "server of the cell, copy `log` and `anchor` from its data directory into this one, and start "
-    "both. The next start of this server tries it again";
+    "version than the one that dropped the records, install that version. Otherwise run "
+    "`signalbox cell seed DIR` at another server of the cell, stop this one, put what is in DIR "
+    "into its data directory, in place of its `log`, `anchor` and `projections`, and start it. The "
+    "next start of this server tries it again";
 
 }  // namespace
 

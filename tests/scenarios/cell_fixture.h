@@ -48,6 +48,7 @@ class CellPeer {
   }
 
   [[nodiscard]] RealServer& server() { return server_; }
+  [[nodiscard]] const RealServer& server() const { return server_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& address() const { return address_; }
   void pause() const { ::kill(server_.pid(), SIGSTOP); }
@@ -104,6 +105,48 @@ class CellTest : public testing::Test {
       return cell.contains("position") &&
              cell.at("position").to_number<std::uint64_t>() >= position;
     }));
+  }
+
+  [[nodiscard]] static std::uint64_t position_of(const CellPeer& peer) {
+    return peer.rpc("cell.get").at("position").to_number<std::uint64_t>();
+  }
+  // Stops the servers, the active one last, and expects them to have had the same log and state at
+  // the end of the one that stopped first, and each of them to verify.
+  static void expect_same(const std::vector<CellPeer*>& peers) {
+    std::string position;
+    std::vector<std::string> shown;
+    for (CellPeer* peer : peers) EXPECT_EQ(peer->server().stop(), 0) << peer->server().messages();
+    for (CellPeer* peer : peers) {
+      const Output verified = peer->server().cli({"replay", "--verify", "--json"});
+      ASSERT_EQ(verified.exit_code, 0) << peer->name() << verified.out << verified.err;
+      if (position.empty()) {
+        const boost::json::value& end =
+            boost::json::parse(verified.out).at("result").at("position");
+        position = boost::json::serialize(end);
+      }
+      const Output then = peer->server().cli({"replay", "--to", position, "--json"});
+      ASSERT_EQ(then.exit_code, 0) << peer->name() << then.out << then.err;
+      const boost::json::object replayed = boost::json::parse(then.out).at("result").as_object();
+      shown.push_back(boost::json::serialize(replayed.at("folded_after")) + " " +
+                      text_at(replayed, "state_digest"));
+    }
+    for (const std::string& each : shown) EXPECT_EQ(each, shown.front());
+  }
+  // Makes a seed beside `from`, and puts what is in it in place of the log of `to`, which has
+  // settings. Returns the result of the command.
+  boost::json::object seed(const CellPeer& from, CellPeer& to) const {
+    const auto place = scratch_.path() / ("seed-" + to.name());
+    const Output made = from.server().cli({"cell", "seed", place.string(), "--json"});
+    EXPECT_EQ(made.exit_code, 0) << made.out << made.err;
+    if (made.exit_code != 0) return {};
+    for (const char* part : {"log", "anchor", "projections"}) {
+      std::filesystem::remove_all(to.server().data() / part);
+    }
+    std::filesystem::copy(place, to.server().data(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove_all(place);
+    return boost::json::parse(made.out).at("result").as_object();
   }
 
   // Runs `signalbox WORDS… --json` against whichever server takes commands, and repeats it while

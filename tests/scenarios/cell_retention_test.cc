@@ -73,30 +73,6 @@ class CellRetentionTest : public CellTest {
         << peer.name() << " has dropped up to " << horizon_of(peer) << ": "
         << peer.server().messages();
   }
-  [[nodiscard]] static std::uint64_t position_of(const CellPeer& peer) {
-    return peer.rpc("cell.get").at("position").to_number<std::uint64_t>();
-  }
-  // Stops the servers, the active one last, and expects them to have had the same log and state at
-  // the end of the one that stopped first, and each of them to verify.
-  static void expect_same(const std::vector<CellPeer*>& peers) {
-    std::string position;
-    std::vector<std::string> shown;
-    for (CellPeer* peer : peers) EXPECT_EQ(peer->server().stop(), 0) << peer->server().messages();
-    for (CellPeer* peer : peers) {
-      const Output verified = peer->server().cli({"replay", "--verify", "--json"});
-      ASSERT_EQ(verified.exit_code, 0) << peer->name() << verified.out << verified.err;
-      if (position.empty()) {
-        const json::value& end = json::parse(verified.out).at("result").at("position");
-        position = json::serialize(end);
-      }
-      const Output then = peer->server().cli({"replay", "--to", position, "--json"});
-      ASSERT_EQ(then.exit_code, 0) << peer->name() << then.out << then.err;
-      const json::object replayed = json::parse(then.out).at("result").as_object();
-      shown.push_back(json::serialize(replayed.at("folded_after")) + " " +
-                      text_at(replayed, "state_digest"));
-    }
-    for (const std::string& each : shown) EXPECT_EQ(each, shown.front());
-  }
   [[nodiscard]] std::vector<std::string> archives() const {
     std::vector<std::string> all;
     std::error_code none;
@@ -200,15 +176,11 @@ TEST_F(CellRetentionTest, ASeededServerJoinsAfterADrop) {  // K7
   make_history("old");
   const std::uint64_t horizon = drop_at(a_);
   await_horizon(b_, horizon);
-  EXPECT_EQ(b_.server().stop(), 0);
-  fs::create_directories(c_.server().data());
-  for (const char* part : {"log", "anchor"}) {
-    fs::copy(b_.server().data() / part, c_.server().data() / part, fs::copy_options::recursive);
-  }
+  seed(b_, c_);
   c_.server().start();
   await_role(c_, "standby");
   await_horizon(c_, horizon);
-  expect_same({&c_, &a_});
+  expect_same({&c_, &b_, &a_});
 }
 
 // What all servers have leaves the database; a server that lacks it is told what to copy.
@@ -234,7 +206,7 @@ TEST_F(CellRetentionTest, WhatAllServersHaveIsRemovedFromTheDatabase) {  // K7
     late.server().launch();
     EXPECT_TRUE(eventually([&] { return !late.server().running(); }));
     EXPECT_EQ(late.server().stop(), 78);  // how it has ended
-    EXPECT_NE(late.server().messages().find("copy `log` and `anchor`"), std::string::npos)
+    EXPECT_NE(late.server().messages().find("signalbox cell seed"), std::string::npos)
         << late.server().messages();
   };
   is_trimmed_after(5);
@@ -246,15 +218,8 @@ TEST_F(CellRetentionTest, WhatAllServersHaveIsRemovedFromTheDatabase) {  // K7
   EXPECT_NE(a_.server().cli({"cell", "status"}).out.find("database: has the log after "),
             std::string::npos);
   expect_refused(c_);
-  const auto seed_from = [this](CellPeer& stopped) {
-    for (const char* part : {"log", "anchor"}) {
-      fs::remove_all(c_.server().data() / part);
-      fs::copy(stopped.server().data() / part, c_.server().data() / part,
-               fs::copy_options::recursive);
-    }
-  };
   EXPECT_EQ(b_.server().stop(), 0);
-  seed_from(b_);
+  seed(b_, c_);
   c_.server().start();
   await_role(c_, "standby");
   await_position(c_, position_of(a_));

@@ -310,14 +310,10 @@ TEST_F(CellTest, BeginsWithTheLogOfAServerThatWasAlone) {
   b_.server().launch();
   EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
   EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
-  EXPECT_NE(b_.server().messages().find("copy `log` and `anchor`"), std::string::npos)
+  EXPECT_NE(b_.server().messages().find("signalbox cell seed"), std::string::npos)
       << b_.server().messages();
   EXPECT_EQ(a_.server().stop(), 0);
-  for (const char* part : {"log", "anchor"}) {
-    std::filesystem::remove_all(b_.server().data() / part);
-    std::filesystem::copy(a_.server().data() / part, b_.server().data() / part,
-                          std::filesystem::copy_options::recursive);
-  }
+  seed(a_, b_);
   b_.server().start();
   await_role(b_, "active");
   EXPECT_EQ(text_at(b_.rpc("run.get", {{"run_id", run_id}}).at("run").as_object(), "goal"),

@@ -89,7 +89,7 @@ TEST_F(CellJoinTest, RefusesALogThatTheCellsNoLongerContinues) {  // K7
   const auto refused = join();
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
-  EXPECT_NE(refused.error().message.find("copy `log` and `anchor`"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("signalbox cell seed"), std::string::npos)
       << refused.error().message;
   EXPECT_TRUE(shared_.replicas()->empty()) << "nothing is kept for it";
   // A log that was copied from another server is one that the cell's continues.

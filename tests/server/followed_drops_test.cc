@@ -115,8 +115,7 @@ TEST_F(FollowedDropsTest, ThatWouldDifferDropNothingAndAreTold) {  // K7
   drop(/*says_so=*/false);
   own_.follow();
   drops_->look();
-  EXPECT_NE(drops_->trouble().find("copy `log` and `anchor`"), std::string::npos)
-      << drops_->trouble();
+  EXPECT_NE(drops_->trouble().find("signalbox cell seed"), std::string::npos) << drops_->trouble();
   clock_.now_ns += 3600 * second_ns;
   drops_->look();
   EXPECT_EQ(notes_, (std::vector<std::string>{drops_->trouble()})) << "once";

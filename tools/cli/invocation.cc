@@ -155,7 +155,7 @@ struct CommandWithoutMoment {
   std::string_view words;
   std::string_view own_options = {};
 };
-constexpr std::array<CommandWithoutMoment, 11> without_moment = {{
+constexpr std::array<CommandWithoutMoment, 12> without_moment = {{
     {"serve"},
     {"replay", "--to"},
     {"diff", "--from and --to"},
@@ -164,6 +164,7 @@ constexpr std::array<CommandWithoutMoment, 11> without_moment = {{
     {"bench"},
     {"fence"},
     {"cell repair"},
+    {"cell seed"},
     {"run export"},
     {"completion"},
     {"help"},

@@ -1,5 +1,5 @@
 // `signalbox cell status|switch|upgrade|repair`: the servers that share one log, and which of them
-// takes commands.
+// takes commands. cell_seed_command.cc has `seed`.
 #include <array>
 #include <memory>
 #include <optional>
@@ -214,6 +214,7 @@ void add_cell_commands(ToolCommand app, Invocation& invocation) {
   add_switch(cell, invocation);
   add_upgrade(cell, invocation);
   add_repair(cell, invocation);
+  add_cell_seed_command(cell, invocation);
 }
 
 }  // namespace signalbox
