@@ -34,10 +34,6 @@ class CellTrouble : public CellTest {
         << peer.name() << ": " << trouble_of(peer) << '\n'
         << peer.server().messages();
   }
-  static std::uint64_t position_of(const CellPeer& peer) {
-    const auto cell = peer.rpc("cell.get");
-    return cell.contains("position") ? cell.at("position").to_number<std::uint64_t>() : 0;
-  }
   // Waits until both have the same.
   void await_step() {
     EXPECT_TRUE(eventually([&] {
